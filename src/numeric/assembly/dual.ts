@@ -1,0 +1,214 @@
+// Dual coordinate descent over row records, after Hsieh, Chang, Lin, Keerthi, Sundararajan (ICML 2008), Algorithm 3:
+//
+//   min_α  ½ αᵀ(Q + D)α − eᵀα   subject to 0 ≤ α_i ≤ U_i,   Q_ij = y_i y_j x_iᵀx_j,   w = Σ α_i y_i x_i
+//
+// One visit of row i:  G = y_i wᵀx_i − 1 + D_i α_i;  α_i ← clamp(α_i − G / (Q_ii + D_i), 0, U_i);  w += (Δα) y_i x_i.
+// Rows at a bound whose gradient lies beyond the last pass's extremes are shrunk: moved behind the active part of the
+// order. The sweep runs in slices, so that its thread can hear of an abort between them.
+import {
+  PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_BOUND_NEGATIVE, PROBLEM_BOUND_POSITIVE,
+  PROBLEM_DIAGONAL_NEGATIVE, PROBLEM_DIAGONAL_POSITIVE, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS,
+  ROW_COUNT, ROW_NORM, SWEEP_ACTIVE, SWEEP_CURSOR, SWEEP_GAP, SWEEP_GRADIENT_MAX, SWEEP_GRADIENT_MIN, SWEEP_INNER,
+  SWEEP_LOSS, SWEEP_LOWER, SWEEP_ORDER, SWEEP_SHRINK, SWEEP_UPPER, SWEEP_VISITED,
+} from '../layouts'
+import { boxLoss, logisticLoss, negativeEntropy } from './losses'
+import { axpyRow, dotRow } from './row'
+
+/** Visits rows until the pass is done or about `budget` nonzeros have been seen; true when the pass is done. */
+export function sweepBoxF64(problem: usize, sweep: usize, budget: f64): bool { return sweepBox<f64>(problem, sweep, budget) }
+export function sweepBoxF32(problem: usize, sweep: usize, budget: f64): bool { return sweepBox<f32>(problem, sweep, budget) }
+export function sweepLogisticF64(problem: usize, sweep: usize, budget: f64): bool { return sweepLogistic<f64>(problem, sweep, budget) }
+export function sweepLogisticF32(problem: usize, sweep: usize, budget: f64): bool { return sweepLogistic<f32>(problem, sweep, budget) }
+
+// @ts-ignore: decorator
+@inline
+function sweepBox<W>(problem: usize, sweep: usize, budget: f64): bool {
+  const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
+  const alpha = <usize>load<u32>(problem, PROBLEM_ALPHA)
+  const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
+  const positive = load<u32>(problem, PROBLEM_POSITIVE)
+  const bias = load<f64>(problem, PROBLEM_BIAS)
+  const biasAt = w + usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) * sizeof<W>()
+  const boundPositive = load<f64>(problem, PROBLEM_BOUND_POSITIVE)
+  const boundNegative = load<f64>(problem, PROBLEM_BOUND_NEGATIVE)
+  const diagonalPositive = load<f64>(problem, PROBLEM_DIAGONAL_POSITIVE)
+  const diagonalNegative = load<f64>(problem, PROBLEM_DIAGONAL_NEGATIVE)
+  const order = <usize>load<u32>(sweep, SWEEP_ORDER)
+  const shrink = load<u32>(sweep, SWEEP_SHRINK) != 0
+  const upper = load<f64>(sweep, SWEEP_UPPER)
+  const lower = load<f64>(sweep, SWEEP_LOWER)
+  let active = load<u32>(sweep, SWEEP_ACTIVE)
+  let cursor = load<u32>(sweep, SWEEP_CURSOR)
+  let gradientMax = load<f64>(sweep, SWEEP_GRADIENT_MAX)
+  let gradientMin = load<f64>(sweep, SWEEP_GRADIENT_MIN)
+  let lossSum = load<f64>(sweep, SWEEP_LOSS)
+  let gapSum = load<f64>(sweep, SWEEP_GAP)
+  let visited: f64 = 0
+
+  while (cursor < active && visited < budget) {
+    const i = load<u32>(order + (usize(cursor) << 2))
+    const row = <usize>load<u32>(rows + (usize(i) << 2))
+    const isPositive = load<u32>(row, ROW_CLASS) == positive
+    const y: f64 = isPositive ? 1 : -1
+    const bound = isPositive ? boundPositive : boundNegative
+    const diagonal = isPositive ? diagonalPositive : diagonalNegative
+    const alphaAt = alpha + (usize(i) << 3)
+    const a = load<f64>(alphaAt)
+    visited += f64(load<u32>(row, ROW_COUNT)) + 4
+
+    let dot = dotRow<W>(row, w)
+    if (bias != 0) dot += bias * f64(load<W>(biasAt))
+    const margin = y * dot
+    const gradient = margin - 1 + diagonal * a
+    const loss = boxLoss(1 - margin, bound, diagonal)
+    lossSum += loss
+    gapSum += loss - a * (1 - margin) + 0.5 * diagonal * a * a
+
+    let projected: f64 = 0
+    if (a == 0) {
+      if (shrink && gradient > upper) {
+        active--
+        const last = order + (usize(active) << 2)
+        store<u32>(order + (usize(cursor) << 2), load<u32>(last))
+        store<u32>(last, i)
+        continue
+      }
+      if (gradient < 0) projected = gradient
+    } else if (a == bound) {
+      if (shrink && gradient < lower) {
+        active--
+        const last = order + (usize(active) << 2)
+        store<u32>(order + (usize(cursor) << 2), load<u32>(last))
+        store<u32>(last, i)
+        continue
+      }
+      if (gradient > 0) projected = gradient
+    } else {
+      projected = gradient
+    }
+    gradientMax = max(gradientMax, projected)
+    gradientMin = min(gradientMin, projected)
+
+    if (abs(projected) > 1e-12) {
+      const curvature = load<f64>(row, ROW_NORM) + bias * bias + diagonal
+      // A row without entries does not move w: its best α is at the bound.
+      const next = curvature > 0 ? min(max(a - gradient / curvature, 0), bound) : (gradient < 0 ? bound : 0)
+      if (next != a) {
+        store<f64>(alphaAt, next)
+        const step = (next - a) * y
+        axpyRow<W>(row, step, w)
+        if (bias != 0) store<W>(biasAt, <W>(f64(load<W>(biasAt)) + step * bias))
+      }
+    }
+    cursor++
+  }
+
+  store<u32>(sweep, active, SWEEP_ACTIVE)
+  store<u32>(sweep, cursor, SWEEP_CURSOR)
+  store<f64>(sweep, gradientMax, SWEEP_GRADIENT_MAX)
+  store<f64>(sweep, gradientMin, SWEEP_GRADIENT_MIN)
+  store<f64>(sweep, lossSum, SWEEP_LOSS)
+  store<f64>(sweep, gapSum, SWEEP_GAP)
+  store<f64>(sweep, load<f64>(sweep, SWEEP_VISITED) + visited, SWEEP_VISITED)
+  return cursor >= active
+}
+
+// Logistic regression, Yu, Huang, Lin (Machine Learning 85, 2011), Algorithm 5: the dual adds Σ α log α + (C−α) log(C−α)
+// to ½ αᵀQα over 0 < α < C. Each visit minimises in one variable by Newton steps on whichever of α and C−α is smaller,
+// so that neither loses its digits near zero; both are kept.
+// @ts-ignore: decorator
+@inline
+function sweepLogistic<W>(problem: usize, sweep: usize, budget: f64): bool {
+  const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
+  const alpha = <usize>load<u32>(problem, PROBLEM_ALPHA)
+  const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
+  const positive = load<u32>(problem, PROBLEM_POSITIVE)
+  const bias = load<f64>(problem, PROBLEM_BIAS)
+  const biasAt = w + usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) * sizeof<W>()
+  const boundPositive = load<f64>(problem, PROBLEM_BOUND_POSITIVE)
+  const boundNegative = load<f64>(problem, PROBLEM_BOUND_NEGATIVE)
+  const order = <usize>load<u32>(sweep, SWEEP_ORDER)
+  const active = load<u32>(sweep, SWEEP_ACTIVE)
+  const inner = load<f64>(sweep, SWEEP_INNER)
+  let cursor = load<u32>(sweep, SWEEP_CURSOR)
+  let gradientMax = load<f64>(sweep, SWEEP_GRADIENT_MAX)
+  let lossSum = load<f64>(sweep, SWEEP_LOSS)
+  let gapSum = load<f64>(sweep, SWEEP_GAP)
+  let visited: f64 = 0
+
+  while (cursor < active && visited < budget) {
+    const i = load<u32>(order + (usize(cursor) << 2))
+    const row = <usize>load<u32>(rows + (usize(i) << 2))
+    const isPositive = load<u32>(row, ROW_CLASS) == positive
+    const y: f64 = isPositive ? 1 : -1
+    const bound = isPositive ? boundPositive : boundNegative
+    const alphaAt = alpha + (usize(i) << 4)
+    const a = load<f64>(alphaAt)
+    const rest = load<f64>(alphaAt, 8)
+    visited += f64(load<u32>(row, ROW_COUNT)) + 4
+
+    let dot = dotRow<W>(row, w)
+    if (bias != 0) dot += bias * f64(load<W>(biasAt))
+    const margin = y * dot
+    const curvature = load<f64>(row, ROW_NORM) + bias * bias
+    const loss = bound * logisticLoss(margin)
+    lossSum += loss
+    gapSum += loss - negativeEntropy(a, rest, bound) + a * margin
+
+    // Work on z, the smaller of the two after the step, judged by the sign of the derivative in the middle.
+    const flip = 0.5 * curvature * (rest - a) + margin < 0
+    const sign: f64 = flip ? -1 : 1
+    const old = flip ? rest : a
+    let z = old
+    if (bound - z < 0.5 * bound) z *= 0.1
+    let derivative = curvature * (z - old) + sign * margin + Math.log(z / (bound - z))
+    gradientMax = max(gradientMax, abs(derivative))
+    let steps = 0
+    while (steps < 100 && abs(derivative) >= inner) {
+      const second = curvature + bound / ((bound - z) * z)
+      const next = z - derivative / second
+      z = next <= 0 ? z * 0.1 : next
+      derivative = curvature * (z - old) + sign * margin + Math.log(z / (bound - z))
+      steps++
+    }
+    if (steps > 0) {
+      const nextAlpha = flip ? bound - z : z
+      store<f64>(alphaAt, nextAlpha)
+      store<f64>(alphaAt, flip ? z : bound - z, 8)
+      const step = sign * (z - old) * y
+      axpyRow<W>(row, step, w)
+      if (bias != 0) store<W>(biasAt, <W>(f64(load<W>(biasAt)) + step * bias))
+    }
+    cursor++
+  }
+
+  store<u32>(sweep, cursor, SWEEP_CURSOR)
+  store<f64>(sweep, gradientMax, SWEEP_GRADIENT_MAX)
+  store<f64>(sweep, lossSum, SWEEP_LOSS)
+  store<f64>(sweep, gapSum, SWEEP_GAP)
+  store<f64>(sweep, load<f64>(sweep, SWEEP_VISITED) + visited, SWEEP_VISITED)
+  return cursor >= active
+}
+
+/** w += Σ α y x over rows from..to: what a run starts from when it is given dual variables. */
+export function addDualF64(problem: usize, from: u32, to: u32, stride: u32): void { addDual<f64>(problem, from, to, stride) }
+export function addDualF32(problem: usize, from: u32, to: u32, stride: u32): void { addDual<f32>(problem, from, to, stride) }
+
+// @ts-ignore: decorator
+@inline
+function addDual<W>(problem: usize, from: u32, to: u32, stride: u32): void {
+  const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
+  const alpha = <usize>load<u32>(problem, PROBLEM_ALPHA)
+  const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
+  const positive = load<u32>(problem, PROBLEM_POSITIVE)
+  const bias = load<f64>(problem, PROBLEM_BIAS)
+  const biasAt = w + usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) * sizeof<W>()
+  for (let i = from; i < to; i++) {
+    const a = load<f64>(alpha + usize(i) * usize(stride))
+    if (a == 0) continue
+    const row = <usize>load<u32>(rows + (usize(i) << 2))
+    const step = load<u32>(row, ROW_CLASS) == positive ? a : -a
+    axpyRow<W>(row, step, w)
+    if (bias != 0) store<W>(biasAt, <W>(f64(load<W>(biasAt)) + step * bias))
+  }
+}

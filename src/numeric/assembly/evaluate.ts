@@ -1,0 +1,59 @@
+// The sums of which a certificate is made, by one reading pass that shares nothing with the sweep but the row space.
+// With w = Σ α y x:  primal = ½‖w‖² + Σ loss,  dual = Σ (dual part) − ½‖w‖². Σ α·margin is wᵀ(Σ α y x), from which the
+// caller learns ‖Σ α y x‖² even when rounding has moved w a little.
+import {
+  PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_BOUND_NEGATIVE, PROBLEM_BOUND_POSITIVE,
+  PROBLEM_DIAGONAL_NEGATIVE, PROBLEM_DIAGONAL_POSITIVE, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS,
+  PROBLEM_WEIGHTS, ROW_CLASS, SUMS_ALPHA_MARGIN, SUMS_CORRECT, SUMS_DUAL, SUMS_LOSS, SUMS_SUPPORT,
+} from '../layouts'
+import { boxLoss, logisticLoss, negativeEntropy } from './losses'
+import { dotRow } from './row'
+
+/** Sums over rows from..to, written to `sums`. */
+export function evaluateF64(problem: usize, from: u32, to: u32, sums: usize): void { evaluate<f64>(problem, from, to, sums) }
+export function evaluateF32(problem: usize, from: u32, to: u32, sums: usize): void { evaluate<f32>(problem, from, to, sums) }
+
+// @ts-ignore: decorator
+@inline
+function evaluate<W>(problem: usize, from: u32, to: u32, sums: usize): void {
+  const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
+  const alpha = <usize>load<u32>(problem, PROBLEM_ALPHA)
+  const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
+  const positive = load<u32>(problem, PROBLEM_POSITIVE)
+  const logistic = load<u32>(problem, PROBLEM_LOGISTIC) != 0
+  const bias = load<f64>(problem, PROBLEM_BIAS)
+  const biasPart = bias == 0 ? 0 : bias * f64(load<W>(w + usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) * sizeof<W>()))
+  const boundPositive = load<f64>(problem, PROBLEM_BOUND_POSITIVE)
+  const boundNegative = load<f64>(problem, PROBLEM_BOUND_NEGATIVE)
+  const diagonalPositive = load<f64>(problem, PROBLEM_DIAGONAL_POSITIVE)
+  const diagonalNegative = load<f64>(problem, PROBLEM_DIAGONAL_NEGATIVE)
+  let lossSum: f64 = 0, dualSum: f64 = 0, alphaMargin: f64 = 0, correct: f64 = 0, support: f64 = 0
+  for (let i = from; i < to; i++) {
+    const row = <usize>load<u32>(rows + (usize(i) << 2))
+    const isPositive = load<u32>(row, ROW_CLASS) == positive
+    const bound = isPositive ? boundPositive : boundNegative
+    const dot = dotRow<W>(row, w) + biasPart
+    const margin = isPositive ? dot : -dot
+    if (isPositive ? dot > 0 : dot <= 0) correct += 1
+    if (logistic) {
+      const at = alpha + (usize(i) << 4)
+      const a = load<f64>(at)
+      lossSum += bound * logisticLoss(margin)
+      dualSum += negativeEntropy(a, load<f64>(at, 8), bound)
+      alphaMargin += a * margin
+      support += 1
+    } else {
+      const diagonal = isPositive ? diagonalPositive : diagonalNegative
+      const a = load<f64>(alpha + (usize(i) << 3))
+      lossSum += boxLoss(1 - margin, bound, diagonal)
+      dualSum += a - 0.5 * diagonal * a * a
+      alphaMargin += a * margin
+      if (a > 0) support += 1
+    }
+  }
+  store<f64>(sums, lossSum, SUMS_LOSS)
+  store<f64>(sums, dualSum, SUMS_DUAL)
+  store<f64>(sums, alphaMargin, SUMS_ALPHA_MARGIN)
+  store<f64>(sums, correct, SUMS_CORRECT)
+  store<f64>(sums, support, SUMS_SUPPORT)
+}

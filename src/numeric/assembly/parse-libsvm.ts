@@ -1,0 +1,421 @@
+// LIBSVM text to a batch. Digits are read eight at a time: a word is loaded, the run of digits at its start is found
+// with one mask, and three multiplications turn it into a number. The common case of an entry, `index:value`, goes
+// through no loop at all.
+import {
+  BATCH_FEATURES, BATCH_INDICES, BATCH_LABELS, BATCH_LABEL_AT, BATCH_NONZEROS, BATCH_NONZERO_CAPACITY, BATCH_ROWS,
+  BATCH_ROW_CAPACITY, BATCH_STARTS, BATCH_VALUES, BATCH_VALUE_BYTES, PARSE_BAD_ROWS, PARSE_CURSOR, PARSE_END,
+  PARSE_ERRORS, PARSE_ERROR_AFTER_LABEL, PARSE_ERROR_AFTER_VALUE, PARSE_ERROR_BYTES, PARSE_ERROR_COLON,
+  PARSE_ERROR_DUPLICATE, PARSE_ERROR_INDEX, PARSE_ERROR_INDEX_RANGE, PARSE_ERROR_INDEX_ZERO, PARSE_ERROR_LABEL,
+  PARSE_ERROR_MISSING_VALUE, PARSE_ERROR_NOT_FINITE, PARSE_ERROR_ROOM, PARSE_ERROR_TOO_LARGE,
+  PARSE_ERROR_TOO_MANY_ENTRIES, PARSE_ERROR_UNSORTED, PARSE_ERROR_VALUE, PARSE_INDEX_BASE, PARSE_LINES,
+  PARSE_SKIP_BAD, PARSE_SLOW, PARSE_SLOW_CAPACITY, PARSE_SLOW_COUNT, PARSE_ZEROS,
+} from '../layouts'
+
+const ZEROS: u64 = 0x3030303030303030
+const LF: u32 = 10, CR: u32 = 13, TAB: u32 = 9, SPACE: u32 = 32, HASH: u32 = 35, COLON: u32 = 58, DOT: u32 = 46
+const MINUS: u32 = 45, PLUS: u32 = 43, LOWER_E: u32 = 101, UPPER_E: u32 = 69
+const LARGEST_INDEX: u64 = 4294967294
+/** Powers of ten that a double holds exactly. */
+const POWERS: StaticArray<f64> = [
+  1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
+  1e21, 1e22,
+]
+const WHOLE_POWERS: StaticArray<u64> = [1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000]
+
+/** High bit of every byte that is not a digit, given the word with '0' taken off each byte. */
+// @ts-ignore: decorator
+@inline
+function notDigits(word: u64): u64 {
+  return ((word + 0x7676767676767676) | word) & 0x8080808080808080
+}
+
+/** The number written by eight digits, first digit in the lowest byte; '0' already taken off. */
+// @ts-ignore: decorator
+@inline
+function eightDigits(word: u64): u64 {
+  word = (word * 2561) >> 8
+  word = ((word & 0x00ff00ff00ff00ff) * 6553601) >> 16
+  return ((word & 0x0000ffff0000ffff) * 42949672960001) >> 32
+}
+
+/** Whether a character ends a token. */
+// @ts-ignore: decorator
+@inline
+function isBreak(c: u32): bool {
+  return c == SPACE || c == LF || c == TAB || c == CR || c == HASH
+}
+
+/** Parses from the cursor until the text ends, the batch is full, or (unless bad rows are skipped) a row is bad. */
+export function parseLibsvm(state: usize, batch: usize): void {
+  if (load<u32>(batch, BATCH_VALUE_BYTES) == 8) parse<f64>(state, batch)
+  else parse<f32>(state, batch)
+}
+
+// What a number parser leaves behind besides its value. Globals belong to an instance, so to one thread.
+let numberEnd: usize = 0
+let numberExact: bool = false
+
+/** A decimal number at p, sign allowed: sets numberEnd, which stays at p when there is none. */
+function slowNumber(p: usize): f64 {
+  const start = p
+  let c = <u32>load<u8>(p)
+  const negative = c == MINUS
+  if (negative || c == PLUS) p++
+  let mantissa: u64 = 0
+  let exponent: i32 = 0
+  let digits = 0
+  let kept = 0
+  let fraction = false
+  for (; ; p++) {
+    c = <u32>load<u8>(p)
+    if (c == DOT && !fraction) {
+      fraction = true
+      continue
+    }
+    const digit = c - 48
+    if (digit > 9) break
+    digits++
+    // Digits beyond the nineteenth do not fit in the word; they only move the exponent.
+    if (kept < 19) {
+      mantissa = mantissa * 10 + u64(digit)
+      if (mantissa != 0) kept++
+      if (fraction) exponent--
+    } else if (!fraction) exponent++
+  }
+  if (digits == 0) {
+    numberEnd = start
+    return 0
+  }
+  if (c == LOWER_E || c == UPPER_E) {
+    let q = p + 1
+    let e: i32 = 0
+    c = <u32>load<u8>(q)
+    const down = c == MINUS
+    if (down || c == PLUS) q++
+    const first = q
+    for (; ; q++) {
+      const digit = <u32>load<u8>(q) - 48
+      if (digit > 9) break
+      if (e < 100000) e = e * 10 + i32(digit)
+    }
+    // A bare `e` belongs to no number: it stays in front of numberEnd and is found there.
+    if (q > first) {
+      exponent += down ? -e : e
+      p = q
+    }
+  }
+  numberEnd = p
+  numberExact = mantissa < (u64(1) << 53) && exponent >= -22 && exponent <= 22
+  let value = f64(mantissa)
+  if (mantissa != 0) {
+    if (exponent < -400) value = 0
+    else if (exponent > 400) value = Infinity
+    else {
+      for (; exponent > 22; exponent -= 22) value *= 1e22
+      for (; exponent < -22; exponent += 22) value /= 1e22
+      value = exponent < 0 ? value / unchecked(POWERS[-exponent]) : value * unchecked(POWERS[exponent])
+    }
+  }
+  return negative ? -value : value
+}
+
+/** Whether the text at p, after a sign, spells nan or inf in any case. */
+function spellsNotFinite(p: usize): bool {
+  let c = <u32>load<u8>(p)
+  if (c == MINUS || c == PLUS) p++
+  const word = (<u32>load<u8>(p) | 32) | ((<u32>load<u8>(p + 1) | 32) << 8) | ((<u32>load<u8>(p + 2) | 32) << 16)
+  return word == 0x6e616e || word == 0x666e69
+}
+
+// @ts-ignore: decorator
+@inline
+function parse<V>(state: usize, batch: usize): void {
+  const end = <usize>load<u32>(state, PARSE_END)
+  const base = u64(load<u32>(state, PARSE_INDEX_BASE))
+  const skipBad = load<u32>(state, PARSE_SKIP_BAD) != 0
+  const starts = <usize>load<u32>(batch, BATCH_STARTS)
+  const labels = <usize>load<u32>(batch, BATCH_LABELS)
+  const labelAt = <usize>load<u32>(batch, BATCH_LABEL_AT)
+  const indices = <usize>load<u32>(batch, BATCH_INDICES)
+  const values = <usize>load<u32>(batch, BATCH_VALUES)
+  const rowRoom = load<u32>(batch, BATCH_ROW_CAPACITY)
+  const room = load<u32>(batch, BATCH_NONZERO_CAPACITY)
+  const slowList = <usize>load<u32>(state, PARSE_SLOW)
+  const slowRoom = load<u32>(state, PARSE_SLOW_CAPACITY)
+  let p = <usize>load<u32>(state, PARSE_CURSOR)
+  let lines = load<u32>(state, PARSE_LINES)
+  let zeros = load<u32>(state, PARSE_ZEROS)
+  let rows: u32 = 0
+  let entries: u32 = 0
+  let slow: u32 = 0
+  let features: u32 = 0
+
+  while (p < end) {
+    const line = p
+    let c = <u32>load<u8>(p)
+    while (c == SPACE || c == TAB || c == CR) c = <u32>load<u8>(++p)
+    if (c == LF || c == HASH) {
+      while (c != LF) c = <u32>load<u8>(++p)
+      p++
+      lines++
+      continue
+    }
+    const firstEntry = entries
+    const firstSlow = slow
+    let error: u32 = 0
+    if (rows >= rowRoom) {
+      p = line
+      break
+    }
+
+    // The label.
+    const labelStart = p
+    const label = slowNumber(p)
+    if (numberEnd == p || !isBreak(<u32>load<u8>(numberEnd))) {
+      if (spellsNotFinite(p)) error = PARSE_ERROR_NOT_FINITE
+      else if (numberEnd == p) error = PARSE_ERROR_LABEL
+      else {
+        error = PARSE_ERROR_AFTER_LABEL
+        p = numberEnd
+      }
+    } else if (!(abs(label) < Infinity)) error = PARSE_ERROR_TOO_LARGE
+    else p = numberEnd
+
+    // The entries.
+    let previous: i64 = -1
+    if (error == 0) {
+      while (true) {
+        c = <u32>load<u8>(p)
+        while (c == SPACE || c == TAB) c = <u32>load<u8>(++p)
+        let word = load<u64>(p) ^ ZEROS
+        let mask = notDigits(word)
+        let index: u64
+        const indexStart = p
+        if (mask != 0) {
+          const length = u64(ctz(mask)) & 0x78
+          if (length == 0) {
+            if (c == LF) break
+            if (c == CR || c == HASH) {
+              // A carriage return in the middle of a line is a blank; a comment runs to the end of its line.
+              if (c == CR) {
+                p++
+                continue
+              }
+              while (c != LF) c = <u32>load<u8>(++p)
+              break
+            }
+            error = PARSE_ERROR_INDEX
+            break
+          }
+          index = eightDigits(word << (64 - length))
+          p += usize(length >> 3)
+        } else {
+          index = eightDigits(word)
+          p += 8
+          for (c = <u32>load<u8>(p); c - 48 <= 9 && index <= LARGEST_INDEX; c = <u32>load<u8>(++p)) index = index * 10 + u64(c - 48)
+        }
+        if (index > LARGEST_INDEX) {
+          error = PARSE_ERROR_INDEX_RANGE
+          p = indexStart
+          break
+        }
+        if (<u32>load<u8>(p) != COLON) {
+          error = PARSE_ERROR_COLON
+          break
+        }
+        p++
+        if (index < base) {
+          error = PARSE_ERROR_INDEX_ZERO
+          p = indexStart
+          break
+        }
+        index -= base
+        if (i64(index) <= previous) {
+          error = i64(index) == previous ? PARSE_ERROR_DUPLICATE : PARSE_ERROR_UNSORTED
+          p = indexStart
+          break
+        }
+        previous = i64(index)
+
+        // The value: up to seven digits, then up to sixteen after the point, else the slow way.
+        const valueStart = p
+        const negative = <u32>load<u8>(p) == MINUS
+        if (negative) p++
+        word = load<u64>(p) ^ ZEROS
+        mask = notDigits(word)
+        let value: f64 = 0
+        let fast = false
+        if (mask != 0) {
+          const length = u64(ctz(mask)) & 0x78
+          if (length != 0) {
+            let mantissa = eightDigits(word << (64 - length))
+            p += usize(length >> 3)
+            c = <u32>load<u8>(p)
+            if (c == DOT) {
+              p++
+              word = load<u64>(p) ^ ZEROS
+              mask = notDigits(word)
+              if (mask != 0) {
+                const part = u64(ctz(mask)) & 0x78
+                if (part != 0) {
+                  mantissa = mantissa * unchecked(WHOLE_POWERS[i32(part >> 3)]) + eightDigits(word << (64 - part))
+                  p += usize(part >> 3)
+                  value = f64(mantissa) / unchecked(POWERS[i32(part >> 3)])
+                  c = <u32>load<u8>(p)
+                  fast = isBreak(c)
+                }
+              } else {
+                mantissa = mantissa * 100000000 + eightDigits(word)
+                p += 8
+                word = load<u64>(p) ^ ZEROS
+                mask = notDigits(word)
+                if (mask != 0) {
+                  const part = u64(ctz(mask)) & 0x78
+                  if (part != 0) mantissa = mantissa * unchecked(WHOLE_POWERS[i32(part >> 3)]) + eightDigits(word << (64 - part))
+                  p += usize(part >> 3)
+                  value = f64(mantissa) / unchecked(POWERS[i32(8 + (part >> 3))])
+                  c = <u32>load<u8>(p)
+                  // Eighteen digits fit in the word; 2^53 bounds what one division can make exact.
+                  fast = isBreak(c) && length + part <= 80 && (sizeof<V>() == 4 || mantissa < (u64(1) << 53))
+                } else if (sizeof<V>() == 4 && length <= 16) {
+                  // Sixteen digits behind the point say all that a float can hold: the rest is stepped over.
+                  value = f64(mantissa * 100000000 + eightDigits(word)) / 1e16
+                  for (p += 8, c = <u32>load<u8>(p); c - 48 <= 9; c = <u32>load<u8>(++p)) {}
+                  fast = isBreak(c)
+                }
+              }
+            } else {
+              value = f64(mantissa)
+              fast = isBreak(c)
+            }
+            if (negative) value = -value
+          }
+        }
+        if (!fast) {
+          value = slowNumber(valueStart)
+          p = numberEnd
+          c = <u32>load<u8>(p)
+          if (p == valueStart || !isBreak(c)) {
+            if (spellsNotFinite(valueStart)) {
+              error = PARSE_ERROR_NOT_FINITE
+              p = valueStart
+            } else if (p == valueStart) error = isBreak(c) ? PARSE_ERROR_MISSING_VALUE : PARSE_ERROR_VALUE
+            else error = PARSE_ERROR_AFTER_VALUE
+            break
+          }
+          if (sizeof<V>() == 8 && !numberExact) {
+            store<u32>(slowList + (usize(slow) << 3), entries)
+            store<u32>(slowList + (usize(slow) << 3), u32(valueStart), 4)
+            slow++
+          }
+        }
+        const kept = <V>value
+        if (!(abs(kept) < <V>Infinity)) {
+          error = PARSE_ERROR_TOO_LARGE
+          p = valueStart
+          break
+        }
+        if (entries >= room) {
+          error = PARSE_ERROR_TOO_MANY_ENTRIES
+          break
+        }
+        if (kept == 0) {
+          zeros++
+          continue
+        }
+        store<u32>(indices + (usize(entries) << 2), u32(index))
+        store<V>(values + usize(entries) * sizeof<V>(), kept)
+        entries++
+        if (slow >= slowRoom) {
+          error = PARSE_ERROR_TOO_MANY_ENTRIES
+          break
+        }
+      }
+    }
+
+    if (error == PARSE_ERROR_TOO_MANY_ENTRIES && rows > 0) {
+      // The batch is full: this row opens the next one.
+      entries = firstEntry
+      slow = firstSlow
+      p = line
+      break
+    }
+    if (error != 0) {
+      const bad = load<u32>(state, PARSE_BAD_ROWS)
+      if (bad < u32(PARSE_ERROR_ROOM)) {
+        const at = state + PARSE_ERRORS + usize(bad) * PARSE_ERROR_BYTES
+        store<u32>(at, error)
+        store<u32>(at, lines, 4)
+        store<u32>(at, u32(p), 8)
+        store<u32>(at, u32(line), 12)
+      }
+      store<u32>(state, bad + 1, PARSE_BAD_ROWS)
+      entries = firstEntry
+      slow = firstSlow
+      if (!skipBad) break
+      while (<u32>load<u8>(p) != LF) p++
+    } else {
+      store<u32>(starts + (usize(rows) << 2), firstEntry)
+      store<f64>(labels + (usize(rows) << 3), label)
+      store<u32>(labelAt + (usize(rows) << 2), u32(labelStart))
+      rows++
+      if (previous >= 0) features = max(features, u32(previous) + 1)
+    }
+    p++
+    lines++
+  }
+
+  store<u32>(starts + (usize(rows) << 2), entries)
+  store<u32>(batch, rows, BATCH_ROWS)
+  store<u32>(batch, entries, BATCH_NONZEROS)
+  store<u32>(batch, features, BATCH_FEATURES)
+  store<u32>(state, u32(p), PARSE_CURSOR)
+  store<u32>(state, lines, PARSE_LINES)
+  store<u32>(state, zeros, PARSE_ZEROS)
+  store<u32>(state, slow, PARSE_SLOW_COUNT)
+}
+
+/** Gives labels numbers in order of appearance. `codes` receives u32[rows]; `firsts` the row where each label is first
+ *  met; `table` is u32[slots] of zeros, slots a power of two above twice the room, and is zero again afterwards.
+ *  Returns how many labels there are. There is room for as many as there are rows. */
+export function numberLabels(labels: usize, rows: u32, codes: usize, firsts: usize, table: usize, slots: u32): u32 {
+  let count: u32 = 0
+  let lastBits: u64 = 0
+  let lastCode: u32 = 0
+  for (let i: u32 = 0; i < rows; i++) {
+    const label = load<f64>(labels + (usize(i) << 3)) + 0.0 // −0 becomes 0
+    const bits = reinterpret<u64>(label)
+    if (count == 0 || bits != lastBits) {
+      let slot = u32((bits * 0x9e3779b97f4a7c15) >> 32) & (slots - 1)
+      while (true) {
+        const code = load<u32>(table + (usize(slot) << 2))
+        if (code == 0) {
+          store<u32>(firsts + (usize(count) << 2), i)
+          count++
+          store<u32>(table + (usize(slot) << 2), count)
+          lastCode = count - 1
+          break
+        }
+        const at = load<u32>(firsts + (usize(code - 1) << 2))
+        if (load<f64>(labels + (usize(at) << 3)) + 0.0 == label) {
+          lastCode = code - 1
+          break
+        }
+        slot = (slot + 1) & (slots - 1)
+      }
+      lastBits = bits
+    }
+    store<u32>(codes + (usize(i) << 2), lastCode)
+  }
+  for (let k: u32 = 0; k < count; k++) {
+    const at = load<u32>(firsts + (usize(k) << 2))
+    const bits = reinterpret<u64>(load<f64>(labels + (usize(at) << 3)) + 0.0)
+    let slot = u32((bits * 0x9e3779b97f4a7c15) >> 32) & (slots - 1)
+    // Every slot of the probe chain is cleared; chains that shared it end at the same zero.
+    while (load<u32>(table + (usize(slot) << 2)) != 0) {
+      store<u32>(table + (usize(slot) << 2), 0)
+      slot = (slot + 1) & (slots - 1)
+    }
+  }
+  return count
+}

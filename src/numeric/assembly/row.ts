@@ -1,0 +1,213 @@
+// The linear row space: dot, axpy and norm of one row record against weights of type W (f64 or f32).
+// Every kind of row has its own loop; the kind is asked once a row, never once a nonzero.
+import {
+  ROW_COUNT, ROW_DICTIONARY, ROW_ENTRIES, ROW_KIND, ROW_KIND_CODED, ROW_KIND_CONSTANT, ROW_KIND_DENSE, ROW_KIND_F32,
+  ROW_SCALE,
+} from '../layouts'
+
+// @ts-ignore: decorator
+@inline
+function weight<W>(w: usize, index: u32): f64 {
+  return f64(load<W>(w + usize(index) * sizeof<W>()))
+}
+
+// @ts-ignore: decorator
+@inline
+function addTo<W>(w: usize, index: u32, amount: f64): void {
+  const at = w + usize(index) * sizeof<W>()
+  store<W>(at, <W>(f64(load<W>(at)) + amount))
+}
+
+/** Where the f64 values of n entries start: the next multiple of 8 after the indices. */
+// @ts-ignore: decorator
+@inline
+export function wideValues(entries: usize, n: u32): usize {
+  return (entries + (usize(n) << 2) + 7) & ~7
+}
+
+/** Σ w_j x_j, scale included. */
+// @ts-ignore: decorator
+@inline
+export function dotRow<W>(row: usize, w: usize): f64 {
+  const n = load<u32>(row, ROW_COUNT)
+  const kind = load<u32>(row, ROW_KIND)
+  let i = row + ROW_ENTRIES
+  // Four sums hide the latency of the additions.
+  let a: f64 = 0, b: f64 = 0, c: f64 = 0, d: f64 = 0
+  if (kind == ROW_KIND_CONSTANT) {
+    const end = i + (usize(n) << 2)
+    const end4 = i + (usize(n & ~3) << 2)
+    for (; i < end4; i += 16) {
+      a += weight<W>(w, load<u32>(i))
+      b += weight<W>(w, load<u32>(i, 4))
+      c += weight<W>(w, load<u32>(i, 8))
+      d += weight<W>(w, load<u32>(i, 12))
+    }
+    for (; i < end; i += 4) a += weight<W>(w, load<u32>(i))
+  } else if (kind == ROW_KIND_CODED) {
+    const dictionary = <usize>load<u32>(row, ROW_DICTIONARY)
+    const end = i + (usize(n) << 2)
+    const end4 = i + (usize(n & ~3) << 2)
+    let v = end
+    for (; i < end4; i += 16, v += 4) {
+      const codes = load<u32>(v)
+      a += weight<W>(w, load<u32>(i)) * f64(load<f32>(dictionary + ((codes & 0xff) << 2)))
+      b += weight<W>(w, load<u32>(i, 4)) * f64(load<f32>(dictionary + (((codes >> 8) & 0xff) << 2)))
+      c += weight<W>(w, load<u32>(i, 8)) * f64(load<f32>(dictionary + (((codes >> 16) & 0xff) << 2)))
+      d += weight<W>(w, load<u32>(i, 12)) * f64(load<f32>(dictionary + ((codes >> 24) << 2)))
+    }
+    for (; i < end; i += 4, v++) a += weight<W>(w, load<u32>(i)) * f64(load<f32>(dictionary + (usize(load<u8>(v)) << 2)))
+  } else if (kind == ROW_KIND_F32) {
+    const end = i + (usize(n) << 2)
+    const end4 = i + (usize(n & ~3) << 2)
+    let v = end
+    for (; i < end4; i += 16, v += 16) {
+      a += weight<W>(w, load<u32>(i)) * f64(load<f32>(v))
+      b += weight<W>(w, load<u32>(i, 4)) * f64(load<f32>(v, 4))
+      c += weight<W>(w, load<u32>(i, 8)) * f64(load<f32>(v, 8))
+      d += weight<W>(w, load<u32>(i, 12)) * f64(load<f32>(v, 12))
+    }
+    for (; i < end; i += 4, v += 4) a += weight<W>(w, load<u32>(i)) * f64(load<f32>(v))
+  } else if (kind == ROW_KIND_DENSE) {
+    return denseDot<W>(i, n, w) * load<f64>(row, ROW_SCALE)
+  } else {
+    const end = i + (usize(n) << 2)
+    let v = wideValues(i, n)
+    for (; i < end; i += 4, v += 8) a += weight<W>(w, load<u32>(i)) * load<f64>(v)
+  }
+  return (a + b + (c + d)) * load<f64>(row, ROW_SCALE)
+}
+
+// @ts-ignore: decorator
+@inline
+function denseDot<W>(values: usize, n: u32, w: usize): f64 {
+  let lo = f64x2.splat(0), hi = f64x2.splat(0)
+  const end4 = values + (usize(n & ~3) << 2)
+  const end = values + (usize(n) << 2)
+  let v = values
+  let p = w
+  if (sizeof<W>() == 8) {
+    for (; v < end4; v += 16, p += 32) {
+      const x = v128.load(v)
+      lo = f64x2.add(lo, f64x2.mul(f64x2.promote_low_f32x4(x), v128.load(p)))
+      hi = f64x2.add(hi, f64x2.mul(f64x2.promote_low_f32x4(i8x16.shuffle(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15)), v128.load(p, 16)))
+    }
+  } else {
+    for (; v < end4; v += 16, p += 16) {
+      const x = f32x4.mul(v128.load(v), v128.load(p))
+      lo = f64x2.add(lo, f64x2.promote_low_f32x4(x))
+      hi = f64x2.add(hi, f64x2.promote_low_f32x4(i8x16.shuffle(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15)))
+    }
+  }
+  const both = f64x2.add(lo, hi)
+  let sum = f64x2.extract_lane(both, 0) + f64x2.extract_lane(both, 1)
+  for (; v < end; v += 4, p += sizeof<W>()) sum += f64(load<f32>(v)) * f64(load<W>(p))
+  return sum
+}
+
+/** w += step · row. */
+// @ts-ignore: decorator
+@inline
+export function axpyRow<W>(row: usize, step: f64, w: usize): void {
+  const n = load<u32>(row, ROW_COUNT)
+  const kind = load<u32>(row, ROW_KIND)
+  const s = step * load<f64>(row, ROW_SCALE)
+  let i = row + ROW_ENTRIES
+  const end = i + (usize(n) << 2)
+  if (kind == ROW_KIND_CONSTANT) {
+    for (; i < end; i += 4) addTo<W>(w, load<u32>(i), s)
+  } else if (kind == ROW_KIND_CODED) {
+    const dictionary = <usize>load<u32>(row, ROW_DICTIONARY)
+    let v = end
+    for (; i < end; i += 4, v++) addTo<W>(w, load<u32>(i), s * f64(load<f32>(dictionary + (usize(load<u8>(v)) << 2))))
+  } else if (kind == ROW_KIND_F32) {
+    let v = end
+    for (; i < end; i += 4, v += 4) addTo<W>(w, load<u32>(i), s * f64(load<f32>(v)))
+  } else if (kind == ROW_KIND_DENSE) {
+    denseAxpy<W>(i, n, s, w)
+  } else {
+    let v = wideValues(i, n)
+    for (; i < end; i += 4, v += 8) addTo<W>(w, load<u32>(i), s * load<f64>(v))
+  }
+}
+
+// @ts-ignore: decorator
+@inline
+function denseAxpy<W>(values: usize, n: u32, s: f64, w: usize): void {
+  const end4 = values + (usize(n & ~3) << 2)
+  const end = values + (usize(n) << 2)
+  let v = values
+  let p = w
+  if (sizeof<W>() == 8) {
+    const step = f64x2.splat(s)
+    for (; v < end4; v += 16, p += 32) {
+      const x = v128.load(v)
+      v128.store(p, f64x2.add(v128.load(p), f64x2.mul(f64x2.promote_low_f32x4(x), step)))
+      v128.store(p, f64x2.add(v128.load(p, 16), f64x2.mul(f64x2.promote_low_f32x4(i8x16.shuffle(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15)), step)), 16)
+    }
+  } else {
+    const step = f32x4.splat(f32(s))
+    for (; v < end4; v += 16, p += 16) v128.store(p, f32x4.add(v128.load(p), f32x4.mul(v128.load(v), step)))
+  }
+  for (; v < end; v += 4, p += sizeof<W>()) store<W>(p, <W>(f64(load<W>(p)) + f64(load<f32>(v)) * s))
+}
+
+export function dotF64(row: usize, w: usize): f64 { return dotRow<f64>(row, w) }
+export function dotF32(row: usize, w: usize): f64 { return dotRow<f32>(row, w) }
+export function axpyF64(row: usize, step: f64, w: usize): void { axpyRow<f64>(row, step, w) }
+export function axpyF32(row: usize, step: f64, w: usize): void { axpyRow<f32>(row, step, w) }
+
+/** Σ (scale · x_j)², recomputed from the entries. */
+export function squaredNorm(row: usize): f64 {
+  const n = load<u32>(row, ROW_COUNT)
+  const kind = load<u32>(row, ROW_KIND)
+  const scale = load<f64>(row, ROW_SCALE)
+  const entries = row + ROW_ENTRIES
+  let sum: f64 = 0
+  if (kind == ROW_KIND_CONSTANT) {
+    sum = f64(n)
+  } else if (kind == ROW_KIND_CODED) {
+    const dictionary = <usize>load<u32>(row, ROW_DICTIONARY)
+    const codes = entries + (usize(n) << 2)
+    for (let k: u32 = 0; k < n; k++) {
+      const x = f64(load<f32>(dictionary + (usize(load<u8>(codes + k)) << 2)))
+      sum += x * x
+    }
+  } else if (kind == ROW_KIND_F32 || kind == ROW_KIND_DENSE) {
+    let v = kind == ROW_KIND_DENSE ? entries : entries + (usize(n) << 2)
+    for (const end = v + (usize(n) << 2); v < end; v += 4) {
+      const x = f64(load<f32>(v))
+      sum += x * x
+    }
+  } else {
+    let v = wideValues(entries, n)
+    for (const end = v + (usize(n) << 3); v < end; v += 8) {
+      const x = load<f64>(v)
+      sum += x * x
+    }
+  }
+  return sum * scale * scale
+}
+
+/** Σ w_j² over count weights. */
+export function squaredLengthF64(w: usize, count: u32): f64 { return squaredLength<f64>(w, count) }
+export function squaredLengthF32(w: usize, count: u32): f64 { return squaredLength<f32>(w, count) }
+
+// @ts-ignore: decorator
+@inline
+function squaredLength<W>(w: usize, count: u32): f64 {
+  let a: f64 = 0, b: f64 = 0
+  const end2 = w + usize(count & ~1) * sizeof<W>()
+  const end = w + usize(count) * sizeof<W>()
+  for (; w < end2; w += 2 * sizeof<W>()) {
+    const x = f64(load<W>(w))
+    const y = f64(load<W>(w + sizeof<W>()))
+    a += x * x
+    b += y * y
+  }
+  for (; w < end; w += sizeof<W>()) {
+    const x = f64(load<W>(w))
+    a += x * x
+  }
+  return a + b
+}

@@ -1,0 +1,186 @@
+// Byte layouts that the AssemblyScript loops and the TypeScript around them share. This file is compiled by both
+// compilers, so it holds integer constants and nothing else. All addresses are bytes in the one shared memory.
+
+// --- The control page, at the bottom of the memory
+/** u32: the next free byte of the arena; threads move it with an atomic add. */
+export const ARENA_NEXT = 16
+/** First byte the arena hands out. Below it: this page and the constants of the compiled code. */
+export const ARENA_START = 65536
+
+// --- A row record: what solvers and certificates read. Aligned to 8 bytes.
+/** u32: number of entries that follow; for a dense row, its length. */
+export const ROW_COUNT = 0
+/** u32: one of the ROW_KIND_ constants. */
+export const ROW_KIND = 4
+/** f64: every stored value is multiplied by it, so making a row unit length rewrites no value. */
+export const ROW_SCALE = 8
+/** f64: squared length of the row, scale included, bias not. */
+export const ROW_NORM = 16
+/** u32: class number of the row's label. */
+export const ROW_CLASS = 24
+/** u32: address of the f32 dictionary of a coded row. */
+export const ROW_DICTIONARY = 28
+/** Indices (u32 each) start here; a dense row has its values here. Values or codes follow the indices. */
+export const ROW_ENTRIES = 32
+
+/** u32 indices, then f32 values. */
+export const ROW_KIND_F32 = 0
+/** u32 indices; every value is 1 before scaling. */
+export const ROW_KIND_CONSTANT = 1
+/** u32 indices, then u8 codes into the dictionary. */
+export const ROW_KIND_CODED = 2
+/** f32 values of features 0, 1, 2, …; no indices. */
+export const ROW_KIND_DENSE = 3
+/** u32 indices, padding to 8 bytes, f64 values. */
+export const ROW_KIND_F64 = 4
+
+// --- A batch: rows as a parser or decoder leaves them (compressed sparse rows), before they are packed or encoded.
+/** u32: rows. */
+export const BATCH_ROWS = 0
+/** u32: nonzeros. */
+export const BATCH_NONZEROS = 4
+/** u32: address of u32[rows + 1], where each row starts among the entries. */
+export const BATCH_STARTS = 8
+/** u32: address of f64[rows], the labels. */
+export const BATCH_LABELS = 12
+/** u32: address of u32[nonzeros], zero-based feature numbers, rising within a row. */
+export const BATCH_INDICES = 16
+/** u32: address of f32[nonzeros] or f64[nonzeros]. */
+export const BATCH_VALUES = 20
+/** u32: 4 when values are f32, 8 when they are f64. */
+export const BATCH_VALUE_BYTES = 24
+/** u32: features seen: one more than the largest feature number, explicit zeros included. */
+export const BATCH_FEATURES = 28
+/** u32: room for so many rows. */
+export const BATCH_ROW_CAPACITY = 32
+/** u32: room for so many nonzeros. */
+export const BATCH_NONZERO_CAPACITY = 36
+/** u32: address of u32[rows], where each row's label stands in the text. */
+export const BATCH_LABEL_AT = 40
+export const BATCH_BYTES = 64
+
+// --- The state of a LIBSVM parser between calls
+/** u32: next byte to parse (in and out). */
+export const PARSE_CURSOR = 0
+/** u32: end of the text; the byte before it is a line feed, 32 readable bytes follow it. */
+export const PARSE_END = 4
+/** u32: number that the file gives to its first feature, 0 or 1. */
+export const PARSE_INDEX_BASE = 8
+/** u32: 1 to step over bad rows, 0 to stop at the first. */
+export const PARSE_SKIP_BAD = 12
+/** u32: lines finished so far (in and out). */
+export const PARSE_LINES = 16
+/** u32: bad rows so far (in and out). */
+export const PARSE_BAD_ROWS = 20
+/** u32: the first PARSE_ERROR_ROOM errors: code, line, address of the offending byte, address of the line's start. */
+export const PARSE_ERRORS = 24
+export const PARSE_ERROR_BYTES = 16
+export const PARSE_ERROR_ROOM = 16
+/** u32: explicit zero values dropped so far (in and out). */
+export const PARSE_ZEROS = 280
+/** u32: values that need the slow, exact conversion (only when values are f64): entry number and text address. */
+export const PARSE_SLOW_COUNT = 284
+/** u32: address of the list of such values, two u32 each. */
+export const PARSE_SLOW = 288
+/** u32: room in that list; when it is full the parser returns early. */
+export const PARSE_SLOW_CAPACITY = 292
+export const PARSE_BYTES = 320
+
+export const PARSE_ERROR_LABEL = 1
+export const PARSE_ERROR_INDEX = 2
+export const PARSE_ERROR_INDEX_RANGE = 3
+export const PARSE_ERROR_INDEX_ZERO = 4
+export const PARSE_ERROR_COLON = 5
+export const PARSE_ERROR_VALUE = 6
+export const PARSE_ERROR_NOT_FINITE = 7
+export const PARSE_ERROR_DUPLICATE = 8
+export const PARSE_ERROR_UNSORTED = 9
+export const PARSE_ERROR_TOO_LARGE = 10
+export const PARSE_ERROR_AFTER_LABEL = 11
+export const PARSE_ERROR_AFTER_VALUE = 12
+export const PARSE_ERROR_TOO_MANY_ENTRIES = 13
+export const PARSE_ERROR_MISSING_VALUE = 14
+
+// --- The state of a packer: where row records of one thread go
+/** u32: next free byte of the present extent. */
+export const PACK_NEXT = 0
+/** u32: end of the present extent. */
+export const PACK_END = 4
+/** u32: address of u32[], receives the address of every packed row. */
+export const PACK_TABLE = 8
+/** u32: 1 makes every row unit length. */
+export const PACK_UNIT = 12
+/** u32: 1 keeps every row as indices and values (scaling will change them). */
+export const PACK_PLAIN = 16
+/** u32: address of u32[rows], class numbers. */
+export const PACK_CLASSES = 20
+/** u32: address of PACK_HASH_SLOTS × 8 bytes, scratch of the value dictionary. */
+export const PACK_HASH = 24
+/** u32: rows packed of the present batch (in and out). */
+export const PACK_ROWS = 28
+/** u32: bytes of records written so far (in and out). */
+export const PACK_WRITTEN = 32
+export const PACK_BYTES = 64
+export const PACK_HASH_SLOTS = 1024
+
+// --- The problem: one binary problem over row records, shared by sweeps and certificates
+/** u32: address of u32[rows], row record addresses. */
+export const PROBLEM_ROWS = 0
+/** u32: number of rows. */
+export const PROBLEM_COUNT = 4
+/** u32: address of the dual variables, f64 each (box losses), or pairs α, C−α (logistic). */
+export const PROBLEM_ALPHA = 8
+/** u32: address of the weights. */
+export const PROBLEM_WEIGHTS = 12
+/** u32: class number that is positive; every other class is negative. */
+export const PROBLEM_POSITIVE = 16
+/** u32: number of the bias feature; its weight stands at that place. */
+export const PROBLEM_BIAS_FEATURE = 20
+/** f64: value of the bias feature in every row, 0 for none. */
+export const PROBLEM_BIAS = 24
+/** f64: address-free parameters of the box dual for positive and negative rows: upper bound, then diagonal. */
+export const PROBLEM_BOUND_POSITIVE = 32
+export const PROBLEM_BOUND_NEGATIVE = 40
+export const PROBLEM_DIAGONAL_POSITIVE = 48
+export const PROBLEM_DIAGONAL_NEGATIVE = 56
+/** u32: 1 when the loss is logistic (bounds are the costs), 0 for box losses. */
+export const PROBLEM_LOGISTIC = 64
+export const PROBLEM_BYTES = 72
+
+// --- A sweep of dual coordinate descent: what it carries from slice to slice
+/** u32: address of u32[rows], row numbers, the active ones first. */
+export const SWEEP_ORDER = 0
+/** u32: number of active rows (in and out). */
+export const SWEEP_ACTIVE = 4
+/** u32: next position in the order (in and out). */
+export const SWEEP_CURSOR = 8
+/** u32: 1 to shrink. */
+export const SWEEP_SHRINK = 12
+/** f64: shrinking thresholds from the last pass. */
+export const SWEEP_UPPER = 16
+export const SWEEP_LOWER = 24
+/** f64: extremes of the projected gradient in this pass (out). */
+export const SWEEP_GRADIENT_MAX = 32
+export const SWEEP_GRADIENT_MIN = 40
+/** f64: sum of losses as the rows were met (out): an estimate, no certificate. */
+export const SWEEP_LOSS = 48
+/** f64: sum of what the rows owed to the duality gap as they were met (out): an estimate. */
+export const SWEEP_GAP = 56
+/** f64: nonzeros visited (in and out). */
+export const SWEEP_VISITED = 64
+/** f64: inner Newton tolerance of the logistic loss. */
+export const SWEEP_INNER = 72
+export const SWEEP_BYTES = 80
+
+// --- Sums that a certificate is made of
+/** f64: Σ loss. */
+export const SUMS_LOSS = 0
+/** f64: Σ of the dual objective's separable part. */
+export const SUMS_DUAL = 8
+/** f64: Σ α·margin, which is wᵀ(Σ α y x). */
+export const SUMS_ALPHA_MARGIN = 16
+/** f64: rows on the right side. */
+export const SUMS_CORRECT = 24
+/** f64: rows with α > 0. */
+export const SUMS_SUPPORT = 32
+export const SUMS_BYTES = 40

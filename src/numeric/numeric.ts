@@ -1,0 +1,49 @@
+// The compiled loops of assembly/, instantiated over one shared memory. Each thread makes its own instance from the
+// same compiled module and the same memory; only {module, memory} crosses to a worker.
+import { readFileSync } from 'node:fs'
+
+/** The functions that assembly/index.ts exports. Addresses are bytes in the shared memory. */
+export interface NumericFunctions {
+  allocate(bytes: number): number
+  iota(array: number, count: number): void
+  shuffle(array: number, count: number, state: number): void
+  dotF64(row: number, w: number): number
+  dotF32(row: number, w: number): number
+  axpyF64(row: number, step: number, w: number): void
+  axpyF32(row: number, step: number, w: number): void
+  squaredNorm(row: number): number
+  squaredLengthF64(w: number, count: number): number
+  squaredLengthF32(w: number, count: number): number
+  sweepBoxF64(problem: number, sweep: number, budget: number): number
+  sweepBoxF32(problem: number, sweep: number, budget: number): number
+  sweepLogisticF64(problem: number, sweep: number, budget: number): number
+  sweepLogisticF32(problem: number, sweep: number, budget: number): number
+  addDualF64(problem: number, from: number, to: number, stride: number): void
+  addDualF32(problem: number, from: number, to: number, stride: number): void
+  evaluateF64(problem: number, from: number, to: number, sums: number): void
+  evaluateF32(problem: number, from: number, to: number, sums: number): void
+  parseLibsvm(state: number, batch: number): void
+  numberLabels(labels: number, rows: number, codes: number, firsts: number, table: number, slots: number): number
+  packBatch(state: number, batch: number): number
+  relabelRows(table: number, rows: number, map: number): void
+  xxh64(data: number, bytes: number): bigint
+}
+
+/** What crosses a thread boundary. */
+export interface NumericShare {
+  module: WebAssembly.Module
+  memory: WebAssembly.Memory
+}
+
+let compiled: WebAssembly.Module | undefined
+
+/** Compiles the module once a process and makes a fresh memory of two pages that can grow to 4 GiB. */
+export function newNumericShare(): NumericShare {
+  compiled ??= new WebAssembly.Module(readFileSync(new URL('./numeric.wasm', import.meta.url)))
+  return { module: compiled, memory: new WebAssembly.Memory({ initial: 2, maximum: 65536, shared: true }) }
+}
+
+export function instantiateNumeric(share: NumericShare): NumericFunctions {
+  const instance = new WebAssembly.Instance(share.module, { env: { memory: share.memory } })
+  return instance.exports as unknown as NumericFunctions
+}

@@ -1,0 +1,10 @@
+// Every task a worker can run, by name. Each is loaded when it is first asked for.
+
+export const allTasks = {
+  'parse-rows': () => import('../training/parse-rows-task.ts').then(m => m.parseRowsTask),
+}
+
+export type TaskName = keyof typeof allTasks
+type TaskOf<N extends TaskName> = Awaited<ReturnType<(typeof allTasks)[N]>>
+export type TaskOptions<N extends TaskName> = Parameters<TaskOf<N>>[1]
+export type TaskResult<N extends TaskName> = Awaited<ReturnType<TaskOf<N>>>
