@@ -170,7 +170,16 @@ export const SWEEP_GAP = 56
 export const SWEEP_VISITED = 64
 /** f64: inner Newton tolerance of the logistic loss. */
 export const SWEEP_INNER = 72
-export const SWEEP_BYTES = 80
+/** f64: Newton steps in this sweep (in and out). */
+export const SWEEP_NEWTON = 80
+/** u64: state of the random numbers that order the rows. */
+export const SWEEP_RANDOM = 88
+/** f64: the gap that the last finished sweep met, and the loss (out). */
+export const SWEEP_LAST_GAP = 96
+export const SWEEP_LAST_LOSS = 104
+/** u32: active rows when the present sweep began. */
+export const SWEEP_BEGAN = 112
+export const SWEEP_BYTES = 120
 
 // --- Sums that a certificate is made of
 /** f64: Σ loss. */

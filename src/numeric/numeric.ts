@@ -27,6 +27,27 @@ export interface NumericFunctions {
   packBatch(state: number, batch: number): number
   relabelRows(table: number, rows: number, map: number): void
   xxh64(data: number, bytes: number): bigint
+  assignRows(
+    ...args: [batch: number, blocks: number, seed: bigint, chunk: number, first: number, order: number, counts: number, drawn: number]
+  ): void
+  encodeSegment(state: number): number
+  sealSegment(header: number): void
+  decodeSegment(
+    ...args: [header: number, payload: number, bytes: number, batch: number, scratch: number, ranks: number, room: number]
+  ): number
+  gatherStatistics(table: number, from: number, to: number, extremes: number, sums: number, squares: number): void
+  scaleRows(table: number, from: number, to: number, factors: number, unit: boolean): void
+  scoreBatch(
+    batch: number,
+    weights: number,
+    features: number,
+    models: number,
+    bias: number,
+    factors: number,
+    unit: boolean,
+    scores: number,
+  ): void
+  generateRows(plan: number, slot: number, out: number, rows: number, chunk: number, stream: number): number
 }
 
 /** What crosses a thread boundary. */

@@ -1,6 +1,9 @@
 // Every task a worker can run, by name. Each is loaded when it is first asked for.
 
 export const allTasks = {
+  'generate-chunk': () => import('../generate/generate-chunk-task.ts').then(m => m.generateChunkTask),
+  'dual-sweeps': () => import('../solvers/dual-sweeps-task.ts').then(m => m.dualSweepsTask),
+  'evaluate-rows': () => import('../training/evaluate-rows-task.ts').then(m => m.evaluateRowsTask),
   'parse-rows': () => import('../training/parse-rows-task.ts').then(m => m.parseRowsTask),
 }
 

@@ -9,7 +9,7 @@ import {
   PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_BOUND_NEGATIVE, PROBLEM_BOUND_POSITIVE,
   PROBLEM_DIAGONAL_NEGATIVE, PROBLEM_DIAGONAL_POSITIVE, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS,
   ROW_COUNT, ROW_NORM, SWEEP_ACTIVE, SWEEP_CURSOR, SWEEP_GAP, SWEEP_GRADIENT_MAX, SWEEP_GRADIENT_MIN, SWEEP_INNER,
-  SWEEP_LOSS, SWEEP_LOWER, SWEEP_ORDER, SWEEP_SHRINK, SWEEP_UPPER, SWEEP_VISITED,
+  SWEEP_LOSS, SWEEP_LOWER, SWEEP_NEWTON, SWEEP_ORDER, SWEEP_SHRINK, SWEEP_UPPER, SWEEP_VISITED,
 } from '../layouts'
 import { boxLoss, logisticLoss, negativeEntropy } from './losses'
 import { axpyRow, dotRow } from './row'
@@ -130,6 +130,7 @@ function sweepLogistic<W>(problem: usize, sweep: usize, budget: f64): bool {
   const order = <usize>load<u32>(sweep, SWEEP_ORDER)
   const active = load<u32>(sweep, SWEEP_ACTIVE)
   const inner = load<f64>(sweep, SWEEP_INNER)
+  let newton: f64 = load<f64>(sweep, SWEEP_NEWTON)
   let cursor = load<u32>(sweep, SWEEP_CURSOR)
   let gradientMax = load<f64>(sweep, SWEEP_GRADIENT_MAX)
   let lossSum = load<f64>(sweep, SWEEP_LOSS)
@@ -171,6 +172,7 @@ function sweepLogistic<W>(problem: usize, sweep: usize, budget: f64): bool {
       derivative = curvature * (z - old) + sign * margin + Math.log(z / (bound - z))
       steps++
     }
+    newton += steps
     if (steps > 0) {
       const nextAlpha = flip ? bound - z : z
       store<f64>(alphaAt, nextAlpha)
@@ -183,6 +185,7 @@ function sweepLogistic<W>(problem: usize, sweep: usize, budget: f64): bool {
   }
 
   store<u32>(sweep, cursor, SWEEP_CURSOR)
+  store<f64>(sweep, newton, SWEEP_NEWTON)
   store<f64>(sweep, gradientMax, SWEEP_GRADIENT_MAX)
   store<f64>(sweep, lossSum, SWEEP_LOSS)
   store<f64>(sweep, gapSum, SWEEP_GAP)

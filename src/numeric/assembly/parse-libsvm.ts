@@ -321,6 +321,7 @@ function parse<V>(state: usize, batch: usize): void {
         }
         if (kept == 0) {
           zeros++
+          if (slow > firstSlow && load<u32>(slowList + (usize(slow - 1) << 3)) == entries) slow--
           continue
         }
         store<u32>(indices + (usize(entries) << 2), u32(index))

@@ -1,0 +1,153 @@
+// Bytes of a file or of standard input, decompressed on the way when they start like gzip or zstd. Plain files are read
+// straight into the caller's memory.
+import { createReadStream } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import { PassThrough, type Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { fileError, SpillwayError } from '../errors.ts'
+import { ZstdFrames } from './zstd-frames.ts'
+
+export interface ByteSource {
+  /** As the user wrote it; `standard input` for `-`. */
+  name: string
+  /** Bytes on disk, where they are known. */
+  size: number | undefined
+  /** Bytes taken from the disk so far: what progress and `bytesRead` count. */
+  consumed: number
+  /** Fills as much of the target as there is; less than all of it only at the end. */
+  read(target: Uint8Array): Promise<number>
+  close(): Promise<void>
+}
+
+const GZIP = [0x1f, 0x8b]
+const ZSTD = [0x28, 0xb5, 0x2f, 0xfd]
+const startsWith = (bytes: Uint8Array, magic: number[]): boolean => magic.every((byte, k) => bytes[k] === byte)
+
+/** Opens a path, or standard input for `-`. */
+export async function openSource(path: string): Promise<ByteSource> {
+  if (path === '-') return openStream('standard input', process.stdin, undefined)
+  let handle: FileHandle
+  let size: number
+  const magic = new Uint8Array(4)
+  let regular: boolean
+  try {
+    handle = await open(path, 'r')
+    const stat = await handle.stat()
+    if (stat.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' })
+    size = stat.size
+    regular = stat.isFile()
+    if (regular) await handle.read(magic, 0, 4, 0)
+  } catch (error) {
+    throw fileError(error, path, 'read')
+  }
+  if (regular && !startsWith(magic, GZIP) && !startsWith(magic, ZSTD)) return plainFile(path, handle, size)
+  await handle.close()
+  return openStream(path, createReadStream(path, { highWaterMark: 1 << 20 }), regular ? size : undefined)
+}
+
+function plainFile(name: string, handle: FileHandle, size: number): ByteSource {
+  return {
+    name,
+    size,
+    consumed: 0,
+    async read(target) {
+      let filled = 0
+      while (filled < target.length) {
+        let got: number
+        try {
+          got = (await handle.read(target, filled, target.length - filled, this.consumed)).bytesRead
+        } catch (error) {
+          throw fileError(error, name, 'read')
+        }
+        if (got === 0) break
+        filled += got
+        this.consumed += got
+      }
+      return filled
+    },
+    close: () => handle.close(),
+  }
+}
+
+/** A stream whose first bytes decide whether it is decompressed. */
+async function openStream(name: string, stream: Readable, size: number | undefined): Promise<ByteSource> {
+  const counted = new PassThrough({ highWaterMark: 1 << 20 })
+  const source: ByteSource = { name, size, consumed: 0, read, close }
+  stream.on('data', (piece: Buffer) => {
+    source.consumed += piece.length
+  })
+  stream.on('error', error => counted.destroy(fileError(error, name, 'read')))
+  stream.pipe(counted)
+  const iterator = pieces()
+  let current: Uint8Array = new Uint8Array(0)
+
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    // The magic number may arrive in pieces.
+    const head: Buffer[] = []
+    let length = 0
+    const raw = counted[Symbol.asyncIterator]() as AsyncIterator<Buffer>
+    let ended = false
+    while (length < 4 && !ended) {
+      const { value, done } = await raw.next()
+      if (done) ended = true
+      else {
+        head.push(value)
+        length += value.length
+      }
+    }
+    const first = Buffer.concat(head)
+    const rest = async function* (): AsyncGenerator<Buffer> {
+      yield first
+      for (let item = ended ? undefined : await raw.next(); item && !item.done; item = await raw.next()) yield item.value
+    }
+    const kind = startsWith(first, GZIP) ? 'gzip' : startsWith(first, ZSTD) ? 'zstd' : undefined
+    if (!kind) return yield* rest()
+    try {
+      if (kind === 'zstd') yield* new ZstdFrames().decompress(rest())
+      else yield* gunzip(rest())
+    } catch (error) {
+      if (error instanceof SpillwayError) throw error
+      const what = error instanceof Error ? error.message : String(error)
+      throw new SpillwayError(
+        `${name}: the ${kind} data is damaged or cut short (${what}), after ${source.consumed} compressed bytes`,
+        'copy or download the file again',
+      )
+    }
+  }
+
+  async function read(target: Uint8Array): Promise<number> {
+    let filled = 0
+    while (filled < target.length) {
+      if (current.length === 0) {
+        const { value, done } = await iterator.next()
+        if (done) break
+        current = value
+        continue
+      }
+      const part = current.subarray(0, target.length - filled)
+      target.set(part, filled)
+      filled += part.length
+      current = current.subarray(part.length)
+    }
+    return filled
+  }
+
+  async function close(): Promise<void> {
+    stream.destroy()
+    counted.destroy()
+  }
+  return source
+}
+
+async function* gunzip(input: AsyncIterable<Buffer>): AsyncGenerator<Uint8Array> {
+  const inflate = createGunzip({ chunkSize: 1 << 18 })
+  const feed = (async () => {
+    for await (const piece of input) {
+      if (!inflate.write(piece)) await new Promise<void>(resolve => inflate.once('drain', resolve))
+      if (inflate.destroyed) return
+    }
+    inflate.end()
+  })()
+  feed.catch(error => inflate.destroy(error as Error))
+  yield* inflate as AsyncIterable<Uint8Array>
+}

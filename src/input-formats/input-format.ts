@@ -1,0 +1,54 @@
+// What an input format is to the rest of the program: a parser that runs inside a worker thread and turns chunks of
+// whole lines into batches.
+import type { Arena } from '../numeric/arena.ts'
+
+/** A row that could not be read: where, what was found, what was expected. */
+export interface BadRow {
+  /** Counted from 0 within the chunk. */
+  line: number
+  /** Counted from 1, in bytes. */
+  column: number
+  found: string
+  expected: string
+  /** What the user can do, where there is something to say. */
+  advice?: string
+}
+
+/** How a format is to read: only plain data, for it crosses to worker threads. */
+export interface ParseSettings {
+  /** 0 or 1: the number of the first feature in the file. */
+  indexBase: number
+  skipBad: boolean
+  /** 32 or 64: how values are kept. */
+  valueBits: 32 | 64
+}
+
+export interface ParsedBatch {
+  /** Address of the batch; valid until the next one is asked for. */
+  batch: number
+  rows: number
+  nonzeros: number
+  features: number
+}
+
+/** A parser of one thread. It owns its batch and reuses it. */
+export interface ChunkParser {
+  /** Parses a chunk; yields its batches in order. */
+  parse(at: number, bytes: number, settings: ParseSettings): Generator<ParsedBatch>
+  /** After the last batch: lines and bad rows of the chunk, the first few of them in full. */
+  lines: number
+  badRows: number
+  bad: BadRow[]
+  /** The text of a label as the user wrote it, given a row of the present batch. */
+  labelText(row: number): string
+}
+
+export interface InputFormat {
+  name: string
+  summary: string
+  /** File name endings, compression not counted. */
+  endings: string[]
+  /** Which number the first feature has, judged by the start of the data; undefined when it can't be told. */
+  detectIndexBase(head: Uint8Array): number | undefined
+  newParser(arena: Arena): ChunkParser
+}

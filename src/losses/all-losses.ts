@@ -1,0 +1,14 @@
+// Every loss, one line each.
+import { UsageError } from '../errors.ts'
+import { hinge } from './hinge.ts'
+import { logistic } from './logistic.ts'
+import type { Loss } from './loss.ts'
+import { squaredHinge } from './squared-hinge.ts'
+
+export const allLosses: Loss[] = [hinge, squaredHinge, logistic]
+
+export function findLoss(name: string): Loss {
+  const found = allLosses.find(loss => loss.name === name)
+  if (!found) throw new UsageError(`there is no loss "${name}"; expected one of ${allLosses.map(l => l.name).join(', ')}`)
+  return found
+}

@@ -1,0 +1,21 @@
+// What a loss is to the rest of the program. It sees margins, never matrices.
+
+/** The box dual of a row with cost C: 0 ≤ α ≤ bound, and diagonal·½α² added to the dual objective. */
+export interface BoxDual {
+  bound: number
+  diagonal: number
+}
+
+export interface Loss {
+  name: string
+  /** One line for help pages and error messages. */
+  summary: string
+  /** LIBLINEAR's `-s` number for the L2-regularised dual solver of this loss. */
+  liblinearSolver: number
+  /** C·loss at margin m = y wᵀx, per unit of cost. The reference that tests hold the numeric loops against. */
+  value(margin: number): number
+  /** The box dual, for losses that have one. */
+  box?(cost: number): BoxDual
+  /** True when the dual is the entropic one of logistic regression, solved by inner Newton steps. */
+  entropicDual?: true
+}

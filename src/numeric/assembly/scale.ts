@@ -1,0 +1,57 @@
+// Feature statistics and scaling of row records that were packed plain (indices and f32 or f64 values, or dense).
+import {
+  ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_DENSE, ROW_KIND_F64, ROW_NORM, ROW_SCALE,
+} from '../layouts'
+import { squaredNorm, wideValues } from './row'
+
+/** For each feature, into f64 arrays: the largest |x| (extremes), Σx and Σx² (moments); either address may be 0. */
+export function gatherStatistics(table: usize, from: u32, to: u32, extremes: usize, sums: usize, squares: usize): void {
+  for (let r = from; r < to; r++) {
+    const row = <usize>load<u32>(table + (usize(r) << 2))
+    const n = load<u32>(row, ROW_COUNT)
+    const kind = load<u32>(row, ROW_KIND)
+    const entries = row + ROW_ENTRIES
+    const narrow = entries + (usize(n) << 2)
+    const wide = wideValues(entries, n)
+    for (let k: u32 = 0; k < n; k++) {
+      const index = kind == ROW_KIND_DENSE ? k : load<u32>(entries + (usize(k) << 2))
+      const x = kind == ROW_KIND_DENSE ? f64(load<f32>(entries + (usize(k) << 2)))
+        : kind == ROW_KIND_F64 ? load<f64>(wide + (usize(k) << 3))
+        : f64(load<f32>(narrow + (usize(k) << 2)))
+      const at = usize(index) << 3
+      if (extremes != 0) store<f64>(extremes + at, max(load<f64>(extremes + at), abs(x)))
+      if (sums != 0) {
+        store<f64>(sums + at, load<f64>(sums + at) + x)
+        store<f64>(squares + at, load<f64>(squares + at) + x * x)
+      }
+    }
+  }
+}
+
+/** Multiplies every value by its feature's factor (f64), then makes rows unit length if asked. */
+export function scaleRows(table: usize, from: u32, to: u32, factors: usize, unit: bool): void {
+  for (let r = from; r < to; r++) {
+    const row = <usize>load<u32>(table + (usize(r) << 2))
+    const n = load<u32>(row, ROW_COUNT)
+    const kind = load<u32>(row, ROW_KIND)
+    const entries = row + ROW_ENTRIES
+    if (kind == ROW_KIND_F64) {
+      const wide = wideValues(entries, n)
+      for (let k: u32 = 0; k < n; k++) {
+        const at = wide + (usize(k) << 3)
+        store<f64>(at, load<f64>(at) * load<f64>(factors + (usize(load<u32>(entries + (usize(k) << 2))) << 3)))
+      }
+    } else {
+      const values = kind == ROW_KIND_DENSE ? entries : entries + (usize(n) << 2)
+      for (let k: u32 = 0; k < n; k++) {
+        const index = kind == ROW_KIND_DENSE ? k : load<u32>(entries + (usize(k) << 2))
+        const at = values + (usize(k) << 2)
+        store<f32>(at, f32(f64(load<f32>(at)) * load<f64>(factors + (usize(index) << 3))))
+      }
+    }
+    store<f64>(row, 1, ROW_SCALE)
+    const norm = squaredNorm(row)
+    store<f64>(row, unit && norm > 0 ? 1 / Math.sqrt(norm) : 1, ROW_SCALE)
+    store<f64>(row, unit && norm > 0 ? 1 : norm, ROW_NORM)
+  }
+}

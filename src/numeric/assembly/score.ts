@@ -1,0 +1,65 @@
+// Scores of a batch's rows, straight from the compressed sparse rows that a parser left.
+import {
+  BATCH_INDICES, BATCH_ROWS, BATCH_STARTS, BATCH_VALUES, BATCH_VALUE_BYTES,
+} from '../layouts'
+
+/** scores[r·K + k] = scale_r Σ_j w[j·K + k] x_rj + bias_k. Features beyond `features` count nothing. `factors` (f64 a
+ *  feature) may be 0; `unit` divides a row by its length after scaling. */
+export function scoreBatch(batch: usize, weights: usize, features: u32, models: u32, bias: usize, factors: usize, unit: bool, scores: usize): void {
+  if (load<u32>(batch, BATCH_VALUE_BYTES) == 8) score<f64>(batch, weights, features, models, bias, factors, unit, scores)
+  else score<f32>(batch, weights, features, models, bias, factors, unit, scores)
+}
+
+// @ts-ignore: decorator
+@inline
+function score<V>(batch: usize, weights: usize, features: u32, models: u32, bias: usize, factors: usize, unit: bool, scores: usize): void {
+  const rows = load<u32>(batch, BATCH_ROWS)
+  const starts = <usize>load<u32>(batch, BATCH_STARTS)
+  const indices = <usize>load<u32>(batch, BATCH_INDICES)
+  const values = <usize>load<u32>(batch, BATCH_VALUES)
+  for (let r: u32 = 0; r < rows; r++) {
+    const from = load<u32>(starts + (usize(r) << 2))
+    const to = load<u32>(starts + (usize(r) << 2), 4)
+    const out = scores + usize(r) * (usize(models) << 3)
+    let squares: f64 = 0
+    if (factors != 0) {
+      // A scaled value is rounded as training rounded it.
+      for (let e = from; e < to; e++) {
+        const at = values + usize(e) * sizeof<V>()
+        const index = load<u32>(indices + (usize(e) << 2))
+        if (index < features) store<V>(at, <V>(f64(load<V>(at)) * load<f64>(factors + (usize(index) << 3))))
+      }
+    }
+    if (unit) {
+      for (let e = from; e < to; e++) {
+        const x = f64(load<V>(values + usize(e) * sizeof<V>()))
+        squares += x * x
+      }
+    }
+    const scale = squares > 0 ? 1 / Math.sqrt(squares) : 1
+    if (models == 1) {
+      let sum: f64 = 0
+      for (let e = from; e < to; e++) {
+        const index = load<u32>(indices + (usize(e) << 2))
+        if (index < features) sum += load<f64>(weights + (usize(index) << 3)) * f64(load<V>(values + usize(e) * sizeof<V>()))
+      }
+      store<f64>(out, sum * scale + load<f64>(bias))
+    } else {
+      for (let k: u32 = 0; k < models; k++) store<f64>(out + (usize(k) << 3), 0)
+      for (let e = from; e < to; e++) {
+        const index = load<u32>(indices + (usize(e) << 2))
+        if (index >= features) continue
+        const x = f64(load<V>(values + usize(e) * sizeof<V>()))
+        const w = weights + usize(index) * (usize(models) << 3)
+        for (let k: u32 = 0; k < models; k++) {
+          const at = out + (usize(k) << 3)
+          store<f64>(at, load<f64>(at) + load<f64>(w + (usize(k) << 3)) * x)
+        }
+      }
+      for (let k: u32 = 0; k < models; k++) {
+        const at = out + (usize(k) << 3)
+        store<f64>(at, load<f64>(at) * scale + load<f64>(bias + (usize(k) << 3)))
+      }
+    }
+  }
+}

@@ -1,0 +1,14 @@
+// Every solver, one line each.
+import { UsageError } from '../errors.ts'
+import { dual } from './dual.ts'
+import type { Solver } from './solver.ts'
+
+export const allSolvers: Solver[] = [dual]
+
+export function findSolver(name: string): Solver {
+  const found = allSolvers.find(solver => solver.name === name)
+  if (!found) {
+    throw new UsageError(`there is no solver "${name}"; expected one of auto, ${allSolvers.map(s => s.name).join(', ')}`)
+  }
+  return found
+}

@@ -1,0 +1,61 @@
+// The driver of one binary problem: asks the solver for passes, the certificate for the truth, and decides when to stop.
+import type { Solver, SolverSettings } from '../solvers/solver.ts'
+import type { ThreadPool } from '../threads/pool.ts'
+import { type Certificate, certify } from './certificate.ts'
+import type { BinaryProblem } from './problem.ts'
+
+export type ExitReason = 'converged' | 'max-passes' | 'interrupted'
+
+export interface DriverSettings extends SolverSettings {
+  tolerance: number
+  maxPasses: number
+  signal: AbortSignal | undefined
+}
+
+export interface Solution {
+  certificate: Certificate
+  passes: number
+  exitReason: ExitReason
+}
+
+export interface PassProgress {
+  pass: number
+  primal: number
+  gap: number
+  certified: boolean
+}
+
+export async function solve(
+  pool: ThreadPool,
+  solver: Solver,
+  problem: BinaryProblem,
+  settings: DriverSettings,
+  tell: (progress: PassProgress) => void,
+): Promise<Solution> {
+  const { tolerance, maxPasses, signal } = settings
+  const run = solver.start(pool, problem, settings)
+  let passes = 0
+  // Until a pass has been made there is no primal to measure the gap by.
+  let primal = 0
+  for (;;) {
+    const report = await run.pass({ most: Math.min(1, maxPasses - passes), targetGap: tolerance * primal, signal })
+    passes += report.passes
+    const stopped = signal?.aborted === true
+    // A solver overshoots its budget by at most a row, which does not make a pass.
+    const last = stopped || passes >= maxPasses - 1e-9
+    if (!report.ready && !last) {
+      primal = report.estimate.primal
+      tell({ pass: passes, primal, gap: primal > 0 ? report.estimate.gap / primal : 0, certified: false })
+      continue
+    }
+    const certificate = await certify(pool, problem)
+    primal = certificate.primal
+    tell({ pass: passes, primal, gap: certificate.gap, certified: true })
+    const converged = certificate.gap <= tolerance
+    if (converged || last) {
+      const exitReason = converged ? 'converged' : stopped ? 'interrupted' : 'max-passes'
+      return { certificate, passes: Math.ceil(passes - 1e-9), exitReason }
+    }
+    run.notYet()
+  }
+}

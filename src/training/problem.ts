@@ -1,0 +1,111 @@
+// One binary problem in memory: rows, dual variables, weights, and the numbers of its loss.
+//
+//   min_w  ½‖w‖² + Σ_i C_i loss(y_i wᵀx_i)          w = Σ_i α_i y_i x_i at the optimum
+import type { Loss } from '../losses/loss.ts'
+import type { Arena } from '../numeric/arena.ts'
+import {
+  PROBLEM_ALPHA,
+  PROBLEM_BIAS,
+  PROBLEM_BIAS_FEATURE,
+  PROBLEM_BOUND_NEGATIVE,
+  PROBLEM_BOUND_POSITIVE,
+  PROBLEM_BYTES,
+  PROBLEM_COUNT,
+  PROBLEM_DIAGONAL_NEGATIVE,
+  PROBLEM_DIAGONAL_POSITIVE,
+  PROBLEM_LOGISTIC,
+  PROBLEM_POSITIVE,
+  PROBLEM_ROWS,
+  PROBLEM_WEIGHTS,
+} from '../numeric/layouts.ts'
+import type { RowSet } from './load-rows.ts'
+
+export interface ProblemSettings {
+  loss: Loss
+  costPositive: number
+  costNegative: number
+  /** Value of the feature added to every row; 0 for none. */
+  bias: number
+  /** Class number that is positive; the others are negative. */
+  positive: number
+  /** 64 or 32. */
+  weightBits: 64 | 32
+}
+
+export class BinaryProblem {
+  readonly arena: Arena
+  readonly rows: RowSet
+  readonly settings: ProblemSettings
+  /** Address of the PROBLEM_ structure. */
+  readonly at: number
+  readonly alpha: number
+  readonly weights: number
+  /** Weights in all, the bias among them. */
+  readonly weightCount: number
+  /** Bytes from one row's dual variable to the next. */
+  readonly alphaStride: number
+
+  constructor(arena: Arena, rows: RowSet, settings: ProblemSettings) {
+    this.arena = arena
+    this.rows = rows
+    this.settings = settings
+    const { loss, bias } = settings
+    const entropic = loss.entropicDual === true
+    this.alphaStride = entropic ? 16 : 8
+    this.weightCount = rows.features + 1
+    this.alpha = arena.allocateZeroed(Math.max(rows.rows, 1) * this.alphaStride, 'the dual variables')
+    this.weights = arena.allocateZeroed(this.weightCount * (settings.weightBits / 8), 'the weights')
+    this.at = arena.allocateZeroed(PROBLEM_BYTES, 'the problem')
+    const u32 = (offset: number, value: number): void => arena.setU32(this.at + offset, value)
+    const f64 = (offset: number, value: number): void => arena.setF64(this.at + offset, value)
+    u32(PROBLEM_ROWS, rows.table)
+    u32(PROBLEM_COUNT, rows.rows)
+    u32(PROBLEM_ALPHA, this.alpha)
+    u32(PROBLEM_WEIGHTS, this.weights)
+    u32(PROBLEM_POSITIVE, settings.positive)
+    u32(PROBLEM_BIAS_FEATURE, rows.features)
+    f64(PROBLEM_BIAS, bias)
+    const box = (cost: number): { bound: number; diagonal: number } => loss.box?.(cost) ?? { bound: cost, diagonal: 0 }
+    const positive = box(settings.costPositive)
+    const negative = box(settings.costNegative)
+    f64(PROBLEM_BOUND_POSITIVE, positive.bound)
+    f64(PROBLEM_BOUND_NEGATIVE, negative.bound)
+    f64(PROBLEM_DIAGONAL_POSITIVE, positive.diagonal)
+    f64(PROBLEM_DIAGONAL_NEGATIVE, negative.diagonal)
+    u32(PROBLEM_LOGISTIC, entropic ? 1 : 0)
+    if (entropic) this.#startInside()
+  }
+
+  /** The entropic dual lives strictly inside its box: every α starts a little above 0, and w follows. */
+  #startInside(): void {
+    const { arena, rows, settings } = this
+    const alpha = arena.f64(this.alpha, rows.rows * 2)
+    const table = arena.u32(rows.table, rows.rows)
+    for (let i = 0; i < rows.rows; i++) {
+      const positive = arena.getU32(table[i] + 24) === settings.positive
+      const cost = positive ? settings.costPositive : settings.costNegative
+      alpha[2 * i] = Math.min(0.001 * cost, 1e-8)
+      alpha[2 * i + 1] = cost - alpha[2 * i]
+    }
+    const add = this.narrow ? arena.numeric.addDualF32 : arena.numeric.addDualF64
+    add(this.at, 0, rows.rows, this.alphaStride)
+  }
+
+  get narrow(): boolean {
+    return this.settings.weightBits === 32
+  }
+
+  /** ‖w‖², the bias included. */
+  squaredLength(): number {
+    const { numeric } = this.arena
+    const length = this.narrow ? numeric.squaredLengthF32 : numeric.squaredLengthF64
+    return length(this.weights, this.weightCount)
+  }
+
+  /** A copy of the weights, the bias last. */
+  copyWeights(): Float64Array {
+    const { arena } = this
+    if (this.narrow) return Float64Array.from(arena.f32(this.weights, this.weightCount))
+    return arena.f64(this.weights, this.weightCount).slice()
+  }
+}

@@ -1,0 +1,29 @@
+// What a run tells while it goes on: plain records, for a terminal, a file or a program to make of them what they like.
+
+export interface ReadProgress {
+  stage: 'read'
+  seconds: number
+  bytesRead: number
+  /** Undefined when the length of an input is not known. */
+  bytesTotal: number | undefined
+  rows: number
+  badRows: number
+}
+
+export interface TrainProgress {
+  stage: 'train'
+  seconds: number
+  /** Passes over the data so far, of this binary problem. */
+  pass: number
+  primal: number
+  /** Relative duality gap. */
+  gap: number
+  /** True when primal and gap come from a certificate, false when they are the solver's estimate. */
+  certified: boolean
+  /** Which binary problem, counted from 1, and how many there are. */
+  problem: number
+  problems: number
+}
+
+export type Progress = ReadProgress | TrainProgress
+export type ProgressListener = (progress: Progress) => void
