@@ -1,0 +1,50 @@
+// spillway convert: a model from one file format into another.
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { UsageError } from '../errors.ts'
+import { allModelFormats, modelFormat } from '../model/all-model-formats.ts'
+import { loadModelFile, writeAtomically } from '../model/files.ts'
+import { type Command, textOption } from './command.ts'
+
+const names = allModelFormats.map(format => format.name)
+const readable = allModelFormats.filter(format => format.read).map(format => format.name)
+
+export const convertCommand: Command = {
+  name: 'convert',
+  summary: 'Write a model in another file format.',
+  takes: 'MODEL OUT',
+  count: [2, 2],
+  options: {
+    to: { value: 'FORMAT', choices: names, help: 'the format to write' },
+    force: { help: 'write also when the reader has to prepare the rows itself' },
+  },
+  examples: [
+    {
+      line: 'spillway convert reviews.model reviews.liblinear --to liblinear',
+      does: 'liblinear-predict runs the model and gives the same labels',
+    },
+    {
+      line: 'spillway convert heart_scale.model heart.model --to spillway',
+      does: "LIBLINEAR's model becomes one that every spillway command takes",
+    },
+    { line: 'spillway convert reviews.model - --to json', does: 'the model as JSON on standard output' },
+  ],
+  notes: [
+    'Formats:',
+    ...allModelFormats.map(format => `  ${format.name.padEnd(12)}${format.summary}`),
+    `MODEL is read in the formats ${readable.join(' and ')}, told apart by their first bytes. OUT "-" is standard output.`,
+  ].join('\n'),
+
+  async run({ arguments: [from, to], options, signal }) {
+    const name = textOption(options, 'to')
+    if (!name) throw new UsageError(`spillway convert needs --to; expected one of ${names.join(', ')}`)
+    const target = modelFormat(name)
+    const { model, format } = await loadModelFile(from)
+    const chunks = target.write(model, { force: options['force'] === true })
+    if (to === '-') await pipeline(Readable.from(chunks), process.stdout, { end: false, signal })
+    else await writeAtomically(to, chunks)
+    for (const warning of target.warnings?.(model) ?? []) console.error(`note: ${warning}`)
+    if (to !== '-') console.log(`${from} (${format.name}) → ${to} (${target.name})`)
+    return 0
+  },
+}

@@ -1,0 +1,135 @@
+// What `spillway inspect MODEL` shows: what the model is, how well it was solved, what it was trained on, and the features
+// that weigh most.
+import { modelSummary, vectorLabels } from '../model/json-file.ts'
+import { type Certificate, type Model, userFeature } from '../model/model.ts'
+import { countNonzeros, featureAt } from '../model/weights.ts'
+
+export interface TopWeight {
+  /** The user's own number. */
+  feature: number
+  weight: number
+  /** The label that a positive value of the feature speaks for (K > 2: the label whose vector holds the weight). */
+  label: string
+}
+
+export interface ModelDescription {
+  lines: string[]
+  json: Record<string, unknown>
+}
+
+export function describeModel(model: Model, path: string, { top = 10 }: { top?: number } = {}): ModelDescription {
+  const nonzeros = countNonzeros(model.weights.values)
+  const weights = topWeights(model, top)
+  return {
+    lines: [...facts(model, path, nonzeros), ...certificateLines(model), ...table(model, weights)],
+    json: {
+      command: 'inspect',
+      kind: 'model',
+      path,
+      ...modelSummary(model),
+      layout: model.weights.layout,
+      nonzeroWeights: nonzeros,
+      biasWeights: [...model.biasWeights],
+      topWeights: weights,
+    },
+  }
+}
+
+function facts(model: Model, path: string, nonzeros: number): string[] {
+  const { data, transforms, classWeights } = model
+  const total = model.features * model.vectors
+  const share = total > 0 ? ` of ${count(total)} (${percent(nonzeros / total)})` : ''
+  const prepared = [
+    transforms.scale && `${transforms.scale.kind} scaling`,
+    transforms.normalize && 'rows of unit length',
+  ].filter(Boolean)
+  const rows: [string, string][] = [
+    ['model', path],
+    ['labels', labelList(model)],
+    ['features', `${count(model.features)}, counted from ${model.indexBase}`],
+    ['weights', `${count(nonzeros)} nonzero${share}, kept ${model.weights.layout}`],
+    ['bias', model.bias === 0 ? 'none' : `${model.bias}, weight ${[...model.biasWeights].map(short).join(' ')}`],
+    ['loss', `${model.loss}, ${model.regularizer} regularised${model.cost === null ? '' : `, cost ${model.cost}`}`],
+    ['solver', `${model.solver}${model.seed === null ? '' : `, seed ${model.seed}`}`],
+    ['made by', model.createdBy],
+  ]
+  if (model.multiclass !== 'one-vs-rest') rows.push(['classes', model.multiclass])
+  if (classWeights.length > 0) {
+    rows.push(['class costs', classWeights.map(({ label, weight }) => `${label} × ${weight}`).join(', ')])
+  }
+  if (prepared.length > 0) rows.push(['prepared', prepared.join(', then ')])
+  if (data) {
+    rows.push(['data', `${count(data.rows)} rows, ${count(data.nonzeros)} nonzeros; ${data.sources.join(', ')}`])
+    rows.push(['fingerprint', data.fingerprint])
+  }
+  return rows.map(([name, value]) => `${name.padEnd(12)} ${value}`)
+}
+
+function labelList({ labels }: Model): string {
+  const most = 20
+  const texts = labels.slice(0, most).map(({ text }) => text)
+  if (labels.length > most) texts.push(`… (${count(labels.length)} in all)`)
+  return labels.length === 2 ? `${texts.join(', ')} (a score above 0 means ${texts[0]})` : texts.join(', ')
+}
+
+function certificateLines({ certificate, classCertificates, labels }: Model): string[] {
+  const line = (name: string, c: Certificate): string => {
+    const parts = [
+      c.primal !== null && `primal ${short(c.primal)}`,
+      c.dual !== null && `dual ${short(c.dual)}`,
+      c.gap !== null && `gap ${short(c.gap)}`,
+      `${count(c.passes)} passes`,
+      c.supportVectors !== null && `${count(c.supportVectors)} support vectors`,
+      c.exitReason,
+    ]
+    return `${name.padEnd(12)} ${parts.filter(Boolean).join(', ')}`
+  }
+  const lines = certificate ? [line('certificate', certificate)] : ['certificate  none']
+  classCertificates.forEach((c, k) => {
+    lines.push(line(`  ${labels[k]?.text ?? k}`, c))
+  })
+  return lines
+}
+
+/** The largest weights by size, ties in the order of the features. */
+export function topWeights(model: Model, most: number): TopWeight[] {
+  const { values } = model.weights
+  const best: number[] = []
+  const size = (at: number): number => Math.abs(values[at])
+  // A short sorted list: nearly every weight fails the first comparison, so millions of features cost one look each.
+  for (let at = 0; at < values.length; at++) {
+    if (values[at] === 0 || (best.length >= most && (most === 0 || size(at) <= size(best[best.length - 1])))) continue
+    let place = best.length
+    while (place > 0 && size(best[place - 1]) < size(at)) place--
+    best.splice(place, 0, at)
+    if (best.length > most) best.pop()
+  }
+  const names = vectorLabels(model)
+  return best.map(at => {
+    const vector = at % model.vectors
+    const feature = userFeature(model, featureAt(model.weights, Math.floor(at / model.vectors)))
+    const oneVector = model.vectors === 1 && model.labels.length === 2
+    const label = oneVector ? model.labels[values[at] > 0 ? 0 : 1].text : names[vector]
+    return { feature, weight: values[at], label }
+  })
+}
+
+function table(model: Model, weights: TopWeight[]): string[] {
+  if (weights.length === 0) return []
+  const last = model.vectors === 1 ? 'speaks for' : 'label'
+  const rows = weights.map(({ feature, weight, label }) => [String(feature), short(weight), label])
+  const wide = (column: number, title: string): number => Math.max(title.length, ...rows.map(row => row[column].length))
+  const [first, second] = [wide(0, 'feature'), wide(1, 'weight')]
+  const row = ([feature, weight, label]: string[]): string =>
+    `  ${feature.padStart(first)}  ${weight.padStart(second)}  ${label}`
+  return [
+    '',
+    `Largest weights${model.transforms.scale ? ' (of scaled features)' : ''}:`,
+    row(['feature', 'weight', last]),
+    ...rows.map(row),
+  ]
+}
+
+const short = (x: number): string => String(Number(x.toPrecision(6)))
+const count = (x: number): string => x.toLocaleString('en-US')
+const percent = (share: number): string => `${(share * 100).toPrecision(3)} %`

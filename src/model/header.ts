@@ -1,0 +1,191 @@
+// The header of the model's own file: everything but the weights, as JSON. Reading trusts nothing: every field is checked
+// for its kind before use, and a complaint names the field, what was found and what was expected.
+import { SpillwayError } from '../errors.ts'
+import type { Certificate, DataSummary, Model, ModelLabel } from './model.ts'
+
+/** How many numbers follow the header for one set of vectors. */
+export interface SectionShape {
+  layout: 'dense' | 'sparse'
+  /** Features listed. */
+  count: number
+}
+
+export interface ModelHeader
+  extends Omit<Model, 'version' | 'weights' | 'biasWeights' | 'transforms' | 'vectors' | 'classWeights'> {
+  vectors: number
+  biasWeights: number
+  weights: SectionShape
+  classWeights: Model['classWeights']
+  transforms: { normalize?: 'unit'; scale?: SectionShape & { kind: 'minmax' | 'standard' } }
+}
+
+export function headerOf(model: Model): ModelHeader {
+  const { version: _, weights, biasWeights, transforms, ...rest } = model
+  const { scale, normalize } = transforms
+  return {
+    ...rest,
+    biasWeights: biasWeights.length,
+    weights: shapeOf(weights),
+    transforms: {
+      ...(scale && { scale: { kind: scale.kind, ...shapeOf(scale.factors) } }),
+      ...(normalize && { normalize }),
+    },
+  }
+
+  function shapeOf(vectors: Model['weights']): SectionShape {
+    const { layout } = vectors
+    return { layout, count: layout === 'sparse' ? vectors.indices.length : model.features }
+  }
+}
+
+/** Checks a parsed header; `file` is named in the complaint. */
+export function readHeader(parsed: unknown, file: string): ModelHeader {
+  const header = new Fields(parsed, file, 'the header')
+  const transforms = header.object('transforms')
+  // Passing over a transform that this version does not know would give wrong scores without a word.
+  transforms.only(['scale', 'normalize'])
+  const scale = transforms.optionalObject('scale')
+  return {
+    labels: header
+      .objects('labels')
+      .map((label): ModelLabel => ({ value: label.number('value'), text: label.text('text') })),
+    multiclass: header.choice('multiclass', ['one-vs-rest', 'crammer-singer']),
+    features: header.count('features'),
+    vectors: header.count('vectors'),
+    bias: header.number('bias'),
+    biasWeights: header.count('biasWeights'),
+    weights: readShape(header.object('weights')),
+    indexBase: header.choice('indexBase', [0, 1]),
+    loss: header.text('loss'),
+    cost: header.numberOrNull('cost'),
+    solver: header.text('solver'),
+    seed: header.numberOrNull('seed'),
+    regularizer: header.choice('regularizer', ['l2', 'l1']),
+    classWeights: header
+      .objects('classWeights')
+      .map(entry => ({ label: entry.text('label'), weight: entry.number('weight') })),
+    transforms: {
+      ...(scale && { scale: { kind: scale.choice('kind', ['minmax', 'standard']), ...readShape(scale) } }),
+      ...(transforms.has('normalize') && { normalize: transforms.choice('normalize', ['unit'] as const) }),
+    },
+    certificate: readOptional(header.optionalObject('certificate'), readCertificate),
+    classCertificates: header.objects('classCertificates').map(readCertificate),
+    data: readOptional(header.optionalObject('data'), readData),
+    createdBy: header.text('createdBy'),
+  }
+}
+
+function readOptional<T>(fields: Fields | undefined, read: (fields: Fields) => T): T | null {
+  return fields ? read(fields) : null
+}
+
+function readShape(fields: Fields): SectionShape {
+  return { layout: fields.choice('layout', ['dense', 'sparse']), count: fields.count('count') }
+}
+
+function readCertificate(fields: Fields): Certificate {
+  return {
+    primal: fields.numberOrNull('primal'),
+    dual: fields.numberOrNull('dual'),
+    gap: fields.numberOrNull('gap'),
+    passes: fields.number('passes'),
+    supportVectors: fields.numberOrNull('supportVectors'),
+    exitReason: fields.text('exitReason'),
+  }
+}
+
+function readData(fields: Fields): DataSummary {
+  return {
+    fingerprint: fields.text('fingerprint'),
+    rows: fields.number('rows'),
+    nonzeros: fields.number('nonzeros'),
+    sources: fields.texts('sources'),
+  }
+}
+
+/** One JSON object whose fields are asked for by kind. */
+class Fields {
+  readonly #values: Record<string, unknown>
+  readonly #file: string
+  readonly #where: string
+
+  constructor(value: unknown, file: string, where: string) {
+    this.#file = file
+    this.#where = where
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw new SpillwayError(`${file} is damaged: ${where} is ${shown(value)}; expected an object`)
+    }
+    this.#values = value as Record<string, unknown>
+  }
+
+  #at(name: string): string {
+    return this.#where === 'the header' ? `header field "${name}"` : `${this.#where}.${name}`
+  }
+  #expected(name: string, what: string): SpillwayError {
+    return new SpillwayError(
+      `${this.#file} is damaged: ${this.#at(name)} is ${shown(this.#values[name])}; expected ${what}`,
+    )
+  }
+
+  has(name: string): boolean {
+    return Object.hasOwn(this.#values, name) && this.#values[name] !== null
+  }
+  only(names: string[]): void {
+    for (const name of Object.keys(this.#values)) {
+      if (names.includes(name)) continue
+      throw new SpillwayError(
+        `${this.#file} uses ${this.#at(name)}, which this version of Spillway does not know; known are ${names.join(', ')}`,
+        'a newer Spillway can read it: npm install spillway@latest',
+      )
+    }
+  }
+  number(name: string): number {
+    const value = this.#values[name]
+    if (typeof value !== 'number') throw this.#expected(name, 'a number')
+    return value
+  }
+  numberOrNull(name: string): number | null {
+    return this.#values[name] === null ? null : this.number(name)
+  }
+  /** A whole number from 0 to 2^32 − 1. */
+  count(name: string): number {
+    const value = this.#values[name]
+    if (typeof value !== 'number' || value !== value >>> 0) throw this.#expected(name, 'a whole number below 2^32')
+    return value
+  }
+  text(name: string): string {
+    const value = this.#values[name]
+    if (typeof value !== 'string') throw this.#expected(name, 'a text')
+    return value
+  }
+  choice<T extends string | number>(name: string, choices: readonly T[]): T {
+    const value = this.#values[name] as T
+    if (!choices.includes(value)) throw this.#expected(name, `one of ${choices.join(', ')}`)
+    return value
+  }
+  texts(name: string): string[] {
+    const value = this.#array(name)
+    if (!value.every(entry => typeof entry === 'string')) throw this.#expected(name, 'a list of texts')
+    return value
+  }
+  object(name: string): Fields {
+    return new Fields(this.#values[name], this.#file, this.#at(name))
+  }
+  optionalObject(name: string): Fields | undefined {
+    return this.has(name) ? this.object(name) : undefined
+  }
+  objects(name: string): Fields[] {
+    return this.#array(name).map((value, k) => new Fields(value, this.#file, `${this.#at(name)}[${k}]`))
+  }
+  #array(name: string): unknown[] {
+    const value = this.#values[name]
+    if (!Array.isArray(value)) throw this.#expected(name, 'a list')
+    return value
+  }
+}
+
+function shown(value: unknown): string {
+  if (value === undefined) return 'missing'
+  const text = JSON.stringify(value)
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text
+}

@@ -1,0 +1,257 @@
+// The model: what was learned, from what, how well, and how a row is scored with it. Nothing here needs Node, so a model
+// also loads and scores in a browser.
+//
+//   score_k(x) = Σ_j w[j*K + k] · t(x)_j  +  B · b[k]        t = scale factors first, then unit length when asked for
+//
+// Two classes share one vector: a score above 0 means labels[0]. More classes have a vector each, and the highest score
+// wins, the first of equals. These are LIBLINEAR's rules, and a row is summed in LIBLINEAR's order, so that the labels agree.
+import { SpillwayError } from '../errors.ts'
+import { MOST_FEATURES, positionOf, smallerLayout, toDense, vectorsComplaint, type WeightVectors } from './weights.ts'
+
+/** The newest version of the model's own file that this code reads and writes. */
+export const MODEL_VERSION = 1
+
+export interface ModelLabel {
+  value: number
+  /** As the user wrote it, e.g. "+1". */
+  text: string
+}
+
+export interface Certificate {
+  primal: number | null
+  dual: number | null
+  /** (primal − dual) / primal. */
+  gap: number | null
+  passes: number
+  supportVectors: number | null
+  /** converged, max-passes, interrupted. */
+  exitReason: string
+}
+
+export interface DataSummary {
+  /** Names the exact rows the model was trained on. */
+  fingerprint: string
+  rows: number
+  nonzeros: number
+  sources: string[]
+}
+
+export interface FeatureScale {
+  kind: 'minmax' | 'standard'
+  /** What each feature is multiplied by; a feature that a sparse list leaves out is multiplied by 1. */
+  factors: WeightVectors
+}
+
+export interface ModelTransforms {
+  scale?: FeatureScale
+  /** After scaling, each row is divided by its length; the bias is added afterwards. */
+  normalize?: 'unit'
+}
+
+export interface Model {
+  version: number
+  labels: ModelLabel[]
+  multiclass: 'one-vs-rest' | 'crammer-singer'
+  /** Input features, the bias not counted. */
+  features: number
+  /** Weight vectors, K: see vectorCount. */
+  vectors: number
+  weights: WeightVectors
+  /** The value B of the added feature; 0 means that there is none. */
+  bias: number
+  /** One weight for each vector, or empty without a bias. (LIBLINEAR's -B 0 makes a weight that never counts.) */
+  biasWeights: Float64Array
+  /** The number of the first feature in the user's data; the model itself counts from 0. */
+  indexBase: 0 | 1
+  loss: string
+  cost: number | null
+  solver: string
+  seed: number | null
+  regularizer: 'l2' | 'l1'
+  /** What --class-weight said. */
+  classWeights: { label: string; weight: number }[]
+  transforms: ModelTransforms
+  certificate: Certificate | null
+  /** One for each weight vector when there are several, else empty. */
+  classCertificates: Certificate[]
+  data: DataSummary | null
+  /** The program and version that trained it. */
+  createdBy: string
+}
+
+export type ModelParts = Pick<Model, 'labels' | 'features' | 'loss' | 'solver'> &
+  Partial<Omit<Model, 'weights' | 'transforms' | 'vectors' | 'version'>> & {
+    /** Dense (interleaved by feature) or sparse; kept whichever way is smaller. An array that fits is kept, not copied. */
+    weights: Float64Array | WeightVectors
+    transforms?: {
+      normalize?: 'unit'
+      scale?: { kind: FeatureScale['kind']; factors: Float64Array | WeightVectors }
+    }
+  }
+
+/** Two classes need one vector, except under Crammer and Singer's formulation, which has one for every class. */
+export function vectorCount(classes: number, multiclass: Model['multiclass']): number {
+  return classes === 2 && multiclass === 'one-vs-rest' ? 1 : classes
+}
+
+/** Puts a model together, fills in what was not said, and keeps the weights sparse when that is smaller. */
+export function makeModel(parts: ModelParts): Model {
+  const multiclass = parts.multiclass ?? 'one-vs-rest'
+  const vectors = vectorCount(parts.labels.length, multiclass)
+  const scale = parts.transforms?.scale
+  const model: Model = {
+    version: MODEL_VERSION,
+    labels: parts.labels,
+    multiclass,
+    features: parts.features,
+    vectors,
+    weights: asVectors(parts.weights),
+    bias: parts.bias ?? 0,
+    biasWeights: parts.biasWeights ?? new Float64Array(0),
+    indexBase: parts.indexBase ?? 1,
+    loss: parts.loss,
+    cost: parts.cost ?? null,
+    solver: parts.solver,
+    seed: parts.seed ?? null,
+    regularizer: parts.regularizer ?? 'l2',
+    classWeights: parts.classWeights ?? [],
+    transforms: {
+      ...(scale && { scale: { kind: scale.kind, factors: asVectors(scale.factors) } }),
+      ...(parts.transforms?.normalize && { normalize: parts.transforms.normalize }),
+    },
+    certificate: parts.certificate ?? null,
+    classCertificates: parts.classCertificates ?? [],
+    data: parts.data ?? null,
+    createdBy: parts.createdBy ?? 'spillway',
+  }
+  const complaint = modelComplaint(model)
+  if (complaint) throw new SpillwayError(`this cannot be a model: ${complaint}`)
+  model.weights = smallerLayout(model.features, vectors, model.weights)
+  const made = model.transforms.scale
+  if (made) made.factors = smallerLayout(model.features, 1, made.factors, 1)
+  return model
+}
+
+function asVectors(given: Float64Array | WeightVectors): WeightVectors {
+  return given instanceof Float64Array ? { layout: 'dense', values: given } : given
+}
+
+/** What is wrong with a model, in words, or undefined. Readers of files ask this too. */
+export function modelComplaint(model: Model): string | undefined {
+  const { labels, features, vectors, bias, biasWeights } = model
+  if (labels.length === 0) return 'it has no labels'
+  const seen = new Set<number>()
+  for (const { value, text } of labels) {
+    if (!Number.isFinite(value)) return `label "${text}" has the value ${value}; expected a finite number`
+    if (seen.has(value)) return `label "${text}" (${value}) is listed twice`
+    seen.add(value)
+  }
+  if (!Number.isInteger(features) || features < 0 || features > MOST_FEATURES) {
+    return `it has ${features} features; expected a whole number of at most ${MOST_FEATURES}`
+  }
+  if (vectors !== vectorCount(labels.length, model.multiclass)) {
+    return `it has ${vectors} weight vectors for ${labels.length} labels (${model.multiclass})`
+  }
+  if (!Number.isFinite(bias)) return `its bias is ${bias}; expected a finite number`
+  const expected = bias === 0 && biasWeights.length === 0 ? 0 : vectors
+  if (biasWeights.length !== expected) {
+    return `it has ${biasWeights.length} bias weights; expected ${expected}`
+  }
+  if (!biasWeights.every(Number.isFinite)) return 'a bias weight is not a finite number'
+  for (const { label, weight } of model.classWeights) {
+    if (!Number.isFinite(weight)) return `the class weight of "${label}" is ${weight}; expected a finite number`
+  }
+  const scale = model.transforms.scale
+  return (
+    vectorsComplaint('its weights', model.weights, features, vectors) ??
+    (scale && vectorsComplaint('its scale factors', scale.factors, features, 1))
+  )
+}
+
+/** A row's values after the model's transforms; the given array itself when there are none. */
+export function transformRow(
+  model: Model,
+  indices: ArrayLike<number>,
+  values: ArrayLike<number>,
+): Float64Array | ArrayLike<number> {
+  const { scale, normalize } = model.transforms
+  if (!scale && !normalize) return values
+  const result = Float64Array.from(values)
+  if (scale) {
+    for (let i = 0; i < result.length; i++) {
+      const at = positionOf(scale.factors, 1, indices[i])
+      if (at >= 0) result[i] *= scale.factors.values[at]
+    }
+  }
+  if (normalize) {
+    let squares = 0
+    for (const value of result) squares += value * value
+    const length = Math.sqrt(squares)
+    if (length > 0) for (let i = 0; i < result.length; i++) result[i] /= length
+  }
+  return result
+}
+
+/**
+ * The scores of one row, one for each weight vector. Features count from 0, and those beyond the model's are passed over,
+ * as LIBLINEAR does. Written to be read, not to be fast: the reference that faster code is tested against.
+ */
+export function scoreRow(
+  model: Model,
+  indices: ArrayLike<number>,
+  values: ArrayLike<number>,
+  scores: Float64Array = new Float64Array(model.vectors),
+): Float64Array {
+  const { weights, vectors, bias, biasWeights } = model
+  const x = transformRow(model, indices, values)
+  scores.fill(0)
+  for (let i = 0; i < indices.length; i++) {
+    const at = positionOf(weights, vectors, indices[i])
+    if (at < 0) continue
+    for (let k = 0; k < vectors; k++) scores[k] += weights.values[at + k] * x[i]
+  }
+  if (bias !== 0) for (let k = 0; k < vectors; k++) scores[k] += biasWeights[k] * bias
+  return scores
+}
+
+/** Which label the scores speak for, as a place in model.labels. */
+export function predictClass(model: Model, scores: ArrayLike<number>): number {
+  if (model.labels.length === 2) return scores[0] > 0 ? 0 : 1
+  let best = 0
+  for (let k = 1; k < model.labels.length; k++) if (scores[k] > scores[best]) best = k
+  return best
+}
+
+export function predictLabel(model: Model, scores: ArrayLike<number>): ModelLabel {
+  return model.labels[predictClass(model, scores)]
+}
+
+// 4 GiB of numbers: more than the solvers' window could take in.
+const MOST_DENSE_NUMBERS = 2 ** 29
+
+/** All weights as one flat array, w[j*K + k]; the model's own array when it is dense already. */
+export function denseWeights(model: Model): Float64Array {
+  refuseHugeDense(model.features * model.vectors)
+  return toDense(model.weights, model.features, model.vectors)
+}
+
+/** All scale factors as one flat array, or undefined when the model does not scale. */
+export function denseScaleFactors(model: Model): Float64Array | undefined {
+  const scale = model.transforms.scale
+  if (!scale) return undefined
+  refuseHugeDense(model.features)
+  return toDense(scale.factors, model.features, 1, 1)
+}
+
+function refuseHugeDense(numbers: number): void {
+  if (numbers <= MOST_DENSE_NUMBERS) return
+  throw new SpillwayError(
+    `the model's ${numbers} numbers do not fit in one array of at most ${MOST_DENSE_NUMBERS}`,
+    'use the sparse weights as they are',
+  )
+}
+
+/** The number by which the user knows a feature. */
+export function userFeature(model: Model, feature: number): number {
+  return feature + model.indexBase
+}

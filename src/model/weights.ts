@@ -1,0 +1,148 @@
+// Numbers per feature, kept the smaller of two ways: every feature in order, or only the features that differ from a fill
+// value. With K vectors the K numbers of a feature stand together, w[j*K + k], as in LIBLINEAR's files and in the solvers.
+
+export interface DenseVectors {
+  layout: 'dense'
+  /** features × vectors numbers. */
+  values: Float64Array
+}
+
+export interface SparseVectors {
+  layout: 'sparse'
+  /** The features that are used, counted from 0, increasing. */
+  indices: Uint32Array
+  /** indices.length × vectors numbers. */
+  values: Float64Array
+}
+
+export type WeightVectors = DenseVectors | SparseVectors
+
+/** Feature numbers are u32 and the largest one is kept free, so that "one past the last" is a u32 too. */
+export const MOST_FEATURES = 0xffff_fffe
+
+const BYTES_PER_INDEX = 4
+const BYTES_PER_VALUE = 8
+
+export function denseBytes(features: number, vectors: number): number {
+  return features * vectors * BYTES_PER_VALUE
+}
+
+export function sparseBytes(used: number, vectors: number): number {
+  return used * (BYTES_PER_INDEX + vectors * BYTES_PER_VALUE)
+}
+
+/** The same numbers in whichever layout takes fewer bytes. A feature is left out when all its numbers are the fill. */
+export function smallerLayout(
+  features: number,
+  vectors: number,
+  given: Float64Array | WeightVectors,
+  fill = 0,
+): WeightVectors {
+  const from: WeightVectors = given instanceof Float64Array ? { layout: 'dense', values: given } : given
+  const used = countUsed(from, vectors, fill)
+  if (sparseBytes(used, vectors) < denseBytes(features, vectors)) {
+    if (from.layout === 'sparse' && from.indices.length === used) return from
+    return gather(from, vectors, fill, used)
+  }
+  return from.layout === 'dense' ? from : scatter(from, features, vectors, fill)
+}
+
+// −0 counts as used: a file that says −0 is written back as it was.
+function differs(values: Float64Array, at: number, vectors: number, fill: number): boolean {
+  for (let k = 0; k < vectors; k++) if (!Object.is(values[at + k], fill)) return true
+  return false
+}
+
+function countUsed(from: WeightVectors, vectors: number, fill: number): number {
+  let used = 0
+  for (let at = 0; at < from.values.length; at += vectors) if (differs(from.values, at, vectors, fill)) used++
+  return used
+}
+
+function gather(from: WeightVectors, vectors: number, fill: number, used: number): SparseVectors {
+  const indices = new Uint32Array(used)
+  const values = new Float64Array(used * vectors)
+  let to = 0
+  for (let at = 0, row = 0; at < from.values.length; at += vectors, row++) {
+    if (!differs(from.values, at, vectors, fill)) continue
+    indices[to] = from.layout === 'sparse' ? from.indices[row] : row
+    for (let k = 0; k < vectors; k++) values[to * vectors + k] = from.values[at + k]
+    to++
+  }
+  return { layout: 'sparse', indices, values }
+}
+
+function scatter(from: SparseVectors, features: number, vectors: number, fill: number): DenseVectors {
+  const values = new Float64Array(features * vectors).fill(fill)
+  for (let row = 0; row < from.indices.length; row++) {
+    const at = from.indices[row] * vectors
+    for (let k = 0; k < vectors; k++) values[at + k] = from.values[row * vectors + k]
+  }
+  return { layout: 'dense', values }
+}
+
+/** Every feature as one flat array. The caller has made sure that features × vectors numbers fit in memory. */
+export function toDense(from: WeightVectors, features: number, vectors: number, fill = 0): Float64Array {
+  return from.layout === 'dense' ? from.values : scatter(from, features, vectors, fill).values
+}
+
+/** Where the numbers of a feature start in `values`, or -1 when it has none. */
+export function positionOf(weights: WeightVectors, vectors: number, feature: number): number {
+  if (weights.layout === 'dense') {
+    const at = feature * vectors
+    return at < weights.values.length ? at : -1
+  }
+  const { indices } = weights
+  let low = 0
+  let high = indices.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (indices[middle] < feature) low = middle + 1
+    else high = middle
+  }
+  return low < indices.length && indices[low] === feature ? low * vectors : -1
+}
+
+/** How many features are listed: all of them when dense. */
+export function listedFeatures(weights: WeightVectors, vectors: number): number {
+  return weights.layout === 'dense' ? weights.values.length / vectors : weights.indices.length
+}
+
+/** The feature at a place in the list. */
+export function featureAt(weights: WeightVectors, place: number): number {
+  return weights.layout === 'dense' ? place : weights.indices[place]
+}
+
+export function countNonzeros(values: Float64Array): number {
+  let count = 0
+  for (let at = 0; at < values.length; at++) if (values[at] !== 0) count++
+  return count
+}
+
+/** What is wrong with the arrays, in words, or undefined. */
+export function vectorsComplaint(
+  what: string,
+  weights: WeightVectors,
+  features: number,
+  vectors: number,
+): string | undefined {
+  const rows = weights.layout === 'dense' ? features : weights.indices.length
+  if (weights.values.length !== rows * vectors) {
+    return `${what} hold ${weights.values.length} numbers; expected ${rows * vectors} (${rows} features × ${vectors})`
+  }
+  if (weights.layout === 'sparse') {
+    const { indices } = weights
+    for (let row = 0; row < indices.length; row++) {
+      if (indices[row] >= features) return `${what} name feature ${indices[row]}; there are ${features}, counted from 0`
+      if (row > 0 && indices[row] <= indices[row - 1]) {
+        return `${what} name feature ${indices[row]} after ${indices[row - 1]}; expected increasing numbers`
+      }
+    }
+  }
+  for (let at = 0; at < weights.values.length; at++) {
+    if (!Number.isFinite(weights.values[at])) {
+      return `${what} hold ${weights.values[at]} for feature ${featureAt(weights, Math.floor(at / vectors))}; expected finite numbers`
+    }
+  }
+  return undefined
+}
