@@ -57,9 +57,14 @@ export function modelFormat(name: string): ModelFormat {
 
 export type ReadableModelFormat = ModelFormat & Required<Pick<ModelFormat, 'read'>>
 
-/** The format of a file that starts with these bytes; refuses with words what no format knows. */
-export function detectModelFormat(start: Uint8Array, file: string): ReadableModelFormat {
-  const found = allModelFormats.find(format => format.detect(start))
+/** The format of a file that starts with these bytes, or undefined when it is no model. 64 bytes are enough. */
+export function detectModelFormat(start: Uint8Array): ModelFormat | undefined {
+  return allModelFormats.find(format => format.detect(start))
+}
+
+/** The same for a file that has to be a model: refuses with words what cannot be read as one. */
+export function readableModelFormat(start: Uint8Array, file: string): ReadableModelFormat {
+  const found = detectModelFormat(start)
   if (found?.read) return found as ReadableModelFormat
   const readable = allModelFormats.filter(format => format.read).map(format => format.name)
   const expected = `a model in one of the formats ${readable.join(', ')}`

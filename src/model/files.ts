@@ -3,9 +3,11 @@
 import { type FileHandle, open, realpath, rename, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { fileError, SpillwayError } from '../errors.ts'
-import { detectModelFormat, type ReadableModelFormat } from './all-model-formats.ts'
+import { type ReadableModelFormat, readableModelFormat } from './all-model-formats.ts'
 import type { Model } from './model.ts'
 import { encodeModelChunks } from './own-file.ts'
+
+export { detectModelFormat } from './all-model-formats.ts'
 
 /** Enough to tell what a file is: a data file of many gigabytes given by mistake is refused without being read. */
 const DETECT_BYTES = 4096
@@ -22,7 +24,7 @@ export async function loadModelFile(path: string): Promise<{ model: Model; forma
   try {
     file = await open(path, 'r')
     const start = await readUpTo(file, DETECT_BYTES)
-    const format = detectModelFormat(start, path)
+    const format = readableModelFormat(start, path)
     const bytes = await readRest(file, start)
     return { model: format.read(bytes, path), format }
   } catch (error) {

@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { SpillwayError } from '../../src/errors.ts'
+import { allModelFormats, detectModelFormat } from '../../src/model/all-model-formats.ts'
 import { loadModel, loadModelFile, saveModel, writeAtomically } from '../../src/model/files.ts'
 import { writeJson } from '../../src/model/json-file.ts'
 import { encodeModel } from '../../src/model/own-file.ts'
@@ -80,6 +81,14 @@ describe('models on disk', () => {
     await refused(loadModel(folder), /it is a folder, a file was expected/)
     await refused(saveModel(folder, smallModel()), /cannot write .*: it is a folder/)
     await refused(saveModel(at('no/such/folder'), smallModel()), /cannot write .*: there is no such file or folder/)
+  })
+
+  it('are known by their first 64 bytes', async () => {
+    for (const format of allModelFormats) {
+      const bytes = Buffer.concat([...format.write(smallModel())])
+      assert.equal(detectModelFormat(bytes.subarray(0, 64)), format)
+    }
+    assert.equal(detectModelFormat(Buffer.from('+1 1:0.5\n')), undefined)
   })
 
   it('say what a file is that is no model', async () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { SpillwayError } from '../../src/errors.ts'
-import { allModelFormats, detectModelFormat } from '../../src/model/all-model-formats.ts'
+import { allModelFormats, readableModelFormat } from '../../src/model/all-model-formats.ts'
 import { writeLiblinear } from '../../src/model/liblinear-file.ts'
 import { modelComplaint } from '../../src/model/model.ts'
 import { decodeModel, encodeModel } from '../../src/model/own-file.ts'
@@ -107,7 +107,7 @@ describe('damaged model files', () => {
     const bytes = new Uint8Array(Buffer.concat([...writeLiblinear(model)]))
     const { refused, read } = survive(
       () => mutated(bytes),
-      damaged => detectModelFormat(damaged, 'm').read(damaged, 'm'),
+      damaged => readableModelFormat(damaged, 'm').read(damaged, 'm'),
     )
     assert.ok(refused > 100 && read > 100, `${refused} refused, ${read} read`)
   })
@@ -115,7 +115,7 @@ describe('damaged model files', () => {
   it('bytes of any kind', () => {
     survive(
       () => Uint8Array.from({ length: random(300) }, () => random(256)),
-      bytes => detectModelFormat(bytes, 'm').read(bytes, 'm'),
+      bytes => readableModelFormat(bytes, 'm').read(bytes, 'm'),
     )
     for (const format of allModelFormats) assert.equal(format.detect(new Uint8Array(0)), false)
   })
