@@ -40,6 +40,8 @@ export interface Command {
   examples: { line: string; does: string }[]
   /** A closing paragraph of the help. */
   notes?: string
+  /** Turns other spellings (LIBLINEAR's, say) into this command's own before they are parsed. */
+  rewrite?(words: string[]): string[]
   /** Returns the exit code. */
   run(input: CommandInput): Promise<number>
 }

@@ -1,9 +1,11 @@
 // spillway convert: a model from one file format into another.
+
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { writeAtomically } from '../atomic-file.ts'
 import { UsageError } from '../errors.ts'
 import { allModelFormats, modelFormat } from '../model/all-model-formats.ts'
-import { loadModelFile, writeAtomically } from '../model/files.ts'
+import { loadModelFile } from '../model/files.ts'
 import { type Command, textOption } from './command.ts'
 
 const names = allModelFormats.map(format => format.name)

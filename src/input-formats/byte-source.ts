@@ -98,7 +98,8 @@ async function openStream(name: string, stream: Readable, size: number | undefin
     const first = Buffer.concat(head)
     const rest = async function* (): AsyncGenerator<Buffer> {
       yield first
-      for (let item = ended ? undefined : await raw.next(); item && !item.done; item = await raw.next()) yield item.value
+      for (let item = ended ? undefined : await raw.next(); item && !item.done; item = await raw.next())
+        yield item.value
     }
     const kind = startsWith(first, GZIP) ? 'gzip' : startsWith(first, ZSTD) ? 'zstd' : undefined
     if (!kind) return yield* rest()

@@ -35,6 +35,12 @@ export interface NumericFunctions {
   decodeSegment(
     ...args: [header: number, payload: number, bytes: number, batch: number, scratch: number, ranks: number, room: number]
   ): number
+  enterFeatures(top: number, features: number, count: number): number
+  enterRows(top: number, table: number, from: number, to: number): number
+  finishMap(top: number): number
+  listFeatures(top: number, out: number): void
+  renumberRows(top: number, table: number, from: number, to: number): void
+  renumberBatch(top: number, batch: number): void
   gatherStatistics(table: number, from: number, to: number, extremes: number, sums: number, squares: number): void
   scaleRows(table: number, from: number, to: number, factors: number, unit: boolean): void
   scoreBatch(

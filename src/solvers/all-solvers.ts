@@ -8,7 +8,9 @@ export const allSolvers: Solver[] = [dual]
 export function findSolver(name: string): Solver {
   const found = allSolvers.find(solver => solver.name === name)
   if (!found) {
-    throw new UsageError(`there is no solver "${name}"; expected one of auto, ${allSolvers.map(s => s.name).join(', ')}`)
+    throw new UsageError(
+      `there is no solver "${name}"; expected one of auto, ${allSolvers.map(s => s.name).join(', ')}`,
+    )
   }
   return found
 }

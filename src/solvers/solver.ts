@@ -45,6 +45,8 @@ export interface Solver {
 /** The one refusal of what does not go together. */
 export function checkCompatible(solver: Solver, loss: Loss): void {
   if (!solver.lossNeeds.has(loss)) {
-    throw new UsageError(`the ${loss.name} loss is not compatible with solver ${solver.name}: missing ${solver.lossNeeds.what}`)
+    throw new UsageError(
+      `the ${loss.name} loss is not compatible with solver ${solver.name}: missing ${solver.lossNeeds.what}`,
+    )
   }
 }

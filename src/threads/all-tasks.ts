@@ -4,6 +4,8 @@ export const allTasks = {
   'generate-chunk': () => import('../generate/generate-chunk-task.ts').then(m => m.generateChunkTask),
   'dual-sweeps': () => import('../solvers/dual-sweeps-task.ts').then(m => m.dualSweepsTask),
   'evaluate-rows': () => import('../training/evaluate-rows-task.ts').then(m => m.evaluateRowsTask),
+  'predict-chunk': () => import('../model/predict-chunk-task.ts').then(m => m.predictChunkTask),
+  'scan-chunk': () => import('../training/scan-chunk-task.ts').then(m => m.scanChunkTask),
   'parse-rows': () => import('../training/parse-rows-task.ts').then(m => m.parseRowsTask),
 }
 

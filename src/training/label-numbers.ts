@@ -65,7 +65,11 @@ export class LabelNumbers {
 }
 
 /** One numbering for all chunks: enters a chunk's labels and returns the map from its numbers, or undefined when none changes. */
-export function mergeLabels(all: LabelCount[], byValue: Map<number, number>, chunk: LabelCount[]): Uint32Array | undefined {
+export function mergeLabels(
+  all: LabelCount[],
+  byValue: Map<number, number>,
+  chunk: LabelCount[],
+): Uint32Array | undefined {
   const map = new Uint32Array(chunk.length)
   let same = true
   chunk.forEach((label, k) => {

@@ -118,9 +118,8 @@ export async function loadRows(
   }
 
   await inOrder(
-    chunks.read(paths),
+    untilAborted(chunks.read(paths), signal),
     chunk => {
-      signal?.throwIfAborted()
       indexBase ??= format.detectIndexBase(arena.bytes(chunk.at, Math.min(chunk.bytes, 1 << 16)).slice())
       return pool.run('parse-rows', {
         format: settings.format,
@@ -149,9 +148,27 @@ export async function loadRows(
     filled += part.length
   }
   return {
-    rows: { table, rows, nonzeros, features, labels, indexBase: indexBase ?? 1, packedBytes, fingerprint: hashOf(arena, hashes), sources },
+    rows: {
+      table,
+      rows,
+      nonzeros,
+      features,
+      labels,
+      indexBase: indexBase ?? 1,
+      packedBytes,
+      fingerprint: hashOf(arena, hashes),
+      sources,
+    },
     read: progress(),
     readMilliseconds: chunks.readMilliseconds,
+  }
+}
+
+/** An interrupted reader ends early: what was read until then is whole rows, and can be worked with. */
+async function* untilAborted<T>(items: AsyncIterable<T>, signal: AbortSignal | undefined): AsyncGenerator<T> {
+  for await (const item of items) {
+    yield item
+    if (signal?.aborted) return
   }
 }
 

@@ -41,7 +41,11 @@ function keptTools({ arena, kept }: TaskContext, format: string): Kept {
   const key = `parse-rows ${format}`
   let tools = kept.get(key) as Kept | undefined
   if (!tools) {
-    tools = { parser: findInputFormat(format).newParser(arena), packer: new RowPacker(arena), numbers: new LabelNumbers(arena) }
+    tools = {
+      parser: findInputFormat(format).newParser(arena),
+      packer: new RowPacker(arena),
+      numbers: new LabelNumbers(arena),
+    }
     kept.set(key, tools)
   }
   return tools

@@ -2,7 +2,7 @@
 import { SpillwayError, UsageError } from '../errors.ts'
 import { scaleInMemory } from '../features/scale.ts'
 import { findLoss } from '../losses/all-losses.ts'
-import { type Certificate as ModelCertificate, type Model, makeModel } from '../model/model.ts'
+import { type Model, type Certificate as ModelCertificate, makeModel } from '../model/model.ts'
 import { Arena } from '../numeric/arena.ts'
 import { findSolver } from '../solvers/all-solvers.ts'
 import { checkCompatible } from '../solvers/solver.ts'
@@ -273,7 +273,9 @@ function classWeightLookup(labels: LabelCount[], given: Record<string, number>):
     const value = Number(text)
     if (!labels.some(label => label.value === value)) {
       const known = labels.map(label => label.text).join(', ')
-      throw new UsageError(`a class weight names the label ${text}, which the data does not have; its labels are ${known}`)
+      throw new UsageError(
+        `a class weight names the label ${text}, which the data does not have; its labels are ${known}`,
+      )
     }
     byValue.set(value, weight)
   }

@@ -1,0 +1,11 @@
+// Every command, one line each, in the order of the overview. A command is loaded when it is asked for.
+import type { Command } from './command.ts'
+
+export const allCommands: Record<string, () => Promise<Command>> = {
+  train: () => import('./train.ts').then(m => m.trainCommand),
+  predict: () => import('./predict.ts').then(m => m.predictCommand),
+  ingest: () => import('./ingest.ts').then(m => m.ingestCommand),
+  inspect: () => import('./inspect.ts').then(m => m.inspectCommand),
+  convert: () => import('./convert.ts').then(m => m.convertCommand),
+  generate: () => import('./generate.ts').then(m => m.generateCommand),
+}

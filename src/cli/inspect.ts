@@ -1,0 +1,104 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openStore } from '../block-store/reader.ts'
+import { fileError } from '../errors.ts'
+import { allModelFormats } from '../model/all-model-formats.ts'
+import { loadModel } from '../model/files.ts'
+import { type DataSummary, scanData } from '../training/scan.ts'
+import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
+import { describeStore } from './describe-store.ts'
+import { fileHead } from './file-head.ts'
+import { formatBytes, formatCount } from './format.ts'
+import { describeModel } from './inspect-model.ts'
+import { readingOptions } from './reading-options.ts'
+import { ProgressLine, readingText } from './terminal.ts'
+
+export const inspectCommand: Command = {
+  name: 'inspect',
+  summary: 'Tell what is in a data file, a block store or a model.',
+  takes: 'DATA…|STORE|MODEL',
+  count: [1, Number.POSITIVE_INFINITY],
+  options: {
+    top: { value: 'N', help: 'of a model: its N weightiest features', fallback: '10', group: 'Output' },
+    verify: { help: 'of a store: read it all and check every checksum', group: 'Output' },
+    json: { help: 'print one line of JSON', group: 'Output' },
+    quiet: { short: 'q', help: 'no progress', group: 'Output' },
+    ...readingOptions,
+  },
+  examples: [
+    { line: 'spillway inspect reviews.svm', does: 'rows, features, labels and the range of the values' },
+    { line: 'spillway inspect reviews.svm.model --top 20', does: 'the certificate and the 20 weightiest features' },
+    { line: 'spillway inspect reviews.spill --verify', does: 'blocks and codecs, every checksum checked' },
+  ],
+  run: runInspect,
+}
+
+async function runInspect(input: CommandInput): Promise<number> {
+  const { arguments: paths, options } = input
+  const kind = paths.length > 1 || paths[0] === '-' ? 'data' : await kindOf(paths[0])
+  const print = (lines: string[], json: object): number => {
+    const text = options['json'] ? JSON.stringify({ command: 'inspect', kind, ...json }) : lines.join('\n')
+    process.stdout.write(`${text}\n`)
+    return 0
+  }
+  if (kind === 'model') {
+    const top = numberOption(options, 'top', { least: 0, whole: true })
+    const described = describeModel(await loadModel(paths[0]), paths[0], top === undefined ? {} : { top })
+    return print(described.lines, described.json)
+  }
+  if (kind === 'store') {
+    const store = await openStore(paths[0])
+    const verified = options['verify'] === true
+    if (verified) await store.verify()
+    const described = describeStore(store.manifest, paths[0], verified)
+    return print(described.lines, described.json)
+  }
+  const line = new ProgressLine({ quiet: options['quiet'] === true })
+  const summary = await scanData(paths, {
+    indexBase: numberOption(options, 'index-base'),
+    onBadRow: textOption(options, 'on-bad-row') as 'fail' | 'skip' | undefined,
+    threads: numberOption(options, 'threads', { least: 1, most: 256, whole: true }),
+    signal: input.signal,
+    progress: progress => line.show(readingText(progress)),
+  }).finally(() => line.clear())
+  const { badRowMessages, ...json } = summary
+  return print(describeData(paths, summary), json)
+}
+
+async function kindOf(path: string): Promise<'data' | 'store' | 'model'> {
+  try {
+    const found = await stat(path)
+    if (found.isDirectory()) return 'store'
+    const head = await fileHead(path)
+    return allModelFormats.some(format => format.read && format.detect(head)) ? 'model' : 'data'
+  } catch (error) {
+    throw fileError(error, join(path), 'read')
+  }
+}
+
+function describeData(paths: string[], data: DataSummary): string[] {
+  const { rows, nonzeros, features, labels } = data
+  const perRow = rows > 0 ? nonzeros / rows : 0
+  const shown = labels.slice(0, 20)
+  const lines = [
+    `${paths.join(', ')}: LIBSVM text, ${formatBytes(data.bytes)} on disk`,
+    `rows       ${formatCount(rows)}${data.emptyRows > 0 ? `, ${formatCount(data.emptyRows)} of them without a nonzero` : ''}`,
+    `features   ${formatCount(features)}, counted from ${data.indexBase}`,
+    `nonzeros   ${formatCount(nonzeros)}: ${perRow.toFixed(1)} a row, ${formatCount(data.longestRow)} at most` +
+      (features > 0 && rows > 0 ? `, density ${((100 * perRow) / features).toPrecision(3)} %` : ''),
+    ...(nonzeros > 0 ? [`values     from ${data.smallest} to ${data.largest}`] : []),
+    `labels     ${labels.length}`,
+    ...shown.map(label => `           ${label.text.padEnd(10)} ${formatCount(label.rows)} rows`),
+    ...(labels.length > shown.length ? [`           and ${formatCount(labels.length - shown.length)} more`] : []),
+  ]
+  if (data.badRows > 0) {
+    lines.push(
+      `bad rows   ${formatCount(data.badRows)}; the first:`,
+      ...data.badRowMessages.map(message => `  ${message}`),
+    )
+  }
+  const spread = Math.max(Math.abs(data.smallest), Math.abs(data.largest))
+  if (spread > 100)
+    lines.push('hint       the values are large: --scale minmax or --normalize unit will make training faster')
+  return lines
+}

@@ -1,0 +1,98 @@
+// The command line: finds the command, parses its options, words its failures, and turns Ctrl-C into an abort.
+import { SpillwayError, UsageError } from '../errors.ts'
+import { version } from '../version.ts'
+import { allCommands } from './all-commands.ts'
+import { type Command, editDistance, helpPage, parseArguments } from './command.ts'
+
+/** Runs a command line; the exit code: 0 done, 1 a failure, 2 wrong usage, 130 interrupted. */
+export async function main(words: string[]): Promise<number> {
+  // A reader that goes away (`spillway predict … | head`) is no failure of ours.
+  process.stdout.on('error', error => {
+    if ((error as NodeJS.ErrnoException).code === 'EPIPE') process.exit(0)
+    throw error
+  })
+  const [name, ...rest] = words
+  try {
+    if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+      const wanted = name === 'help' && rest[0] ? await findCommand(rest[0]) : undefined
+      process.stdout.write(`${wanted ? helpPage(wanted) : await overview()}\n`)
+      return name === undefined ? 2 : 0
+    }
+    if (name === '--version' || name === '-V') {
+      process.stdout.write(`spillway ${version}\n`)
+      return 0
+    }
+    const command = await findCommand(name)
+    const { arguments: given, options } = parseArguments(command, command.rewrite?.(rest) ?? rest)
+    if (options['help']) {
+      process.stdout.write(`${helpPage(command)}\n`)
+      return 0
+    }
+    return await withInterrupts(signal => command.run({ arguments: given, options, signal }))
+  } catch (error) {
+    return explain(error)
+  }
+}
+
+/** The first Ctrl-C asks the command to end well, the second ends it. */
+async function withInterrupts(run: (signal: AbortSignal) => Promise<number>): Promise<number> {
+  const controller = new AbortController()
+  const interrupt = (): void => {
+    if (controller.signal.aborted) process.exit(130)
+    controller.abort()
+    process.stderr.write('\ninterrupted: ending after the current step (Ctrl-C again to end at once)\n')
+  }
+  process.on('SIGINT', interrupt)
+  process.on('SIGTERM', interrupt)
+  try {
+    return await run(controller.signal)
+  } finally {
+    process.off('SIGINT', interrupt)
+    process.off('SIGTERM', interrupt)
+  }
+}
+
+async function findCommand(name: string): Promise<Command> {
+  const entry = allCommands[name]
+  if (entry) return entry()
+  const near = Object.keys(allCommands).find(known => editDistance(known, name) <= 2)
+  throw new UsageError(
+    `there is no command "${name}"${near ? `; did you mean ${near}?` : ''}`,
+    'spillway --help lists the commands',
+  )
+}
+
+async function overview(): Promise<string> {
+  const commands = await Promise.all(Object.values(allCommands).map(load => load()))
+  const width = Math.max(...commands.map(command => command.name.length))
+  return [
+    `spillway ${version}: train linear classifiers on data that may not fit in memory`,
+    '',
+    'Example:',
+    '  spillway train reviews.svm',
+    '      trains a support vector machine and writes reviews.svm.model',
+    '',
+    'Commands:',
+    ...commands.map(command => `  ${command.name.padEnd(width)}  ${command.summary}`),
+    '',
+    'spillway COMMAND --help shows the options of a command, with examples.',
+  ].join('\n')
+}
+
+/** One clear error; a stack trace only for what must be a defect of the program itself. */
+function explain(error: unknown): number {
+  if (error instanceof SpillwayError) {
+    process.stderr.write(`spillway: ${error.message}\n`)
+    if (error.advice) process.stderr.write(`  ${error.advice}\n`)
+    return error.exitCode
+  }
+  if (error instanceof Error && error.name === 'AbortError') {
+    process.stderr.write('spillway: interrupted\n')
+    return 130
+  }
+  const shown = error instanceof Error ? error.message : String(error)
+  process.stderr.write(`spillway: this should not have happened: ${shown}\n`)
+  process.stderr.write('  it is a defect of the program; SPILLWAY_DEBUG=1 shows where\n')
+  if (process.env['SPILLWAY_DEBUG'] && error instanceof Error) process.stderr.write(`${error.stack}\n`)
+  return 1
+}

@@ -1,0 +1,81 @@
+import { AtomicFile } from '../atomic-file.ts'
+import { loadModel } from '../model/files.ts'
+import { predict } from '../model/predict.ts'
+import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
+import { formatBytes, formatCount, formatSeconds, formatShare } from './format.ts'
+import { readingOptions } from './reading-options.ts'
+import { ProgressLine, readingText } from './terminal.ts'
+
+export const predictCommand: Command = {
+  name: 'predict',
+  summary: 'Predict labels with a model, in the order of the input, in constant memory.',
+  takes: 'DATA MODEL [OUT]',
+  count: [2, 3],
+  options: {
+    scores: { help: 'the scores after each label: one for two classes, else one for each class', group: 'Output' },
+    json: { help: 'print one line of JSON at the end; labels only go to OUT', group: 'Output' },
+    quiet: { short: 'q', help: 'no progress and no summary', group: 'Output' },
+    ...readingOptions,
+  },
+  examples: [
+    { line: 'spillway predict new.svm reviews.svm.model labels.txt', does: 'one label a line, and the accuracy' },
+    {
+      line: 'zcat new.svm.gz | spillway predict - reviews.svm.model --scores',
+      does: 'from standard input to standard output',
+    },
+  ],
+  notes:
+    'DATA is LIBSVM text, plain or compressed, or - for standard input; its labels serve to tell the accuracy. MODEL is a\n' +
+    'Spillway or a LIBLINEAR model. Without OUT the labels go to standard output. With two classes a score above 0 means the\n' +
+    'first label that `spillway inspect MODEL` lists.',
+  run: runPredict,
+}
+
+async function runPredict({ arguments: [data, modelPath, outPath], options, signal }: CommandInput): Promise<number> {
+  const model = await loadModel(modelPath)
+  const json = options['json'] === true
+  const line = new ProgressLine({ quiet: options['quiet'] === true })
+  const indexBase = numberOption(options, 'index-base')
+  const output =
+    outPath === undefined || outPath === '-' ? (json ? undefined : standardOutput()) : await AtomicFile.create(outPath)
+  try {
+    const result = await predict(data, model, {
+      indexBase: indexBase as 0 | 1 | undefined,
+      onBadRow: textOption(options, 'on-bad-row') as 'fail' | 'skip' | undefined,
+      threads: numberOption(options, 'threads', { least: 1, most: 256, whole: true }),
+      signal,
+      scores: options['scores'] === true,
+      progress: progress => line.show(readingText(progress)),
+      ...(output && { write: text => output.write(text) }),
+    })
+    await output?.commit()
+    line.clear()
+    if (result.badRows > 0) {
+      line.say(`skipped ${formatCount(result.badRows)} bad rows; the first:`)
+      for (const message of result.badRowMessages) line.say(`  ${message}`)
+    }
+    const { badRowMessages, correct, ...rest } = result
+    if (json)
+      process.stdout.write(`${JSON.stringify({ command: 'predict', ...rest, ...(outPath && { out: outPath }) })}\n`)
+    else {
+      line.say(
+        `accuracy ${formatShare(result.accuracy)} (${formatCount(correct)} of ${formatCount(result.rows)} rows), ` +
+          `${formatBytes(result.bytesRead)} in ${formatSeconds(result.seconds)}`,
+      )
+    }
+    return 0
+  } catch (error) {
+    line.clear()
+    await output?.discard()
+    throw error
+  }
+}
+
+function standardOutput(): Pick<AtomicFile, 'write' | 'commit' | 'discard'> {
+  return {
+    write: text =>
+      new Promise((resolve, reject) => process.stdout.write(text, error => (error ? reject(error) : resolve()))),
+    commit: async () => {},
+    discard: async () => {},
+  }
+}

@@ -1,0 +1,20 @@
+// Options of every command that reads rows.
+import type { OptionSpec } from './command.ts'
+
+export const readingOptions: Record<string, OptionSpec> = {
+  'index-base': {
+    value: '0|1',
+    help: 'number of the first feature in the data',
+    choices: ['0', '1'],
+    fallback: 'as the first row shows',
+    group: 'The data',
+  },
+  'on-bad-row': {
+    value: 'fail|skip',
+    help: 'stop at a row that cannot be read, or count it and go on',
+    choices: ['fail', 'skip'],
+    fallback: 'fail',
+    group: 'The data',
+  },
+  threads: { value: 'N', help: 'threads', fallback: 'as many as there are cores', group: 'The data' },
+}

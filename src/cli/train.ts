@@ -1,0 +1,270 @@
+import { stat } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { UsageError } from '../errors.ts'
+import { scaleKinds } from '../features/scale.ts'
+import { allLosses } from '../losses/all-losses.ts'
+import { allModelFormats } from '../model/all-model-formats.ts'
+import { saveModel } from '../model/files.ts'
+import { predict } from '../model/predict.ts'
+import { allSolvers } from '../solvers/all-solvers.ts'
+import { DEFAULTS, type TrainOptions } from '../training/options.ts'
+import { type TrainResult, train } from '../training/train.ts'
+import { type Command, type CommandInput, numberOption, type OptionValues, textOption } from './command.ts'
+import { fileHead } from './file-head.ts'
+import { formatCount, formatGap, formatObjective, formatSeconds, formatShare } from './format.ts'
+import { readingOptions } from './reading-options.ts'
+import { ProgressLine, TrainingText } from './terminal.ts'
+
+export const trainCommand: Command = {
+  name: 'train',
+  summary: 'Train a linear classifier to the exact optimum, with a certificate.',
+  takes: 'DATA… [MODEL]',
+  count: [1, Number.POSITIVE_INFINITY],
+  options: {
+    loss: {
+      value: 'NAME',
+      help: 'what a wrong row costs',
+      choices: allLosses.map(loss => loss.name),
+      fallback: DEFAULTS.loss,
+      group: 'The problem: ½‖w‖² + C Σ loss',
+    },
+    cost: {
+      value: 'C',
+      short: 'c',
+      help: 'C, the weight of the losses',
+      fallback: '1',
+      group: 'The problem: ½‖w‖² + C Σ loss',
+    },
+    bias: {
+      value: 'B',
+      short: 'B',
+      help: 'add a feature of value B to every row',
+      fallback: 'none',
+      group: 'The problem: ½‖w‖² + C Σ loss',
+    },
+    'class-weight': {
+      value: 'LABEL=W',
+      help: 'multiply the cost of a class; once for each class',
+      many: true,
+      group: 'The problem: ½‖w‖² + C Σ loss',
+    },
+    solver: {
+      value: 'NAME',
+      help: 'how it is solved',
+      choices: ['auto', ...allSolvers.map(solver => solver.name)],
+      fallback: 'auto',
+      group: 'The solver',
+    },
+    tolerance: {
+      value: 'GAP',
+      short: 'e',
+      help: 'relative duality gap to reach: (primal − dual) / primal',
+      fallback: '1e-3',
+      group: 'The solver',
+    },
+    'max-passes': { value: 'N', help: 'most passes over the data', fallback: '1000', group: 'The solver' },
+    seed: { value: 'N', help: 'same seed, same model, to the bit', fallback: '1', group: 'The solver' },
+    'no-shrinking': { help: 'visit every row in every pass', group: 'The solver' },
+    weights: {
+      value: 'TYPE',
+      help: 'precision of the weights while training',
+      choices: ['f64', 'f32'],
+      fallback: 'f64',
+      group: 'The solver',
+    },
+    ...readingOptions,
+    normalize: { value: 'unit', help: 'make every row unit length', choices: ['unit'], group: 'The data' },
+    scale: {
+      value: 'KIND',
+      help: 'scale every feature: by its largest absolute value, or by its standard deviation',
+      choices: scaleKinds,
+      group: 'The data',
+    },
+    values: {
+      value: 'TYPE',
+      help: 'precision in which values are kept',
+      choices: ['f32', 'f64'],
+      fallback: 'f32',
+      group: 'The data',
+    },
+    model: { value: 'FILE', help: 'where the model goes, when it is not the last argument', group: 'Output' },
+    test: { value: 'FILE', help: 'data to test the model on afterwards', group: 'Output' },
+    json: { help: 'print one line of JSON at the end', group: 'Output' },
+    quiet: { short: 'q', help: 'no progress', group: 'Output' },
+  },
+  examples: [
+    { line: 'spillway train reviews.svm', does: 'hinge loss, C = 1; writes reviews.svm.model' },
+    {
+      line: 'spillway train day1.svm.zst day2.svm.zst clicks.model --loss logistic --cost 0.1 --normalize unit',
+      does: 'logistic regression on two compressed files with rows of unit length',
+    },
+    {
+      line: 'spillway train -s 1 -c 4 -w1 10 -B 1 data.svm data.model',
+      does: 'the options that LIBLINEAR users type',
+    },
+  ],
+  notes:
+    'DATA is LIBSVM text, plain or compressed with gzip or zstd, or - for standard input. The last of several arguments\n' +
+    'is the model unless it is a file of data. Without one the model is named after the first file, in this folder.\n' +
+    'Ctrl-C ends after the current step, saves the model, and exits with 130.',
+  rewrite: fromLiblinear,
+  run: runTrain,
+}
+
+/** LIBLINEAR's -s numbers that name a problem we solve. */
+const LIBLINEAR_LOSSES: Record<string, string> = {
+  0: 'logistic',
+  1: 'squared-hinge',
+  2: 'squared-hinge',
+  3: 'hinge',
+  7: 'logistic',
+}
+
+/** `-s 3`, `-w1 5`, `-B -1` as LIBLINEAR reads them. */
+function fromLiblinear(words: string[]): string[] {
+  const result: string[] = []
+  for (let k = 0; k < words.length; k++) {
+    const word = words[k]
+    const next = (): string => {
+      const value = words[++k]
+      if (value === undefined) throw new UsageError(`${word} needs a value`)
+      return value
+    }
+    if (word === '-s') {
+      const number = next()
+      const loss = LIBLINEAR_LOSSES[number]
+      if (!loss) {
+        const known = Object.entries(LIBLINEAR_LOSSES).map(([s, name]) => `${s} (${name})`)
+        throw new UsageError(
+          `-s ${number} is a LIBLINEAR solver that there is nothing for here; expected ${known.join(', ')}`,
+        )
+      }
+      result.push('--loss', loss)
+    } else if (/^-w[^a-z]/.test(word)) result.push('--class-weight', `${word.slice(2)}=${next()}`)
+    else if (word === '-B') {
+      // LIBLINEAR takes any negative number for "no bias".
+      const value = next()
+      result.push('--bias', Number(value) < 0 ? '0' : value)
+    } else result.push(word)
+  }
+  return result
+}
+
+function classWeights(options: OptionValues): Record<string, number> {
+  const weights: Record<string, number> = {}
+  for (const text of (options['class-weight'] as string[] | undefined) ?? []) {
+    const at = text.lastIndexOf('=')
+    const weight = Number(text.slice(at + 1))
+    if (at < 1 || text.length === at + 1 || !(weight > 0) || !Number.isFinite(Number(text.slice(0, at)))) {
+      throw new UsageError(`--class-weight is "${text}"; expected LABEL=W with a number above 0, e.g. +1=10`)
+    }
+    weights[text.slice(0, at)] = weight
+  }
+  return weights
+}
+
+/** Which arguments are data, and which one is the model. */
+async function splitArguments(given: string[], model: string | undefined): Promise<{ data: string[]; model: string }> {
+  if (model !== undefined) return { data: given, model }
+  const last = given[given.length - 1]
+  if (given.length > 1 && (await mayHoldModel(last))) return { data: given.slice(0, -1), model: last }
+  const first = given[0] === '-' ? 'stdin' : basename(given[0]).replace(/\.(gz|zst)$/, '')
+  return { data: given, model: `${first}.model` }
+}
+
+/** A file that is not there yet, is empty, or holds a model; never a file of data. */
+async function mayHoldModel(path: string): Promise<boolean> {
+  if (path === '-') return false
+  try {
+    const found = await stat(path)
+    if (found.isDirectory()) return false
+    if (!found.isFile()) return true
+    const head = await fileHead(path)
+    return head.length === 0 || allModelFormats.some(format => format.detect(head))
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT'
+  }
+}
+
+export function trainOptions(options: OptionValues): TrainOptions {
+  const indexBase = numberOption(options, 'index-base')
+  return {
+    loss: textOption(options, 'loss'),
+    cost: numberOption(options, 'cost', { above: 0 }),
+    bias: numberOption(options, 'bias'),
+    classWeights: classWeights(options),
+    solver: textOption(options, 'solver'),
+    tolerance: numberOption(options, 'tolerance', { above: 0, most: 0.999 }),
+    maxPasses: numberOption(options, 'max-passes', { least: 1, whole: true }),
+    seed: numberOption(options, 'seed', { least: 0, most: Number.MAX_SAFE_INTEGER, whole: true }),
+    shrinking: !options['no-shrinking'],
+    weights: textOption(options, 'weights') as TrainOptions['weights'],
+    values: textOption(options, 'values') as TrainOptions['values'],
+    normalize: textOption(options, 'normalize') as TrainOptions['normalize'],
+    scale: textOption(options, 'scale') as TrainOptions['scale'],
+    indexBase: indexBase as TrainOptions['indexBase'],
+    onBadRow: textOption(options, 'on-bad-row') as TrainOptions['onBadRow'],
+    threads: numberOption(options, 'threads', { least: 1, most: 256, whole: true }),
+  }
+}
+
+async function runTrain({ arguments: given, options, signal }: CommandInput): Promise<number> {
+  const { data, model: modelPath } = await splitArguments(given, textOption(options, 'model'))
+  const settings = trainOptions(options)
+  const line = new ProgressLine({ quiet: options['quiet'] === true })
+  const text = new TrainingText(settings.tolerance ?? DEFAULTS.tolerance)
+  const started = performance.now()
+  const run = train(data, { ...settings, signal })
+  try {
+    for await (const progress of run) line.show(text.of(progress))
+  } finally {
+    line.clear()
+  }
+  const result = await run.result
+  if (result.badRows > 0) {
+    line.say(`skipped ${formatCount(result.badRows)} bad rows; the first:`)
+    for (const message of result.badRowMessages) line.say(`  ${message}`)
+  }
+  const writing = performance.now()
+  await saveModel(modelPath, result.model)
+  result.seconds.write = (performance.now() - writing) / 1000
+  const testPath = textOption(options, 'test')
+  const test = testPath === undefined || signal.aborted ? undefined : await predict(testPath, result.model, { signal })
+  result.seconds.total = (performance.now() - started) / 1000
+  result.peakMemoryBytes = process.resourceUsage().maxRSS * 1024
+  if (options['json']) process.stdout.write(`${JSON.stringify(trainJson(result, modelPath, test?.accuracy))}\n`)
+  else process.stdout.write(`${summary(result, data, modelPath, settings, test)}\n`)
+  return result.exitReason === 'interrupted' ? 130 : 0
+}
+
+/** The line that --json prints: the fields of the result less the model itself. */
+function trainJson(result: TrainResult, model: string, accuracy: number | undefined): object {
+  const { model: _, badRowMessages, trainingAccuracy, badRows, ...rest } = result
+  return { command: 'train', ...rest, badRows, model, ...(accuracy !== undefined && { test: { accuracy } }) }
+}
+
+function summary(
+  result: TrainResult,
+  data: string[],
+  model: string,
+  settings: TrainOptions,
+  test: { accuracy: number; rows: number } | undefined,
+): string {
+  const { rows, features, nonzeros, classes, passes, primal, dual, gap, exitReason, seconds } = result
+  const tolerance = settings.tolerance ?? DEFAULTS.tolerance
+  const outcome = {
+    converged: `reached ${formatGap(tolerance)}`,
+    'max-passes': `stopped at --max-passes, short of ${formatGap(tolerance)}`,
+    interrupted: 'interrupted',
+  }[exitReason]
+  const name = data.length === 1 ? data[0] : `${data.length} files`
+  const lines = [
+    `${name}: ${formatCount(rows)} rows, ${formatCount(features)} features, ${formatCount(nonzeros)} nonzeros, ${classes} classes`,
+    `${result.solver} solver, ${result.loss} loss, C = ${result.cost}: ${formatCount(passes)} passes in ${formatSeconds(seconds.compute)}, after ${formatSeconds(seconds.read)} of reading`,
+    `primal ${formatObjective(primal)}, dual ${formatObjective(dual)}, relative gap ${formatGap(gap)} (${outcome})`,
+    `${formatCount(result.supportVectors)} support vectors${classes === 2 ? `, ${formatShare(result.trainingAccuracy)} of the training rows on the right side` : ''}`,
+  ]
+  if (test) lines.push(`test accuracy ${formatShare(test.accuracy)} on ${formatCount(test.rows)} rows`)
+  lines.push(`model: ${model}`)
+  return lines.join('\n')
+}

@@ -1,0 +1,149 @@
+// `predict`: data and a model in, labels out, in the order of the input and in constant memory.
+import { type LineChunk, LineChunks } from '../input-formats/line-chunks.ts'
+import { Arena } from '../numeric/arena.ts'
+import { defaultThreads, ThreadPool } from '../threads/pool.ts'
+import { BadRowAccount, CHUNK_BYTES, inOrder } from '../training/load-rows.ts'
+import { loadModel } from './files.ts'
+import type { Model } from './model.ts'
+import type { PredictChunkOptions, PredictedChunk } from './predict-chunk-task.ts'
+import { placeModel } from './scorer.ts'
+
+export interface PredictOptions {
+  /** Number of the first feature; the model's own by default. */
+  indexBase?: 0 | 1
+  onBadRow?: 'fail' | 'skip'
+  threads?: number
+  signal?: AbortSignal
+  /** Called now and then. */
+  progress?: (progress: PredictProgress) => void
+  /** Receives the output's text piece by piece, in order. */
+  write?: (text: Uint8Array) => void | Promise<void>
+  /** Scores after each label in the text. */
+  scores?: boolean
+}
+
+export interface PredictProgress {
+  seconds: number
+  bytesRead: number
+  bytesTotal: number | undefined
+  rows: number
+  badRows: number
+}
+
+export interface PredictResult {
+  rows: number
+  /** Share of rows whose label in the input is the predicted one. */
+  accuracy: number
+  correct: number
+  badRows: number
+  badRowMessages: string[]
+  bytesRead: number
+  seconds: number
+}
+
+/** Predictions of some rows, in the order of the input. */
+export interface PredictedRows {
+  /** As the user wrote them in the training data. */
+  labels: string[]
+  /** One score a row for two classes (above 0 means the first label of the model), else one for each class. */
+  scores: Float64Array
+}
+
+/** Predicts every row of one or more files. */
+export async function predict(
+  data: string | string[],
+  model: Model | string,
+  options: PredictOptions = {},
+): Promise<PredictResult> {
+  const answer = options.write ? (options.scores ? 'labels-and-scores' : 'labels') : 'nothing'
+  return run(data, await asModel(model), options, answer, async chunk => {
+    if (chunk.text) await options.write!(chunk.text)
+  })
+}
+
+/** Predicts every row, for a program to go through; reading waits while the program is busy. */
+export async function* predictRows(
+  data: string | string[],
+  model: Model | string,
+  options: Omit<PredictOptions, 'write' | 'scores'> = {},
+): AsyncGenerator<PredictedRows, PredictResult> {
+  const loaded = await asModel(model)
+  const texts = loaded.labels.map(label => label.text)
+  // Hand-over of one: the worker side waits until the piece before has been taken.
+  let deliver: ((piece: PredictedChunk | undefined) => void) | undefined
+  let taken: (() => void) | undefined
+  const next = (): Promise<PredictedChunk | undefined> => new Promise(resolve => (deliver = resolve))
+  let waiting = next()
+  const finished = run(data, loaded, options, 'numbers', chunk => {
+    deliver!(chunk)
+    return new Promise<void>(resolve => (taken = resolve))
+  }).finally(() => deliver!(undefined))
+  finished.catch(() => {})
+  for (;;) {
+    const piece = await waiting
+    if (!piece) return await finished
+    yield { labels: Array.from(piece.classes!, k => texts[k]), scores: piece.scores! }
+    waiting = next()
+    taken!()
+  }
+}
+
+async function asModel(model: Model | string): Promise<Model> {
+  return typeof model === 'string' ? loadModel(model) : model
+}
+
+async function run(
+  data: string | string[],
+  model: Model,
+  options: PredictOptions,
+  answer: PredictChunkOptions['answer'],
+  deliver: (chunk: PredictedChunk) => void | Promise<void>,
+): Promise<PredictResult> {
+  const started = performance.now()
+  const seconds = (): number => (performance.now() - started) / 1000
+  const arena = new Arena()
+  const pool = new ThreadPool(arena.share, options.threads ?? defaultThreads())
+  const account = new BadRowAccount()
+  const onBadRow = options.onBadRow ?? 'fail'
+  let rows = 0
+  let correct = 0
+  try {
+    const scorer = placeModel(arena, model)
+    const chunks = new LineChunks(arena, CHUNK_BYTES, pool.size + 3)
+    await inOrder(
+      chunks.read(typeof data === 'string' ? [data] : data),
+      (chunk: LineChunk) => {
+        options.signal?.throwIfAborted()
+        return pool.run('predict-chunk', {
+          format: 'libsvm',
+          at: chunk.at,
+          bytes: chunk.bytes,
+          parse: { indexBase: options.indexBase ?? model.indexBase, skipBad: onBadRow === 'skip', valueBits: 32 },
+          scorer,
+          labels: model.labels,
+          answer,
+        })
+      },
+      async (chunk, predicted) => {
+        account.add(chunk, predicted, onBadRow)
+        rows += predicted.rows
+        correct += predicted.correct
+        await deliver(predicted)
+        const { bytesRead, bytesTotal } = chunks
+        options.progress?.({ seconds: seconds(), bytesRead, bytesTotal, rows, badRows: account.badRows })
+      },
+      chunk => chunk.release(),
+    )
+    return {
+      rows,
+      accuracy: rows > 0 ? correct / rows : 0,
+      correct,
+      badRows: account.badRows,
+      badRowMessages: account.messages,
+      bytesRead: chunks.bytesRead,
+      seconds: seconds(),
+    }
+  } finally {
+    await pool.close()
+  }
+}

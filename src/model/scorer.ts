@@ -1,0 +1,61 @@
+// A model's weights in the shared memory, as the scoring loops want them: every feature in order when that is small,
+// else only the features that the model knows, behind a map.
+import { type Arena, windowFull } from '../numeric/arena.ts'
+import type { Model } from './model.ts'
+import { positionOf, toDense } from './weights.ts'
+
+/** Plain data: it crosses to worker threads. */
+export interface ScorerMemory {
+  /** Address of f64[features × vectors]. */
+  weights: number
+  features: number
+  vectors: number
+  /** Address of f64[vectors]: what the bias adds to each score. */
+  bias: number
+  /** Address of f64[features], or 0. */
+  factors: number
+  unit: boolean
+  /** Address of the feature map's top table, or 0 when features keep their numbers. */
+  map: number
+}
+
+/** Above so many bytes of weights a sparse model is kept sparse. */
+const DENSE_BYTES = 256 * 1024 * 1024
+
+export function placeModel(arena: Arena, model: Model): ScorerMemory {
+  const { vectors, weights, transforms } = model
+  const factors = transforms.scale?.factors
+  const sparse = weights.layout === 'sparse' && model.features * vectors * 8 > DENSE_BYTES
+  const place = (values: Float64Array, what: string): number => {
+    const at = arena.allocate(Math.max(values.length, 1) * 8, what)
+    arena.f64(at, values.length).set(values)
+    return at
+  }
+  const biasParts = Float64Array.from({ length: vectors }, (_, k) => (model.biasWeights[k] ?? 0) * model.bias)
+  const common = { vectors, bias: place(biasParts, 'the bias'), unit: transforms.normalize === 'unit' }
+  if (!sparse) {
+    return {
+      ...common,
+      weights: place(toDense(weights, model.features, vectors), 'the weights'),
+      features: model.features,
+      factors: factors ? place(toDense(factors, model.features, 1, 1), 'the scale factors') : 0,
+      map: 0,
+    }
+  }
+  const map = arena.allocateZeroed(65536 * 4, 'the feature map')
+  const list = arena.allocate(Math.max(weights.indices.length, 1) * 4, 'the feature map')
+  arena.u32(list, weights.indices.length).set(weights.indices)
+  if (!arena.numeric.enterFeatures(map, list, weights.indices.length)) throw windowFull('the feature map')
+  arena.numeric.finishMap(map)
+  const used = Float64Array.from(weights.indices, feature => {
+    const at = factors ? positionOf(factors, 1, feature) : -1
+    return at < 0 ? 1 : factors!.values[at]
+  })
+  return {
+    ...common,
+    weights: place(weights.values, 'the weights'),
+    features: weights.indices.length,
+    factors: factors ? place(used, 'the scale factors') : 0,
+    map,
+  }
+}

@@ -1,0 +1,88 @@
+// A look at data without keeping it: counts, labels and ranges, in constant memory.
+import { findInputFormat } from '../input-formats/all-input-formats.ts'
+import { LineChunks } from '../input-formats/line-chunks.ts'
+import { Arena } from '../numeric/arena.ts'
+import { defaultThreads, ThreadPool } from '../threads/pool.ts'
+import { type LabelCount, mergeLabels } from './label-numbers.ts'
+import { BadRowAccount, CHUNK_BYTES, inOrder } from './load-rows.ts'
+
+export interface DataSummary {
+  rows: number
+  nonzeros: number
+  features: number
+  indexBase: number
+  emptyRows: number
+  longestRow: number
+  smallest: number
+  largest: number
+  labels: LabelCount[]
+  bytes: number
+  badRows: number
+  badRowMessages: string[]
+}
+
+export interface ScanOptions {
+  indexBase?: number
+  onBadRow?: 'fail' | 'skip'
+  threads?: number
+  progress?: (progress: { bytesRead: number; bytesTotal: number | undefined; rows: number; seconds: number }) => void
+  signal?: AbortSignal
+}
+
+export async function scanData(paths: string[], options: ScanOptions = {}): Promise<DataSummary> {
+  const started = performance.now()
+  const arena = new Arena()
+  const pool = new ThreadPool(arena.share, options.threads ?? defaultThreads())
+  const chunks = new LineChunks(arena, CHUNK_BYTES, pool.size + 3)
+  const account = new BadRowAccount()
+  const onBadRow = options.onBadRow ?? 'fail'
+  const byValue = new Map<number, number>()
+  let indexBase = options.indexBase
+  const total = {
+    rows: 0,
+    nonzeros: 0,
+    features: 0,
+    emptyRows: 0,
+    longestRow: 0,
+    smallest: Infinity,
+    largest: -Infinity,
+  }
+  const labels: LabelCount[] = []
+  try {
+    await inOrder(
+      chunks.read(paths),
+      chunk => {
+        options.signal?.throwIfAborted()
+        indexBase ??= findInputFormat('libsvm').detectIndexBase(
+          arena.bytes(chunk.at, Math.min(chunk.bytes, 1 << 16)).slice(),
+        )
+        const parse = { indexBase: indexBase ?? 1, skipBad: onBadRow === 'skip', valueBits: 32 as const }
+        return pool.run('scan-chunk', { format: 'libsvm', at: chunk.at, bytes: chunk.bytes, parse })
+      },
+      (chunk, scanned) => {
+        account.add(chunk, scanned, onBadRow)
+        mergeLabels(labels, byValue, scanned.labels)
+        total.rows += scanned.rows
+        total.nonzeros += scanned.nonzeros
+        total.emptyRows += scanned.emptyRows
+        total.features = Math.max(total.features, scanned.features)
+        total.longestRow = Math.max(total.longestRow, scanned.longestRow)
+        total.smallest = Math.min(total.smallest, scanned.smallest)
+        total.largest = Math.max(total.largest, scanned.largest)
+        const seconds = (performance.now() - started) / 1000
+        options.progress?.({ seconds, bytesRead: chunks.bytesRead, bytesTotal: chunks.bytesTotal, rows: total.rows })
+      },
+      chunk => chunk.release(),
+    )
+  } finally {
+    await pool.close()
+  }
+  return {
+    ...total,
+    indexBase: indexBase ?? 1,
+    labels,
+    bytes: chunks.bytesRead,
+    badRows: account.badRows,
+    badRowMessages: account.messages,
+  }
+}
