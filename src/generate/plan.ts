@@ -1,0 +1,164 @@
+// A likeness turned into the tables that the generating loops read, laid out in shared memory as generate-layout.ts says.
+import type { Arena } from '../numeric/arena.ts'
+import * as layout from '../numeric/generate-layout.ts'
+import { drawCounts, normalQuantiles, PowerLaw } from './distributions.ts'
+import type { DenseShape, Group, Likeness, SparseShape } from './likenesses.ts'
+
+export interface PlanOptions {
+  seed: number
+  features: number
+  noise: number
+}
+
+export interface Plan {
+  address: number
+  /** Rows of a full chunk. It depends on the likeness, never on threads: a chunk's seed is its number. */
+  chunkRows: number
+  /** Scratch that a chunk in the making needs. */
+  slotBytes: number
+  /** Bytes of text that a chunk can have at most. */
+  textBytes: number
+}
+
+/** Text of a chunk, about: small enough for the caches, large enough for the disk. */
+const CHUNK_BYTES = 1 << 20
+
+export function layPlan(arena: Arena, likeness: Likeness, options: PlanOptions): Plan {
+  const address = arena.allocateZeroed(layout.PLAN_BYTES, 'the plan of the generator')
+  const { shape } = likeness
+  arena.u64(address + layout.PLAN_SEED, 1)[0] = BigInt(options.seed)
+  arena.setU32(address + layout.PLAN_FEATURES, options.features)
+  arena.setF64(address + layout.PLAN_POSITIVE, hiddenShare(likeness.positive, options.noise))
+  arena.setF64(address + layout.PLAN_NOISE, options.noise)
+  arena.setF64(address + layout.PLAN_TILT, likeness.tilt)
+  arena.setF64(address + layout.PLAN_HARDNESS, likeness.hardness)
+  const size =
+    shape.kind === 'sparse'
+      ? laySparse(arena, address, shape, options.features)
+      : layDense(arena, address, shape, options.features)
+  arena.setU32(address + layout.PLAN_MOST, size.most)
+  const chunkRows = Math.max(1, Math.round(CHUNK_BYTES / size.typicalBytes))
+  return {
+    address,
+    chunkRows,
+    slotBytes: layout.SLOT_ARRAYS + 4 * 4 * (size.most + 4),
+    // 64 bytes of slack: entries are written in words that reach beyond their text.
+    textBytes: chunkRows * (4 + size.most * size.entryBytes) + 64,
+  }
+}
+
+/** Share of the hidden class that yields the share of labels, once noise has flipped some. */
+function hiddenShare(positive: number, noise: number): number {
+  if (Math.abs(1 - 2 * noise) < 1e-6) return positive
+  return Math.min(1, Math.max(0, (positive - noise) / (1 - 2 * noise)))
+}
+
+interface RowSize {
+  /** Entries of the longest row. */
+  most: number
+  /** Bytes of the longest entry. */
+  entryBytes: number
+  typicalBytes: number
+}
+
+function laySparse(arena: Arena, plan: number, shape: SparseShape, features: number): RowSize {
+  const { groups } = shape
+  const table = arena.allocateZeroed(groups.length * layout.GROUP_BYTES, 'groups of features')
+  arena.setU32(plan + layout.PLAN_KIND, layout.PLAN_KIND_SPARSE)
+  arena.setU32(plan + layout.PLAN_TELLING, Math.round(shape.telling * 256))
+  arena.setU32(plan + layout.PLAN_GROUPS, groups.length)
+  arena.setU32(plan + layout.PLAN_GROUP_TABLE, table)
+  arena.setU32(plan + layout.PLAN_ONES, shape.values === 'ones' ? 1 : 0)
+  if (shape.values !== 'ones') {
+    const logarithm = shape.values === 'log-counts'
+    const values = Float64Array.from({ length: layout.GENERATE_COUNTS }, (_, count) =>
+      logarithm && count > 0 ? 1 + Math.log(count) : count,
+    )
+    arena.setU32(plan + layout.PLAN_COUNT_VALUES, keepF64(arena, values))
+  }
+  const widths = shareOut(groups, features)
+  // Groups of one make, such as the letters of a string, share their tables.
+  const made = new Map<string, { ranks: number; draws: number; most: number }>()
+  let most = 0
+  let nonzeros = 0
+  let first = 0
+  groups.forEach((group, k) => {
+    const width = widths[k]
+    const { used, clusters, run, stride } = scatterOf(group, width)
+    const key = JSON.stringify([used, { ...group, width: 0 }])
+    const tables = made.get(key) ?? layTables(arena, group, used)
+    made.set(key, tables)
+    const keyBytes = Math.max(1, Math.ceil(Math.log2(Math.max(2, width)) / 8))
+    const words = [first, tables.ranks, tables.draws, clusters, stride, run, keyBytes]
+    arena.u32(table + k * layout.GROUP_BYTES, words.length).set(words)
+    first += width
+    most += tables.most
+    nonzeros += group.nonzeros
+  })
+  const indexBytes = String(features).length
+  const valueBytes = shape.values === 'ones' ? 3 : 15
+  return {
+    most,
+    entryBytes: indexBytes + valueBytes,
+    typicalBytes: 4 + nonzeros * (indexBytes + Math.min(10, valueBytes)),
+  }
+}
+
+/** Features of each group, in proportion to their widths, but a pair at least; the widest makes up the difference. */
+function shareOut(groups: Group[], features: number): number[] {
+  const total = groups.reduce((sum, group) => sum + group.width, 0)
+  const widths = groups.map(group => Math.max(2, Math.floor((features * group.width) / total)))
+  const widest = widths.indexOf(Math.max(...widths))
+  widths[widest] += features - widths.reduce((sum, width) => sum + width, 0)
+  return widths
+}
+
+/** How a group's ranks are spread over its range. Ranks are even in number, for features come in pairs. */
+function scatterOf(group: Group, width: number): { used: number; clusters: number; run: number; stride: number } {
+  const even = (size: number): number => Math.max(2, size - (size % 2))
+  if (!group.scatter) return { used: even(width), clusters: 0, run: 0, stride: 0 }
+  const run = Math.min(group.scatter.run, Math.max(1, width))
+  const clusters = Math.max(1, Math.floor((width * group.scatter.used) / run))
+  return { used: even(clusters * run), clusters, run, stride: Math.floor(width / clusters) }
+}
+
+function layTables(arena: Arena, group: Group, used: number): { ranks: number; draws: number; most: number } {
+  const law = new PowerLaw(used, group.skew, group.plateau ?? 1)
+  // No row can have more features than there are; half of them leaves the number of draws sensible.
+  const counts = drawCounts(law, Math.min(group.nonzeros, used / 2), group.spread ?? 0)
+  let draws = 0
+  if (group.scatter || counts.some(count => count !== 1)) {
+    draws = arena.allocate(counts.byteLength, 'row lengths')
+    arena.u32(draws, counts.length).set(counts)
+  }
+  return { ranks: keepF64(arena, law.quantiles()), draws, most: counts.reduce((a, b) => Math.max(a, b), 0) }
+}
+
+function layDense(arena: Arena, plan: number, shape: DenseShape, features: number): RowSize {
+  arena.setU32(plan + layout.PLAN_KIND, layout.PLAN_KIND_DENSE)
+  arena.setF64(plan + layout.PLAN_CORRELATION, shape.correlation)
+  arena.setF64(plan + layout.PLAN_INNOVATION, Math.sqrt(1 - shape.correlation ** 2))
+  const quantiles = normalQuantiles()
+  const normal = arena.allocate(quantiles.byteLength, 'normal quantiles')
+  arena.f32(normal, quantiles.length).set(quantiles)
+  arena.setU32(plan + layout.PLAN_NORMAL, normal)
+  if (shape.values === 'levels') {
+    const levels = arena.allocateZeroed(256 * 8, 'grey levels')
+    for (let level = 0; level < 256; level++) {
+      const text = `:${Number((level / 255).toFixed(3))} `
+      const bytes = arena.bytes(levels + level * 8, 8)
+      bytes.set(new TextEncoder().encode(text))
+      bytes[7] = text.length
+    }
+    arena.setU32(plan + layout.PLAN_LEVELS, levels)
+  }
+  const indexBytes = String(features).length
+  const valueBytes = shape.values === 'levels' ? 7 : 12
+  return { most: features, entryBytes: indexBytes + valueBytes, typicalBytes: features * (indexBytes + valueBytes) }
+}
+
+function keepF64(arena: Arena, values: Float64Array): number {
+  const at = arena.allocate(values.byteLength, 'distribution tables')
+  arena.f64(at, values.length).set(values)
+  return at
+}

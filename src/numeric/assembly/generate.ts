@@ -1,0 +1,362 @@
+// Rows of made-up data, written as LIBSVM text.
+//
+// The hidden model. Every row has a hidden class z = ±1. In sparse rows, features come in pairs of neighbouring ranks,
+// equally frequent; a hash of (seed, pair) says whether the pair tells the classes apart, and which of the two leans to
+// which class. A row of class z that draws the feature leaning away takes its twin with probability tilt. So a
+// feature's log-odds are ± log((1 + tilt) / (1 − tilt)) or 0: the best classifier is linear, and its weights are a hash,
+// not a table. In dense rows the hash is the weight and the row is noise + z · tilt · weights. Labels are z, some flipped.
+//
+// The cost of a nonzero is that of making it once: a draw is one random word and one look-up in the inverse of the
+// distribution, rows are radix sorted, and a row's few distinct values are turned into text once each.
+import {
+  GENERATE_COUNTS, GROUP_BYTES, GROUP_CLUSTERS, GROUP_DRAWS, GROUP_FIRST, GROUP_KEY_BYTES, GROUP_RANKS, GROUP_RUN,
+  GROUP_STRIDE, PLAN_CORRELATION, PLAN_COUNT_VALUES, PLAN_FEATURES, PLAN_GROUPS, PLAN_GROUP_TABLE, PLAN_HARDNESS,
+  PLAN_INNOVATION, PLAN_KIND, PLAN_KIND_DENSE, PLAN_LEVELS, PLAN_MOST, PLAN_NOISE, PLAN_NORMAL, PLAN_ONES,
+  PLAN_POSITIVE, PLAN_SEED, PLAN_TELLING, PLAN_TILT, SLOT_ARRAYS, SLOT_DISTINCT, SLOT_HISTOGRAMS, SLOT_NONZEROS,
+  SLOT_POSITIVE, SLOT_STAMPS, SLOT_TEXTS,
+} from '../generate-layout'
+import { mix } from './random'
+
+const STEP: u64 = 0x9e3779b97f4a7c15
+const ZEROS: u64 = 0x3030303030303030
+const UNIT: f64 = 1.0 / 4294967296.0
+/** Shorter runs are sorted by insertion. */
+const SHORT: u32 = 32
+const SPACE: u8 = 32, LF: u8 = 10, COLON: u8 = 58, MINUS: u8 = 45
+/** "+1 " and "-1 ", with a byte of padding that the row overwrites. */
+const LABEL_POSITIVE: u32 = 0x20312b, LABEL_NEGATIVE: u32 = 0x20312d
+/** ":1 " */
+const TEXT_ONE: u32 = 0x20313a
+/** "0." */
+const TEXT_ZERO_POINT: u16 = 0x2e30
+
+// The random stream and the counters of the chunk in the making. Globals belong to an instance, so to one thread.
+let state: u64 = 0
+let nonzeros: u32 = 0
+
+// @ts-ignore: decorator
+@inline
+function next(): u64 {
+  state += STEP
+  return mix(state)
+}
+
+/** A number in [0, 1). */
+// @ts-ignore: decorator
+@inline
+function uniform(): f64 {
+  return f64(next() >> 32) * UNIT
+}
+
+/** A well mixed word for a place in the hidden model. */
+// @ts-ignore: decorator
+@inline
+function hiddenWord(place: u32, salt: u32): u32 {
+  let h = (place ^ salt) * 0x9e3779b1
+  h = (h ^ (h >> 15)) * 0x85ebca6b
+  return h ^ (h >> 13)
+}
+
+/** Eight decimal digits, a byte each, the first digit in the lowest byte. */
+// @ts-ignore: decorator
+@inline
+function eightDigits(value: u32): u64 {
+  const high = value / 10000
+  let word = u64(high) | (u64(value - high * 10000) << 32)
+  const hundreds = ((word * 10486) >> 20) & 0x0000007f0000007f
+  word = hundreds + ((word - hundreds * 100) << 16)
+  const tens = ((word * 103) >> 10) & 0x000f000f000f000f
+  return tens + ((word - tens * 10) << 8)
+}
+
+/** Writes a number above 0 without leading zeros; up to eight bytes beyond it are overwritten. */
+// @ts-ignore: decorator
+@inline
+function writeNumber(p: usize, value: u32): usize {
+  if (value >= 100000000) {
+    const high = value / 100000000
+    p = writeUpTo8(p, high)
+    store<u64>(p, eightDigits(value - high * 100000000) | ZEROS)
+    return p + 8
+  }
+  return writeUpTo8(p, value)
+}
+
+// @ts-ignore: decorator
+@inline
+function writeUpTo8(p: usize, value: u32): usize {
+  const word = eightDigits(value)
+  const skipped = ctz(word) & 56
+  store<u64>(p, (word | ZEROS) >> skipped)
+  return p + 8 - usize(skipped >> 3)
+}
+
+/** Writes `:value ` for a value in (0, 1] with six significant digits, and its length in the sixteenth byte. */
+function writeValueText(at: usize, value: f64): void {
+  let p = at
+  store<u8>(p++, COLON)
+  if (value > 0.9999995) store<u8>(p++, 49)
+  else {
+    store<u16>(p, TEXT_ZERO_POINT)
+    p += 2
+    // At most four zeros after the point, so that the text fits in its sixteen bytes.
+    for (let zeros = 0; zeros < 4 && value < 0.09999995; zeros++) {
+      value *= 10
+      store<u8>(p++, 48)
+    }
+    let digits = eightDigits(max(1, u32(value * 1e6 + 0.5))) >> 16
+    for (; digits != 0; digits >>= 8) store<u8>(p++, u8(digits & 15) + 48)
+  }
+  store<u8>(p++, SPACE)
+  store<u8>(at, u8(p - at), 15)
+}
+
+/** Sorts count keys of so many bytes at a; returns a or b, where the result is. */
+function sortKeys(a: usize, b: usize, count: u32, bytes: u32, histograms: usize): usize {
+  if (count <= SHORT) {
+    for (let i: u32 = 1; i < count; i++) {
+      const key = load<u32>(a + (usize(i) << 2))
+      let at = a + (usize(i) << 2)
+      for (; at > a && load<u32>(at - 4) > key; at -= 4) store<u32>(at, load<u32>(at - 4))
+      store<u32>(at, key)
+    }
+    return a
+  }
+  memory.fill(histograms, 0, usize(bytes) << 10)
+  for (let p = a, end = a + (usize(count) << 2); p < end; p += 4) {
+    let key = load<u32>(p)
+    for (let h = histograms, last = histograms + (usize(bytes) << 10); h < last; h += 1024) {
+      const at = h + (usize(key & 255) << 2)
+      store<u32>(at, load<u32>(at) + 1)
+      key >>= 8
+    }
+  }
+  for (let pass: u32 = 0; pass < bytes; pass++) {
+    const histogram = histograms + (usize(pass) << 10)
+    let sum = u32(b)
+    for (let h = histogram; h < histogram + 1024; h += 4) {
+      const size = load<u32>(h) << 2
+      store<u32>(h, sum)
+      sum += size
+    }
+    const shift = pass << 3
+    for (let p = a, end = a + (usize(count) << 2); p < end; p += 4) {
+      const key = load<u32>(p)
+      const h = histogram + (usize((key >> shift) & 255) << 2)
+      const to = load<u32>(h)
+      store<u32>(to, key)
+      store<u32>(h, to + 4)
+    }
+    const t = a
+    a = b
+    b = t
+  }
+  return a
+}
+
+/** The feature within its group that a random word draws. Ten bits choose the piece of the distribution, 32 the place
+ *  in it, 16 decide on the twin. */
+// @ts-ignore: decorator
+@inline
+function draw(random: u64, ranks: usize, salt: u32, telling: u32, positive: u32, tilt: u32): u32 {
+  const piece = ranks + (usize(random >> 54) << 3)
+  const low = load<f64>(piece)
+  const rank = u32(low + (load<f64>(piece, 8) - low) * (f64(u32(random)) * UNIT))
+  const hidden = hiddenWord(rank >> 1, salt)
+  const away = ((hidden >> 8) ^ rank ^ positive) & 1
+  return rank ^ (away & u32((hidden & 255) < telling) & u32((u32(random >> 32) & 0xffff) < tilt))
+}
+
+/** Draws a group's features into keys: within the group, unsorted, with repetitions. */
+function drawMany(group: usize, keys: usize, count: u32, salt: u32, telling: u32, positive: u32, tilt: u32): void {
+  const ranks = <usize>load<u32>(group, GROUP_RANKS)
+  const clusters = <u64>load<u32>(group, GROUP_CLUSTERS)
+  const stride = load<u32>(group, GROUP_STRIDE)
+  const run = <u64>load<u32>(group, GROUP_RUN)
+  let s = state
+  for (let p = keys, end = keys + (usize(count) << 2); p < end; p += 4) {
+    s += STEP
+    let key = draw(mix(s), ranks, salt, telling, positive, tilt)
+    if (clusters != 0) {
+      // A multiplication by the golden ratio spreads neighbouring ranks far and evenly; two ranks may now and then
+      // share a feature, as words share a hash.
+      const place = u64((key + 1) * 0x9e3779b1) * clusters
+      key = u32(place >> 32) * stride + u32((u64(u32(place)) * run) >> 32)
+    }
+    store<u32>(p, key)
+  }
+  state = s
+}
+
+function writeSparseRow(plan: usize, slot: usize, p: usize, positive: u32, tilt: f64, salt: u32, stamp: u32): usize {
+  const room = (usize(load<u32>(plan, PLAN_MOST)) + 4) << 2
+  const keys = slot + SLOT_ARRAYS
+  const other = keys + room
+  const features = other + room
+  const ends = features + room
+  const telling = load<u32>(plan, PLAN_TELLING)
+  const swap = u32(tilt * 65536)
+  const groups = load<u32>(plan, PLAN_GROUPS)
+  let group = <usize>load<u32>(plan, PLAN_GROUP_TABLE)
+  // features[k] is the row's k-th feature, ends[k] how many draws went to the features up to it. Entry 0 is below all.
+  let last: usize = 0
+  let drawn: u32 = 0
+  store<u32>(ends, 0)
+  for (let g: u32 = 0; g < groups; g++, group += GROUP_BYTES) {
+    const lengths = <usize>load<u32>(group, GROUP_DRAWS)
+    const first = load<u32>(group, GROUP_FIRST) + 1
+    const groupSalt = salt + g * 0x7f4a7c15
+    if (lengths == 0) {
+      const ranks = <usize>load<u32>(group, GROUP_RANKS)
+      last += 4
+      store<u32>(features + last, first + draw(next(), ranks, groupSalt, telling, positive, swap))
+      store<u32>(ends + last, ++drawn)
+      continue
+    }
+    const count = load<u32>(lengths + (usize(next() >> 56) << 2))
+    drawMany(group, keys, count, groupSalt, telling, positive, swap)
+    const sorted = sortKeys(keys, other, count, load<u32>(group, GROUP_KEY_BYTES), slot + SLOT_HISTOGRAMS)
+    let previous: u32 = 0xffffffff
+    for (let i: u32 = 0; i < count; i++) {
+      // Without a branch: whether a feature was drawn before is anybody's guess.
+      const key = load<u32>(sorted + (usize(i) << 2))
+      last += usize(key != previous) << 2
+      store<u32>(features + last, first + key)
+      store<u32>(ends + last, drawn + i + 1)
+      previous = key
+    }
+    drawn += count
+  }
+  nonzeros += u32(last >> 2)
+  if (load<u32>(plan, PLAN_ONES)) {
+    for (let at: usize = 4; at <= last; at += 4) {
+      p = writeNumber(p, load<u32>(features + at))
+      store<u32>(p, TEXT_ONE)
+      p += 3
+    }
+    return p
+  }
+  // The row's length, and which counts it has.
+  const values = <usize>load<u32>(plan, PLAN_COUNT_VALUES)
+  const stamps = slot + SLOT_STAMPS
+  let distinct = slot + SLOT_DISTINCT
+  let squares: f64 = 0
+  for (let at: usize = 4, before: u32 = 0; at <= last; at += 4) {
+    const end = load<u32>(ends + at)
+    const count = usize(min(end - before, GENERATE_COUNTS - 1))
+    before = end
+    store<u32>(ends + at, u32(count))
+    const value = load<f64>(values + (count << 3))
+    squares += value * value
+    if (load<u32>(stamps + (count << 2)) != stamp) {
+      store<u32>(stamps + (count << 2), stamp)
+      store<u32>(distinct, u32(count))
+      distinct += 4
+    }
+  }
+  const scale = 1 / Math.sqrt(squares)
+  const texts = slot + SLOT_TEXTS
+  for (let at = slot + SLOT_DISTINCT; at < distinct; at += 4) {
+    const count = <usize>load<u32>(at)
+    writeValueText(texts + (count << 4), load<f64>(values + (count << 3)) * scale)
+  }
+  for (let at: usize = 4; at <= last; at += 4) {
+    p = writeNumber(p, load<u32>(features + at))
+    const text = texts + (<usize>load<u32>(ends + at) << 4)
+    v128.store(p, v128.load(text))
+    p += <usize>load<u8>(text, 15)
+  }
+  return p
+}
+
+/** A draw from the normal distribution, cut off at its outermost quantile, from 32 random bits. */
+// @ts-ignore: decorator
+@inline
+function normal(table: usize, random: u32): f32 {
+  const piece = table + (usize(random >> 22) << 2)
+  const low = load<f32>(piece)
+  return low + (load<f32>(piece, 4) - low) * (f32(i32(random & 0x3fffff)) * <f32>(1.0 / 4194304.0))
+}
+
+function writeDenseRow(plan: usize, slot: usize, p: usize, positive: u32, tilt: f64, salt: u32): usize {
+  const count = load<u32>(plan, PLAN_FEATURES)
+  const table = <usize>load<u32>(plan, PLAN_NORMAL)
+  const values = slot + SLOT_ARRAYS
+  const correlation = f32(load<f64>(plan, PLAN_CORRELATION))
+  const innovation = f32(load<f64>(plan, PLAN_INNOVATION))
+  // Weights are uniform in ±1; the shift of the whole row is tilt standard deviations.
+  const push = f32((positive ? tilt : -tilt) * Math.sqrt(3.0 / f64(count)) / 2147483648.0)
+  let walk = normal(table, u32(next()))
+  let squares: f64 = 0
+  let s = state
+  let random: u64 = 0
+  for (let j: u32 = 0; j < count; j++) {
+    if (j & 1) random >>= 32
+    else {
+      s += STEP
+      random = mix(s)
+    }
+    walk = correlation * walk + innovation * normal(table, u32(random))
+    const value = walk + push * f32(i32(hiddenWord(j, salt)))
+    store<f32>(values + (usize(j) << 2), value)
+    squares += f64(value * value)
+  }
+  state = s
+  nonzeros += count
+  const levels = <usize>load<u32>(plan, PLAN_LEVELS)
+  if (levels) {
+    for (let j: u32 = 0; j < count; j++) {
+      p = writeNumber(p, j + 1)
+      // 128 ± 56 a standard deviation; never level 0, which would be no entry at all.
+      const level = i32(<f32>128.0 + <f32>56.0 * load<f32>(values + (usize(j) << 2)))
+      const text = load<u64>(levels + (usize(max(1, min(255, level))) << 3))
+      store<u64>(p, text)
+      p += usize(text >> 56)
+    }
+    return p
+  }
+  const scale = f32(1e7 / Math.sqrt(squares))
+  for (let j: u32 = 0; j < count; j++) {
+    p = writeNumber(p, j + 1)
+    const value = load<f32>(values + (usize(j) << 2)) * scale
+    const digits = max(1, min(9999999, u32(abs(value) + <f32>0.5)))
+    store<u16>(p, u16(COLON) | (u16(MINUS) << 8))
+    p += 1 + usize(value < 0)
+    store<u16>(p, TEXT_ZERO_POINT)
+    store<u64>(p, (eightDigits(digits) | ZEROS) >> 8, 2)
+    store<u8>(p, SPACE, 9)
+    p += 10
+  }
+  return p
+}
+
+/** Writes rows as text at out and returns the bytes. They depend on the plan, stream and chunk number alone. */
+export function generateRows(plan: usize, slot: usize, out: usize, rows: u32, chunk: u32, stream: u32): u32 {
+  const seed = load<u64>(plan, PLAN_SEED)
+  const salt = u32(mix(seed ^ 0x5851f42d4c957f2d) >> 32)
+  state = mix(mix(seed + STEP) ^ ((u64(stream) << 32) | u64(chunk)))
+  nonzeros = 0
+  const share = load<f64>(plan, PLAN_POSITIVE)
+  const noise = load<f64>(plan, PLAN_NOISE)
+  const hardness = load<f64>(plan, PLAN_HARDNESS)
+  const fullTilt = load<f64>(plan, PLAN_TILT)
+  const dense = load<u32>(plan, PLAN_KIND) == PLAN_KIND_DENSE
+  memory.fill(slot + SLOT_STAMPS, 0, GENERATE_COUNTS * 4)
+  let positives: u32 = 0
+  let p = out
+  for (let row: u32 = 0; row < rows; row++) {
+    const positive = u32(uniform() < share)
+    const tilt = fullTilt * (1 - hardness * uniform())
+    const label = positive ^ u32(uniform() < noise)
+    positives += label
+    store<u32>(p, label ? LABEL_POSITIVE : LABEL_NEGATIVE)
+    p += 3
+    if (dense) p = writeDenseRow(plan, slot, p, positive, tilt, salt)
+    else p = writeSparseRow(plan, slot, p, positive, tilt, salt, row + 1)
+    // The blank after the last entry becomes the end of the line.
+    store<u8>(p - 1, LF)
+  }
+  store<u32>(slot, nonzeros, SLOT_NONZEROS)
+  store<u32>(slot, positives, SLOT_POSITIVE)
+  return u32(p - out)
+}

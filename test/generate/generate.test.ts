@@ -1,0 +1,271 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { gunzipSync, zstdDecompressSync } from 'node:zlib'
+import fc from 'fast-check'
+import { type GenerateOptions, type GenerateResult, generate } from '../../src/generate/generate.ts'
+import { type Likeness, likenesses } from '../../src/generate/likenesses.ts'
+
+let folder = ''
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'spillway-generate-'))
+})
+after(() => rm(folder, { recursive: true }))
+
+const names = Object.keys(likenesses)
+let made = 0
+
+async function make(options: GenerateOptions): Promise<{ text: string; result: GenerateResult }> {
+  const file = join(folder, `${made++}.svm`)
+  const result = await generate(file, options)
+  const text = await readFile(file, 'latin1')
+  await rm(file)
+  return { text, result }
+}
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+interface Row {
+  label: number
+  indices: number[]
+  values: number[]
+}
+
+/** A plain parser that believes nothing. */
+function parse(text: string, features: number): Row[] {
+  assert.ok(text.endsWith('\n'))
+  return text
+    .slice(0, -1)
+    .split('\n')
+    .map(line => {
+      const [label, ...entries] = line.split(' ')
+      assert.match(label, /^[+-]1$/)
+      const row: Row = { label: Number(label), indices: [], values: [] }
+      for (const entry of entries) {
+        assert.match(entry, /^[1-9]\d*:-?(0\.\d+|1)$/, `entry "${entry}" of ${line.slice(0, 200)}`)
+        const [index, value] = entry.split(':').map(Number)
+        assert.ok(index > (row.indices.at(-1) ?? 0), `index ${index} does not rise`)
+        assert.ok(index <= features, `index ${index} is beyond ${features}`)
+        assert.ok(value !== 0)
+        row.indices.push(index)
+        row.values.push(value)
+      }
+      return row
+    })
+}
+
+const rowsFor = (likeness: Likeness): number => (nonzerosOf(likeness) > 1000 ? 300 : 3000)
+
+function nonzerosOf({ shape, features }: Likeness): number {
+  return shape.kind === 'dense' ? features : shape.groups.reduce((sum, group) => sum + group.nonzeros, 0)
+}
+
+const mean = (numbers: number[]): number => numbers.reduce((a, b) => a + b, 0) / numbers.length
+
+describe('every likeness', () => {
+  for (const name of names) {
+    const likeness = likenesses[name]
+    it(`${name}: the same bytes for 1, 2 and 3 threads`, async () => {
+      const rows = rowsFor(likeness)
+      const digests = new Set<string>()
+      for (const threads of [1, 2, 3]) digests.add(digest((await make({ like: name, rows, threads })).text))
+      assert.equal(digests.size, 1)
+    })
+
+    it(`${name}: another seed, other bytes`, async () => {
+      const one = await make({ like: name, rows: 20, seed: 1 })
+      const two = await make({ like: name, rows: 20, seed: 2 })
+      assert.notEqual(one.text, two.text)
+    })
+
+    it(`${name}: rows parse and have the statistics of the set`, async () => {
+      const rows = rowsFor(likeness)
+      const { text, result } = await make({ like: name, rows })
+      const parsed = parse(text, likeness.features)
+      assert.equal(parsed.length, rows)
+      assert.equal(result.rows, rows)
+      assert.equal(result.bytes, text.length)
+      assert.equal(result.features, likeness.features)
+      const nonzeros = parsed.map(row => row.indices.length)
+      assert.equal(
+        result.nonzeros,
+        nonzeros.reduce((a, b) => a + b, 0),
+      )
+      const expected = nonzerosOf(likeness)
+      // A few hundred rows of log-normal length: three standard errors are about a tenth.
+      assert.ok(
+        Math.abs(mean(nonzeros) / expected - 1) < 0.12,
+        `${mean(nonzeros)} nonzeros a row, ${expected} expected`,
+      )
+      const positive = mean(parsed.map(row => (row.label > 0 ? 1 : 0)))
+      const error = Math.sqrt((likeness.positive * (1 - likeness.positive)) / rows)
+      assert.ok(
+        Math.abs(positive - likeness.positive) < 4 * error,
+        `${positive} positive, ${likeness.positive} expected`,
+      )
+      checkValues(likeness, parsed)
+    })
+  }
+})
+
+function checkValues({ shape }: Likeness, rows: Row[]): void {
+  for (const { values } of rows) {
+    if (shape.values === 'ones') assert.ok(values.every(value => value === 1))
+    else if (shape.values === 'levels') assert.ok(values.every(value => value > 0 && value <= 1))
+    else assert.ok(Math.abs(Math.hypot(...values) - 1) < 1e-4, `a row has length ${Math.hypot(...values)}`)
+  }
+}
+
+describe('skew', () => {
+  it('spreads the frequent features of webspam over the range, in few distinct values a row', async () => {
+    const { text } = await make({ like: 'webspam', rows: 200 })
+    const rows = parse(text, likenesses['webspam'].features)
+    const frequency = new Map<number, number>()
+    for (const row of rows) for (const index of row.indices) frequency.set(index, (frequency.get(index) ?? 0) + 1)
+    const hot = [...frequency].filter(([, count]) => count > 190).map(([index]) => index)
+    assert.ok(hot.length > 20, `${hot.length} features are in nearly every row`)
+    assert.ok([...frequency.values()].filter(count => count === 1).length > 10_000)
+    const middle = mean(hot) / likenesses['webspam'].features
+    assert.ok(middle > 0.3 && middle < 0.7, `frequent features centre at ${middle} of the range`)
+    assert.ok(mean(rows.map(row => new Set(row.values).size)) < 100)
+  })
+
+  it('draws kddb from every one of its ranges', async () => {
+    const { text } = await make({ like: 'kddb', rows: 2000 })
+    const rows = parse(text, likenesses['kddb'].features)
+    // One pupil a row, in the first range.
+    for (const row of rows) assert.equal(row.indices.filter(index => index <= 6043).length, 1)
+    const used = new Set(rows.flatMap(row => row.indices))
+    assert.ok(Math.max(...used) > 25_000_000)
+    assert.ok(used.size < 0.5 * rows.length * 29, `${used.size} features in use`)
+  })
+})
+
+describe('how much', () => {
+  for (const name of names) {
+    it(`${name}: a size is met within a row`, async () => {
+      const size = 3_000_000
+      const { text, result } = await make({ like: name, size })
+      assert.equal(text.length, result.bytes)
+      assert.ok(text.length <= size && text.length > size * 0.9, `${text.length} bytes`)
+      const rows = parse(text, likenesses[name].features)
+      assert.equal(result.rows, rows.length)
+      assert.equal(
+        result.nonzeros,
+        rows.reduce((sum, row) => sum + row.indices.length, 0),
+      )
+    })
+  }
+
+  it('a size below one row makes one row', async () => {
+    const { result } = await make({ like: 'epsilon', size: 10 })
+    assert.equal(result.rows, 1)
+  })
+
+  it('any numbers of rows and features make rows that parse', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...names),
+        fc.integer({ min: 1, max: 40 }),
+        fc.integer({ min: 800, max: 5000 }),
+        fc.nat(),
+        async (like, rows, features, seed) => {
+          const { text } = await make({ like, rows, features, seed, threads: 1 })
+          assert.equal(parse(text, features).length, rows)
+        },
+      ),
+      { numRuns: 25 },
+    )
+  })
+
+  it('fewer rows are a beginning of more rows', async () => {
+    const few = await make({ like: 'kddb', rows: 100 })
+    const more = await make({ like: 'kddb', rows: 5000 })
+    assert.ok(more.text.startsWith(few.text))
+  })
+})
+
+describe('the hidden model', () => {
+  it('is shared by the test file, whose rows are others', async () => {
+    const test = join(folder, 'test.svm')
+    const { text, result } = await make({ like: 'ocr', rows: 4000, features: 40, noise: 0, test, testRows: 1000 })
+    assert.equal(result.test?.rows, 1000)
+    const training = parse(text, 40)
+    const testing = parse(await readFile(test, 'latin1'), 40)
+    assert.notDeepEqual(training[0], testing[0])
+    // The difference of the class means is a classifier, if a crude one.
+    const weights = Array.from({ length: 40 }, (_, j) => {
+      const of = (label: number): number => mean(training.filter(r => r.label === label).map(r => r.values[j]))
+      return of(1) - of(-1)
+    })
+    const score = (row: Row): number => row.values.reduce((sum, value, j) => sum + value * weights[j], 0)
+    const middle = mean(training.map(score))
+    const right = mean(testing.map(row => ((score(row) - middle) * row.label > 0 ? 1 : 0)))
+    assert.ok(right > 0.6, `${right} right`)
+  })
+
+  it('flips the share of labels that --noise says', async () => {
+    const clean = parse((await make({ like: 'dna', rows: 3000, noise: 0 })).text, 800)
+    const noisy = parse((await make({ like: 'dna', rows: 3000, noise: 0.5 })).text, 800)
+    const positives = (rows: Row[]): number => rows.filter(row => row.label > 0).length
+    assert.ok(positives(clean) < 30)
+    assert.ok(Math.abs(positives(noisy) - 1500) < 150)
+  })
+})
+
+describe('files', () => {
+  it('are compressed when their names end so', async () => {
+    const { text } = await make({ like: 'kddb', rows: 500 })
+    await generate(join(folder, 'k.svm.gz'), { like: 'kddb', rows: 500 })
+    await generate(join(folder, 'k.svm.zst'), { like: 'kddb', rows: 500 })
+    assert.equal(gunzipSync(await readFile(join(folder, 'k.svm.gz'))).toString('latin1'), text)
+    assert.equal(zstdDecompressSync(await readFile(join(folder, 'k.svm.zst'))).toString('latin1'), text)
+  })
+
+  it('keep what they were when a run is interrupted, and leave nothing beside them', async () => {
+    const file = join(folder, 'kept.svm')
+    await writeFile(file, 'as it was')
+    const abort = new AbortController()
+    const run = generate(file, { like: 'kddb', size: 2 ** 34, signal: abort.signal, onProgress: () => abort.abort() })
+    await assert.rejects(run, { message: 'interrupted; nothing was kept', exitCode: 130 })
+    assert.equal(await readFile(file, 'latin1'), 'as it was')
+    assert.deepEqual(
+      (await readdir(folder)).filter(name => name.includes('partial')),
+      [],
+    )
+  })
+
+  it('that cannot be written are refused in words', async () => {
+    const file = join(folder, 'no', 'such', 'folder.svm')
+    await assert.rejects(generate(file, { like: 'kddb', rows: 1 }), {
+      message: `cannot write ${file}: there is no such file or folder`,
+    })
+  })
+})
+
+describe('refusals', () => {
+  const refused: [string, GenerateOptions, RegExp][] = [
+    ['an unknown likeness', { like: 'mnist' }, /^there is no likeness "mnist"; expected one of webspam, yahoo-korea,/],
+    ['a name that every object has', { like: 'toString' }, /^there is no likeness "toString"/],
+    ['rows and a size', { like: 'kddb', rows: 1, size: 1 }, /^both rows and a size were given/],
+    ['half a row', { like: 'kddb', rows: 0.5 }, /^rows is 0.5; expected a whole number of at least 1$/],
+    ['too few features', { like: 'kddb', rows: 1, features: 3 }, /^features is 3; expected a whole number from 68 to/],
+    ['too much noise', { like: 'kddb', rows: 1, noise: 0.7 }, /^noise is 0.7; expected a number from 0 to 0.5$/],
+    [
+      'test rows without a file',
+      { like: 'kddb', rows: 1, testRows: 1 },
+      /^a number of test rows was given, but no file/,
+    ],
+    [
+      'one file for both',
+      { like: 'kddb', rows: 1, test: 'never' },
+      /^the data and the test rows would both be written/,
+    ],
+  ]
+  for (const [what, options, message] of refused) {
+    it(what, () => assert.rejects(generate('never', options), { message, exitCode: 2 }))
+  }
+})
