@@ -1,0 +1,137 @@
+// Data sets by name. Adding one is adding an entry: where it comes from, what is done to it, what its values are like.
+import { existsSync } from 'node:fs'
+import { mkdir, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { spillway } from './peers/spillway.ts'
+import { against, byLargest, decompress, type RowChange, rewrite, unitLength } from './prepare.ts'
+
+export type Size = 'small' | 'full'
+
+export interface PreparedData {
+  name: string
+  kind: 'real' | 'generated'
+  /** What is stored per nonzero depends on it: word weights, all ones, or every value present. */
+  values: 'text' | 'ones' | 'dense'
+  about: string
+  file: string
+  bytes: number
+  /** Other rows of the same kind, if there are any. */
+  testFile?: string
+}
+
+interface DataSet extends Pick<PreparedData, 'kind' | 'values' | 'about'> {
+  prepare(size: Size): Promise<{ file: string; testFile?: string }>
+}
+
+/** Why a set cannot be had; said in the results, and the suite goes on without it. */
+export class DataMissing extends Error {}
+
+export const dataFolder = process.env['SPILLWAY_DATA'] ?? fileURLToPath(new URL('../../shared/data', import.meta.url))
+/** Decompressed, prepared and generated files; ignored by git, and safe to delete. */
+export const cacheFolder = fileURLToPath(new URL('./data', import.meta.url))
+
+const SEED = 1
+/** Bytes of text of a generated training file. */
+const GENERATED_SIZE: Record<Size, string> = { small: '60M', full: '600M' }
+
+export const dataSets: Record<string, DataSet> = {
+  webspam: generated('webspam', 'text', 'long sparse rows, 16.6 M features'),
+  'yahoo-korea': generated('yahoo-korea', 'text', 'sparse rows, 3.1 M features'),
+  epsilon: generated('epsilon', 'dense', '2,000 features, all present'),
+  kddb: generated('kddb', 'ones', 'every value 1, 29.9 M features'),
+  a9a: real('a9a', { values: 'ones', about: 'as published', test: 'a9a.t' }),
+  w8a: real('w8a', { values: 'ones', about: 'as published' }),
+  imdb: real('imdb', {
+    values: 'text',
+    about: 'word counts, rows scaled to length 1',
+    test: 'imdb.t',
+    change: async () => unitLength,
+  }),
+  'news20bydate-11': real('news20bydate', {
+    values: 'text',
+    about: 'class 11 against the rest, word counts, rows scaled to length 1',
+    test: 'news20bydate.t',
+    change: async () => row => {
+      against(11)(row)
+      unitLength(row)
+    },
+  }),
+  covtype: real('covtype.libsvm.binary', {
+    values: 'text',
+    about: 'each feature divided by its largest magnitude',
+    change: byLargest,
+  }),
+}
+
+/** The set on disk, ready to train on; made on first use. */
+export async function prepareData(name: string, size: Size): Promise<PreparedData> {
+  const set = dataSets[name]
+  if (!set) throw new Error(`no data set "${name}"; there are ${Object.keys(dataSets).join(', ')}`)
+  const { kind, values, about } = set
+  const files = await set.prepare(size)
+  return { name, kind, values, about, ...files, bytes: (await stat(files.file)).size }
+}
+
+interface RealOptions extends Pick<PreparedData, 'values' | 'about'> {
+  test?: string
+  /** What is done to each row; seen from the training file, so that a test file is treated alike. */
+  change?: (trainingFile: string) => Promise<RowChange>
+}
+
+function real(source: string, { values, about, test, change }: RealOptions): DataSet {
+  return {
+    kind: 'real',
+    values,
+    about,
+    async prepare() {
+      const file = await decompressed(source)
+      const testFile = test && (await decompressed(test))
+      if (!change) return { file, testFile }
+      const rowChange = await change(file)
+      const changed = async (from: string): Promise<string> => {
+        const to = `${from}.prepared`
+        if (!existsSync(to)) await rewrite(from, to, rowChange)
+        return to
+      }
+      return { file: await changed(file), testFile: testFile && (await changed(testFile)) }
+    },
+  }
+}
+
+async function decompressed(name: string): Promise<string> {
+  const to = join(cacheFolder, name)
+  if (existsSync(to)) return to
+  const from = join(dataFolder, `${name}.zst`)
+  if (!existsSync(from)) {
+    throw new DataMissing(`there is no ${name}.zst in ${dataFolder}; SPILLWAY_DATA names the folder of the real data`)
+  }
+  await decompress(from, to)
+  return to
+}
+
+function generated(like: string, values: PreparedData['values'], about: string): DataSet {
+  return {
+    kind: 'generated',
+    values,
+    about,
+    async prepare(size) {
+      const stem = join(cacheFolder, `${like}-${GENERATED_SIZE[size]}-seed${SEED}`)
+      const [file, testFile] = [`${stem}.svm`, `${stem}.test.svm`]
+      if (existsSync(file) && existsSync(testFile)) return { file, testFile }
+      if (!(await spillway.has('generate'))) {
+        throw new DataMissing(`spillway generate, which makes it, is not there: ${spillway.howToInstall}`)
+      }
+      await mkdir(cacheFolder, { recursive: true })
+      const [part, testPart] = [`${stem}.part.svm`, `${stem}.part.test.svm`]
+      try {
+        await spillway.generate(part, { like, size: GENERATED_SIZE[size], seed: SEED, test: testPart })
+        await rename(testPart, testFile)
+        await rename(part, file)
+      } finally {
+        for (const left of [part, testPart]) await rm(left, { force: true })
+      }
+      return { file, testFile }
+    },
+  }
+}

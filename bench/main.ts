@@ -1,0 +1,137 @@
+// node bench/main.ts SUITE: runs a suite and writes bench/results/SUITE.json and SUITE.md. Without a suite, lists them.
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { cacheFolder, DataMissing, type PreparedData, prepareData, type Size } from './data.ts'
+import { describeMachine } from './machine.ts'
+import { liblinear } from './peers/liblinear.ts'
+import { spillway } from './peers/spillway.ts'
+import { type Results, writeResults } from './results.ts'
+import { LEAST_ROUNDS } from './rounds.ts'
+import type { Suite, SuiteContext } from './suite.ts'
+import { allSuites } from './suites/all-suites.ts'
+
+const OPTIONS = `Options:
+  --rounds N          times each peer is run (3)
+  --size small|full   generated files of about 60 MB or 600 MB (full)
+  --only NAMES        data sets and sections to run, separated by commas (all)
+  --cold              drop the page cache before every timed run
+  --limit M           a memory cap for every timed run, page cache included, e.g. 2G
+  --keep              leave models, stores and labels in bench/data/work
+  --out DIR           where the results go (bench/results)`
+
+const say = (text: string): void => {
+  process.stderr.write(`${new Date().toISOString().slice(11, 19)}  ${text}\n`)
+}
+
+async function main(): Promise<number> {
+  const { positionals, values } = parseArgs({
+    allowPositionals: true,
+    options: {
+      rounds: { type: 'string', default: String(LEAST_ROUNDS) },
+      size: { type: 'string', default: 'full' },
+      only: { type: 'string' },
+      cold: { type: 'boolean', default: false },
+      limit: { type: 'string' },
+      keep: { type: 'boolean', default: false },
+      out: { type: 'string', default: fileURLToPath(new URL('./results', import.meta.url)) },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  })
+  const [name] = positionals
+  if (!name || values.help) {
+    const list = allSuites.map(suite => `  ${suite.name.padEnd(14)} ${suite.summary}`).join('\n')
+    console.log(`npm run bench -- SUITE [options]\n\nSuites:\n${list}\n\n${OPTIONS}`)
+    return 0
+  }
+  const suite = allSuites.find(each => each.name === name)
+  if (!suite) return usage(`no suite "${name}"; there are ${allSuites.map(each => each.name).join(', ')}`)
+  const rounds = Number(values.rounds)
+  if (!Number.isInteger(rounds) || rounds < 1)
+    return usage(`--rounds is "${values.rounds}"; expected a whole number from 1`)
+  if (values.size !== 'small' && values.size !== 'full')
+    return usage(`--size is "${values.size}"; expected small or full`)
+  const only = values.only?.split(',').filter(Boolean) ?? []
+  const known = [...suite.sections, ...suite.dataSets]
+  const strange = only.find(each => !known.includes(each))
+  if (strange) return usage(`--only names "${strange}"; ${suite.name} has ${known.join(', ')}`)
+
+  const machine = await describeMachine()
+  for (const [peer, version] of [[spillway, machine.spillway] as const, [liblinear, machine.liblinear] as const]) {
+    if (!version) say(`${peer.name} is not there, so it is left out; to have it: ${peer.howToInstall}`)
+  }
+  if (machine.spillwayBuild === 'sources')
+    say('dist/ is missing or older than src/: starts are slower; npm run build first')
+  if (machine.loadAverage[0] > 0.5)
+    say(`the load average is ${machine.loadAverage[0]}: others are at work on this machine`)
+  const results: Results = {
+    suite: suite.name,
+    command: ['npm run bench --', ...process.argv.slice(2)].join(' '),
+    complete: false,
+    size: values.size,
+    rounds,
+    pageCache: values.cold
+      ? 'cold: dropped before every timed run'
+      : 'warm: the file was read once before (ingest: cold)',
+    limit: values.limit,
+    machine,
+    sections: [],
+    skipped: [],
+  }
+  const settings = { rounds, size: values.size as Size, cold: values.cold, limit: values.limit }
+  const context = makeContext(suite, only, settings, results)
+  // A part of a suite, or a small one, must not pass for the whole.
+  const file = [suite.name, ...(values.size === 'small' ? ['small'] : []), ...only].join('-')
+  await mkdir(context.workFolder, { recursive: true })
+  try {
+    for await (const section of suite.run(context)) {
+      results.sections.push(section)
+      await writeResults(values.out, file, results)
+    }
+    results.complete = true
+    await writeResults(values.out, file, results)
+  } finally {
+    if (!values.keep) await rm(context.workFolder, { recursive: true, force: true })
+  }
+  say(`${join(values.out, file)}.md`)
+  return 0
+}
+
+type Settings = Pick<SuiteContext, 'rounds' | 'size' | 'cold' | 'limit'>
+
+function makeContext(suite: Suite, only: string[], settings: Settings, results: Results): SuiteContext {
+  const wants = (name: string): boolean => {
+    const group = suite.sections.includes(name) ? suite.sections : suite.dataSets
+    const named = only.filter(each => group.includes(each))
+    return named.length === 0 || named.includes(name)
+  }
+  const skip = (what: string, why: unknown): void => {
+    const reason = why instanceof Error ? why.message : String(why)
+    say(`skipped ${what}: ${reason}`)
+    if (!results.skipped.some(each => each.what === what && each.why === reason))
+      results.skipped.push({ what, why: reason })
+  }
+  async function* data(names: string[]): AsyncGenerator<PreparedData> {
+    for (const name of names.filter(wants)) {
+      let prepared: PreparedData
+      try {
+        prepared = await prepareData(name, settings.size)
+      } catch (error) {
+        if (!(error instanceof DataMissing)) say(`could not make ${name}`)
+        skip(`data set ${name}`, error)
+        continue
+      }
+      yield prepared
+    }
+  }
+  const workFolder = join(cacheFolder, 'work', String(process.pid))
+  return { ...settings, workFolder, say, wants, data, skip }
+}
+
+function usage(text: string): number {
+  process.stderr.write(`${text}\n\n${OPTIONS}\n`)
+  return 2
+}
+
+process.exitCode = await main()

@@ -1,0 +1,102 @@
+// One command, measured from outside: wall clock, processor time and peak memory of the child, whatever it says of itself.
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export interface Measured {
+  seconds: number
+  /** User and system time of all its threads: on a shared machine it tells work from waiting. */
+  cpuSeconds: number
+  /** Largest resident set; under --limit the group's peak, page cache included. */
+  peakMemoryBytes: number
+  stdout: string
+  stderr: string
+}
+
+export interface MeasureOptions {
+  /** A memory cap such as 2G; the command then runs under `limit`, which counts page cache too. */
+  limit?: string
+  /** Seconds after which the command is stopped and counts as failed. */
+  timeout?: number
+}
+
+const wrapper = fileURLToPath(new URL('./measure-child.py', import.meta.url))
+const limitProgram = fileURLToPath(new URL('../../shared/bin/limit', import.meta.url))
+const DEFAULT_TIMEOUT = 3600
+
+export class CommandFailed extends Error {}
+
+export async function measure(command: string[], options: MeasureOptions = {}): Promise<Measured> {
+  const folder = await mkdtemp(join(tmpdir(), 'spillway-bench-'))
+  try {
+    const [result, out, err] = ['result', 'out', 'err'].map(name => join(folder, name))
+    const line = options.limit ? [requireLimit(), '--memory', options.limit, '--report', '--', ...command] : command
+    const timeout = options.timeout ?? DEFAULT_TIMEOUT
+    await runPython(['-I', '-S', wrapper, result, out, err, String(timeout), ...line])
+    const [told, stdout, stderr] = await Promise.all([result, out, err].map(file => readFile(file, 'utf8')))
+    const { exit, timedOut, ...figures } = JSON.parse(told) as Measured & { exit: number; timedOut: boolean }
+    if (timedOut) throw new CommandFailed(`stopped after ${timeout} s: ${command.join(' ')}`)
+    if (exit !== 0) {
+      const last = stderr.trim().split('\n').slice(-3).join('; ')
+      const killed = options.limit && exit === 137 ? `, out of memory under --limit ${options.limit}` : ''
+      throw new CommandFailed(`exit code ${exit}${killed}: ${command.join(' ')}${last ? `: ${last}` : ''}`)
+    }
+    return { ...figures, ...(options.limit && reportOf(stderr)), stdout, stderr }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+function requireLimit(): string {
+  if (!existsSync(limitProgram)) throw new Error(`--limit needs ../shared/bin/limit beside the project; there is none`)
+  return limitProgram
+}
+
+/** `limit` times the command itself: setting up and removing its group is not the command's doing. */
+function reportOf(stderr: string): { seconds: number; peakMemoryBytes: number } {
+  const report = JSON.parse(stderr.trim().split('\n').at(-1)!) as { peakBytes: number; seconds: number }
+  return { seconds: report.seconds, peakMemoryBytes: report.peakBytes }
+}
+
+async function runPython(args: string[]): Promise<void> {
+  const child = spawn('python3', args, { stdio: ['ignore', 'ignore', 'pipe'] })
+  let said = ''
+  child.stderr.on('data', data => {
+    said += data
+  })
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.on('error', error =>
+      reject(new Error(`python3, which measures peak memory, did not start: ${error.message}`)),
+    )
+    child.on('close', resolve)
+  })
+  if (code !== 0) throw new CommandFailed(`could not run ${args[6]}: ${said.trim().split('\n').at(-1)}`)
+}
+
+// --- The page cache
+
+/** Reads a file to its end, so that whoever comes first does not pay for the disk. */
+export async function warm(file: string): Promise<void> {
+  const handle = await open(file)
+  const buffer = Buffer.alloc(1 << 20)
+  while ((await handle.read(buffer, 0, buffer.length, null)).bytesRead > 0);
+  await handle.close()
+}
+
+export type ColdMethod = 'drop_caches' | 'fadvise'
+
+/** Throws a file out of the page cache: everything through /proc when root, else that file alone. */
+export async function makeCold(file: string): Promise<ColdMethod> {
+  await runPython(['-I', '-S', '-c', 'import os; os.sync()'])
+  try {
+    await writeFile('/proc/sys/vm/drop_caches', '3')
+    return 'drop_caches'
+  } catch {
+    const evict = 'import os, sys; os.posix_fadvise(os.open(sys.argv[1], 0), 0, 0, os.POSIX_FADV_DONTNEED)'
+    await runPython(['-I', '-S', '-c', evict, file])
+    return 'fadvise'
+  }
+}

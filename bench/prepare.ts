@@ -1,0 +1,89 @@
+// Turns the published files into what both peers read: decompressed, rows of unit length or features scaled, one class
+// against the rest. It happens once, on disk, so that no peer is timed with work that another did not do.
+import { createReadStream, createWriteStream } from 'node:fs'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { createZstdDecompress } from 'node:zlib'
+import { forEachRow, type TextRow } from './libsvm-text.ts'
+
+/** As many digits as the sets on the LIBSVM site carry. */
+const DIGITS = 6
+const FLUSH_CHARACTERS = 1 << 20
+
+/** A finished file only ever appears whole: half a file would be taken for the data the next time. */
+export async function writeWhole(file: string, write: (temporary: string) => Promise<void>): Promise<void> {
+  await mkdir(dirname(file), { recursive: true })
+  const temporary = `${file}.part`
+  try {
+    await write(temporary)
+    await rename(temporary, file)
+  } finally {
+    await rm(temporary, { force: true })
+  }
+}
+
+export function decompress(from: string, to: string): Promise<void> {
+  return writeWhole(to, temporary =>
+    pipeline(createReadStream(from), createZstdDecompress(), createWriteStream(temporary)),
+  )
+}
+
+export type RowChange = (row: TextRow) => void
+
+/** Rewrites a LIBSVM file row by row; `change` works on the row in place. */
+export function rewrite(from: string, to: string, change: RowChange): Promise<void> {
+  return writeWhole(to, async temporary => {
+    const handle = await open(temporary, 'w')
+    const out = handle.createWriteStream()
+    let text = ''
+    await forEachRow(from, row => {
+      change(row)
+      text += formatRow(row)
+      if (text.length >= FLUSH_CHARACTERS) {
+        out.write(text)
+        text = ''
+      }
+    })
+    await new Promise<void>((resolve, reject) => {
+      out.on('error', reject)
+      out.end(text, resolve)
+    })
+  })
+}
+
+function formatRow({ label, length, indices, values }: TextRow): string {
+  let line = label > 0 ? `+${label}` : String(label)
+  for (let p = 0; p < length; p++) {
+    if (values[p] !== 0) line += ` ${indices[p]}:${Number(values[p].toPrecision(DIGITS))}`
+  }
+  return `${line}\n`
+}
+
+export const unitLength: RowChange = row => {
+  let squares = 0
+  for (let p = 0; p < row.length; p++) squares += row.values[p] ** 2
+  const factor = squares > 0 ? 1 / Math.sqrt(squares) : 1
+  for (let p = 0; p < row.length; p++) row.values[p] *= factor
+}
+
+/** One class against the rest: +1 for `label`, −1 for all others. */
+export function against(label: number): RowChange {
+  return row => {
+    row.label = row.label === label ? 1 : -1
+  }
+}
+
+/** Divides each feature by its largest magnitude: everything within [−1, 1], zeros stay zeros. */
+export async function byLargest(file: string): Promise<RowChange> {
+  const largest = new Map<number, number>()
+  await forEachRow(file, ({ length, indices, values }) => {
+    for (let p = 0; p < length; p++) {
+      const size = Math.abs(values[p])
+      if (size > (largest.get(indices[p]) ?? 0)) largest.set(indices[p], size)
+    }
+  })
+  return row => {
+    for (let p = 0; p < row.length; p++) row.values[p] /= largest.get(row.indices[p]) ?? 1
+  }
+}

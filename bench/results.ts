@@ -1,0 +1,124 @@
+// Results as JSON, for machines and later runs, and as a page with tables, for people.
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Machine } from './machine.ts'
+import { LEAST_ROUNDS } from './rounds.ts'
+import type { Cell, Column, Section, Table } from './suite.ts'
+
+export interface Results {
+  suite: string
+  command: string
+  /** False while sections are still to come. */
+  complete: boolean
+  size: string
+  rounds: number
+  pageCache: string
+  limit?: string
+  machine: Machine
+  sections: Section[]
+  skipped: { what: string; why: string }[]
+}
+
+export async function writeResults(folder: string, name: string, results: Results): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  await writeFile(join(folder, `${name}.json`), `${JSON.stringify(results, null, 2)}\n`)
+  await writeFile(join(folder, `${name}.md`), page(results))
+}
+
+export function page(results: Results): string {
+  const { machine } = results
+  const memory = (machine.memoryBytes / 2 ** 30).toFixed(1)
+  const versions = [
+    `Node ${machine.node}`,
+    machine.spillway
+      ? `Spillway ${machine.spillway}${machine.commit ? ` (${machine.commit})` : ''}${machine.spillwayBuild === 'sources' ? ', run from its sources' : ''}`
+      : 'no Spillway',
+    machine.liblinear ? `LIBLINEAR ${machine.liblinear}` : 'no LIBLINEAR',
+  ]
+  const facts = [
+    ['Date', machine.date],
+    ['Machine', `${machine.cores} cores, ${machine.processor}, ${memory} GiB, ${machine.system}`],
+    ['Programs', versions.join('; ')],
+    ['Load average at the start', machine.loadAverage.join(', ')],
+    ['Rounds', `${results.rounds}, peers interleaved, order rotated; smallest time, spread = largest / smallest`],
+    ['Page cache', results.pageCache],
+    ...(results.limit ? [['Memory cap', `${results.limit}, page cache included`]] : []),
+    ['Size', results.size],
+    ['Command', `\`${results.command}\``],
+  ]
+  const warnings = [
+    ...(results.rounds < LEAST_ROUNDS
+      ? [`**Fewer than ${LEAST_ROUNDS} rounds: a trial of the harness, not a measurement.**`]
+      : []),
+    ...(results.complete ? [] : ['**Not complete: the run is still going on, or broke off.**']),
+  ]
+  const skipped = results.skipped.map(({ what, why }) => `- ${what}: ${why}`)
+  return `${[
+    `# ${results.suite}`,
+    ...warnings,
+    facts.map(([what, text]) => `- ${what}: ${text}`).join('\n'),
+    ...results.sections.flatMap(sectionParts),
+    ...(skipped.length > 0 ? ['## Not measured', skipped.join('\n')] : []),
+  ].join('\n\n')}\n`
+}
+
+function sectionParts(section: Section): string[] {
+  return [
+    `## ${section.title}`,
+    `Goal: ${section.goal}`,
+    section.protocol.join(' '),
+    ...section.tables.filter(table => table.rows.length > 0).flatMap(tableParts),
+    ...(section.notes.length > 0 ? [section.notes.map(note => `- ${note}`).join('\n')] : []),
+  ].filter(part => part !== '')
+}
+
+function tableParts({ title, columns, rows }: Table): string[] {
+  const keys = Object.keys(columns)
+  const line = (cells: string[]): string => `| ${cells.join(' | ')} |`
+  const rules = keys.map(key => (rows.some(row => typeof row[key] === 'number') ? '--:' : '---'))
+  const table = [
+    line(keys.map(key => columns[key].title)),
+    line(rules),
+    ...rows.map(row => line(keys.map(key => showCell(row[key], columns[key])))),
+  ].join('\n')
+  return title ? [`### ${title}`, table] : [table]
+}
+
+export function showCell(cell: Cell, { show }: Column): string {
+  if (cell === undefined) return '–'
+  if (typeof cell === 'boolean') return cell ? 'yes' : 'no'
+  if (typeof cell === 'string') return cell
+  if (Number.isNaN(cell)) return '–'
+  switch (show) {
+    case 'seconds':
+      return cell < 10 ? cell.toFixed(3) : cell.toFixed(1)
+    case 'megabytes':
+      return (cell / 1e6).toFixed(cell < 1e7 ? 1 : 0)
+    case 'bytes':
+    case 'count':
+      return cell.toLocaleString('en')
+    case 'ratio':
+      return cell.toFixed(2)
+    case 'times':
+      return `${cell.toFixed(cell < 10 ? 2 : 1)}×`
+    case 'difference':
+      return cell === 0 ? '0' : cell.toExponential(1)
+    case 'share':
+      return `${(100 * cell).toFixed(1)} %`
+    case 'fixed2':
+      return cell.toFixed(2)
+    default:
+      return String(cell)
+  }
+}
+
+/** "3 of 5", for the line that sums a section up. */
+export function reachedOf(rows: Record<string, Cell>[], key: string): string {
+  const judged = rows.filter(row => typeof row[key] === 'boolean')
+  return `${judged.filter(row => row[key] === true).length} of ${judged.length}`
+}
+
+/** The mean of ratios: twice as fast here and half as fast there is no gain. */
+export function geometricMean(values: number[]): number {
+  return Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length)
+}

@@ -1,0 +1,57 @@
+// What a suite is, and what a section of its results holds. A suite yields sections as they are done, so that a long run
+// that breaks off leaves what it had measured.
+import type { PreparedData, Size } from './data.ts'
+
+export interface SuiteContext {
+  rounds: number
+  size: Size
+  /** Drop the page cache before every timed run; otherwise files are read once before, and stay warm. */
+  cold: boolean
+  /** A memory cap for every timed run, e.g. 2G. */
+  limit?: string
+  /** Models, stores and labels go here; removed at the end unless --keep. */
+  workFolder: string
+  /** Progress, on stderr. */
+  say(text: string): void
+  /** Whether --only lets this section or this data set through. */
+  wants(name: string): boolean
+  /** The wanted ones among these data sets, on disk; one that cannot be had is said and left out. */
+  data(names: string[]): AsyncGenerator<PreparedData>
+  /** What could not be measured, and why: it ends up in the results. */
+  skip(what: string, why: unknown): void
+}
+
+export type Cell = string | number | boolean | undefined
+
+export interface Column {
+  title: string
+  /** How a number is shown; the JSON keeps it in full. */
+  show?: 'seconds' | 'bytes' | 'megabytes' | 'ratio' | 'times' | 'difference' | 'fixed2' | 'count' | 'share'
+}
+
+export interface Table {
+  title?: string
+  columns: Record<string, Column>
+  rows: Record<string, Cell>[]
+}
+
+export interface Section {
+  name: string
+  title: string
+  /** The goal in words. */
+  goal: string
+  /** How it was measured, one sentence each. */
+  protocol: string[]
+  tables: Table[]
+  /** Every round of every peer, and whatever else a reader may want to check. */
+  details: unknown[]
+  notes: string[]
+}
+
+export interface Suite {
+  name: string
+  summary: string
+  sections: string[]
+  dataSets: string[]
+  run(context: SuiteContext): AsyncGenerator<Section>
+}
