@@ -1,6 +1,5 @@
 // Bytes of a file or of standard input, decompressed on the way when they start like gzip or zstd. Plain files are read
 // straight into the caller's memory.
-import { createReadStream } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { PassThrough, type Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
@@ -22,11 +21,14 @@ export interface ByteSource {
 const GZIP = [0x1f, 0x8b]
 const ZSTD = [0x28, 0xb5, 0x2f, 0xfd]
 const startsWith = (bytes: Uint8Array, magic: number[]): boolean => magic.every((byte, k) => bytes[k] === byte)
+/** A frame, or a skippable frame before it, as parallel compressors write. */
+const startsWithZstd = (bytes: Uint8Array): boolean =>
+  startsWith(bytes, ZSTD) || ((bytes[0] & 0xf0) === 0x50 && startsWith(bytes.subarray(1), [0x2a, 0x4d, 0x18]))
 
 /** Opens a path, or standard input for `-`. */
 export async function openSource(path: string): Promise<ByteSource> {
   if (path === '-') return openStream('standard input', process.stdin, undefined)
-  let handle: FileHandle
+  let handle: FileHandle | undefined
   let size: number
   const magic = new Uint8Array(4)
   let regular: boolean
@@ -38,11 +40,12 @@ export async function openSource(path: string): Promise<ByteSource> {
     regular = stat.isFile()
     if (regular) await handle.read(magic, 0, 4, 0)
   } catch (error) {
+    await handle?.close()
     throw fileError(error, path, 'read')
   }
-  if (regular && !startsWith(magic, GZIP) && !startsWith(magic, ZSTD)) return plainFile(path, handle, size)
-  await handle.close()
-  return openStream(path, createReadStream(path, { highWaterMark: 1 << 20 }), regular ? size : undefined)
+  if (regular && !startsWith(magic, GZIP) && !startsWithZstd(magic)) return plainFile(path, handle, size)
+  // The handle goes on: a named pipe that is closed and opened again loses its writer.
+  return openStream(path, handle.createReadStream({ highWaterMark: 1 << 20 }), regular ? size : undefined)
 }
 
 function plainFile(name: string, handle: FileHandle, size: number): ByteSource {
@@ -101,7 +104,7 @@ async function openStream(name: string, stream: Readable, size: number | undefin
       for (let item = ended ? undefined : await raw.next(); item && !item.done; item = await raw.next())
         yield item.value
     }
-    const kind = startsWith(first, GZIP) ? 'gzip' : startsWith(first, ZSTD) ? 'zstd' : undefined
+    const kind = startsWith(first, GZIP) ? 'gzip' : startsWithZstd(first) ? 'zstd' : undefined
     if (!kind) return yield* rest()
     try {
       if (kind === 'zstd') yield* new ZstdFrames().decompress(rest())

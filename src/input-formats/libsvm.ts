@@ -175,24 +175,26 @@ class LibsvmParser implements ChunkParser {
   }
 
   /** The token around an address, and where it starts. */
-  #token(address: number, lineStart = address): { text: string; start: number } {
+  #token(address: number, lineStart = address, most = Number.POSITIVE_INFINITY): { text: string; start: number } {
     let start = address
     while (start > lineStart && !isBreak(this.#arena.bytes(start - 1, 1)[0])) start--
-    const room = this.#arena.bytes(start, Math.min(this.#chunkEnd - start, 4096))
+    const room = this.#arena.bytes(start, Math.min(this.#chunkEnd - start, most))
     let length = 0
     while (length < room.length && !isBreak(room[length])) length++
-    return { text: Buffer.from(room.slice(0, length)).toString('latin1'), start }
+    return { text: Buffer.from(room.slice(0, length)).toString(), start }
   }
 
   #describe(at: number): BadRow {
     const [code, line, address, lineStart] = this.#arena.u32(at, 4)
-    const { text, start } = this.#token(address, lineStart)
+    const { text, start } = this.#token(address, lineStart, 4096)
+    // Only values that are kept as floats are bound by what a float holds; labels never are.
+    const wide = code === PARSE_ERROR_TOO_LARGE && (this.#madeFor[1] === 8 || !text.includes(':'))
     const shown = text.length > 40 ? `${text.slice(0, 40)}…` : text
     return {
       line,
       column: start - lineStart + 1,
       found: text === '' ? 'the end of the line' : JSON.stringify(shown),
-      ...EXPECTED[code],
+      ...(wide ? { expected: 'a number that a 64-bit float can hold (below 1.8e308)' } : EXPECTED[code]),
     }
   }
 }
