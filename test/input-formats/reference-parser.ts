@@ -1,0 +1,60 @@
+// A LIBSVM parser as short as it can be: split, match, Number(). The fast parser is held against it, line by line.
+export interface ReferenceRow {
+  label: number
+  labelText: string
+  indices: number[]
+  values: number[]
+  /** The texts of the values that were kept. */
+  texts: string[]
+}
+
+export interface ReferenceResult {
+  /** For each line: a row, 'blank' or 'bad'. */
+  lines: (ReferenceRow | 'blank' | 'bad')[]
+  rows: ReferenceRow[]
+  features: number
+}
+
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/
+export const LARGEST_INDEX = 4294967294
+
+export function referenceParse(text: Buffer, indexBase: number, valueBits: 32 | 64): ReferenceResult {
+  const lines = text.toString('latin1').split('\n')
+  if (lines.at(-1) === '') lines.pop()
+  const round = valueBits === 32 ? Math.fround : (x: number): number => x
+  let features = 0
+  const parsed = lines.map((line): ReferenceRow | 'blank' | 'bad' => {
+    const tokens = line
+      .replace(/#.*$/s, '')
+      .split(/[ \t\r]+/)
+      .filter(token => token !== '')
+    if (tokens.length === 0) return 'blank'
+    const [labelText, ...entries] = tokens
+    if (!NUMBER.test(labelText) || !Number.isFinite(Number(labelText))) return 'bad'
+    const row: ReferenceRow = { label: Number(labelText), labelText, indices: [], values: [], texts: [] }
+    let previous = -1
+    for (const entry of entries) {
+      const [, index, value] = /^(\d+):(.*)$/s.exec(entry) ?? []
+      if (index === undefined || Number(index) > LARGEST_INDEX || Number(index) < indexBase) return 'bad'
+      const feature = Number(index) - indexBase
+      if (feature <= previous || !NUMBER.test(value) || !Number.isFinite(round(Number(value)))) return 'bad'
+      previous = feature
+      if (round(Number(value)) === 0) continue
+      row.indices.push(feature)
+      row.values.push(round(Number(value)))
+      row.texts.push(value)
+    }
+    features = Math.max(features, previous + 1)
+    return row
+  })
+  return { lines: parsed, rows: parsed.filter(line => typeof line === 'object'), features }
+}
+
+/** Digits that count: without sign, leading zeros, point and exponent. */
+export function significantDigits(text: string): number {
+  const digits = text
+    .replace(/[eE].*$/, '')
+    .replace(/[^\d]/g, '')
+    .replace(/^0+/, '')
+  return digits.length
+}
