@@ -32,9 +32,7 @@ export interface NumericFunctions {
   ): void
   encodeSegment(state: number): number
   sealSegment(header: number): void
-  decodeSegment(
-    ...args: [header: number, payload: number, bytes: number, batch: number, scratch: number, ranks: number, room: number]
-  ): number
+  decodeSegment(header: number, payload: number, bytes: number, batch: number, scratch: number): number
   enterFeatures(top: number, features: number, count: number): number
   enterRows(top: number, table: number, from: number, to: number): number
   finishMap(top: number): number

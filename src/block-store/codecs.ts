@@ -1,0 +1,265 @@
+// Batches to segments and back. The work is done in numeric/assembly (encode-segment, encode-values, decode-segment,
+// packed-stream); here are the scratch memory it needs, compression, and the words for what can be wrong.
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { SpillwayError } from '../errors.ts'
+import type { Arena } from '../numeric/arena.ts'
+import {
+  BATCH_BYTES,
+  BATCH_INDICES,
+  BATCH_LABEL_AT,
+  BATCH_LABELS,
+  BATCH_NONZERO_CAPACITY,
+  BATCH_NONZEROS,
+  BATCH_ROW_CAPACITY,
+  BATCH_ROWS,
+  BATCH_STARTS,
+  BATCH_VALUE_BYTES,
+  BATCH_VALUES,
+} from '../numeric/layouts.ts'
+import * as S from '../numeric/segment-layout.ts'
+import { ZSTD_PARAMS } from './compression.ts'
+import { damaged, mostPayload, readSegmentHeader, type SegmentHeader, viewOf } from './file-layout.ts'
+import { Region } from './region.ts'
+
+export interface EncoderOptions {
+  /** Number of blocks. */
+  blocks: number
+  /** Seed of the draw that gives each row its block. */
+  seed: number
+  /** random: each row is drawn into a block. sequential: the caller names the block of each batch. */
+  mode: 'random' | 'sequential'
+  compression?: 'zstd' | 'none'
+}
+
+export interface EncodedSegment {
+  block: number
+  rows: number
+  nonzeros: number
+  /** Address and length in shared memory, until the next encode. */
+  at: number
+  bytes: number
+}
+
+/** Encodes batches inside one thread. Takes its room from the arena at the first encode, and again when it must grow. */
+export class SegmentEncoder {
+  readonly #arena: Arena
+  readonly #options: EncoderOptions
+  readonly #state: number
+  readonly #hash: number
+  readonly #tables: number
+  readonly #rows: Region
+  readonly #work: Region
+  readonly #intervals: number
+  readonly #out: Region
+
+  constructor(arena: Arena, options: EncoderOptions) {
+    this.#arena = arena
+    this.#options = options
+    this.#state = arena.allocateZeroed(S.ENCODE_BYTES, 'the encoder')
+    this.#hash = arena.allocateZeroed(S.ENCODE_HASH_BYTES, 'the dictionary of values')
+    this.#tables = arena.allocate(S.ENCODE_TABLE_BYTES, 'the encoder')
+    this.#rows = new Region(arena, 'the assignment of rows to blocks')
+    this.#work = new Region(arena, 'encoding a segment')
+    this.#intervals = arena.allocate(S.ENCODE_INTERVALS_BYTES, 'the encoder')
+    this.#out = new Region(arena, 'encoded segments')
+  }
+
+  /** Encodes a batch into a segment for each block that gets rows, in order of blocks. `chunk` and `firstRowInChunk`
+   *  decide the draw, so that any thread may encode any chunk; `block` is for mode sequential only. */
+  encode(batch: number, chunk: number, firstRowInChunk: number, block = 0): EncodedSegment[] {
+    const arena = this.#arena
+    const { mode, seed } = this.#options
+    const [rows, nonzeros] = [arena.getU32(batch + BATCH_ROWS), arena.getU32(batch + BATCH_NONZEROS)]
+    if (rows === 0) return []
+    if (rows > S.SEGMENT_MOST_ROWS || nonzeros > S.SEGMENT_MOST_NONZEROS) {
+      throw new SpillwayError(
+        `a batch of ${rows} rows and ${nonzeros} nonzeros is more than a segment holds ` +
+          `(${S.SEGMENT_MOST_ROWS} rows, ${S.SEGMENT_MOST_NONZEROS} nonzeros)`,
+        'read the input in smaller chunks',
+      )
+    }
+    const blocks = mode === 'random' ? this.#options.blocks : 1
+    const order = this.#rows.room(rows * 8 + blocks * 8)
+    const drawn = order + rows * 4
+    const counts = drawn + rows * 4
+    const draws = BigInt.asUintN(64, BigInt(Math.trunc(seed)))
+    arena.numeric.assignRows(batch, blocks, draws, chunk, firstRowInChunk, order, counts, drawn)
+    const sizes = arena.u32(counts, blocks * 2).slice()
+
+    let [mostRows, mostNonzeros, room] = [0, 0, 0]
+    const valueBytes = arena.getU32(batch + BATCH_VALUE_BYTES)
+    for (let k = 0; k < blocks; k++) {
+      if (sizes[2 * k] === 0) continue
+      mostRows = Math.max(mostRows, sizes[2 * k])
+      mostNonzeros = Math.max(mostNonzeros, sizes[2 * k + 1])
+    }
+    this.#prepare(batch, firstRowInChunk, mostRows, mostNonzeros)
+    for (let k = 0; k < blocks; k++)
+      if (sizes[2 * k] > 0) room += segmentRoom(sizes[2 * k], sizes[2 * k + 1], valueBytes)
+    let at = this.#out.room(room)
+
+    const segments: EncodedSegment[] = []
+    const state = arena.u32(this.#state, S.ENCODE_BYTES / 4)
+    let list = order
+    for (let k = 0; k < blocks; k++) {
+      const [blockRows, blockNonzeros] = [sizes[2 * k], sizes[2 * k + 1]]
+      if (blockRows === 0) continue
+      const number = mode === 'random' ? k : block
+      state[S.ENCODE_ROW_LIST / 4] = list
+      state[S.ENCODE_ROWS / 4] = blockRows
+      state[S.ENCODE_NONZEROS / 4] = blockNonzeros
+      state[S.ENCODE_BLOCK / 4] = number
+      state[S.ENCODE_OUT / 4] = at
+      let bytes = arena.numeric.encodeSegment(this.#state) >>> 0
+      if (this.#options.compression === 'zstd') bytes = this.#compress(at, bytes)
+      segments.push({ block: number, rows: blockRows, nonzeros: blockNonzeros, at, bytes })
+      // The encoder touches a few bytes behind what it writes; the next segment starts after them, aligned.
+      at += (bytes + 15) & ~15
+      list += blockRows * 4
+    }
+    return segments
+  }
+
+  #prepare(batch: number, firstRowInChunk: number, rows: number, nonzeros: number): void {
+    const arena = this.#arena
+    const fields: [number, number][] = [
+      [S.ENCODE_INDICES, (nonzeros + 4) * 4],
+      [S.ENCODE_GAPS, (nonzeros + 4) * 4],
+      [S.ENCODE_WORK, (Math.max(nonzeros, rows) + 4) * 4],
+      [S.ENCODE_VALUES, (nonzeros + 2) * arena.getU32(batch + BATCH_VALUE_BYTES)],
+      [S.ENCODE_CODES, (Math.max(nonzeros, rows) + 4) * 2],
+      [S.ENCODE_LENGTHS, (rows + 4) * 4],
+    ]
+    const align = (bytes: number) => Math.ceil(bytes / 64) * 64
+    let at = this.#work.room(fields.reduce((sum, [, bytes]) => sum + align(bytes), 0))
+    const state = arena.u32(this.#state, S.ENCODE_BYTES / 4)
+    for (const [field, bytes] of fields) {
+      state[field / 4] = at
+      at += align(bytes)
+    }
+    state[S.ENCODE_BATCH / 4] = batch
+    state[S.ENCODE_FIRST_POSITION / 4] = firstRowInChunk
+    state[S.ENCODE_HASH / 4] = this.#hash
+    state[S.ENCODE_TABLES / 4] = this.#tables
+    state[S.ENCODE_INTERVALS / 4] = this.#intervals
+  }
+
+  /** Compresses a segment in place when that makes it smaller; its new length. */
+  #compress(at: number, bytes: number): number {
+    const payload = this.#arena.bytes(at + S.SEGMENT_HEADER_BYTES, bytes - S.SEGMENT_HEADER_BYTES)
+    const packed = zstdCompressSync(payload, ZSTD_PARAMS)
+    if (packed.length >= payload.length) return bytes
+    payload.set(packed)
+    const view = viewOf(this.#arena, at, S.SEGMENT_HEADER_BYTES)
+    view.setUint8(S.SEGMENT_FLAGS, S.SEGMENT_FLAG_ZSTD)
+    view.setBigUint64(S.SEGMENT_PAYLOAD_BYTES, BigInt(packed.length), true)
+    this.#arena.numeric.sealSegment(at)
+    return S.SEGMENT_HEADER_BYTES + packed.length
+  }
+}
+
+function segmentRoom(rows: number, nonzeros: number, valueBytes: number): number {
+  return S.SEGMENT_HEADER_BYTES + mostPayload(rows, nonzeros, valueBytes) + 64
+}
+
+/** Writes the number of the chunk's first row into a segment; only the header's checksum changes. */
+export function setBasePosition(arena: Arena, at: number, basePosition: number): void {
+  const view = viewOf(arena, at, S.SEGMENT_HEADER_BYTES)
+  view.setBigUint64(S.SEGMENT_BASE_POSITION, BigInt(basePosition), true)
+  view.setBigUint64(S.SEGMENT_HEADER_HASH, arena.numeric.xxh64(at, S.SEGMENT_HEADER_HASH), true)
+}
+
+const DECODE_ERRORS: Record<number, string> = {
+  [S.DECODE_ERROR_TRUNCATED]: 'its payload ends in the middle of a section',
+  [S.DECODE_ERROR_TRAILING]: 'bytes are left over behind its payload',
+  [S.DECODE_ERROR_LENGTHS]: 'its row lengths do not add up to its nonzeros',
+  [S.DECODE_ERROR_ROOM]: 'its counts contradict each other',
+  [S.DECODE_ERROR_INDEX]: 'a feature number is beyond its number of features',
+  [S.DECODE_ERROR_VALUE_CODE]: 'a value is not in its dictionary',
+  [S.DECODE_ERROR_LABEL_CODE]: 'a label is not in its dictionary',
+  [S.DECODE_ERROR_CODEC]: 'it names a codec that does not exist',
+  [S.DECODE_ERROR_POSITION]: 'a row position is too large',
+}
+
+/** Decodes segments inside one thread. */
+export class SegmentDecoder {
+  readonly #arena: Arena
+  readonly #scratch: number
+  readonly #raw: Region
+
+  constructor(arena: Arena) {
+    this.#arena = arena
+    this.#scratch = arena.allocateZeroed(S.DECODE_BYTES, 'the decoder')
+    this.#raw = new Region(arena, 'a decompressed segment')
+  }
+
+  /** A batch without room, for decode to grow. */
+  newBatch(): number {
+    return this.#arena.allocateZeroed(BATCH_BYTES, 'a batch')
+  }
+
+  /** Fills the batch from the segment of `bytes` bytes at `at`. Room that is missing is taken from the arena. Row
+   *  positions, to be added to the base position of the returned header, go where the batch has BATCH_LABEL_AT.
+   *  `where` names the segment in errors. */
+  decode(at: number, bytes: number, batch: number, where: string): SegmentHeader {
+    const arena = this.#arena
+    const header = checkSegment(arena, at, bytes, where)
+    let payload = at + S.SEGMENT_HEADER_BYTES
+    if (header.compressed) {
+      payload = this.#raw.room(header.rawBytes)
+      const raw = decompress(arena.bytes(at + S.SEGMENT_HEADER_BYTES, header.payloadBytes), header.rawBytes, where)
+      arena.bytes(payload, header.rawBytes).set(raw)
+    }
+    growBatch(arena, batch, header.rows, header.nonzeros, header.valueBytes)
+    const error = arena.numeric.decodeSegment(at, payload, header.rawBytes, batch, this.#scratch)
+    if (error !== 0) throw damaged(where, DECODE_ERRORS[error] ?? `error ${error}`)
+    return header
+  }
+}
+
+/** Checks header, length and payload checksum of a segment in shared memory. */
+export function checkSegment(arena: Arena, at: number, bytes: number, where: string): SegmentHeader {
+  const header = readSegmentHeader(arena, at, bytes, where)
+  const expected = S.SEGMENT_HEADER_BYTES + header.payloadBytes
+  if (bytes !== expected) {
+    const what = bytes < expected ? 'truncated' : 'followed by other bytes'
+    throw damaged(where, `it is ${what}, ${bytes} bytes were found, ${expected} expected`)
+  }
+  const hash = BigInt.asUintN(64, arena.numeric.xxh64(at + S.SEGMENT_HEADER_BYTES, header.payloadBytes))
+  if (hash !== header.payloadHash) throw damaged(where, 'its checksum does not match')
+  return header
+}
+
+function decompress(packed: Uint8Array, rawBytes: number, where: string): Buffer {
+  let raw: Buffer
+  try {
+    raw = zstdDecompressSync(packed, { maxOutputLength: Math.max(rawBytes, 1) })
+  } catch (error) {
+    throw damaged(where, `it cannot be decompressed (${error instanceof Error ? error.message : error})`)
+  }
+  if (raw.length !== rawBytes) throw damaged(where, `it decompresses to ${raw.length} bytes, ${rawBytes} were expected`)
+  return raw
+}
+
+/** Gives a batch buffers for at least so many rows and nonzeros of valueBytes each; contents are not kept. */
+export function growBatch(arena: Arena, batch: number, rows: number, nonzeros: number, valueBytes: number): void {
+  const fields = arena.u32(batch, BATCH_BYTES / 4)
+  const rowRoom = fields[BATCH_ROW_CAPACITY / 4]
+  if (rows > rowRoom || fields[BATCH_STARTS / 4] === 0) {
+    const room = Math.max(rows, Math.min(rowRoom * 2, S.SEGMENT_MOST_ROWS))
+    fields[BATCH_STARTS / 4] = arena.allocate((room + 1) * 4, 'the rows of a batch')
+    fields[BATCH_LABELS / 4] = arena.allocate(room * 8, 'the labels of a batch')
+    fields[BATCH_LABEL_AT / 4] = arena.allocate(room * 4, 'the positions of a batch')
+    fields[BATCH_ROW_CAPACITY / 4] = room
+  }
+  const nonzeroRoom = fields[BATCH_NONZERO_CAPACITY / 4]
+  const wider = valueBytes > fields[BATCH_VALUE_BYTES / 4]
+  if (nonzeros > nonzeroRoom || wider || fields[BATCH_INDICES / 4] === 0) {
+    const grown = nonzeros > nonzeroRoom ? Math.min(nonzeroRoom * 2, S.SEGMENT_MOST_NONZEROS) : nonzeroRoom
+    const room = Math.max(nonzeros, grown)
+    fields[BATCH_INDICES / 4] = arena.allocate(room * 4, 'the feature numbers of a batch')
+    fields[BATCH_VALUES / 4] = arena.allocate(room * valueBytes, 'the values of a batch')
+    fields[BATCH_NONZERO_CAPACITY / 4] = room
+  }
+  fields[BATCH_VALUE_BYTES / 4] = valueBytes
+}

@@ -1,0 +1,190 @@
+// Names and byte layouts of a store's files: a block file is a header of 64 bytes and then segments, one after the
+// other. Everything is little-endian. docs/block-store.md describes it for writers of other readers.
+import { SpillwayError } from '../errors.ts'
+import type { Arena } from '../numeric/arena.ts'
+import * as S from '../numeric/segment-layout.ts'
+
+export const MANIFEST_FILE = 'manifest.json'
+export const MANIFEST_TEMPORARY = 'manifest.json.partial'
+export const LOCK_FILE = 'writing.lock'
+export const BLOCK_FILE_PATTERN = /^block-\d{6}\.bin$/
+export const MOST_BLOCKS = 1_000_000
+
+export function blockFileName(block: number): string {
+  return `block-${String(block).padStart(6, '0')}.bin`
+}
+
+// --- Block file header
+const FILE_MAGIC = 'SPILLBLK'
+/** u32: version of the file format. */
+const FILE_VERSION = 8
+/** u32: 0x01020304, so that bytes in another order are noticed. */
+const FILE_ORDER = 12
+/** u32: number of the block. */
+const FILE_BLOCK = 16
+/** u32: bytes of this header, where the first segment starts. */
+const FILE_HEADER_SIZE = 20
+/** u64: XXH64 of the 56 bytes before; zeros lie between. */
+const FILE_HASH = 56
+export const FILE_HEADER_BYTES = 64
+export const FILE_FORMAT_VERSION = 1
+const ORDER_MARK = 0x01020304
+
+export function newerVersion(where: string, what: string, found: number, readable: number): SpillwayError {
+  return new SpillwayError(
+    `${where}: ${what} version ${found} was found, this Spillway reads up to version ${readable}`,
+    'read the store with the Spillway that wrote it or a newer one, or ingest the data again',
+  )
+}
+
+export function damaged(where: string, what: string): SpillwayError {
+  return new SpillwayError(
+    `${where} is damaged: ${what}`,
+    'ingest the data again; `spillway inspect` names every damaged block',
+  )
+}
+
+export function viewOf(arena: Arena, at: number, bytes: number): DataView {
+  const view = arena.bytes(at, bytes)
+  return new DataView(view.buffer, view.byteOffset, bytes)
+}
+
+/** Writes the header of a block file at `at`; returns its checksum, where the block's checksum starts from. */
+export function writeFileHeader(arena: Arena, at: number, block: number): bigint {
+  arena.bytes(at, FILE_HEADER_BYTES).fill(0)
+  const view = viewOf(arena, at, FILE_HEADER_BYTES)
+  for (let k = 0; k < 8; k++) view.setUint8(k, FILE_MAGIC.charCodeAt(k))
+  view.setUint32(FILE_VERSION, FILE_FORMAT_VERSION, true)
+  view.setUint32(FILE_ORDER, ORDER_MARK, true)
+  view.setUint32(FILE_BLOCK, block, true)
+  view.setUint32(FILE_HEADER_SIZE, FILE_HEADER_BYTES, true)
+  const hash = BigInt.asUintN(64, arena.numeric.xxh64(at, FILE_HASH))
+  view.setBigUint64(FILE_HASH, hash, true)
+  return hash
+}
+
+/** Checks the header of a block file at `at`; returns its checksum. */
+export function checkFileHeader(arena: Arena, at: number, bytes: number, block: number, where: string): bigint {
+  if (bytes < FILE_HEADER_BYTES) {
+    throw damaged(where, `it is truncated, ${bytes} bytes are left of a header of ${FILE_HEADER_BYTES}`)
+  }
+  const view = viewOf(arena, at, FILE_HEADER_BYTES)
+  let magic = ''
+  for (let k = 0; k < 8; k++) magic += String.fromCharCode(view.getUint8(k))
+  if (magic !== FILE_MAGIC) throw damaged(where, `it does not start with ${FILE_MAGIC}, so it is no block file`)
+  if (view.getUint32(FILE_ORDER, false) === ORDER_MARK) {
+    throw new SpillwayError(`${where} is in big-endian byte order; little-endian was expected`, 'ingest the data again')
+  }
+  const version = view.getUint32(FILE_VERSION, true)
+  if (version > FILE_FORMAT_VERSION) throw newerVersion(where, 'block file', version, FILE_FORMAT_VERSION)
+  const hash = BigInt.asUintN(64, arena.numeric.xxh64(at, FILE_HASH))
+  if (view.getBigUint64(FILE_HASH, true) !== hash) throw damaged(where, 'the checksum of its header does not match')
+  if (
+    version !== FILE_FORMAT_VERSION ||
+    view.getUint32(FILE_ORDER, true) !== ORDER_MARK ||
+    view.getUint32(FILE_HEADER_SIZE, true) !== FILE_HEADER_BYTES
+  ) {
+    throw damaged(where, 'its header has values that no version of Spillway writes')
+  }
+  const found = view.getUint32(FILE_BLOCK, true)
+  if (found !== block) throw damaged(where, `it says it is block ${found}, block ${block} was expected`)
+  return hash
+}
+
+// --- Segment header
+export interface SegmentHeader {
+  block: number
+  rows: number
+  nonzeros: number
+  features: number
+  basePosition: number
+  /** 4 or 8: f32 or f64. */
+  valueBytes: number
+  compressed: boolean
+  payloadBytes: number
+  rawBytes: number
+  payloadHash: bigint
+  headerHash: bigint
+  codecs: { lengths: number; positions: number; labels: number; indices: number; values: number }
+}
+
+/** Reads and checks the header of a segment in shared memory; the payload is not looked at. */
+export function readSegmentHeader(arena: Arena, at: number, bytes: number, where: string): SegmentHeader {
+  if (bytes < S.SEGMENT_HEADER_BYTES) {
+    throw damaged(where, `it is truncated, ${bytes} bytes are left of a header of ${S.SEGMENT_HEADER_BYTES}`)
+  }
+  const view = viewOf(arena, at, S.SEGMENT_HEADER_BYTES)
+  const magic = view.getUint32(S.SEGMENT_MAGIC, true)
+  if (magic !== S.SEGMENT_MAGIC_VALUE) throw damaged(where, 'no segment starts where one should')
+  const order = view.getUint16(S.SEGMENT_ORDER, true)
+  if (order !== S.SEGMENT_ORDER_VALUE) {
+    throw damaged(where, `its byte order mark is 0x${order.toString(16).padStart(4, '0')}, 0x0102 was expected`)
+  }
+  const version = view.getUint16(S.SEGMENT_VERSION, true)
+  if (version > S.SEGMENT_VERSION_VALUE) throw newerVersion(where, 'segment', version, S.SEGMENT_VERSION_VALUE)
+  const headerHash = BigInt.asUintN(64, arena.numeric.xxh64(at, S.SEGMENT_HEADER_HASH))
+  if (view.getBigUint64(S.SEGMENT_HEADER_HASH, true) !== headerHash) {
+    throw damaged(where, 'the checksum of its header does not match')
+  }
+  const flags = view.getUint8(S.SEGMENT_FLAGS)
+  const count = (offset: number, most: number, what: string) => {
+    const value = view.getBigUint64(offset, true)
+    if (value > BigInt(most)) throw damaged(where, `${value} ${what} are more than the ${most} that can be`)
+    return Number(value)
+  }
+  const rows = view.getUint32(S.SEGMENT_ROWS, true)
+  const header: SegmentHeader = {
+    block: view.getUint32(S.SEGMENT_BLOCK, true),
+    rows,
+    nonzeros: count(S.SEGMENT_NONZEROS, S.SEGMENT_MOST_NONZEROS, 'nonzeros'),
+    features: view.getUint32(S.SEGMENT_FEATURES, true),
+    basePosition: count(S.SEGMENT_BASE_POSITION, Number.MAX_SAFE_INTEGER, 'rows before it'),
+    valueBytes: view.getUint8(S.SEGMENT_VALUE_BYTES),
+    compressed: (flags & S.SEGMENT_FLAG_ZSTD) !== 0,
+    payloadBytes: count(S.SEGMENT_PAYLOAD_BYTES, 0xffffffff, 'bytes of payload'),
+    rawBytes: count(S.SEGMENT_RAW_BYTES, 0xffffffff, 'bytes of payload'),
+    payloadHash: view.getBigUint64(S.SEGMENT_PAYLOAD_HASH, true),
+    headerHash,
+    codecs: {
+      lengths: view.getUint8(S.SEGMENT_LENGTH_CODEC),
+      positions: view.getUint8(S.SEGMENT_POSITION_CODEC),
+      labels: view.getUint8(S.SEGMENT_LABEL_CODEC),
+      indices: view.getUint8(S.SEGMENT_INDEX_CODEC),
+      values: view.getUint8(S.SEGMENT_VALUE_CODEC),
+    },
+  }
+  if (version !== S.SEGMENT_VERSION_VALUE || (flags & ~S.SEGMENT_FLAG_ZSTD) !== 0) {
+    throw damaged(where, 'its header has values that no version of Spillway writes')
+  }
+  if (rows === 0 || rows > S.SEGMENT_MOST_ROWS) throw damaged(where, `${rows} rows in one segment cannot be`)
+  if (header.valueBytes !== 4 && header.valueBytes !== 8) {
+    throw damaged(where, `values of ${header.valueBytes} bytes; 4 or 8 were expected`)
+  }
+  if (header.rawBytes > mostPayload(rows, header.nonzeros, header.valueBytes)) {
+    throw damaged(where, `${header.rawBytes} bytes are more than ${rows} rows can need`)
+  }
+  if (!header.compressed && header.rawBytes !== header.payloadBytes) {
+    throw damaged(where, 'it is not compressed and yet has two lengths')
+  }
+  return header
+}
+
+/** No payload before compression is larger: what the encoder reserves and what the decoder lets itself be asked for.
+ *  A packed number takes at most 32 bits and a quarter of a control byte. */
+export function mostPayload(rows: number, nonzeros: number, valueBytes: number): number {
+  const packed = (count: number) => 8 + 4 * (count + 3) + ((count + 3) >> 2)
+  return 64 + 2 * packed(rows) + 9 * rows + packed(nonzeros) + rows + nonzeros * valueBytes
+}
+
+/** The next step of a block's checksum: each segment's header checksum, which covers its payload's, is
+ *  hashed together with the checksum so far. `scratch` is 16 bytes of shared memory. */
+export function chainChecksum(arena: Arena, scratch: number, soFar: bigint, headerHash: bigint): bigint {
+  const view = viewOf(arena, scratch, 16)
+  view.setBigUint64(0, soFar, true)
+  view.setBigUint64(8, headerHash, true)
+  return BigInt.asUintN(64, arena.numeric.xxh64(scratch, 16))
+}
+
+export function hexChecksum(hash: bigint): string {
+  return hash.toString(16).padStart(16, '0')
+}

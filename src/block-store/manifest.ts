@@ -1,0 +1,203 @@
+// The manifest: what a store holds, in JSON. It is written last, so a folder that has one is complete. Counts are plain
+// numbers, exact up to 2^53. What is read is not trusted: every field is checked, and block files are only ever opened
+// under names that this module would have given them.
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileError, SpillwayError } from '../errors.ts'
+import { BLOCK_FILE_PATTERN, blockFileName, MANIFEST_FILE, MOST_BLOCKS, newerVersion } from './file-layout.ts'
+
+export const MANIFEST_VERSION = 1
+
+export interface BlockEntry {
+  file: string
+  bytes: number
+  rows: number
+  nonzeros: number
+  segments: number
+  /** 16 hexadecimal digits, chained over the checksums of its header and segments. */
+  checksum: string
+}
+
+export interface LabelEntry {
+  value: number
+  /** As the input spells it where it is first met. */
+  text: string
+  rows: number
+}
+
+export interface SourceEntry {
+  name: string
+  bytes: number
+  rows: number
+}
+
+export interface Manifest {
+  format: 'spillway block store'
+  version: number
+  createdBy: string
+  rows: number
+  nonzeros: number
+  features: number
+  /** Number that the input gives to the feature which the blocks call 0. */
+  indexBase: number
+  blocks: BlockEntry[]
+  labels: LabelEntry[]
+  sources: SourceEntry[]
+  split: 'random' | 'sequential'
+  seed: number
+  /** 32 or 64: f32 or f64. */
+  valueBits: 32 | 64
+  compression: 'zstd' | 'none'
+  /** What was done to the values on the way in; this module does not look inside. */
+  transforms: Record<string, unknown>
+  /** XXH64 of the block checksums: two stores with the same one hold the same blocks. */
+  fingerprint: string
+}
+
+/** What the caller of StoreWriter.finish knows; the writer knows the rest. */
+export type ManifestParts = Pick<
+  Manifest,
+  'createdBy' | 'features' | 'indexBase' | 'labels' | 'sources' | 'split' | 'seed' | 'valueBits'
+> & { transforms?: Record<string, unknown>; compression?: 'zstd' | 'none' }
+
+export async function readManifest(folder: string): Promise<Manifest> {
+  const path = join(folder, MANIFEST_FILE)
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    throw fileError(error, path, 'read')
+  }
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch (error) {
+    throw new SpillwayError(`${path} is not JSON: ${(error as Error).message}`, 'ingest the data again')
+  }
+  return checkManifest(parsed, path)
+}
+
+/** Turns parsed JSON into a Manifest or says what is wrong with it. */
+export function checkManifest(parsed: unknown, path: string): Manifest {
+  const fields = new Fields(parsed, path, '')
+  const format = fields.value('format')
+  if (format !== 'spillway block store') throw fields.wrong('format', '"spillway block store"')
+  const version = fields.count('version')
+  if (version > MANIFEST_VERSION) throw newerVersion(path, 'manifest', version, MANIFEST_VERSION)
+  if (version !== MANIFEST_VERSION) throw fields.wrong('version', `${MANIFEST_VERSION}`)
+  const manifest: Manifest = {
+    format,
+    version,
+    createdBy: fields.text('createdBy'),
+    rows: fields.count('rows'),
+    nonzeros: fields.count('nonzeros'),
+    features: fields.count('features', 2 ** 32),
+    indexBase: fields.count('indexBase', 1),
+    blocks: fields.list('blocks', MOST_BLOCKS).map((block, k) => {
+      const file = block.text('file')
+      if (!BLOCK_FILE_PATTERN.test(file) || file !== blockFileName(k))
+        throw block.wrong('file', `"${blockFileName(k)}"`)
+      return {
+        file,
+        bytes: block.count('bytes'),
+        rows: block.count('rows'),
+        nonzeros: block.count('nonzeros'),
+        segments: block.count('segments'),
+        checksum: block.checksum('checksum'),
+      }
+    }),
+    labels: fields.list('labels').map(label => ({
+      value: label.number('value'),
+      text: label.text('text'),
+      rows: label.count('rows'),
+    })),
+    sources: fields.list('sources').map(source => ({
+      name: source.text('name'),
+      bytes: source.count('bytes'),
+      rows: source.count('rows'),
+    })),
+    split: fields.oneOf('split', ['random', 'sequential']),
+    seed: fields.number('seed'),
+    valueBits: fields.oneOf('valueBits', [32, 64]),
+    compression: fields.oneOf('compression', ['zstd', 'none']),
+    transforms: fields.object('transforms'),
+    fingerprint: fields.checksum('fingerprint'),
+  }
+  for (const field of ['rows', 'nonzeros'] as const) {
+    const sum = manifest.blocks.reduce((total, block) => total + block[field], 0)
+    if (sum !== manifest[field]) throw fields.wrong(field, `${sum}, the sum over its blocks`)
+  }
+  return manifest
+}
+
+/** One JSON object and where it stands, for messages. */
+class Fields {
+  readonly #object: Record<string, unknown>
+  readonly #path: string
+  readonly #prefix: string
+
+  constructor(object: unknown, path: string, prefix: string) {
+    if (typeof object !== 'object' || object === null || Array.isArray(object)) {
+      throw new SpillwayError(`${path}: ${prefix || 'the manifest'} is not a JSON object`, 'ingest the data again')
+    }
+    this.#object = object as Record<string, unknown>
+    this.#path = path
+    this.#prefix = prefix
+  }
+
+  wrong(name: string, expected: string): SpillwayError {
+    const found = Object.hasOwn(this.#object, name) ? JSON.stringify(this.#object[name])?.slice(0, 80) : 'missing'
+    return new SpillwayError(
+      `${this.#path}: ${this.#prefix}${name} is ${found}, expected ${expected}`,
+      'ingest the data again, or restore the manifest from a copy',
+    )
+  }
+
+  value(name: string): unknown {
+    return Object.hasOwn(this.#object, name) ? this.#object[name] : undefined
+  }
+
+  text(name: string): string {
+    const value = this.value(name)
+    if (typeof value !== 'string') throw this.wrong(name, 'a text')
+    return value
+  }
+
+  number(name: string): number {
+    const value = this.value(name)
+    if (typeof value !== 'number' || !Number.isFinite(value)) throw this.wrong(name, 'a number')
+    return value
+  }
+
+  count(name: string, most = Number.MAX_SAFE_INTEGER): number {
+    const value = this.value(name)
+    if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > most) {
+      throw this.wrong(name, `a whole number from 0 to ${most}`)
+    }
+    return value
+  }
+
+  checksum(name: string): string {
+    const value = this.value(name)
+    if (typeof value !== 'string' || !/^[0-9a-f]{16}$/.test(value)) throw this.wrong(name, '16 hexadecimal digits')
+    return value
+  }
+
+  oneOf<T extends string | number>(name: string, values: readonly T[]): T {
+    const value = this.value(name)
+    if (!values.includes(value as T)) throw this.wrong(name, values.map(v => JSON.stringify(v)).join(' or '))
+    return value as T
+  }
+
+  object(name: string): Record<string, unknown> {
+    const value = this.value(name)
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw this.wrong(name, 'an object')
+    return value as Record<string, unknown>
+  }
+
+  list(name: string, most = 2 ** 24): Fields[] {
+    const value = this.value(name)
+    if (!Array.isArray(value) || value.length > most) throw this.wrong(name, `a list of at most ${most}`)
+    return value.map((entry, k) => new Fields(entry, this.#path, `${this.#prefix}${name}[${k}].`))
+  }
+}

@@ -1,0 +1,379 @@
+// Writes a store. Block files grow while chunks come in; the manifest is written last, under another name, made
+// durable and renamed. So a crash, a full disk or a kill at any moment leaves a folder without a manifest, which
+// openStore calls unfinished and the next ingest clears away.
+import { type FileHandle, mkdir, open, readdir, readFile, rename, rmdir, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileError, SpillwayError, UsageError } from '../errors.ts'
+import type { Arena } from '../numeric/arena.ts'
+import { type EncodedSegment, setBasePosition } from './codecs.ts'
+import {
+  BLOCK_FILE_PATTERN,
+  blockFileName,
+  chainChecksum,
+  FILE_HEADER_BYTES,
+  hexChecksum,
+  LOCK_FILE,
+  MANIFEST_FILE,
+  MANIFEST_TEMPORARY,
+  MOST_BLOCKS,
+  readSegmentHeader,
+  writeFileHeader,
+} from './file-layout.ts'
+import { checkManifest, MANIFEST_VERSION, type Manifest, type ManifestParts } from './manifest.ts'
+
+export interface WriterOptions {
+  arena: Arena
+  /** Number of block files. */
+  blocks: number
+  /** Replace a finished store of the same name. */
+  overwrite?: boolean
+  /** Memory for gathering small writes, shared by all blocks. */
+  bufferBytes?: number
+  /** false leaves it to the system when bytes reach the disk: faster, and a power cut may damage a finished store. */
+  durable?: boolean
+}
+
+const DEFAULT_BUFFER_BYTES = 16 << 20
+const LARGEST_BUFFER = 256 << 10
+const SMALLEST_BUFFER = 4 << 10
+/** Files held open; the others are opened for each write. */
+const MOST_OPEN = 200
+
+interface OpenBlock {
+  file: string
+  handle: FileHandle | undefined
+  buffer: Buffer | undefined
+  filled: number
+  /** Bytes in the file; what is in the buffer comes after them. */
+  written: number
+  rows: number
+  nonzeros: number
+  segments: number
+  checksum: bigint
+  lastUse: number
+}
+
+export class StoreWriter {
+  readonly folder: string
+  readonly #arena: Arena
+  readonly #durable: boolean
+  readonly #bufferBytes: number
+  readonly #made: boolean
+  readonly #scratch: number
+  readonly #blocks: OpenBlock[] = []
+  #open = 0
+  #uses = 0
+  #state: 'writing' | 'finished' | 'aborted' | 'failed' = 'writing'
+
+  private constructor(folder: string, options: WriterOptions, made: boolean) {
+    this.folder = folder
+    this.#arena = options.arena
+    this.#durable = options.durable ?? true
+    this.#made = made
+    const share = Math.floor((options.bufferBytes ?? DEFAULT_BUFFER_BYTES) / options.blocks)
+    this.#bufferBytes = Math.min(LARGEST_BUFFER, Math.max(SMALLEST_BUFFER, share))
+    this.#scratch = options.arena.allocate(FILE_HEADER_BYTES, 'the store writer')
+  }
+
+  /** Makes the folder, or clears an unfinished store (with `overwrite` also a finished one), and takes its lock. */
+  static async create(folder: string, options: WriterOptions): Promise<StoreWriter> {
+    if (!Number.isInteger(options.blocks) || options.blocks < 1 || options.blocks > MOST_BLOCKS) {
+      throw new UsageError(`a store has 1 to ${MOST_BLOCKS} blocks, ${options.blocks} were asked for`)
+    }
+    const made = await makeFolder(folder)
+    if (!made) await checkFolder(folder, options.overwrite ?? false)
+    await takeLock(folder)
+    const writer = new StoreWriter(folder, options, made)
+    try {
+      if (!made) await clearFolder(folder, writer.#durable)
+      for (let k = 0; k < options.blocks; k++) await writer.#startBlock(k)
+    } catch (error) {
+      await writer.abort()
+      throw error
+    }
+    return writer
+  }
+
+  /** Appends the segments of one chunk. Chunks come in order and one call at a time; `basePosition` is the number of
+   *  the chunk's first row in the whole input. The segments' memory is free again when the promise resolves. */
+  async append(segments: readonly EncodedSegment[], basePosition: number): Promise<void> {
+    if (this.#state !== 'writing') throw new Error(`the store is ${this.#state}`)
+    for (const segment of segments) {
+      const block = this.#blocks[segment.block]
+      if (!block) throw new Error(`block ${segment.block} of ${this.#blocks.length}`)
+      setBasePosition(this.#arena, segment.at, basePosition)
+      const where = join(this.folder, block.file)
+      const header = readSegmentHeader(this.#arena, segment.at, segment.bytes, where)
+      block.rows += header.rows
+      block.nonzeros += header.nonzeros
+      block.segments++
+      block.checksum = chainChecksum(this.#arena, this.#scratch, block.checksum, header.headerHash)
+      await this.#write(block, segment.at, segment.bytes)
+    }
+  }
+
+  /** Bytes of all block files so far, those in buffers included. */
+  get bytes(): number {
+    return this.#blocks.reduce((sum, block) => sum + block.written + block.filled, 0)
+  }
+
+  /** Empties the buffers, makes the files durable and writes the manifest. */
+  async finish(parts: ManifestParts): Promise<Manifest> {
+    if (this.#state !== 'writing') throw new Error(`the store is ${this.#state}`)
+    for (const block of this.#blocks) {
+      await this.#flush(block)
+      block.buffer = undefined
+      await this.#close(block, this.#durable)
+    }
+    const manifest = checkManifest(this.#manifest(parts), join(this.folder, MANIFEST_FILE))
+    const path = join(this.folder, MANIFEST_TEMPORARY)
+    try {
+      await using file = await open(path, 'w')
+      await file.writeFile(`${JSON.stringify(manifest, null, 2)}\n`)
+      if (this.#durable) await file.sync()
+    } catch (error) {
+      throw this.#failed(error, path)
+    }
+    try {
+      // Before the manifest gets its name its blocks must be in the folder for good, hence both syncs.
+      if (this.#durable) await syncFolder(this.folder)
+      await rename(path, join(this.folder, MANIFEST_FILE))
+      if (this.#durable) await syncFolder(this.folder)
+    } catch (error) {
+      throw this.#failed(error, join(this.folder, MANIFEST_FILE))
+    }
+    this.#state = 'finished'
+    await removeFile(join(this.folder, LOCK_FILE))
+    return manifest
+  }
+
+  /** Removes what was written. Does nothing once the store is finished. */
+  async abort(): Promise<void> {
+    if (this.#state === 'finished' || this.#state === 'aborted') return
+    this.#state = 'aborted'
+    for (const block of this.#blocks) {
+      block.buffer = undefined
+      await block.handle?.close().catch(() => {})
+      block.handle = undefined
+      await removeFile(join(this.folder, block.file))
+    }
+    await removeFile(join(this.folder, MANIFEST_TEMPORARY))
+    await removeFile(join(this.folder, LOCK_FILE))
+    if (this.#made) await rmdir(this.folder).catch(() => {})
+  }
+
+  #manifest(parts: ManifestParts): Manifest {
+    const blocks = this.#blocks.map(block => ({
+      file: block.file,
+      bytes: block.written,
+      rows: block.rows,
+      nonzeros: block.nonzeros,
+      segments: block.segments,
+      checksum: hexChecksum(block.checksum),
+    }))
+    const total = (field: 'rows' | 'nonzeros') => blocks.reduce((sum, block) => sum + block[field], 0)
+    return {
+      format: 'spillway block store',
+      version: MANIFEST_VERSION,
+      createdBy: parts.createdBy,
+      rows: total('rows'),
+      nonzeros: total('nonzeros'),
+      features: parts.features,
+      indexBase: parts.indexBase,
+      split: parts.split,
+      seed: parts.seed,
+      valueBits: parts.valueBits,
+      compression: parts.compression ?? 'none',
+      transforms: parts.transforms ?? {},
+      fingerprint: fingerprintOf(this.#arena, this.#scratch, blocks),
+      labels: parts.labels,
+      sources: parts.sources,
+      blocks,
+    }
+  }
+
+  async #startBlock(number: number): Promise<void> {
+    const block: OpenBlock = {
+      file: blockFileName(number),
+      handle: undefined,
+      buffer: undefined,
+      filled: 0,
+      written: 0,
+      rows: 0,
+      nonzeros: 0,
+      segments: 0,
+      checksum: 0n,
+      lastUse: 0,
+    }
+    this.#blocks.push(block)
+    block.checksum = writeFileHeader(this.#arena, this.#scratch, number)
+    const path = join(this.folder, block.file)
+    try {
+      // Created anew: a leftover that could not be removed, or a link to elsewhere, is an error and is not written to.
+      block.handle = await open(path, 'wx')
+      this.#open++
+    } catch (error) {
+      throw this.#failed(error, path)
+    }
+    await this.#write(block, this.#scratch, FILE_HEADER_BYTES)
+    if (this.#open >= MOST_OPEN) await this.#close(block, false)
+  }
+
+  /** Through the block's buffer. Bytes leave shared memory before the next await that the caller sees. */
+  async #write(block: OpenBlock, at: number, bytes: number): Promise<void> {
+    for (let done = 0; done < bytes; ) {
+      block.buffer ??= Buffer.allocUnsafeSlow(this.#bufferBytes)
+      const part = Math.min(bytes - done, block.buffer.length - block.filled)
+      block.buffer.set(this.#arena.bytes(at + done, part), block.filled)
+      block.filled += part
+      done += part
+      if (block.filled === block.buffer.length) await this.#flush(block)
+    }
+  }
+
+  async #flush(block: OpenBlock): Promise<void> {
+    const path = join(this.folder, block.file)
+    try {
+      const handle = await this.#handle(block)
+      for (let done = 0; done < block.filled; ) {
+        const { bytesWritten } = await handle.write(block.buffer!, done, block.filled - done, block.written)
+        done += bytesWritten
+        block.written += bytesWritten
+      }
+      block.filled = 0
+    } catch (error) {
+      throw this.#failed(error, path)
+    }
+  }
+
+  async #handle(block: OpenBlock): Promise<FileHandle> {
+    block.lastUse = ++this.#uses
+    if (block.handle) return block.handle
+    if (this.#open >= MOST_OPEN) {
+      let oldest: OpenBlock | undefined
+      for (const other of this.#blocks) {
+        if (other.handle && (!oldest || other.lastUse < oldest.lastUse)) oldest = other
+      }
+      if (oldest) await this.#close(oldest, false)
+    }
+    block.handle = await open(join(this.folder, block.file), 'r+')
+    this.#open++
+    return block.handle
+  }
+
+  async #close(block: OpenBlock, sync: boolean): Promise<void> {
+    try {
+      if (sync) await (await this.#handle(block)).sync()
+      if (!block.handle) return
+      await block.handle.close()
+      block.handle = undefined
+      this.#open--
+    } catch (error) {
+      throw this.#failed(error, join(this.folder, block.file))
+    }
+  }
+
+  #failed(error: unknown, path: string): SpillwayError {
+    if (this.#state === 'writing') this.#state = 'failed'
+    return error instanceof SpillwayError ? error : fileError(error, path, 'write')
+  }
+}
+
+/** XXH64 over the blocks' checksums, one after the other. */
+export function fingerprintOf(arena: Arena, scratch: number, blocks: readonly { checksum: string }[]): string {
+  let sum = 0n
+  for (const block of blocks) sum = chainChecksum(arena, scratch, sum, BigInt(`0x${block.checksum}`))
+  return hexChecksum(sum)
+}
+
+// --- The folder and its lock
+
+async function makeFolder(folder: string): Promise<boolean> {
+  try {
+    await mkdir(folder)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw fileError(error, folder, 'make')
+  }
+}
+
+function isStoreFile(name: string): boolean {
+  return BLOCK_FILE_PATTERN.test(name) || [MANIFEST_FILE, MANIFEST_TEMPORARY, LOCK_FILE].includes(name)
+}
+
+async function checkFolder(folder: string, overwrite: boolean): Promise<void> {
+  let names: string[]
+  try {
+    names = await readdir(folder)
+  } catch (error) {
+    throw fileError(error, folder, 'list')
+  }
+  const stranger = names.find(name => !isStoreFile(name))
+  if (stranger !== undefined) {
+    throw new SpillwayError(
+      `${folder} exists and is no store: it holds ${stranger}`,
+      'choose another name for the store',
+    )
+  }
+  if (names.includes(MANIFEST_FILE) && !overwrite) {
+    throw new SpillwayError(
+      `${folder} is a finished store already`,
+      'choose another name, or ask for it to be overwritten',
+    )
+  }
+}
+
+async function clearFolder(folder: string, durable: boolean): Promise<void> {
+  // The manifest goes first: at no moment does one stand beside blocks that are not its own.
+  await removeFile(join(folder, MANIFEST_FILE))
+  if (durable) await syncFolder(folder)
+  for (const name of await readdir(folder))
+    if (isStoreFile(name) && name !== LOCK_FILE) await removeFile(join(folder, name))
+}
+
+async function takeLock(folder: string): Promise<void> {
+  const path = join(folder, LOCK_FILE)
+  for (let attempt = 0; attempt < 3; attempt++) {
+    try {
+      await using file = await open(path, 'wx')
+      await file.writeFile(`${process.pid}\n`)
+      return
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw fileError(error, path, 'write')
+    }
+    const owner = Number.parseInt(await readFile(path, 'utf8').catch(() => ''), 10)
+    if (owner > 0 && isAlive(owner)) {
+      throw new SpillwayError(
+        `${folder} is being written by process ${owner}`,
+        `wait for it to end, or remove ${path} if that process is no ingest`,
+      )
+    }
+    // Whoever took it has died and left it behind.
+    await removeFile(path)
+  }
+  throw new SpillwayError(`cannot lock ${folder}: other processes keep taking ${path}`, 'run one ingest at a time')
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+async function removeFile(path: string): Promise<void> {
+  try {
+    await unlink(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw fileError(error, path, 'remove')
+  }
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  await using handle = await open(folder, 'r')
+  // Some file systems do not sync folders and say so; there is nothing better to do there.
+  await handle.sync().catch(() => {})
+}

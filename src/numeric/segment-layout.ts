@@ -1,0 +1,164 @@
+// Byte layouts of a segment, the unit that block files are made of, and of what its encoder and decoder are given.
+// Compiled by both compilers like layouts.ts: integer constants and nothing else. docs/block-store.md explains them.
+
+// --- Segment header. Little-endian, no alignment.
+/** u32: SEGMENT_MAGIC_VALUE, "SPSG" as bytes. */
+export const SEGMENT_MAGIC = 0
+/** u16: SEGMENT_VERSION_VALUE. */
+export const SEGMENT_VERSION = 4
+/** u16: SEGMENT_ORDER_VALUE; bytes 02 01 when written little-endian. */
+export const SEGMENT_ORDER = 6
+/** u8: SEGMENT_FLAG_ bits. */
+export const SEGMENT_FLAGS = 8
+/** u8 each: the codec of a section of the payload. */
+export const SEGMENT_LENGTH_CODEC = 9
+export const SEGMENT_POSITION_CODEC = 10
+export const SEGMENT_LABEL_CODEC = 11
+export const SEGMENT_INDEX_CODEC = 12
+export const SEGMENT_VALUE_CODEC = 13
+/** u8: bytes of a value in the batch that went in, 4 or 8. */
+export const SEGMENT_VALUE_BYTES = 14
+/** u8: bytes of a value in the payload: 4 where f32 holds every value of an f64 batch exactly. */
+export const SEGMENT_STORED_BYTES = 15
+/** u32: rows, at least 1. */
+export const SEGMENT_ROWS = 16
+/** u32: features of the batch, one more than its largest feature number. */
+export const SEGMENT_FEATURES = 20
+/** u64: nonzeros. */
+export const SEGMENT_NONZEROS = 24
+/** u64: number, in the whole input, of the row that position 0 stands for. */
+export const SEGMENT_BASE_POSITION = 32
+/** u64: bytes of payload that follow this header. */
+export const SEGMENT_PAYLOAD_BYTES = 40
+/** u64: bytes of payload before compression; the same as above when there is none. */
+export const SEGMENT_RAW_BYTES = 48
+/** u32: number of the block that this segment belongs to. */
+export const SEGMENT_BLOCK = 56
+// u32 at 60: zero.
+/** u64: XXH64 of the payload as stored. */
+export const SEGMENT_PAYLOAD_HASH = 64
+/** u64: XXH64 of the header's bytes before this one. */
+export const SEGMENT_HEADER_HASH = 72
+export const SEGMENT_HEADER_BYTES = 80
+
+export const SEGMENT_MAGIC_VALUE = 0x47535053
+export const SEGMENT_VERSION_VALUE = 1
+export const SEGMENT_ORDER_VALUE = 0x0102
+/** The payload is one zstd frame. */
+export const SEGMENT_FLAG_ZSTD = 1
+/** What one segment may hold: bounds the memory that a damaged header can ask for. */
+export const SEGMENT_MOST_ROWS = 0x1000000
+export const SEGMENT_MOST_NONZEROS = 0x8000000
+
+// --- Codecs
+/** Every row has the same number of entries: one u32. */
+export const LENGTHS_EQUAL = 0
+/** A packed stream of row lengths. */
+export const LENGTHS_PACKED = 1
+
+/** First position (u32); each next row is one further. */
+export const POSITIONS_CONSECUTIVE = 0
+/** A packed stream of gaps. */
+export const POSITIONS_PACKED = 1
+
+/** One f64. */
+export const LABELS_CONSTANT = 0
+/** u8 count − 1, that many f64, then codes. */
+export const LABELS_CODED = 1
+/** One f64 a row. */
+export const LABELS_RAW = 2
+
+/** Row of n entries: features 0 to n − 1. No bytes. */
+export const INDICES_FULL = 0
+/** u32 width, then ceil(width / 8) bytes a row, a bit a feature. */
+export const INDICES_BITMAP = 1
+/** A packed stream of gaps between feature numbers. */
+export const INDICES_GAPS = 2
+/** Intervals of the features' space, coded steps from interval to interval, places within the intervals. */
+export const INDICES_INTERVALS = 3
+
+/** One value. */
+export const VALUES_CONSTANT = 0
+/** u16 count − 1, that many values, then codes. */
+export const VALUES_CODED = 1
+/** u8 a row: size of the row's dictionary, 0 for none; then for each row its dictionary and codes, or its values. */
+export const VALUES_ROW_CODED = 2
+/** Values as they are. */
+export const VALUES_RAW = 3
+/** Every row has one value: u16 count − 1, that many values, then a code for each row. */
+export const VALUES_BY_ROW = 4
+
+// --- The head of an intervals section: u8 bits of the space, u16 intervals, u16 steps, u32 bytes of the first and of the
+// second stream of steps, u32 bytes of places. Then u8 widths, code lengths of 4 bits, the two streams, the places.
+export const INTERVALS_HEADER_BYTES = 17
+export const INTERVALS_MOST = 1024
+export const INTERVALS_MOST_CODE_BITS = 12
+
+// --- What encodeSegment is given. All u32 addresses or counts unless told otherwise.
+export const ENCODE_BATCH = 0
+/** u32[]: numbers of the batch's rows that go into this segment, rising. */
+export const ENCODE_ROW_LIST = 4
+export const ENCODE_ROWS = 8
+export const ENCODE_NONZEROS = 12
+/** Position of the batch's first row in its chunk. */
+export const ENCODE_FIRST_POSITION = 16
+export const ENCODE_BLOCK = 20
+/** Where the segment goes: header, then payload. */
+export const ENCODE_OUT = 24
+/** u32[nonzeros + 4] each. */
+export const ENCODE_INDICES = 28
+export const ENCODE_GAPS = 32
+/** u32[max(nonzeros, rows) + 4]. */
+export const ENCODE_WORK = 36
+/** f64[nonzeros + 2]. */
+export const ENCODE_VALUES = 40
+/** u16[max(nonzeros, rows) + 4]. */
+export const ENCODE_CODES = 44
+/** u32[rows + 4]. */
+export const ENCODE_LENGTHS = 48
+/** ENCODE_HASH_BYTES, zeros at first: the dictionary of values. */
+export const ENCODE_HASH = 52
+/** 256 × 4 bytes: width and code tables. */
+export const ENCODE_TABLES = 56
+/** ENCODE_INTERVALS_BYTES of scratch. */
+export const ENCODE_INTERVALS = 60
+/** u32: generation of the value hash (in and out). */
+export const ENCODE_GENERATION = 64
+export const ENCODE_BYTES = 80
+export const ENCODE_TABLE_BYTES = 1024
+export const ENCODE_INTERVALS_BYTES = 46080
+/** Slots of 16 bytes: u64 value bits, u32 code, u32 generation. */
+export const ENCODE_HASH_SLOTS = 65536
+export const ENCODE_HASH_BYTES = 1048576
+/** Most entries of a segment's value dictionary: half of the slots. */
+export const ENCODE_MOST_CODES = 32768
+
+// --- What decodeSegment is given besides header, payload and batch: scratch that it owns.
+/** u32: widths of the last tables, so that they are made once for a run of alike segments. */
+export const DECODE_WIDTHS = 0
+/** u32: 1 once the tables are valid. */
+export const DECODE_VALID = 4
+/** u8[256]: bytes of a group, by its control byte; DECODE_WIDE is added when a lane is wider than 25 bits. */
+export const DECODE_GROUP_BYTES = 16
+/** v128[3 × 256]: byte shuffle, multiplier, mask. */
+export const DECODE_TABLES = 272
+/** Dictionary of values, padded to a power of two: up to 256 × 8 bytes. */
+export const DECODE_DICTIONARY = 12560
+/** u16[4096]: step << 4 | bits, by the next 12 bits of a stream of steps. */
+export const DECODE_STEPS = 14608
+/** u32[INTERVALS_MOST]: where intervals start. */
+export const DECODE_STARTS = 22800
+export const DECODE_BYTES = 26896
+export const DECODE_WIDE = 64
+
+// --- Why decodeSegment refuses a segment
+export const DECODE_ERROR_TRUNCATED = 1
+export const DECODE_ERROR_TRAILING = 2
+export const DECODE_ERROR_WIDTH = 3
+export const DECODE_ERROR_LENGTHS = 4
+export const DECODE_ERROR_ROOM = 5
+export const DECODE_ERROR_INDEX = 6
+export const DECODE_ERROR_VALUE_CODE = 7
+export const DECODE_ERROR_LABEL_CODE = 8
+export const DECODE_ERROR_CODEC = 9
+export const DECODE_ERROR_POSITION = 10
