@@ -7,7 +7,11 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = `${root}src/numeric/assembly`
 const output = `${root}src/numeric/numeric.wasm`
 const changed = file => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
-const sources = [`${root}src/numeric/layouts.ts`, `${root}src/numeric/segment-layout.ts`, fileURLToPath(import.meta.url)]
+const sources = [
+  `${root}src/numeric/layouts.ts`,
+  `${root}src/numeric/segment-layout.ts`,
+  fileURLToPath(import.meta.url),
+]
 sources.push(`${root}src/numeric/generate-layout.ts`)
 for (const name of readdirSync(folder)) sources.push(`${folder}/${name}`)
 

@@ -4,6 +4,7 @@ import { openStore } from '../block-store/reader.ts'
 import { fileError } from '../errors.ts'
 import { allModelFormats } from '../model/all-model-formats.ts'
 import { loadModel } from '../model/files.ts'
+import { Arena } from '../numeric/arena.ts'
 import { type DataSummary, scanData } from '../training/scan.ts'
 import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
 import { describeStore } from './describe-store.ts'
@@ -49,7 +50,13 @@ async function runInspect(input: CommandInput): Promise<number> {
   if (kind === 'store') {
     const store = await openStore(paths[0])
     const verified = options['verify'] === true
-    if (verified) await store.verify()
+    if (verified) {
+      const { problems } = await store.verify(new Arena(), { decode: true })
+      if (problems.length > 0) {
+        for (const problem of problems.slice(1)) process.stderr.write(`spillway: ${problem.message}\n`)
+        throw problems[0]
+      }
+    }
     const described = describeStore(store.manifest, paths[0], verified)
     return print(described.lines, described.json)
   }

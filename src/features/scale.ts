@@ -4,23 +4,24 @@
 //   minmax    1 / max|x|: values end in [−1, 1], or in [0, 1] where none is negative
 //   standard  1 / σ, σ² = Σx²/l − (Σx/l)² over all rows, absent entries counted as zeros
 import type { Arena } from '../numeric/arena.ts'
-import type { RowSet } from '../training/load-rows.ts'
+import type { RowSet } from '../training/row-set.ts'
 
 export const scaleKinds = ['minmax', 'standard'] as const
 export type ScaleKind = (typeof scaleKinds)[number]
 
-/** Learns the factors of rows in memory and applies them; rows end unit length if asked. Rows must be packed plain. */
+/** Learns the factors of rows in memory, one a weight, and applies them; rows end unit length if asked. Rows must be
+ *  packed plain. */
 export function scaleInMemory(arena: Arena, rows: RowSet, kind: ScaleKind, unit: boolean): Float64Array {
   const mark = arena.mark()
-  const bytes = Math.max(rows.features, 1) * 8
+  const bytes = Math.max(rows.weights, 1) * 8
   const first = arena.allocateZeroed(bytes, 'feature statistics')
   const second = kind === 'standard' ? arena.allocateZeroed(bytes, 'feature statistics') : 0
   // One thread, in the order of the rows: sums come out the same bits however the text was parsed.
   if (kind === 'minmax') arena.numeric.gatherStatistics(rows.table, 0, rows.rows, first, 0, 0)
   else arena.numeric.gatherStatistics(rows.table, 0, rows.rows, 0, first, second)
-  const factors = arena.f64(first, rows.features)
-  const squares = second ? arena.f64(second, rows.features) : undefined
-  for (let j = 0; j < rows.features; j++) {
+  const factors = arena.f64(first, rows.weights)
+  const squares = second ? arena.f64(second, rows.weights) : undefined
+  for (let j = 0; j < rows.weights; j++) {
     factors[j] = squares ? standardFactor(factors[j], squares[j], rows.rows) : minmaxFactor(factors[j])
   }
   arena.numeric.scaleRows(rows.table, 0, rows.rows, first, unit)

@@ -103,15 +103,17 @@ export class LineChunks {
   async *#cut(source: ByteSource): AsyncGenerator<{ slot: Slot; bytes: number }> {
     let slot = await this.#takeSlot()
     let filled = 0
+    let counted = 0
     // How far a slot is filled before it is cut; only a line longer than that raises it, whatever the slot could hold.
     let limit = this.#chunkBytes
     for (;;) {
       this.#enlarge(slot, limit, filled)
-      const before = source.consumed
       const start = performance.now()
       filled += await source.read(this.#arena.bytes(slot.at + filled, limit - filled))
       this.readMilliseconds += performance.now() - start
-      this.bytesRead += source.consumed - before
+      // A stream reads ahead between two calls, too.
+      this.bytesRead += source.consumed - counted
+      counted = source.consumed
       if (filled < limit) {
         // The end: a last line without a line feed gets one.
         if (filled > 0 && this.#arena.bytes(slot.at + filled - 1, 1)[0] !== LINE_FEED) {

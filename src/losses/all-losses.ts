@@ -9,6 +9,7 @@ export const allLosses: Loss[] = [hinge, squaredHinge, logistic]
 
 export function findLoss(name: string): Loss {
   const found = allLosses.find(loss => loss.name === name)
-  if (!found) throw new UsageError(`there is no loss "${name}"; expected one of ${allLosses.map(l => l.name).join(', ')}`)
+  if (!found)
+    throw new UsageError(`there is no loss "${name}"; expected one of ${allLosses.map(l => l.name).join(', ')}`)
   return found
 }

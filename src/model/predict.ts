@@ -1,8 +1,11 @@
 // `predict`: data and a model in, labels out, in the order of the input and in constant memory.
+
+import { BadRowAccount } from '../input-formats/bad-rows.ts'
 import { type LineChunk, LineChunks } from '../input-formats/line-chunks.ts'
 import { Arena } from '../numeric/arena.ts'
+import { inOrder } from '../threads/in-order.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
-import { BadRowAccount, CHUNK_BYTES, inOrder } from '../training/load-rows.ts'
+import { CHUNK_BYTES } from '../training/load-rows.ts'
 import { loadModel } from './files.ts'
 import type { Model } from './model.ts'
 import type { PredictChunkOptions, PredictedChunk } from './predict-chunk-task.ts'

@@ -28,16 +28,28 @@ export interface NumericFunctions {
   relabelRows(table: number, rows: number, map: number): void
   xxh64(data: number, bytes: number): bigint
   assignRows(
-    ...args: [batch: number, blocks: number, seed: bigint, chunk: number, first: number, order: number, counts: number, drawn: number]
+    ...args: [
+      batch: number,
+      blocks: number,
+      seed: bigint,
+      chunk: number,
+      first: number,
+      order: number,
+      counts: number,
+      drawn: number,
+    ]
   ): void
   encodeSegment(state: number): number
   sealSegment(header: number): void
   decodeSegment(header: number, payload: number, bytes: number, batch: number, scratch: number): number
   enterFeatures(top: number, features: number, count: number): number
-  enterRows(top: number, table: number, from: number, to: number): number
+  enterRows(top: number, table: number, from: number, to: number, longestDense: number): number
+  mergeMap(top: number, other: number): void
+  countFeatures(top: number, table: number, rows: number, step: number, counts: number): void
+  orderByFrequency(counts: number, features: number, fixed: number): void
   finishMap(top: number): number
   listFeatures(top: number, out: number): void
-  renumberRows(top: number, table: number, from: number, to: number): void
+  renumberRows(top: number, places: number, table: number, from: number, to: number): void
   renumberBatch(top: number, batch: number): void
   gatherStatistics(table: number, from: number, to: number, extremes: number, sums: number, squares: number): void
   scaleRows(table: number, from: number, to: number, factors: number, unit: boolean): void

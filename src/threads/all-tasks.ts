@@ -2,7 +2,11 @@
 
 export const allTasks = {
   'generate-chunk': () => import('../generate/generate-chunk-task.ts').then(m => m.generateChunkTask),
+  'decode-rows': () => import('../training/decode-rows-task.ts').then(m => m.decodeRowsTask),
+  'encode-chunk': () => import('../block-store/encode-chunk-task.ts').then(m => m.encodeChunkTask),
   'dual-sweeps': () => import('../solvers/dual-sweeps-task.ts').then(m => m.dualSweepsTask),
+  'enter-features': () => import('../training/renumber-task.ts').then(m => m.enterFeaturesTask),
+  'renumber-rows': () => import('../training/renumber-task.ts').then(m => m.renumberRowsTask),
   'evaluate-rows': () => import('../training/evaluate-rows-task.ts').then(m => m.evaluateRowsTask),
   'predict-chunk': () => import('../model/predict-chunk-task.ts').then(m => m.predictChunkTask),
   'scan-chunk': () => import('../training/scan-chunk-task.ts').then(m => m.scanChunkTask),

@@ -37,7 +37,11 @@ export class ThreadPool {
     const script = new URL(import.meta.url.replace(/pool\.(ts|js)$/, 'worker.$1'))
     for (let k = 0; k < size; k++) {
       // A small young generation keeps a worker's resident memory near what its isolate needs.
-      const worker = new Worker(script, { workerData: share, resourceLimits: { maxYoungGenerationSizeMb: 2 } })
+      const worker = new Worker(script, {
+        workerData: share,
+        execArgv: [],
+        resourceLimits: { maxYoungGenerationSizeMb: 2 },
+      })
       worker.on('message', (answer: Answer) => this.#finish(worker, answer))
       worker.on('error', error => this.#fail(worker, error))
       worker.on('exit', code => {

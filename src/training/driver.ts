@@ -42,7 +42,7 @@ export async function solve(
     passes += report.passes
     const stopped = signal?.aborted === true
     // A solver overshoots its budget by at most a row, which does not make a pass.
-    const last = stopped || passes >= maxPasses - 1e-9
+    const last = stopped || passes >= maxPasses - 1e-3
     if (!report.ready && !last) {
       primal = report.estimate.primal
       tell({ pass: passes, primal, gap: primal > 0 ? report.estimate.gap / primal : 0, certified: false })
@@ -54,7 +54,7 @@ export async function solve(
     const converged = certificate.gap <= tolerance
     if (converged || last) {
       const exitReason = converged ? 'converged' : stopped ? 'interrupted' : 'max-passes'
-      return { certificate, passes: Math.ceil(passes - 1e-9), exitReason }
+      return { certificate, passes: Math.ceil(passes - 1e-3), exitReason }
     }
     run.notYet()
   }

@@ -17,8 +17,9 @@ import {
   PROBLEM_POSITIVE,
   PROBLEM_ROWS,
   PROBLEM_WEIGHTS,
+  ROW_CLASS,
 } from '../numeric/layouts.ts'
-import type { RowSet } from './load-rows.ts'
+import type { RowSet } from './row-set.ts'
 
 export interface ProblemSettings {
   loss: Loss
@@ -52,7 +53,7 @@ export class BinaryProblem {
     const { loss, bias } = settings
     const entropic = loss.entropicDual === true
     this.alphaStride = entropic ? 16 : 8
-    this.weightCount = rows.features + 1
+    this.weightCount = rows.weights + 1
     this.alpha = arena.allocateZeroed(Math.max(rows.rows, 1) * this.alphaStride, 'the dual variables')
     this.weights = arena.allocateZeroed(this.weightCount * (settings.weightBits / 8), 'the weights')
     this.at = arena.allocateZeroed(PROBLEM_BYTES, 'the problem')
@@ -63,7 +64,7 @@ export class BinaryProblem {
     u32(PROBLEM_ALPHA, this.alpha)
     u32(PROBLEM_WEIGHTS, this.weights)
     u32(PROBLEM_POSITIVE, settings.positive)
-    u32(PROBLEM_BIAS_FEATURE, rows.features)
+    u32(PROBLEM_BIAS_FEATURE, rows.weights)
     f64(PROBLEM_BIAS, bias)
     const box = (cost: number): { bound: number; diagonal: number } => loss.box?.(cost) ?? { bound: cost, diagonal: 0 }
     const positive = box(settings.costPositive)
@@ -82,7 +83,7 @@ export class BinaryProblem {
     const alpha = arena.f64(this.alpha, rows.rows * 2)
     const table = arena.u32(rows.table, rows.rows)
     for (let i = 0; i < rows.rows; i++) {
-      const positive = arena.getU32(table[i] + 24) === settings.positive
+      const positive = arena.getU32(table[i] + ROW_CLASS) === settings.positive
       const cost = positive ? settings.costPositive : settings.costNegative
       alpha[2 * i] = Math.min(0.001 * cost, 1e-8)
       alpha[2 * i + 1] = cost - alpha[2 * i]

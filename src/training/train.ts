@@ -1,7 +1,10 @@
 // `train`: data in, model out. It reads, trains every binary problem, and tells how it goes; it never prints.
+import { statSync } from 'node:fs'
+import { openStore } from '../block-store/reader.ts'
 import { SpillwayError, UsageError } from '../errors.ts'
 import { scaleInMemory } from '../features/scale.ts'
 import { findLoss } from '../losses/all-losses.ts'
+import { saveModel } from '../model/files.ts'
 import { type Model, type Certificate as ModelCertificate, makeModel } from '../model/model.ts'
 import { Arena } from '../numeric/arena.ts'
 import { findSolver } from '../solvers/all-solvers.ts'
@@ -10,10 +13,13 @@ import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import { version } from '../version.ts'
 import { type ExitReason, type Solution, solve } from './driver.ts'
 import type { LabelCount } from './label-numbers.ts'
-import { loadRows, type RowSet } from './load-rows.ts'
+import { loadRows, type ReadReport } from './load-rows.ts'
+import { loadStore } from './load-store.ts'
 import { type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import { BinaryProblem } from './problem.ts'
 import type { Progress, ProgressListener } from './progress.ts'
+import { byFeature, renumberFeatures } from './renumber-features.ts'
+import type { RowSet } from './row-set.ts'
 
 export interface TrainResult {
   model: Model
@@ -38,10 +44,13 @@ export interface TrainResult {
   badRowMessages: string[]
 }
 
+/** A model fresh from training: it can put itself on disk. */
+export type TrainedModel = Model & { save(path: string): Promise<void> }
+
 /** A run under way: iterate over it for progress; `model` and `result` come at its end. */
 export class TrainingRun implements AsyncIterable<Progress> {
   readonly result: Promise<TrainResult>
-  readonly model: Promise<Model>
+  readonly model: Promise<TrainedModel>
   readonly #records: Progress[] = []
   #ended = false
   #wake: (() => void)[] = []
@@ -54,7 +63,7 @@ export class TrainingRun implements AsyncIterable<Progress> {
       this.#ended = true
       this.#notify()
     })
-    this.model = this.result.then(result => result.model)
+    this.model = this.result.then(({ model }) => ({ ...model, save: path => saveModel(path, model) }))
     // Whoever awaits neither promise learns of a failure by iterating; nobody gets an unhandled rejection.
     this.result.catch(() => {})
     this.model.catch(() => {})
@@ -96,29 +105,18 @@ async function runTraining(paths: string[], options: ResolvedOptions, tell: Prog
   const pool = new ThreadPool(arena.share, options.threads ?? defaultThreads())
   try {
     const throttled = throttle(tell, 50)
-    const { rows, read } = await loadRows(
-      arena,
-      pool,
-      paths,
-      {
-        format: 'libsvm',
-        indexBase: options.indexBase,
-        onBadRow: options.onBadRow,
-        valueBits: options.values === 'f64' ? 64 : 32,
-      },
-      { unit: options.normalize === 'unit' && !options.scale, plain: options.scale !== undefined },
-      ({ bytesRead, bytesTotal, rows, badRows }) =>
-        throttled({ stage: 'read', seconds: seconds(), bytesRead, bytesTotal, rows, badRows }),
-      options.signal,
+    const { rows, read } = await load(arena, pool, paths, options, ({ bytesRead, bytesTotal, rows, badRows }) =>
+      throttled({ stage: 'read', seconds: seconds(), bytesRead, bytesTotal, rows, badRows }),
     )
     checkRows(rows, paths)
+    await renumberFeatures(arena, pool, rows)
     const factors = options.scale && scaleInMemory(arena, rows, options.scale, options.normalize === 'unit')
     const readSeconds = seconds()
     const trained = await trainClasses(arena, pool, rows, options, seconds, tell)
     const model = makeModel({
       labels: trained.labels.map(({ value, text }) => ({ value, text })),
       features: rows.features,
-      weights: trained.weights,
+      weights: byFeature(rows, trained.vectors, trained.weights),
       bias: options.bias,
       biasWeights: options.bias === 0 ? new Float64Array(0) : trained.biasWeights,
       indexBase: rows.indexBase === 0 ? 0 : 1,
@@ -129,7 +127,7 @@ async function runTraining(paths: string[], options: ResolvedOptions, tell: Prog
       classWeights: Object.entries(options.classWeights).map(([label, weight]) => ({ label, weight })),
       transforms: {
         ...(options.normalize && { normalize: options.normalize }),
-        ...(options.scale && factors && { scale: { kind: options.scale, factors } }),
+        ...(options.scale && factors && { scale: { kind: options.scale, factors: byFeature(rows, 1, factors) } }),
       },
       certificate: trained.certificate,
       classCertificates: trained.solutions.length > 1 ? trained.solutions.map(asModelCertificate) : [],
@@ -169,6 +167,30 @@ async function runTraining(paths: string[], options: ResolvedOptions, tell: Prog
   }
 }
 
+/** Rows from text, or from a store when one folder is named. */
+async function load(
+  arena: Arena,
+  pool: ThreadPool,
+  paths: string[],
+  options: ResolvedOptions,
+  report: (progress: ReadReport) => void,
+): Promise<{ rows: RowSet; read: ReadReport }> {
+  // Scaling changes values, so rows are kept plain for it, and made unit length after it.
+  const pack = { unit: options.normalize === 'unit' && !options.scale, plain: options.scale !== undefined }
+  const folders = paths.filter(path => statSync(path, { throwIfNoEntry: false })?.isDirectory())
+  if (folders.length > 0) {
+    if (paths.length > 1) throw new UsageError(`${folders[0]} is a folder; a store is trained on alone`)
+    return loadStore(arena, pool, await openStore(paths[0]), pack, report, options.signal)
+  }
+  const settings = {
+    format: 'libsvm',
+    indexBase: options.indexBase,
+    onBadRow: options.onBadRow,
+    valueBits: options.values === 'f64' ? (64 as const) : (32 as const),
+  }
+  return loadRows(arena, pool, paths, settings, pack, report, options.signal)
+}
+
 function checkRows(rows: RowSet, paths: string[]): void {
   const where = paths.map(path => (path === '-' ? 'standard input' : path)).join(', ')
   if (rows.rows === 0) throw new SpillwayError(`${where} has no rows`, 'a row is LABEL INDEX:VALUE INDEX:VALUE …')
@@ -182,6 +204,8 @@ function checkRows(rows: RowSet, paths: string[]): void {
 
 interface Trained {
   labels: LabelCount[]
+  vectors: number
+  /** By weight, the vectors' numbers together. */
   weights: Float64Array
   biasWeights: Float64Array
   solver: string
@@ -208,7 +232,7 @@ async function trainClasses(
   const binary = labels.length === 2
   const problems = binary ? labels.slice(0, 1) : labels
   const K = problems.length
-  const weights = new Float64Array(rows.features * K)
+  const weights = new Float64Array(rows.weights * K)
   const biasWeights = new Float64Array(K)
   const solutions: Solution[] = []
   const { tolerance, maxPasses, seed, shrinking, signal } = options
@@ -230,12 +254,13 @@ async function trainClasses(
       ),
     )
     const w = problem.copyWeights()
-    for (let j = 0; j < rows.features; j++) weights[j * K + k] = w[j]
-    biasWeights[k] = w[rows.features]
+    for (let j = 0; j < rows.weights; j++) weights[j * K + k] = w[j]
+    biasWeights[k] = w[rows.weights]
     arena.release(mark)
   }
   return {
     labels,
+    vectors: K,
     weights,
     biasWeights,
     solver: solver.name,

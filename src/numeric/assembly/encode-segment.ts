@@ -1,16 +1,48 @@
 // Rows of a batch to one segment: every section of the payload takes the smallest codec that holds it exactly. What is
 // chosen depends on the rows alone, never on what came before, so a store is the same whatever thread encodes what.
+import { BATCH_FEATURES, BATCH_INDICES, BATCH_ROWS, BATCH_STARTS, BATCH_VALUE_BYTES, BATCH_VALUES } from '../layouts'
 import {
-  BATCH_FEATURES, BATCH_INDICES, BATCH_ROWS, BATCH_STARTS, BATCH_VALUES, BATCH_VALUE_BYTES,
-} from '../layouts'
-import {
-  ENCODE_BATCH, ENCODE_BLOCK, ENCODE_FIRST_POSITION, ENCODE_GAPS, ENCODE_INDICES, ENCODE_LENGTHS, ENCODE_NONZEROS,
-  ENCODE_OUT, ENCODE_ROWS, ENCODE_ROW_LIST, ENCODE_TABLES, ENCODE_VALUES, ENCODE_WORK, INDICES_BITMAP, INDICES_FULL,
-  INDICES_GAPS, LENGTHS_EQUAL, LENGTHS_PACKED, POSITIONS_CONSECUTIVE, POSITIONS_PACKED, SEGMENT_BASE_POSITION,
-  SEGMENT_BLOCK, SEGMENT_FEATURES, SEGMENT_FLAGS, SEGMENT_HEADER_BYTES, SEGMENT_HEADER_HASH, SEGMENT_INDEX_CODEC,
-  SEGMENT_LENGTH_CODEC, SEGMENT_MAGIC, SEGMENT_MAGIC_VALUE, SEGMENT_NONZEROS, SEGMENT_ORDER, SEGMENT_ORDER_VALUE,
-  SEGMENT_PAYLOAD_BYTES, SEGMENT_PAYLOAD_HASH, SEGMENT_POSITION_CODEC, SEGMENT_RAW_BYTES, SEGMENT_ROWS,
-  SEGMENT_VALUE_BYTES, SEGMENT_VERSION, SEGMENT_VERSION_VALUE,
+  ENCODE_BATCH,
+  ENCODE_BLOCK,
+  ENCODE_FIRST_POSITION,
+  ENCODE_GAPS,
+  ENCODE_INDICES,
+  ENCODE_LENGTHS,
+  ENCODE_NONZEROS,
+  ENCODE_OUT,
+  ENCODE_ROW_LIST,
+  ENCODE_ROWS,
+  ENCODE_TABLES,
+  ENCODE_VALUES,
+  ENCODE_WORK,
+  INDICES_BITMAP,
+  INDICES_FULL,
+  INDICES_GAPS,
+  LENGTHS_EQUAL,
+  LENGTHS_PACKED,
+  POSITIONS_CONSECUTIVE,
+  POSITIONS_PACKED,
+  SEGMENT_BASE_POSITION,
+  SEGMENT_BLOCK,
+  SEGMENT_FEATURES,
+  SEGMENT_FLAGS,
+  SEGMENT_HEADER_BYTES,
+  SEGMENT_HEADER_HASH,
+  SEGMENT_INDEX_CODEC,
+  SEGMENT_LENGTH_CODEC,
+  SEGMENT_MAGIC,
+  SEGMENT_MAGIC_VALUE,
+  SEGMENT_NONZEROS,
+  SEGMENT_ORDER,
+  SEGMENT_ORDER_VALUE,
+  SEGMENT_PAYLOAD_BYTES,
+  SEGMENT_PAYLOAD_HASH,
+  SEGMENT_POSITION_CODEC,
+  SEGMENT_RAW_BYTES,
+  SEGMENT_ROWS,
+  SEGMENT_VALUE_BYTES,
+  SEGMENT_VERSION,
+  SEGMENT_VERSION_VALUE,
 } from '../segment-layout'
 import { tryIntervals } from './encode-intervals'
 import { encodeLabels, encodeValues } from './encode-values'
@@ -24,7 +56,14 @@ const GOOD_GAP_BITS: u64 = 11
 /** Sorts the rows of a batch by a block drawn for each of them: `order` receives row numbers, rising within a block,
  *  `counts` for each block its rows and its nonzeros (u32 pairs); `drawn` is scratch, u32[rows]. */
 export function assignRows(
-  batch: usize, blocks: u32, seed: u64, chunk: u32, first: u32, order: usize, counts: usize, drawn: usize,
+  batch: usize,
+  blocks: u32,
+  seed: u64,
+  chunk: u32,
+  first: u32,
+  order: usize,
+  counts: usize,
+  drawn: usize,
 ): void {
   const rows = load<u32>(batch, BATCH_ROWS)
   const starts = <usize>load<u32>(batch, BATCH_STARTS)
@@ -210,7 +249,7 @@ function encodeIndices(state: usize, header: usize, out: usize): usize {
     store<u8>(header, INDICES_BITMAP, SEGMENT_INDEX_CODEC)
     return writeBitmap(indices, lengths, rows, usize(rowBytes), out)
   }
-  if ((direct << 3) > GOOD_GAP_BITS * u64(nonzeros)) {
+  if (direct << 3 > GOOD_GAP_BITS * u64(nonzeros)) {
     const end = tryIntervals(state, header, direct, indexWidth, out)
     if (end != 0) return end
   }

@@ -34,17 +34,28 @@ export function enterFeatures(top: usize, features: usize, count: u32): bool {
   return true
 }
 
-/** Enters every feature of rows from..to. A dense row has all features up to its length, so they keep their numbers. */
-export function enterRows(top: usize, table: usize, from: u32, to: u32): bool {
+/** Enters every feature of rows from..to. A dense row enters all features up to its length, so they keep their numbers;
+ *  the longest such length is left at `longestDense` (u32). */
+export function enterRows(top: usize, table: usize, from: u32, to: u32, longestDense: usize): bool {
+  let longest: u32 = 0
   for (let r = from; r < to; r++) {
     const row = <usize>load<u32>(table + (usize(r) << 2))
     const n = load<u32>(row, ROW_COUNT)
     const dense = load<u32>(row, ROW_KIND) == ROW_KIND_DENSE
+    if (dense) {
+      // What a longer dense row entered need not be entered again.
+      if (n > longest) {
+        for (let k = longest; k < n; k++) if (!enter(top, k)) return false
+        longest = n
+      }
+      continue
+    }
     const entries = row + ROW_ENTRIES
     for (let k: u32 = 0; k < n; k++) {
-      if (!enter(top, dense ? k : load<u32>(entries + (usize(k) << 2)))) return false
+      if (!enter(top, load<u32>(entries + (usize(k) << 2)))) return false
     }
   }
+  store<u32>(longestDense, longest)
   return true
 }
 
@@ -88,15 +99,60 @@ function lookup(top: usize, feature: u32): u32 {
   return load<u32>(page + PAGE_BITS + (k << 2)) + u32(popcnt(word & ((u64(1) << bit) - 1)))
 }
 
-/** Renumbers the entries of rows from..to. Dense rows keep theirs: see enterRows. */
-export function renumberRows(top: usize, table: usize, from: u32, to: u32): void {
+/** Counts how often each mapped feature occurs in every `step`-th row, into u32[]. */
+export function countFeatures(top: usize, table: usize, rows: u32, step: u32, counts: usize): void {
+  for (let r: u32 = 0; r < rows; r += step) {
+    const row = <usize>load<u32>(table + (usize(r) << 2))
+    if (load<u32>(row, ROW_KIND) == ROW_KIND_DENSE) continue
+    let at = row + ROW_ENTRIES
+    for (const end = at + (usize(load<u32>(row, ROW_COUNT)) << 2); at < end; at += 4) {
+      const slot = counts + (usize(lookup(top, load<u32>(at))) << 2)
+      store<u32>(slot, load<u32>(slot) + 1)
+    }
+  }
+}
+
+/** Numbers by frequency: `counts` becomes, for each mapped feature, its place when features are sorted by the binary
+ *  order of magnitude of their count, frequent ones first, ties in rising order. The first `fixed` keep their place. */
+export function orderByFrequency(counts: usize, features: u32, fixed: u32): void {
+  let next = fixed
+  for (let magnitude = 32; magnitude >= 0; magnitude--) {
+    // A place is written as its complement's negative: counts stay below 2^31, places are marked by the top bit.
+    for (let j = fixed; j < features; j++) {
+      const at = counts + (usize(j) << 2)
+      const count = load<u32>(at)
+      if (count < 0x80000000 && 32 - i32(clz(count)) == magnitude) store<u32>(at, 0x80000000 | next++)
+    }
+  }
+  for (let j: u32 = 0; j < fixed; j++) store<u32>(counts + (usize(j) << 2), j)
+  for (let j = fixed; j < features; j++) {
+    const at = counts + (usize(j) << 2)
+    store<u32>(at, load<u32>(at) & 0x7fffffff)
+  }
+}
+
+/** Renumbers the entries of rows from..to: first by the map, then by `places` (u32 a feature). Dense rows keep their
+ *  numbers: see enterRows. */
+export function renumberRows(top: usize, places: usize, table: usize, from: u32, to: u32): void {
   for (let r = from; r < to; r++) {
     const row = <usize>load<u32>(table + (usize(r) << 2))
     if (load<u32>(row, ROW_KIND) == ROW_KIND_DENSE) continue
     let at = row + ROW_ENTRIES
     for (const end = at + (usize(load<u32>(row, ROW_COUNT)) << 2); at < end; at += 4) {
-      store<u32>(at, lookup(top, load<u32>(at)))
+      store<u32>(at, load<u32>(places + (usize(lookup(top, load<u32>(at))) << 2)))
     }
+  }
+}
+
+/** Enters all of another map's features. */
+export function mergeMap(top: usize, other: usize): void {
+  for (let p: usize = 0; p < 65536; p++) {
+    const from = <usize>load<u32>(other + (p << 2))
+    if (from == 0) continue
+    const slot = top + (p << 2)
+    const to = <usize>load<u32>(slot)
+    if (to == 0) store<u32>(slot, u32(from))
+    else for (let k: usize = 0; k < PAGE_BITS; k += 8) store<u64>(to + k, load<u64>(to + k) | load<u64>(from + k))
   }
 }
 

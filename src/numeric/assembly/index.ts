@@ -1,15 +1,26 @@
 // What the compiled module exports. One line a file.
+
+export { decodeSegment } from './decode-segment'
+export { addDualF32, addDualF64, sweepBoxF32, sweepBoxF64, sweepLogisticF32, sweepLogisticF64 } from './dual'
+export { assignRows, encodeSegment, sealSegment } from './encode-segment'
+export { evaluateF32, evaluateF64 } from './evaluate'
+export {
+  countFeatures,
+  enterFeatures,
+  enterRows,
+  finishMap,
+  listFeatures,
+  mergeMap,
+  orderByFrequency,
+  renumberBatch,
+  renumberRows,
+} from './feature-map'
+export { generateRows } from './generate'
+export { xxh64 } from './hash'
 export { allocate } from './memory'
+export { packBatch, relabelRows } from './pack'
+export { numberLabels, parseLibsvm } from './parse-libsvm'
 export { iota, shuffle } from './random'
 export { axpyF32, axpyF64, dotF32, dotF64, squaredLengthF32, squaredLengthF64, squaredNorm } from './row'
-export { addDualF32, addDualF64, sweepBoxF32, sweepBoxF64, sweepLogisticF32, sweepLogisticF64 } from './dual'
-export { evaluateF32, evaluateF64 } from './evaluate'
-export { numberLabels, parseLibsvm } from './parse-libsvm'
-export { packBatch, relabelRows } from './pack'
-export { xxh64 } from './hash'
-export { generateRows } from './generate'
 export { gatherStatistics, scaleRows } from './scale'
 export { scoreBatch } from './score'
-export { assignRows, encodeSegment, sealSegment } from './encode-segment'
-export { decodeSegment } from './decode-segment'
-export { enterFeatures, enterRows, finishMap, listFeatures, renumberBatch, renumberRows } from './feature-map'

@@ -16,7 +16,7 @@ export function allocate(bytes: u32): usize {
       const missing = i32((end - have + 65535) >> 16)
       // Growing in steps of 1 MiB keeps the number of system calls small; untouched pages cost nothing.
       const room = i32(65536) - memory.size()
-      if (memory.grow(min(max(missing, 16), room)) < 0 && (u64(memory.size()) << 16) < end) return 0
+      if (memory.grow(min(max(missing, 16), room)) < 0 && u64(memory.size()) << 16 < end) return 0
     }
   }
 }

@@ -1,7 +1,5 @@
 // Feature statistics and scaling of row records that were packed plain (indices and f32 or f64 values, or dense).
-import {
-  ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_DENSE, ROW_KIND_F64, ROW_NORM, ROW_SCALE,
-} from '../layouts'
+import { ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_DENSE, ROW_KIND_F64, ROW_NORM, ROW_SCALE } from '../layouts'
 import { squaredNorm, wideValues } from './row'
 
 /** For each feature, into f64 arrays: the largest |x| (extremes), Σx and Σx² (moments); either address may be 0. */
@@ -15,9 +13,12 @@ export function gatherStatistics(table: usize, from: u32, to: u32, extremes: usi
     const wide = wideValues(entries, n)
     for (let k: u32 = 0; k < n; k++) {
       const index = kind == ROW_KIND_DENSE ? k : load<u32>(entries + (usize(k) << 2))
-      const x = kind == ROW_KIND_DENSE ? f64(load<f32>(entries + (usize(k) << 2)))
-        : kind == ROW_KIND_F64 ? load<f64>(wide + (usize(k) << 3))
-        : f64(load<f32>(narrow + (usize(k) << 2)))
+      const x =
+        kind == ROW_KIND_DENSE
+          ? f64(load<f32>(entries + (usize(k) << 2)))
+          : kind == ROW_KIND_F64
+            ? load<f64>(wide + (usize(k) << 3))
+            : f64(load<f32>(narrow + (usize(k) << 2)))
       const at = usize(index) << 3
       if (extremes != 0) store<f64>(extremes + at, max(load<f64>(extremes + at), abs(x)))
       if (sums != 0) {

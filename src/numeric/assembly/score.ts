@@ -1,6 +1,6 @@
 // Scores of a batch's rows, straight from the compressed sparse rows that a parser left.
 import {
-  BATCH_INDICES, BATCH_ROWS, BATCH_STARTS, BATCH_VALUES, BATCH_VALUE_BYTES,
+  BATCH_INDICES, BATCH_ROWS, BATCH_STARTS, BATCH_VALUE_BYTES,BATCH_VALUES, 
 } from '../layouts'
 
 /** scores[r·K + k] = scale_r Σ_j w[j·K + k] x_rj + bias_k. Features beyond `features` count nothing. `factors` (f64 a

@@ -1,0 +1,79 @@
+// One chunk of text to encoded segments: what a worker does during an ingest.
+import { findInputFormat } from '../input-formats/all-input-formats.ts'
+import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-format.ts'
+import { BATCH_LABELS } from '../numeric/layouts.ts'
+import type { TaskContext } from '../threads/task.ts'
+import { type LabelCount, LabelNumbers } from '../training/label-numbers.ts'
+import { type EncodedSegment, type EncoderOptions, SegmentEncoder } from './codecs.ts'
+
+export interface EncodeChunkOptions {
+  format: string
+  chunk: number
+  at: number
+  bytes: number
+  parse: ParseSettings
+  encoder: EncoderOptions
+  /** The block of the whole chunk, when rows are not drawn into blocks. */
+  block: number
+  /** Where the segments go; they are kept apart from the encoder's own memory, which the next chunk needs. */
+  out: { at: number; bytes: number }
+}
+
+export interface EncodedChunk {
+  segments: EncodedSegment[]
+  /** Where they went: the given room, or more when that was too small. */
+  out: { at: number; bytes: number }
+  rows: number
+  nonzeros: number
+  features: number
+  labels: LabelCount[]
+  lines: number
+  badRows: number
+  bad: BadRow[]
+}
+
+interface Kept {
+  parser: ChunkParser
+  numbers: LabelNumbers
+  encoder: SegmentEncoder
+}
+
+export function encodeChunkTask({ arena, kept }: TaskContext, options: EncodeChunkOptions): EncodedChunk {
+  const key = `encode ${options.format} ${JSON.stringify(options.encoder)}`
+  let tools = kept.get(key) as Kept | undefined
+  if (!tools) {
+    tools = {
+      parser: findInputFormat(options.format).newParser(arena),
+      numbers: new LabelNumbers(arena),
+      encoder: new SegmentEncoder(arena, options.encoder),
+    }
+    kept.set(key, tools)
+  }
+  const { parser, numbers, encoder } = tools
+  let { out } = options
+  let filled = 0
+  const segments: EncodedSegment[] = []
+  const total = { rows: 0, nonzeros: 0, features: 0 }
+  numbers.start()
+  for (const { batch, rows, nonzeros, features } of parser.parse(options.at, options.bytes, options.parse)) {
+    numbers.add(arena.getU32(batch + BATCH_LABELS), rows, row => parser.labelText(row))
+    for (const segment of encoder.encode(batch, options.chunk, total.rows, options.block)) {
+      if (filled + segment.bytes > out.bytes) {
+        const bytes = (filled + segment.bytes) * 2
+        const larger = { at: arena.allocate(bytes, 'encoded segments'), bytes }
+        arena.bytes(larger.at, filled).set(arena.bytes(out.at, filled))
+        for (const earlier of segments) earlier.at += larger.at - out.at
+        out = larger
+      }
+      arena.bytes(out.at + filled, segment.bytes).set(arena.bytes(segment.at, segment.bytes))
+      segments.push({ ...segment, at: out.at + filled })
+      // Headers hold 64-bit fields: every segment starts at a multiple of 16.
+      filled += (segment.bytes + 15) & ~15
+    }
+    total.rows += rows
+    total.nonzeros += nonzeros
+    total.features = Math.max(total.features, features)
+  }
+  const { lines, badRows, bad } = parser
+  return { segments, out, ...total, labels: numbers.labels, lines, badRows, bad }
+}

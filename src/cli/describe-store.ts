@@ -1,0 +1,28 @@
+// A store in words, for `inspect`.
+import type { Manifest } from '../block-store/manifest.ts'
+import { formatBytes, formatCount } from './format.ts'
+
+export function describeStore(manifest: Manifest, path: string, verified: boolean): { lines: string[]; json: object } {
+  const { rows, nonzeros, features, blocks, labels, sources } = manifest
+  const bytes = blocks.reduce((sum, block) => sum + block.bytes, 0)
+  const sizes = blocks.map(block => block.bytes)
+  const shown = labels.slice(0, 20)
+  const lines = [
+    `${path}: block store, ${formatBytes(bytes)} on disk, made by ${manifest.createdBy}`,
+    `rows        ${formatCount(rows)}`,
+    `features    ${formatCount(features)}, counted from ${manifest.indexBase}`,
+    `nonzeros    ${formatCount(nonzeros)}: ${(nonzeros / Math.max(rows, 1)).toFixed(1)} a row, ${(bytes / Math.max(nonzeros, 1)).toFixed(2)} bytes each on disk`,
+    `blocks      ${blocks.length}, of ${formatBytes(Math.min(...sizes))} to ${formatBytes(Math.max(...sizes))}; rows ${manifest.split === 'random' ? `drawn at random with seed ${manifest.seed}` : 'in the order of the input'}`,
+    `values      f${manifest.valueBits}, compression ${manifest.compression}`,
+    `labels      ${labels.length}`,
+    ...shown.map(label => `            ${label.text.padEnd(10)} ${formatCount(label.rows)} rows`),
+    ...(labels.length > shown.length ? [`            and ${formatCount(labels.length - shown.length)} more`] : []),
+    ...sources.map(
+      (source, k) => `${k === 0 ? 'sources     ' : '            '}${source.name}: ${formatCount(source.rows)} rows`,
+    ),
+    `fingerprint ${manifest.fingerprint}`,
+    ...(verified ? ['verified    every block, segment and checksum'] : []),
+  ]
+  const { blocks: _, ...rest } = manifest
+  return { lines, json: { ...rest, blocks: blocks.length, bytes, ...(verified && { verified: true }) } }
+}

@@ -1,0 +1,96 @@
+import { ingest } from '../block-store/ingest.ts'
+import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
+import { formatBytes, formatCount, formatSeconds } from './format.ts'
+import { readingOptions } from './reading-options.ts'
+import { ProgressLine, readingText } from './terminal.ts'
+
+export const ingestCommand: Command = {
+  name: 'ingest',
+  summary: 'Read text once into a compact block store that trains again and again.',
+  takes: 'DATA… STORE',
+  count: [2, Number.POSITIVE_INFINITY],
+  options: {
+    blocks: { value: 'N', help: 'number of blocks', fallback: 'one for every 128 MiB of text', group: 'The store' },
+    split: {
+      value: 'HOW',
+      help: 'draw rows into blocks at random, or keep their order',
+      choices: ['random', 'sequential'],
+      fallback: 'random',
+      group: 'The store',
+    },
+    seed: { value: 'N', help: 'seed of that draw', fallback: '1', group: 'The store' },
+    values: {
+      value: 'TYPE',
+      help: 'precision in which values are kept',
+      choices: ['f32', 'f64'],
+      fallback: 'f32',
+      group: 'The store',
+    },
+    compress: {
+      value: 'HOW',
+      help: 'zstd on top of the codecs; auto measures disk against decoder',
+      choices: ['auto', 'zstd', 'none'],
+      fallback: 'auto',
+      group: 'The store',
+    },
+    overwrite: { help: 'replace a store of the same name', group: 'The store' },
+    ...readingOptions,
+    json: { help: 'print one line of JSON at the end', group: 'Output' },
+    quiet: { short: 'q', help: 'no progress', group: 'Output' },
+  },
+  examples: [
+    { line: 'spillway ingest reviews.svm reviews.spill', does: 'then: spillway train reviews.spill' },
+    {
+      line: 'spillway ingest day*.svm.zst clicks.spill --blocks 40',
+      does: 'several files into one store of 40 blocks',
+    },
+  ],
+  notes: 'A store is a folder, by habit NAME.spill. Until it is finished it has no manifest, and nothing will open it.',
+  run: runIngest,
+}
+
+async function runIngest({ arguments: given, options, signal }: CommandInput): Promise<number> {
+  const paths = given.slice(0, -1)
+  const folder = given[given.length - 1]
+  const line = new ProgressLine({ quiet: options['quiet'] === true })
+  const result = await ingest(paths, folder, {
+    blocks: numberOption(options, 'blocks', { least: 1, most: 100000, whole: true }),
+    split: textOption(options, 'split') as 'random' | 'sequential' | undefined,
+    seed: numberOption(options, 'seed', { least: 0, most: Number.MAX_SAFE_INTEGER, whole: true }),
+    values: textOption(options, 'values') as 'f32' | 'f64' | undefined,
+    compress: textOption(options, 'compress') as 'auto' | 'zstd' | 'none' | undefined,
+    indexBase: numberOption(options, 'index-base') as 0 | 1 | undefined,
+    onBadRow: textOption(options, 'on-bad-row') as 'fail' | 'skip' | undefined,
+    threads: numberOption(options, 'threads', { least: 1, most: 256, whole: true }),
+    overwrite: options['overwrite'] === true,
+    signal,
+    progress: progress => line.show(`${readingText(progress)}, ${formatBytes(progress.bytesWritten)} written`),
+  }).finally(() => line.clear())
+  const { manifest, bytesRead, bytesWritten, seconds, badRows, badRowMessages } = result
+  if (badRows > 0) {
+    line.say(`skipped ${formatCount(badRows)} bad rows; the first:`)
+    for (const message of badRowMessages) line.say(`  ${message}`)
+  }
+  const { rows, nonzeros, features, blocks, labels, compression } = manifest
+  const perNonzero = nonzeros > 0 ? bytesWritten / nonzeros : 0
+  if (options['json']) {
+    const json = {
+      command: 'ingest',
+      rows,
+      features,
+      nonzeros,
+      classes: labels.length,
+      blocks: blocks.length,
+      compression,
+    }
+    process.stdout.write(`${JSON.stringify({ ...json, badRows, bytesRead, bytesWritten, seconds, store: folder })}\n`)
+  } else {
+    const lines = [
+      `${formatCount(rows)} rows, ${formatCount(features)} features, ${formatCount(nonzeros)} nonzeros, ${labels.length} classes`,
+      `${formatBytes(bytesRead)} of text in ${formatSeconds(seconds)} (${formatBytes(bytesRead / seconds)}/s)`,
+      `store: ${folder}, ${formatBytes(bytesWritten)} in ${blocks.length} blocks, ${perNonzero.toFixed(2)} bytes a nonzero`,
+    ]
+    process.stdout.write(`${lines.join('\n')}\n`)
+  }
+  return 0
+}

@@ -1,0 +1,19 @@
+// The public API: what `import … from 'spillway'` gives. Nothing here prints.
+export { type IngestOptions, type IngestProgress, type IngestResult, ingest } from './block-store/ingest.ts'
+export type { Manifest } from './block-store/manifest.ts'
+export { openStore } from './block-store/reader.ts'
+export { SpillwayError, UsageError } from './errors.ts'
+export { type GenerateOptions, generate } from './generate/generate.ts'
+export { loadModel, saveModel } from './model/files.ts'
+export { type Model, predictLabel, scoreRow } from './model/model.ts'
+export {
+  type PredictedRows,
+  type PredictOptions,
+  type PredictResult,
+  predict,
+  predictRows,
+} from './model/predict.ts'
+export type { TrainOptions } from './training/options.ts'
+export type { Progress, ReadProgress, TrainProgress } from './training/progress.ts'
+export { type TrainedModel, TrainingRun, type TrainResult, train } from './training/train.ts'
+export { version } from './version.ts'

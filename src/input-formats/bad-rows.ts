@@ -1,0 +1,30 @@
+// The account of rows that could not be read: where they are, in words, and how many.
+import { SpillwayError } from '../errors.ts'
+import type { BadRow } from './input-format.ts'
+import type { LineChunk } from './line-chunks.ts'
+
+/** The words for a bad row: where, found, expected. */
+export function badRowMessage(name: string, lineBefore: number, bad: BadRow): string {
+  return `${name}, line ${lineBefore + bad.line + 1}, column ${bad.column}: found ${bad.found}, expected ${bad.expected}`
+}
+
+/** Keeps line numbers of each source and the account of bad rows, for whoever takes parsed chunks in order. */
+export class BadRowAccount {
+  badRows = 0
+  messages: string[] = []
+  #lines = 0
+  #source = -1
+
+  /** Throws for the first bad row unless bad rows are skipped. */
+  add(chunk: LineChunk, parsed: { lines: number; badRows: number; bad: BadRow[] }, onBadRow: 'fail' | 'skip'): void {
+    if (chunk.source !== this.#source) this.#lines = 0
+    this.#source = chunk.source
+    if (parsed.badRows > 0) {
+      const messages = parsed.bad.map(bad => badRowMessage(chunk.name, this.#lines, bad))
+      if (onBadRow === 'fail') throw new SpillwayError(messages[0], parsed.bad[0].advice)
+      this.badRows += parsed.badRows
+      this.messages.push(...messages.slice(0, 5 - this.messages.length))
+    }
+    this.#lines += parsed.lines
+  }
+}

@@ -1,0 +1,67 @@
+// A block store to rows in memory: several blocks are read at a time, their segments decoded by the pool's threads, and
+// the rows put together in the order of blocks and segments.
+import { ReadBuffer, type Store } from '../block-store/reader.ts'
+import type { Arena } from '../numeric/arena.ts'
+import type { ThreadPool } from '../threads/pool.ts'
+import type { DecodedRows } from './decode-rows-task.ts'
+import type { ReadReport } from './load-rows.ts'
+import { RowCollector, type RowSet } from './row-set.ts'
+
+export async function loadStore(
+  arena: Arena,
+  pool: ThreadPool,
+  store: Store,
+  pack: { unit: boolean; plain: boolean },
+  report: (progress: ReadReport) => void,
+  signal?: AbortSignal,
+): Promise<{ rows: RowSet; read: ReadReport }> {
+  const { manifest } = store
+  const collector = new RowCollector()
+  const bytesTotal = manifest.blocks.reduce((sum, block) => sum + block.bytes, 0)
+  const read: ReadReport = { bytesRead: 0, bytesTotal, rows: 0, badRows: 0, badRowMessages: [] }
+  const decoded: DecodedRows[][] = manifest.blocks.map(() => [])
+  let next = 0
+  let failed = false
+  const reader = async (): Promise<void> => {
+    const buffer = new ReadBuffer(arena)
+    while (next < manifest.blocks.length && !signal?.aborted && !failed) {
+      const block = next++
+      try {
+        for await (const { at, bytes, where, header } of store.blockSegments(block, buffer)) {
+          decoded[block].push(
+            await pool.run('decode-rows', { at, bytes, where, pack: { ...pack, load: collector.load } }),
+          )
+          read.bytesRead += bytes
+          read.rows += header.rows
+          report(read)
+        }
+      } catch (error) {
+        failed = true
+        throw error
+      }
+    }
+  }
+  // One reader more than there are threads keeps them all busy while a read is under way.
+  const readers = Array.from({ length: Math.min(pool.size + 1, manifest.blocks.length) }, reader)
+  const outcomes = await Promise.allSettled(readers)
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+  for (const block of decoded) for (const piece of block) collector.add(piece)
+  const texts = new Map(manifest.labels.map(label => [label.value, label.text]))
+  for (const label of collector.labels) label.text = texts.get(label.value) ?? label.text
+  return {
+    rows: {
+      table: collector.finish(arena),
+      rows: collector.rows,
+      nonzeros: manifest.nonzeros,
+      features: manifest.features,
+      weights: manifest.features,
+      renumbered: undefined,
+      labels: collector.labels,
+      indexBase: manifest.indexBase,
+      packedBytes: collector.packedBytes,
+      fingerprint: `xxh64:${manifest.fingerprint}`,
+      sources: manifest.sources.map(({ name, rows }) => ({ name, rows })),
+    },
+    read,
+  }
+}

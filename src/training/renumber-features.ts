@@ -1,0 +1,56 @@
+// Renumbers the features of rows in memory: those that never occur get no weight, and frequent ones stand together, so
+// that the weights a sweep touches most share cache lines. The model keeps the user's numbers.
+import type { Arena } from '../numeric/arena.ts'
+import type { ThreadPool } from '../threads/pool.ts'
+import type { RowSet } from './row-set.ts'
+
+/** Weights below this size fit in a core's own cache as they are. */
+const WORTHWHILE_BYTES = 1 << 20
+/** Every so-many-th row is counted: an order of magnitude is all that matters. */
+const SAMPLE_STEP = 8
+
+export async function renumberFeatures(arena: Arena, pool: ThreadPool, rows: RowSet): Promise<void> {
+  if (rows.features * 8 <= WORTHWHILE_BYTES || rows.rows === 0) return
+  const mark = arena.mark()
+  const parts = pool.size
+  const bound = (k: number): number => Math.floor((rows.rows * k) / parts)
+  const maps = Array.from({ length: parts }, () => arena.allocateZeroed(65536 * 4, 'the feature map'))
+  const dense = await Promise.all(
+    maps.map((map, k) => pool.run('enter-features', { map, table: rows.table, from: bound(k), to: bound(k + 1) })),
+  )
+  const map = maps[0]
+  for (const other of maps.slice(1)) arena.numeric.mergeMap(map, other)
+  const fixed = Math.max(...dense)
+  const used = arena.numeric.finishMap(map) >>> 0
+  const list = arena.allocate(Math.max(used, 1) * 4, 'the feature map')
+  arena.numeric.listFeatures(map, list)
+  const places = arena.allocateZeroed(Math.max(used, 1) * 4, 'the feature map')
+  arena.numeric.countFeatures(map, rows.table, rows.rows, SAMPLE_STEP, places)
+  arena.numeric.orderByFrequency(places, used, fixed)
+  const pieces = parts * 4
+  const cut = (k: number): number => Math.floor((rows.rows * k) / pieces)
+  await Promise.all(
+    Array.from({ length: pieces }, (_, k) =>
+      pool.run('renumber-rows', { map, places, table: rows.table, from: cut(k), to: cut(k + 1) }),
+    ),
+  )
+  rows.weights = used
+  rows.renumbered = { features: arena.u32(list, used).slice(), weightOf: arena.u32(places, used).slice() }
+  arena.release(mark)
+}
+
+/** Numbers that stand by weight (`vectors` each), put in the order of the user's features. */
+export function byFeature(
+  rows: RowSet,
+  vectors: number,
+  values: Float64Array,
+): Float64Array | { layout: 'sparse'; indices: Uint32Array; values: Float64Array } {
+  const { renumbered } = rows
+  if (!renumbered) return values
+  const { features, weightOf } = renumbered
+  const sorted = new Float64Array(values.length)
+  for (let j = 0; j < features.length; j++) {
+    for (let k = 0; k < vectors; k++) sorted[j * vectors + k] = values[weightOf[j] * vectors + k]
+  }
+  return { layout: 'sparse', indices: features, values: sorted }
+}

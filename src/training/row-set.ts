@@ -1,0 +1,69 @@
+// Rows in memory, put together from the pieces that threads packed.
+import type { Arena } from '../numeric/arena.ts'
+import { type LabelCount, mergeLabels } from './label-numbers.ts'
+
+/** Rows as solvers see them: records in the arena and a table of their addresses. */
+export interface RowSet {
+  /** Address of u32[rows]. */
+  table: number
+  rows: number
+  nonzeros: number
+  /** Features of the data: one more than the largest number. */
+  features: number
+  /** Weights that solvers need: the features, or fewer once they were renumbered. */
+  weights: number
+  /** When features were renumbered: those that occur, in rising order, and the weight that belongs to each. */
+  renumbered: { features: Uint32Array; weightOf: Uint32Array } | undefined
+  /** The class number of a row is its label's place here. */
+  labels: LabelCount[]
+  indexBase: number
+  packedBytes: number
+  /** Names the text exactly: a hash over all its bytes. */
+  fingerprint: string
+  sources: { name: string; rows: number }[]
+}
+
+/** What one task packed, with class numbers of its own. */
+export interface PackedPiece {
+  table: Uint32Array
+  labels: LabelCount[]
+  packedBytes: number
+}
+
+let loads = 0
+
+/** Collects pieces in order and makes one table and one numbering of the classes of them. */
+export class RowCollector {
+  /** Tells this load from earlier ones: see PackSettings. */
+  readonly load = loads++
+  readonly labels: LabelCount[] = []
+  rows = 0
+  packedBytes = 0
+  readonly #byValue = new Map<number, number>()
+  readonly #pieces: { table: Uint32Array; map: Uint32Array | undefined }[] = []
+
+  add(piece: PackedPiece): void {
+    this.#pieces.push({ table: piece.table, map: mergeLabels(this.labels, this.#byValue, piece.labels) })
+    this.rows += piece.table.length
+    this.packedBytes += piece.packedBytes
+  }
+
+  /** The table of all rows, in the order of the pieces. */
+  finish(arena: Arena): number {
+    const table = arena.allocate(Math.max(this.rows, 1) * 4, 'the row table')
+    const all = arena.u32(table, this.rows)
+    let filled = 0
+    for (const { table: part, map } of this.#pieces.splice(0)) {
+      all.set(part, filled)
+      if (map) {
+        const mark = arena.mark()
+        const mapAt = arena.allocate(map.length * 4, 'class numbers')
+        arena.u32(mapAt, map.length).set(map)
+        arena.numeric.relabelRows(table + filled * 4, part.length, mapAt)
+        arena.release(mark)
+      }
+      filled += part.length
+    }
+    return table
+  }
+}
