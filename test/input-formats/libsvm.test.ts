@@ -16,7 +16,10 @@ const exponent = (most: number): fc.Arbitrary<string> =>
 /** A number as text; huge ones come only where f64 is meant to hold them. */
 const numberText = (bits: 32 | 64): fc.Arbitrary<string> => {
   const plain = fc.oneof(
-    { weight: 3, arbitrary: fc.constantFrom('1', '0.5', '.5', '5.', '0', '0.0', '-0', '2', '-1', '+0.5', '1e3', '1.e2', '.5E-2') },
+    {
+      weight: 3,
+      arbitrary: fc.constantFrom('1', '0.5', '.5', '5.', '0', '0.0', '-0', '2', '-1', '+0.5', '1e3', '1.e2', '.5E-2'),
+    },
     { weight: 4, arbitrary: fc.tuple(digits(7, 1), digits(7)).map(([a, b]) => (b ? `${a}.${b}` : a)) },
     { weight: 4, arbitrary: fc.tuple(digits(3, 1), digits(20, 8)).map(([a, b]) => `${a}.${b}`) },
     { weight: 2, arbitrary: fc.tuple(digits(25), digits(25, 1)).map(([a, b]) => `${a}.${b}`) },
@@ -26,7 +29,11 @@ const numberText = (bits: 32 | 64): fc.Arbitrary<string> => {
     { weight: 1, arbitrary: fc.double({ min: 0, max: 1, noNaN: true }).map(x => x.toPrecision(25)) },
   )
   const signed = fc
-    .tuple(fc.constantFrom('', '', '', '-', '+'), plain, fc.oneof(fc.constant(''), fc.constant(''), exponent(bits === 32 ? 25 : 290)))
+    .tuple(
+      fc.constantFrom('', '', '', '-', '+'),
+      plain,
+      fc.oneof(fc.constant(''), fc.constant(''), exponent(bits === 32 ? 25 : 290)),
+    )
     .map(([sign, text, e]) => {
       const bare = /^[+-]/.test(text) ? text.slice(1) : text
       return sign + (/[eE]/.test(bare) ? bare : bare + e)
@@ -39,7 +46,9 @@ const blank = fc.constantFrom(' ', ' ', ' ', '\t', '  ', ' \t ', '   ')
 const indexList = fc.oneof(
   fc.uniqueArray(fc.nat(200), { maxLength: 12 }),
   fc.uniqueArray(fc.nat(LARGEST_INDEX), { maxLength: 12 }),
-  fc.uniqueArray(fc.constantFrom(0, 1, 9, 10, 99999999, 100000000, 999999999, 4294967293, LARGEST_INDEX), { maxLength: 6 }),
+  fc.uniqueArray(fc.constantFrom(0, 1, 9, 10, 99999999, 100000000, 999999999, 4294967293, LARGEST_INDEX), {
+    maxLength: 6,
+  }),
 )
 const labelText = fc.oneof(
   fc.constantFrom('+1', '1', '-1', '0', '2', '1.0', '-1.5', '+1e0', '.5', '3.', '-0'),
@@ -61,9 +70,9 @@ const line = ({ base, bits }: Style): fc.Arbitrary<string> => {
         const sorted = list.filter(index => index >= base).sort((a, b) => a - b)
         return fc.tuple(
           ...sorted.map(index =>
-            fc.tuple(blank, fc.constantFrom('', '', '', '0', '000000000'), numberText(bits)).map(
-              ([space, zeros, value]) => `${space}${zeros}${index}:${value}`,
-            ),
+            fc
+              .tuple(blank, fc.constantFrom('', '', '', '0', '000000000'), numberText(bits))
+              .map(([space, zeros, value]) => `${space}${zeros}${index}:${value}`),
           ),
         )
       }),
@@ -72,7 +81,10 @@ const line = ({ base, bits }: Style): fc.Arbitrary<string> => {
       fc.constantFrom('', '', '\r', ' \r'),
     )
     .map(([before, label, entries, after, comment, cr]) => before + label + entries.join('') + after + comment + cr)
-  return fc.oneof({ weight: 8, arbitrary: row }, { weight: 1, arbitrary: fc.constantFrom('', ' ', '\t', '\r', '# only a comment', ' #1 2:3') })
+  return fc.oneof(
+    { weight: 8, arbitrary: row },
+    { weight: 1, arbitrary: fc.constantFrom('', ' ', '\t', '\r', '# only a comment', ' #1 2:3') },
+  )
 }
 
 const document = (style: Style): fc.Arbitrary<Buffer> =>
@@ -139,19 +151,57 @@ describe('the LIBSVM parser on numbers at the edges', () => {
     parseWithClass(Buffer.from(`1 1:${text}`), { indexBase: 1, skipBad: false, valueBits: bits }).rows[0]?.values
   it('f64 values are what Number() says', () => {
     for (const text of [
-      '0.1', '0.30000000000000004', '1e-5', '123456789012345678', '9007199254740993', '9007199254740992',
-      '0.1234567890123456789012345', '2.2250738585072014e-308', '5e-324', '1e-323', '1.7976931348623157e308', '-1.7976931348623157e308',
-      '17976931348623157e292', '1e22', '1e23', '8.5e23', '0.000001', '1234567.8901234', '12345678.5', '1234567.12345678901234567',
-      `0.${'0'.repeat(300)}1`, `1${'0'.repeat(300)}`, `${'0'.repeat(400)}1.5`, `1.${'0'.repeat(5000)}1`, `0.${'0'.repeat(4500)}1e4501`,
-      `1${'0'.repeat(5000)}e-4990`, `${'9'.repeat(4200)}e-4200`,
+      '0.1',
+      '0.30000000000000004',
+      '1e-5',
+      '123456789012345678',
+      '9007199254740993',
+      '9007199254740992',
+      '0.1234567890123456789012345',
+      '2.2250738585072014e-308',
+      '5e-324',
+      '1e-323',
+      '1.7976931348623157e308',
+      '-1.7976931348623157e308',
+      '17976931348623157e292',
+      '1e22',
+      '1e23',
+      '8.5e23',
+      '0.000001',
+      '1234567.8901234',
+      '12345678.5',
+      '1234567.12345678901234567',
+      `0.${'0'.repeat(300)}1`,
+      `1${'0'.repeat(300)}`,
+      `${'0'.repeat(400)}1.5`,
+      `1.${'0'.repeat(5000)}1`,
+      `0.${'0'.repeat(4500)}1e4501`,
+      `1${'0'.repeat(5000)}e-4990`,
+      `${'9'.repeat(4200)}e-4200`,
     ]) {
       assert.deepEqual(one(text, 64), [Number(text)], text.slice(0, 60))
     }
   })
   it('f32 values are the nearest float', () => {
     for (const text of [
-      '0.1', '0.2', '16777217', '16777216', '16777219', '3.4028234663852886e38', '3.4028235e38', '1e-45', '1.4e-45', '1.1754942e-38',
-      '0.1234567', '0.12345678', '0.123456789', '12.345678901234', '99.9999999', '1234567.1234567', '1e-40', '7e-46',
+      '0.1',
+      '0.2',
+      '16777217',
+      '16777216',
+      '16777219',
+      '3.4028234663852886e38',
+      '3.4028235e38',
+      '1e-45',
+      '1.4e-45',
+      '1.1754942e-38',
+      '0.1234567',
+      '0.12345678',
+      '0.123456789',
+      '12.345678901234',
+      '99.9999999',
+      '1234567.1234567',
+      '1e-40',
+      '7e-46',
     ]) {
       const expected = Math.fround(Number(text))
       assert.deepEqual(one(text, 32), expected === 0 ? [] : [expected], text)

@@ -64,9 +64,14 @@ export function rowsOfBatch(arena: Arena, batch: number): Row[] {
 }
 
 /** The text with its last line feed. */
-const closed = (text: Buffer): Buffer => (text.length > 0 && text.at(-1) !== 10 ? Buffer.concat([text, Buffer.from('\n')]) : text)
+const closed = (text: Buffer): Buffer =>
+  text.length > 0 && text.at(-1) !== 10 ? Buffer.concat([text, Buffer.from('\n')]) : text
 
-export function parseWithClass(text: Buffer, settings: ParseSettings, arena = new Arena()): Parsed & { labels: string[] } {
+export function parseWithClass(
+  text: Buffer,
+  settings: ParseSettings,
+  arena = new Arena(),
+): Parsed & { labels: string[] } {
   const whole = closed(text)
   const at = arena.allocate(whole.length + CHUNK_SLACK, 'test text')
   arena.bytes(at, whole.length).set(whole)
@@ -188,7 +193,8 @@ export function sameRows(found: Row[], expected: ReferenceRow[], valueBits: 32 |
     // A label is read once and compared with itself: digits beyond the fifteenth may be rounded twice.
     const exact = significantDigits(labelText) <= 15 && !/[eE]/.test(labelText)
     if (exact) assert.equal(row.label, label, `label ${labelText}`)
-    else assert.ok(Math.abs(row.label - label) <= 1e-14 * Math.abs(label) + 1e-320, `label ${labelText} is ${row.label}`)
+    else
+      assert.ok(Math.abs(row.label - label) <= 1e-14 * Math.abs(label) + 1e-320, `label ${labelText} is ${row.label}`)
     assert.deepEqual(row.indices, indices)
     for (const [k, value] of row.values.entries()) {
       if (Object.is(value, values[k])) continue
