@@ -29,7 +29,7 @@ export class DataMissing extends Error {}
 
 export const dataFolder = process.env['SPILLWAY_DATA'] ?? fileURLToPath(new URL('../../shared/data', import.meta.url))
 /** Decompressed, prepared and generated files; ignored by git, and safe to delete. */
-export const cacheFolder = fileURLToPath(new URL('./data', import.meta.url))
+export const cacheFolder = process.env['SPILLWAY_BENCH_CACHE'] ?? fileURLToPath(new URL('./data', import.meta.url))
 
 const SEED = 1
 /** Bytes of text of a generated training file. */

@@ -1,5 +1,6 @@
 // node bench/main.ts SUITE: runs a suite and writes bench/results/SUITE.json and SUITE.md. Without a suite, lists them.
-import { mkdir, rm } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -20,6 +21,8 @@ const OPTIONS = `Options:
   --limit M           a memory cap for every timed run, page cache included, e.g. 2G
   --keep              leave models, stores and labels in bench/data/work
   --out DIR           where the results go (bench/results)`
+
+const root = fileURLToPath(new URL('../', import.meta.url))
 
 const say = (text: string): void => {
   process.stderr.write(`${new Date().toISOString().slice(11, 19)}  ${text}\n`)
@@ -61,7 +64,7 @@ async function main(): Promise<number> {
   for (const [peer, version] of [[spillway, machine.spillway] as const, [liblinear, machine.liblinear] as const]) {
     if (!version) say(`${peer.name} is not there, so it is left out; to have it: ${peer.howToInstall}`)
   }
-  if (machine.spillwayBuild === 'sources')
+  if (machine.spillway && machine.spillwayBuild === 'sources')
     say('dist/ is missing or older than src/: starts are slower; npm run build first')
   if (machine.loadAverage[0] > 0.5)
     say(`the load average is ${machine.loadAverage[0]}: others are at work on this machine`)
@@ -84,6 +87,13 @@ async function main(): Promise<number> {
   // A part of a suite, or a small one, must not pass for the whole.
   const file = [suite.name, ...(values.size === 'small' ? ['small'] : []), ...only].join('-')
   await mkdir(context.workFolder, { recursive: true })
+  const tidy = (): void => {
+    if (!values.keep) rmSync(context.workFolder, { recursive: true, force: true })
+  }
+  process.once('SIGINT', () => {
+    tidy()
+    process.exit(130)
+  })
   try {
     for await (const section of suite.run(context)) {
       results.sections.push(section)
@@ -92,7 +102,7 @@ async function main(): Promise<number> {
     results.complete = true
     await writeResults(values.out, file, results)
   } finally {
-    if (!values.keep) await rm(context.workFolder, { recursive: true, force: true })
+    tidy()
   }
   say(`${join(values.out, file)}.md`)
   return 0
@@ -107,7 +117,9 @@ function makeContext(suite: Suite, only: string[], settings: Settings, results: 
     return named.length === 0 || named.includes(name)
   }
   const skip = (what: string, why: unknown): void => {
-    const reason = why instanceof Error ? why.message : String(why)
+    const text = why instanceof Error ? why.message : String(why)
+    // Results are published: commands in them read as one would type them in the project's folder.
+    const reason = text.replaceAll(process.execPath, 'node').replaceAll(root, '')
     say(`skipped ${what}: ${reason}`)
     if (!results.skipped.some(each => each.what === what && each.why === reason))
       results.skipped.push({ what, why: reason })

@@ -35,7 +35,7 @@ export async function measure(command: string[], options: MeasureOptions = {}): 
     const [result, out, err] = ['result', 'out', 'err'].map(name => join(folder, name))
     const line = options.limit ? [requireLimit(), '--memory', options.limit, '--report', '--', ...command] : command
     const timeout = options.timeout ?? DEFAULT_TIMEOUT
-    await runPython(['-I', '-S', wrapper, result, out, err, String(timeout), ...line])
+    await runPython([wrapper, result, out, err, String(timeout), ...line], line[0])
     const [told, stdout, stderr] = await Promise.all([result, out, err].map(file => readFile(file, 'utf8')))
     const { exit, timedOut, ...figures } = JSON.parse(told) as Measured & { exit: number; timedOut: boolean }
     if (timedOut) throw new CommandFailed(`stopped after ${timeout} s: ${command.join(' ')}`)
@@ -61,8 +61,9 @@ function reportOf(stderr: string): { seconds: number; peakMemoryBytes: number } 
   return { seconds: report.seconds, peakMemoryBytes: report.peakBytes }
 }
 
-async function runPython(args: string[]): Promise<void> {
-  const child = spawn('python3', args, { stdio: ['ignore', 'ignore', 'pipe'] })
+/** `-I -S`: nothing of the user's own Python set-up is loaded. */
+async function runPython(args: string[], what: string): Promise<void> {
+  const child = spawn('python3', ['-I', '-S', ...args], { stdio: ['ignore', 'ignore', 'pipe'] })
   let said = ''
   child.stderr.on('data', data => {
     said += data
@@ -73,7 +74,7 @@ async function runPython(args: string[]): Promise<void> {
     )
     child.on('close', resolve)
   })
-  if (code !== 0) throw new CommandFailed(`could not run ${args[6]}: ${said.trim().split('\n').at(-1)}`)
+  if (code !== 0) throw new CommandFailed(`could not run ${what}: ${said.trim().split('\n').at(-1)}`)
 }
 
 // --- The page cache
@@ -90,13 +91,13 @@ export type ColdMethod = 'drop_caches' | 'fadvise'
 
 /** Throws a file out of the page cache: everything through /proc when root, else that file alone. */
 export async function makeCold(file: string): Promise<ColdMethod> {
-  await runPython(['-I', '-S', '-c', 'import os; os.sync()'])
+  await runPython(['-c', 'import os; os.sync()'], 'sync')
   try {
     await writeFile('/proc/sys/vm/drop_caches', '3')
     return 'drop_caches'
   } catch {
     const evict = 'import os, sys; os.posix_fadvise(os.open(sys.argv[1], 0), 0, 0, os.POSIX_FADV_DONTNEED)'
-    await runPython(['-I', '-S', '-c', evict, file])
+    await runPython(['-c', evict, file], 'posix_fadvise')
     return 'fadvise'
   }
 }
