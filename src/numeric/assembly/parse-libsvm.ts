@@ -278,10 +278,19 @@ function parse<V>(state: usize, batch: usize): void {
                   // Eighteen digits fit in the word; 2^53 bounds what one division can make exact.
                   fast = isBreak(c) && length + part <= 80 && (sizeof<V>() == 4 || mantissa < (u64(1) << 53))
                 } else if (sizeof<V>() == 4 && length <= 16) {
-                  // Sixteen digits behind the point say all that a float can hold: the rest is stepped over.
-                  value = f64(mantissa * 100000000 + eightDigits(word)) / 1e16
-                  for (p += 8, c = <u32>load<u8>(p); c - 48 <= 9; c = <u32>load<u8>(++p)) {}
-                  fast = isBreak(c)
+                  // Eighteen digits that count say all that a float can hold: the rest is stepped over.
+                  mantissa = mantissa * 100000000 + eightDigits(word)
+                  let places = 16
+                  let whole = true
+                  for (p += 8, c = <u32>load<u8>(p); c - 48 <= 9; c = <u32>load<u8>(++p)) {
+                    if (mantissa < 100000000000000000 && places < 22) {
+                      mantissa = mantissa * 10 + u64(c - 48)
+                      places++
+                    } else whole = false
+                  }
+                  value = f64(mantissa) / unchecked(POWERS[places])
+                  // Behind many zeros there may be digits yet to come.
+                  fast = isBreak(c) && (whole || mantissa >= 100000000000000000)
                 }
               }
             } else {
