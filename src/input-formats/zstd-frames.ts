@@ -35,8 +35,11 @@ async function feedFrame(reader: PieceReader, decoder: ZstdDecompress): Promise<
     if (decoder.destroyed) throw new Error('the frame ended early')
     if (!decoder.write(piece)) {
       await new Promise<void>(resolve => {
-        decoder.once('drain', resolve)
-        decoder.once('close', resolve)
+        const go = (): void => {
+          decoder.off('drain', go).off('close', go)
+          resolve()
+        }
+        decoder.on('drain', go).on('close', go)
       })
     }
   }

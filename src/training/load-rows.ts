@@ -42,7 +42,7 @@ export async function loadRows(
   const format = findInputFormat(settings.format)
   const account = new BadRowAccount()
   const collector = new RowCollector()
-  const sources: { name: string; rows: number }[] = []
+  const sources = paths.map(path => ({ name: path === '-' ? 'standard input' : path, rows: 0 }))
   const hashes: bigint[] = []
   let indexBase = settings.indexBase
   let nonzeros = 0
@@ -70,7 +70,6 @@ export async function loadRows(
     (chunk, parsed) => {
       account.add(chunk, parsed, settings.onBadRow)
       collector.add(parsed)
-      if (!sources[chunk.source]) sources[chunk.source] = { name: chunk.name, rows: 0 }
       sources[chunk.source].rows += parsed.table.length
       nonzeros += parsed.nonzeros
       features = Math.max(features, parsed.features)
