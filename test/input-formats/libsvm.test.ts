@@ -24,6 +24,9 @@ const numberText = (bits: 32 | 64): fc.Arbitrary<string> => {
     { weight: 4, arbitrary: fc.tuple(digits(3, 1), digits(20, 8)).map(([a, b]) => `${a}.${b}`) },
     { weight: 2, arbitrary: fc.tuple(digits(25), digits(25, 1)).map(([a, b]) => `${a}.${b}`) },
     { weight: 1, arbitrary: digits(25, 1) },
+    // Small numbers without an exponent, and numbers halfway between two floats.
+    { weight: 2, arbitrary: fc.tuple(fc.nat(24), digits(12, 1)).map(([zeros, b]) => `0.${'0'.repeat(zeros)}${b}`) },
+    { weight: 2, arbitrary: fc.nat(2 ** 26).map(k => (k / 2 ** 28).toFixed(28).replace(/0+$/, '')) },
     { weight: 2, arbitrary: fc.double({ noNaN: true, noDefaultInfinity: true }).map(x => String(Math.abs(x))) },
     { weight: 2, arbitrary: fc.float({ noNaN: true, noDefaultInfinity: true }).map(x => String(Math.abs(x))) },
     { weight: 1, arbitrary: fc.double({ min: 0, max: 1, noNaN: true }).map(x => x.toPrecision(25)) },

@@ -1,0 +1,149 @@
+// The arena from several threads at once, and the pool.
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Worker } from 'node:worker_threads'
+import { SpillwayError } from '../../src/errors.ts'
+import { Arena, formatBytes } from '../../src/numeric/arena.ts'
+import { ARENA_NEXT, ARENA_START } from '../../src/numeric/layouts.ts'
+import type { TaskName } from '../../src/threads/all-tasks.ts'
+import { ThreadPool } from '../../src/threads/pool.ts'
+
+describe('the arena', () => {
+  it('gives disjoint regions to threads that allocate at once', async () => {
+    const arena = new Arena()
+    const gate = new Int32Array(new SharedArrayBuffer(8))
+    const script = new URL('./arena-worker.ts', import.meta.url)
+    const workers = [0, 1, 2, 3].map(thread => new Worker(script, { workerData: { share: arena.share, thread, gate } }))
+    const answers = workers.map(
+      worker =>
+        new Promise<[number, number][]>((resolve, reject) => {
+          worker.once('message', resolve)
+          worker.once('error', reject)
+        }),
+    )
+    while (Atomics.load(gate, 0) < workers.length) await new Promise(resolve => setTimeout(resolve, 5))
+    Atomics.store(gate, 1, 1)
+    Atomics.notify(gate, 1)
+    const regions = (await Promise.all(answers)).flatMap((list, thread) =>
+      list.map(([at, bytes]) => ({ at, bytes, thread })),
+    )
+    await Promise.all(workers.map(worker => worker.terminate()))
+    assert.equal(regions.length, 12_000)
+    for (const { at, bytes, thread } of regions) {
+      assert.equal(at % 64, 0)
+      assert.ok(at >= ARENA_START)
+      assert.ok(
+        arena.bytes(at, bytes).every(byte => byte === thread + 1),
+        'another thread wrote into the region',
+      )
+    }
+    const filled = regions.filter(region => region.bytes > 0).sort((a, b) => a.at - b.at)
+    filled.forEach(({ at }, k) => {
+      if (k > 0) assert.ok(at >= filled[k - 1].at + filled[k - 1].bytes)
+    })
+    const last = filled.at(-1)!
+    assert.ok(arena.getU32(ARENA_NEXT) >= last.at + last.bytes)
+    const order = filled.map(region => region.thread)
+    assert.ok(
+      order.some((thread, k) => k > 0 && thread < order[k - 1]),
+      'the threads took turns',
+    )
+  })
+
+  it('gives back what came after a mark, and zeroed room is zero even then', () => {
+    const arena = new Arena()
+    arena.allocate(100, 'a')
+    const mark = arena.mark()
+    const b = arena.allocate(1000, 'b')
+    arena.bytes(b, 1000).fill(7)
+    arena.release(mark)
+    const c = arena.allocateZeroed(1000, 'c')
+    assert.equal(c, b)
+    assert.ok(arena.bytes(c, 1000).every(byte => byte === 0))
+  })
+
+  it('refuses what the 4 GiB window cannot hold, and stays usable', () => {
+    const arena = new Arena()
+    const before = arena.mark()
+    for (const bytes of [2 ** 32 - 65536, 2 ** 32, 2 ** 40]) {
+      assert.throws(
+        () => arena.allocate(bytes, 'the weights'),
+        error => {
+          assert.ok(error instanceof SpillwayError)
+          assert.match(error.message, /does not fit in the 4 GiB window .* no room left for the weights \(/)
+          return true
+        },
+      )
+    }
+    assert.equal(arena.mark(), before)
+    assert.ok(arena.allocate(1000, 'something') > 0)
+  })
+
+  it('formatBytes', () => {
+    assert.deepEqual([0, 1, 1023, 1024, 1536, 102_400, 5 * 2 ** 30, 2 ** 50].map(formatBytes), [
+      '0 B',
+      '1 B',
+      '1023 B',
+      '1.00 KiB',
+      '1.50 KiB',
+      '100 KiB',
+      '5.00 GiB',
+      '1024 TiB',
+    ])
+  })
+})
+
+describe('the thread pool', () => {
+  it('a failing task rejects alone; the pool goes on, and closes for good', async () => {
+    const arena = new Arena()
+    const pool = new ThreadPool(arena.share, 2)
+    const sums = arena.allocate(1024, 'sums')
+    const nothing = { problem: arena.allocateZeroed(128, 'a problem'), narrow: false, from: 0, to: 0, sums }
+    const wrong = pool.run('no-such-task' as TaskName, nothing as never)
+    const right = Array.from({ length: 20 }, () => pool.run('evaluate-rows', nothing))
+    await assert.rejects(wrong, Error)
+    await Promise.all(right)
+    assert.equal(pool.pending, 0)
+    await pool.close()
+    await assert.rejects(pool.run('evaluate-rows', nothing), /the thread pool is closed/)
+  })
+
+  it('a refusal keeps its class, advice and exit code on the way back', async () => {
+    const arena = new Arena()
+    // The window is full: the worker cannot get its buffers.
+    arena.setU32(ARENA_NEXT, 0xffff0000 - 64)
+    const pool = new ThreadPool(arena.share, 1)
+    const options = {
+      format: 'libsvm',
+      at: ARENA_START,
+      bytes: 0,
+      parse: { indexBase: 1, skipBad: false, valueBits: 32 as const },
+      pack: { unit: false, plain: false, load: 0 },
+    }
+    await assert.rejects(pool.run('parse-rows', options), error => {
+      assert.ok(error instanceof SpillwayError)
+      assert.match(error.message, /4 GiB window/)
+      assert.equal(error.advice, 'train on fewer rows or features')
+      assert.equal(error.exitCode, 1)
+      return true
+    })
+    await pool.close()
+  })
+
+  it('closing rejects what waits', async () => {
+    const arena = new Arena()
+    const pool = new ThreadPool(arena.share, 1)
+    const nothing = {
+      problem: arena.allocateZeroed(128, 'a problem'),
+      narrow: false,
+      from: 0,
+      to: 0,
+      sums: arena.allocate(64, 's'),
+    }
+    const waiting = Array.from({ length: 50 }, () => pool.run('evaluate-rows', nothing))
+    const settled = Promise.allSettled(waiting.slice(1))
+    await pool.close()
+    const rejected = (await settled).filter(result => result.status === 'rejected')
+    assert.ok(rejected.length >= 40)
+  })
+})
