@@ -78,7 +78,7 @@ export function parseArguments(command: Command, words: string[]): { arguments: 
     }
     if (word.startsWith('--')) {
       const [name, inline] = splitOnce(word.slice(2), '=')
-      if (!(name in specs)) throw unknownOption(command, `--${name}`, specs)
+      if (!Object.hasOwn(specs, name)) throw unknownOption(command, `--${name}`, specs)
       take(name, `--${name}`, inline, next)
     } else if (word.length > 1 && word.startsWith('-')) {
       const name = byShort.get(word[1])

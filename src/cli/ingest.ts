@@ -1,4 +1,5 @@
 import { ingest } from '../block-store/ingest.ts'
+import { checkData } from './check-files.ts'
 import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
 import { formatBytes, formatCount, formatSeconds } from './format.ts'
 import { readingOptions } from './reading-options.ts'
@@ -52,6 +53,7 @@ export const ingestCommand: Command = {
 async function runIngest({ arguments: given, options, signal }: CommandInput): Promise<number> {
   const paths = given.slice(0, -1)
   const folder = given[given.length - 1]
+  await checkData(paths)
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const result = await ingest(paths, folder, {
     blocks: numberOption(options, 'blocks', { least: 1, most: 100000, whole: true }),

@@ -1,6 +1,7 @@
 import { AtomicFile } from '../atomic-file.ts'
 import { loadModel } from '../model/files.ts'
 import { predict } from '../model/predict.ts'
+import { checkData, checkOutput } from './check-files.ts'
 import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
 import { formatBytes, formatCount, formatSeconds, formatShare } from './format.ts'
 import { readingOptions } from './reading-options.ts'
@@ -33,6 +34,8 @@ export const predictCommand: Command = {
 
 async function runPredict({ arguments: [data, modelPath, outPath], options, signal }: CommandInput): Promise<number> {
   const model = await loadModel(modelPath)
+  await checkData([data])
+  if (outPath !== undefined) await checkOutput(outPath, [data, modelPath])
   const json = options['json'] === true
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const indexBase = numberOption(options, 'index-base')

@@ -9,6 +9,7 @@ import { predict } from '../model/predict.ts'
 import { allSolvers } from '../solvers/all-solvers.ts'
 import { DEFAULTS, type TrainOptions } from '../training/options.ts'
 import { type TrainResult, train } from '../training/train.ts'
+import { checkData, checkOutput } from './check-files.ts'
 import { type Command, type CommandInput, numberOption, type OptionValues, textOption } from './command.ts'
 import { fileHead } from './file-head.ts'
 import { formatCount, formatGap, formatObjective, formatSeconds, formatShare } from './format.ts'
@@ -132,14 +133,13 @@ function fromLiblinear(words: string[]): string[] {
     }
     if (word === '-s') {
       const number = next()
-      const loss = LIBLINEAR_LOSSES[number]
-      if (!loss) {
+      if (!Object.hasOwn(LIBLINEAR_LOSSES, number)) {
         const known = Object.entries(LIBLINEAR_LOSSES).map(([s, name]) => `${s} (${name})`)
         throw new UsageError(
           `-s ${number} is a LIBLINEAR solver that there is nothing for here; expected ${known.join(', ')}`,
         )
       }
-      result.push('--loss', loss)
+      result.push('--loss', LIBLINEAR_LOSSES[number])
     } else if (/^-w[^a-z]/.test(word)) result.push('--class-weight', `${word.slice(2)}=${next()}`)
     else if (word === '-B') {
       // LIBLINEAR takes any negative number for "no bias".
@@ -211,6 +211,9 @@ export function trainOptions(options: OptionValues): TrainOptions {
 async function runTrain({ arguments: given, options, signal }: CommandInput): Promise<number> {
   const { data, model: modelPath } = await splitArguments(given, textOption(options, 'model'))
   const settings = trainOptions(options)
+  const testPath = textOption(options, 'test')
+  await checkData(testPath === undefined ? data : [...data, testPath])
+  await checkOutput(modelPath, data)
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const text = new TrainingText(settings.tolerance ?? DEFAULTS.tolerance)
   const started = performance.now()
@@ -228,7 +231,6 @@ async function runTrain({ arguments: given, options, signal }: CommandInput): Pr
   const writing = performance.now()
   await saveModel(modelPath, result.model)
   result.seconds.write = (performance.now() - writing) / 1000
-  const testPath = textOption(options, 'test')
   const test = testPath === undefined || signal.aborted ? undefined : await predict(testPath, result.model, { signal })
   result.seconds.total = (performance.now() - started) / 1000
   result.peakMemoryBytes = process.resourceUsage().maxRSS * 1024
@@ -257,9 +259,10 @@ function summary(
     'max-passes': `stopped at --max-passes, short of ${formatGap(tolerance)}`,
     interrupted: 'interrupted',
   }[exitReason]
+  const base = result.model.indexBase === 0 ? ' counted from 0' : ''
   const name = data.length === 1 ? data[0] : `${data.length} files`
   const lines = [
-    `${name}: ${formatCount(rows)} rows, ${formatCount(features)} features, ${formatCount(nonzeros)} nonzeros, ${classes} classes`,
+    `${name}: ${formatCount(rows)} rows, ${formatCount(features)} features${base}, ${formatCount(nonzeros)} nonzeros, ${classes} classes`,
     `${result.solver} solver, ${result.loss} loss, C = ${result.cost}: ${formatCount(passes)} passes in ${formatSeconds(seconds.compute)}, after ${formatSeconds(seconds.read)} of reading`,
     `primal ${formatObjective(primal)}, dual ${formatObjective(dual)}, relative gap ${formatGap(gap)} (${outcome})`,
     `${formatCount(result.supportVectors)} support vectors${classes === 2 ? `, ${formatShare(result.trainingAccuracy)} of the training rows on the right side` : ''}`,

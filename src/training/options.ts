@@ -50,7 +50,7 @@ export const DEFAULTS = {
 /** Fills in defaults and refuses what cannot be: what, got, expected. */
 export function resolveOptions(given: TrainOptions): ResolvedOptions {
   for (const key of Object.keys(given)) {
-    if (!(key in DEFAULTS) && !['normalize', 'scale', 'indexBase', 'threads', 'signal'].includes(key)) {
+    if (!Object.hasOwn(DEFAULTS, key) && !['normalize', 'scale', 'indexBase', 'threads', 'signal'].includes(key)) {
       throw new UsageError(`there is no training option "${key}"`)
     }
   }
