@@ -11,6 +11,7 @@ import { Arena } from '../numeric/arena.ts'
 import { SEGMENT_HEADER_BYTES } from '../numeric/segment-layout.ts'
 import { inOrder } from '../threads/in-order.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
+import { untilAborted } from '../threads/until-aborted.ts'
 import { type LabelCount, mergeLabels } from '../training/label-numbers.ts'
 import { version } from '../version.ts'
 import { type CompressionChoice, chooseCompression } from './compression.ts'
@@ -132,7 +133,7 @@ export async function ingest(
     }
 
     await inOrder(
-      chunks.read(paths),
+      untilAborted(chunks.read(paths), options.signal),
       chunk => {
         options.signal?.throwIfAborted()
         indexBase ??= findInputFormat('libsvm').detectIndexBase(

@@ -47,14 +47,15 @@ async function withInterrupts(run: (signal: AbortSignal) => Promise<number>): Pr
   try {
     return await run(controller.signal)
   } finally {
+    // A pipe that never ends must not keep the process after its run.
+    if (controller.signal.aborted) process.stdin.destroy()
     process.off('SIGINT', interrupt)
     process.off('SIGTERM', interrupt)
   }
 }
 
 async function findCommand(name: string): Promise<Command> {
-  const entry = allCommands[name]
-  if (entry) return entry()
+  if (Object.hasOwn(allCommands, name)) return allCommands[name]()
   const near = Object.keys(allCommands).find(known => editDistance(known, name) <= 2)
   throw new UsageError(
     `there is no command "${name}"${near ? `; did you mean ${near}?` : ''}`,

@@ -5,6 +5,7 @@ import { type LineChunk, LineChunks } from '../input-formats/line-chunks.ts'
 import { Arena } from '../numeric/arena.ts'
 import { inOrder } from '../threads/in-order.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
+import { untilAborted } from '../threads/until-aborted.ts'
 import { CHUNK_BYTES } from '../training/load-rows.ts'
 import { loadModel } from './files.ts'
 import type { Model } from './model.ts'
@@ -77,17 +78,27 @@ export async function* predictRows(
   let taken: (() => void) | undefined
   const next = (): Promise<PredictedChunk | undefined> => new Promise(resolve => (deliver = resolve))
   let waiting = next()
-  const finished = run(data, loaded, options, 'numbers', chunk => {
+  // A program that leaves the loop early ends the run with it.
+  const left = new AbortController()
+  const signal = options.signal ? AbortSignal.any([options.signal, left.signal]) : left.signal
+  const finished = run(data, loaded, { ...options, signal }, 'numbers', chunk => {
+    if (left.signal.aborted) return
     deliver!(chunk)
     return new Promise<void>(resolve => (taken = resolve))
   }).finally(() => deliver!(undefined))
   finished.catch(() => {})
-  for (;;) {
-    const piece = await waiting
-    if (!piece) return await finished
-    yield { labels: Array.from(piece.classes!, k => texts[k]), scores: piece.scores! }
-    waiting = next()
-    taken!()
+  try {
+    for (;;) {
+      const piece = await waiting
+      if (!piece) return await finished
+      yield { labels: Array.from(piece.classes!, k => texts[k]), scores: piece.scores! }
+      waiting = next()
+      taken!()
+    }
+  } finally {
+    left.abort()
+    taken?.()
+    await finished.catch(() => {})
   }
 }
 
@@ -114,7 +125,7 @@ async function run(
     const scorer = placeModel(arena, model)
     const chunks = new LineChunks(arena, CHUNK_BYTES, pool.size + 3)
     await inOrder(
-      chunks.read(typeof data === 'string' ? [data] : data),
+      untilAborted(chunks.read(typeof data === 'string' ? [data] : data), options.signal),
       (chunk: LineChunk) => {
         options.signal?.throwIfAborted()
         return pool.run('predict-chunk', {
@@ -137,6 +148,7 @@ async function run(
       },
       chunk => chunk.release(),
     )
+    options.signal?.throwIfAborted()
     return {
       rows,
       accuracy: rows > 0 ? correct / rows : 0,

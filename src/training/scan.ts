@@ -5,6 +5,7 @@ import { LineChunks } from '../input-formats/line-chunks.ts'
 import { Arena } from '../numeric/arena.ts'
 import { inOrder } from '../threads/in-order.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
+import { untilAborted } from '../threads/until-aborted.ts'
 import { type LabelCount, mergeLabels } from './label-numbers.ts'
 import { CHUNK_BYTES } from './load-rows.ts'
 
@@ -52,7 +53,7 @@ export async function scanData(paths: string[], options: ScanOptions = {}): Prom
   const labels: LabelCount[] = []
   try {
     await inOrder(
-      chunks.read(paths),
+      untilAborted(chunks.read(paths), options.signal),
       chunk => {
         options.signal?.throwIfAborted()
         indexBase ??= findInputFormat('libsvm').detectIndexBase(
@@ -76,6 +77,7 @@ export async function scanData(paths: string[], options: ScanOptions = {}): Prom
       },
       chunk => chunk.release(),
     )
+    options.signal?.throwIfAborted()
   } finally {
     await pool.close()
   }

@@ -108,11 +108,14 @@ async function runTraining(paths: string[], options: ResolvedOptions, tell: Prog
     const { rows, read } = await load(arena, pool, paths, options, ({ bytesRead, bytesTotal, rows, badRows }) =>
       throttled({ stage: 'read', seconds: seconds(), bytesRead, bytesTotal, rows, badRows }),
     )
-    checkRows(rows, paths)
+    // An abort while reading leaves part of the data: whatever comes of it, the run was interrupted.
+    const cutShort = options.signal?.aborted === true
+    checkRows(rows, paths, cutShort)
     await renumberFeatures(arena, pool, rows)
     const factors = options.scale && scaleInMemory(arena, rows, options.scale, options.normalize === 'unit')
     const readSeconds = seconds()
     const trained = await trainClasses(arena, pool, rows, options, seconds, tell)
+    if (cutShort) trained.certificate.exitReason = 'interrupted'
     const model = makeModel({
       labels: trained.labels.map(({ value, text }) => ({ value, text })),
       features: rows.features,
@@ -191,8 +194,12 @@ async function load(
   return loadRows(arena, pool, paths, settings, pack, report, options.signal)
 }
 
-function checkRows(rows: RowSet, paths: string[]): void {
+function checkRows(rows: RowSet, paths: string[], cutShort: boolean): void {
   const where = paths.map(path => (path === '-' ? 'standard input' : path)).join(', ')
+  if (cutShort && rows.labels.length < 2) {
+    const found = rows.rows === 0 ? 'no rows were' : `only rows of the label ${rows.labels[0].text} were`
+    throw new SpillwayError(`interrupted when ${found} read from ${where} yet: there is no model`, undefined, 130)
+  }
   if (rows.rows === 0) throw new SpillwayError(`${where} has no rows`, 'a row is LABEL INDEX:VALUE INDEX:VALUE …')
   if (rows.labels.length < 2) {
     throw new SpillwayError(
