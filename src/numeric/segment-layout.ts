@@ -88,9 +88,9 @@ export const VALUES_RAW = 3
 /** Every row has one value: u16 count − 1, that many values, then a code for each row. */
 export const VALUES_BY_ROW = 4
 
-// --- The head of an intervals section: u8 bits of the space, u16 intervals, u16 steps, u32 bytes of the first and of the
-// second stream of steps, u32 bytes of places. Then u8 widths, code lengths of 4 bits, the two streams, the places.
-export const INTERVALS_HEADER_BYTES = 17
+// --- The head of an intervals section: u8 bits of the space, u16 intervals, u16 steps, u32 bytes of each of four streams
+// of steps, u32 bytes of places. Then u8 widths, code lengths of 4 bits, the four streams, the places.
+export const INTERVALS_HEADER_BYTES = 25
 export const INTERVALS_MOST = 1024
 export const INTERVALS_MOST_CODE_BITS = 12
 
@@ -144,11 +144,11 @@ export const DECODE_GROUP_BYTES = 16
 export const DECODE_TABLES = 272
 /** Dictionary of values, padded to a power of two: up to 256 × 8 bytes. */
 export const DECODE_DICTIONARY = 12560
-/** u16[4096]: step << 4 | bits, by the next 12 bits of a stream of steps. */
+/** u16[4096]: step << 6 | bits, by the next 12 bits of a stream of steps. */
 export const DECODE_STEPS = 14608
-/** u32[INTERVALS_MOST]: where intervals start. */
+/** u64[INTERVALS_MOST]: where intervals start, and above that how wide they are. */
 export const DECODE_STARTS = 22800
-export const DECODE_BYTES = 26896
+export const DECODE_BYTES = 30992
 export const DECODE_WIDE = 64
 
 // --- Why decodeSegment refuses a segment

@@ -85,6 +85,11 @@ export const kindsOfRows: Record<string, (rows: number, random: () => number) =>
       )
       return { label: random() < 0.5 ? 1 : 0, indices, values: indices.map(() => 1) }
     }),
+  clusters: (rows, random) =>
+    Array.from({ length: rows }, () => {
+      const indices = Array.from({ length: 24 }, (_, group) => group * 1_000_000 + Math.floor(Math.exp(random() * 4)))
+      return { label: random() < 0.5 ? 1 : 0, indices, values: indices.map(() => 1) }
+    }),
   'one-hot unit length': (rows, random) =>
     Array.from({ length: rows }, () => {
       const indices = draw(5 + Math.floor(random() * 20), () => Math.floor(Math.exp(random() * 17)))
@@ -99,7 +104,7 @@ export const kindsOfRows: Record<string, (rows: number, random: () => number) =>
   'nearly dense': (rows, random) =>
     Array.from({ length: rows }, () => {
       const indices = Array.from({ length: 61 }, (_, k) => k).filter(() => random() < 0.9)
-      return { label: -0, indices, values: indices.map(() => Math.floor(random() * 200) / 8) }
+      return { label: -0, indices, values: indices.map(() => Math.floor(random() * 40) / 8) }
     }),
   'many values': (rows, random) =>
     Array.from({ length: rows }, (_, r) => {

@@ -1,8 +1,19 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { SegmentDecoder, SegmentEncoder } from '../../src/block-store/codecs.ts'
 import { checkManifest, type ManifestParts } from '../../src/block-store/manifest.ts'
 import { openStore, ReadBuffer } from '../../src/block-store/reader.ts'
@@ -99,17 +110,19 @@ describe('a store', () => {
     }
   })
 
-  test('that was not finished is said to be unfinished, and is cleared by the next ingest', async () => {
+  test('whose writer was killed is said to be unfinished, and is cleared by the next ingest', async () => {
     const folder = newFolder()
-    await writeStore(folder)
-    assert.ok(!existsSync(join(folder, 'manifest.json')))
+    const crash = fileURLToPath(new URL('./crash.ts', import.meta.url))
+    const { signal } = spawnSync(process.execPath, [crash, folder])
+    assert.equal(signal, 'SIGKILL')
+    assert.ok(statSync(join(folder, 'block-000000.bin')).size > 1000)
+    assert.ok(existsSync(join(folder, 'writing.lock')) && !existsSync(join(folder, 'manifest.json')))
     await assert.rejects(openStore(folder), /is an unfinished store: it has no manifest.json/)
-    // This process is alive, so its lock holds; a process that is not has lost it.
-    await assert.rejects(writeStore(folder), new RegExp(`is being written by process ${process.pid}`))
-    writeFileSync(join(folder, 'writing.lock'), '999999999\n')
     const { writer } = await writeStore(folder)
+    // This process is alive, so its lock holds.
+    await assert.rejects(writeStore(folder), new RegExp(`is being written by process ${process.pid}`))
     await writer.finish(parts)
-    await openStore(folder)
+    assert.deepEqual((await (await openStore(folder)).verify(new Arena())).problems, [])
   })
 
   test('leaves nothing behind when it is aborted', async () => {

@@ -8,8 +8,8 @@ import {
 } from '../segment-layout'
 
 const SAMPLE: u32 = 4096
-/** An interval with more than this share of the sample is cut in two. */
-const SHARES: u32 = 256
+/** An interval with more than so many of the sample is cut in two; with fewer, chance would decide. */
+const HEAVY: u32 = 16
 /** Segments with fewer nonzeros would pay more for the tables than they gain. */
 const LEAST: u32 = 2048
 
@@ -25,7 +25,6 @@ const BITS: usize = 45056
 
 let base: usize = 0
 let intervals: u32 = 0
-let threshold: u32 = 0
 /** Σ over the sample of the width of its interval. */
 let sampleBits: u64 = 0
 
@@ -36,17 +35,17 @@ export function tryIntervals(state: usize, header: usize, direct: u64, width: u3
   if (n < LEAST) return 0
   base = <usize>load<u32>(state, ENCODE_INTERVALS)
   const indices = <usize>load<u32>(state, ENCODE_INDICES)
-  const count = min(n, SAMPLE)
-  const sorted = sortSample(indices, n, count)
+  const count = min(n >> 1, SAMPLE)
   const spaceBits = 32 - clz(width - 1)
+  const sorted = sortSample(indices, n, count, spaceBits)
   intervals = 0
   sampleBits = 0
-  threshold = max(count / SHARES, 2)
   cut(sorted, 0, spaceBits, 0, count)
 
-  // Equal weights: 8 bits for the interval, of which the order within a row of m saves log2(m / e).
+  // Equal weights: log2 of their number for the interval, of which the order within a row of m saves log2(m / e).
   const perRow = max(n / rows, 1)
-  const guess = (sampleBits * 16) / count + 16 * 10 - u64(min<u32>(16 * (31 - clz(perRow)), 16 * 8))
+  const weights = count / HEAVY
+  const guess = (sampleBits * 16) / count + 16 * 3 + u64(16 * (31 - clz(max(weights / perRow, 1))))
   if (guess * u64(n) * 6 > direct * 8 * 16 * 5) return 0
 
   const bits = assign(state, indices, rows)
@@ -56,7 +55,7 @@ export function tryIntervals(state: usize, header: usize, direct: u64, width: u3
   for (let s: usize = 0; s < usize(used); s++) {
     total += u64(load<u32>(histogram + (s << 2))) * u64(load<u8>(base + BITS + s))
   }
-  const bytes = u64(INTERVALS_HEADER_BYTES + intervals + ((used + 1) >> 1)) + ((total + 24) >> 3)
+  const bytes = u64(INTERVALS_HEADER_BYTES + intervals + ((used + 1) >> 1)) + ((total + 40) >> 3)
   // Decoding them takes half as long again as decoding gaps: a sixth must be gained.
   if (bytes * 6 > direct * 5) return 0
   store<u8>(header, INDICES_INTERVALS, SEGMENT_INDEX_CODEC)
@@ -64,7 +63,7 @@ export function tryIntervals(state: usize, header: usize, direct: u64, width: u3
 }
 
 /** Every so manyth index, sorted: radix sort by bytes. Returns where the result is. */
-function sortSample(indices: usize, n: u32, count: u32): usize {
+function sortSample(indices: usize, n: u32, count: u32, bits: u32): usize {
   let from = base + SAMPLED
   let to = base + SORTED
   const buckets = base + BUCKETS
@@ -72,7 +71,7 @@ function sortSample(indices: usize, n: u32, count: u32): usize {
     const at = usize((u64(k) * u64(n)) / u64(count))
     store<u32>(from + (usize(k) << 2), load<u32>(indices + (at << 2)))
   }
-  for (let shift: u32 = 0; shift < 32; shift += 8) {
+  for (let shift: u32 = 0; shift < bits; shift += 8) {
     memory.fill(buckets, 0, 1024)
     const end = from + (usize(count) << 2)
     for (let p = from; p < end; p += 4) {
@@ -102,7 +101,7 @@ function sortSample(indices: usize, n: u32, count: u32): usize {
 /** Cuts [start, start + 2^width), which holds the sample's entries from lo to hi, in halves until none is too heavy. */
 function cut(sorted: usize, start: u32, width: u32, lo: u32, hi: u32): void {
   // Each level that is still open may leave one more interval: 33 are kept in reserve.
-  if (width == 0 || hi - lo <= threshold || intervals + 34 > u32(INTERVALS_MOST)) {
+  if (width == 0 || hi - lo <= HEAVY || intervals + 34 > u32(INTERVALS_MOST)) {
     store<u32>(base + STARTS + (usize(intervals) << 2), start)
     store<u8>(base + WIDTHS + usize(intervals), u8(width))
     intervals++
@@ -215,7 +214,6 @@ export function reverse(code: u32, bits: u32): u32 {
 
 function write(state: usize, n: u32, used: u32, spaceBits: u32, out: usize): usize {
   const work = <usize>load<u32>(state, ENCODE_WORK)
-  const half = n >> 1
   store<u8>(out, u8(spaceBits))
   store<u16>(out, u16(intervals), 1)
   store<u16>(out, u16(used), 3)
@@ -226,14 +224,18 @@ function write(state: usize, n: u32, used: u32, spaceBits: u32, out: usize): usi
     const high = s + 1 < usize(used) ? <u32>load<u8>(base + BITS + s, 1) : 0
     store<u8>(to++, u8(u32(load<u8>(base + BITS + s)) | (high << 4)))
   }
-  // Two halves of the steps as two streams: the decoder walks both at once.
-  const a = writeSteps(work, half, to)
-  const b = writeSteps(work + (usize(half) << 2), n - half, a)
-  store<u32>(out, u32(a - to), 5)
-  store<u32>(out, u32(b - a), 9)
+  // Four quarters of the steps as four streams: the decoder walks all at once.
+  const quarter = n >> 2
+  for (let k: u32 = 0; k < 4; k++) {
+    const count = k < 3 ? quarter : n - 3 * quarter
+    const after = writeSteps(work + (usize(k * quarter) << 2), count, to)
+    store<u32>(out + usize(k << 2), u32(after - to), 5)
+    to = after
+  }
+  const places = to
   let acc: u64 = 0
   let filled: u64 = 0
-  let p = b
+  let p = places
   const indices = <usize>load<u32>(state, ENCODE_INDICES)
   for (let k: usize = 0; k < usize(n); k++) {
     const at = usize(load<u32>(work + (k << 2)) >> 16)
@@ -247,7 +249,7 @@ function write(state: usize, n: u32, used: u32, spaceBits: u32, out: usize): usi
   }
   store<u32>(p, u32(acc))
   p += usize((filled + 7) >> 3)
-  store<u32>(out, u32(p - b), 13)
+  store<u32>(out, u32(p - places), 21)
   return p
 }
 

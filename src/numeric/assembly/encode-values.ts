@@ -156,11 +156,16 @@ function encodeAs<T>(state: usize, header: usize, out: usize): usize {
     return constant
   }
   const few = segmentDictionary<T>(state, 1024, 256, out)
-  if (few != 0) {
+  if (few != 0 && codeBits(u32(load<u16>(out)) + 1) < 8) {
     store<u8>(header, VALUES_CODED, SEGMENT_VALUE_CODEC)
     return few
   }
   const byRow = rowDictionaries<T>(state, out)
+  if (few != 0 && few <= byRow) {
+    store<u8>(header, VALUES_CODED, SEGMENT_VALUE_CODEC)
+    // The row dictionaries have been written over it.
+    return segmentDictionary<T>(state, 1024, 256, out)
+  }
   // A dictionary of thousands takes two bytes a value, and a look-up in a large table.
   if (u64(byRow - out) > u64(n) * 3) {
     const many = segmentDictionary<T>(state, ENCODE_HASH_SLOTS, ENCODE_MOST_CODES, out)
@@ -186,6 +191,7 @@ function rowConstants<T>(state: usize, out: usize): usize {
   const codes = <usize>load<u32>(state, ENCODE_CODES)
   const lengths = <usize>load<u32>(state, ENCODE_LENGTHS)
   const rows = load<u32>(state, ENCODE_ROWS)
+  const most = min<u32>(256, load<u32>(state, ENCODE_NONZEROS) >> 1)
   let p = <usize>load<u32>(state, ENCODE_VALUES)
   newDictionary(state, 1024)
   const dictionary = out + 2
@@ -198,7 +204,7 @@ function rowConstants<T>(state: usize, out: usize): usize {
       for (const stop = p + usize(n) * sizeof<T>(); p < stop; p += sizeof<T>()) if (load<T>(p) != bits) return 0
       code = codeOf(u64(bits), distinct)
       if (code == distinct) {
-        if (distinct == 256 || (distinct + 1) * sizeof<T>() > rows + 8) return 0
+        if (distinct >= most) return 0
         store<T>(dictionary + usize(distinct++) * sizeof<T>(), bits)
       }
     }

@@ -111,10 +111,8 @@ function makeTables(widths: usize, scratch: usize): void {
     let wide: u32 = 0
     for (let lane: u32 = 0; lane < 4; lane++) {
       const width = <u32>load<u8>(widths + usize((control >> (lane * 2)) & 3))
-      for (let k: u32 = 0; k < 4; k++) {
-        // A shuffle from beyond the 16 bytes gives zero: such bytes are masked away anyway.
-        store<u8>(shuffle + usize(lane * 4 + k), u8(min((bit >> 3) + k, 255)))
-      }
+      // Four bytes from the one that holds the lowest bit; none is beyond the sixteenth.
+      store<u32>(shuffle + usize(lane * 4), 0x03020100 + (bit >> 3) * 0x01010101)
       // The multiplication puts the number's lowest bit at bit 7, whatever its place in the byte.
       store<u32>(shuffle + usize(lane * 4), u32(1) << (7 - (bit & 7)), 16)
       store<u32>(shuffle + usize(lane * 4), u32((u64(1) << width) - 1), 32)
@@ -136,6 +134,37 @@ export function loadBytes(from: usize, bytes: usize): u64 {
   return word
 }
 
+/** One group of up to four numbers, `room` bytes of them wanted; where it ends, 0 when the payload ends first. */
+function readGroup(widths: usize, code: u32, data: usize, end: usize, out: usize, room: usize): usize {
+  let total: u32 = 0
+  for (let lane: u32 = 0; lane < 8; lane += 2) total += <u32>load<u8>(widths + usize((code >> lane) & 3))
+  const size = usize((total + 7) >> 3)
+  if (end - data < size) return 0
+  let bit: u32 = 0
+  for (let k: usize = 0; k < room; k += 4, code >>= 2) {
+    const width = <u32>load<u8>(widths + usize(code & 3))
+    const at = usize(bit >> 3)
+    const word = end - data >= at + 8 ? load<u64>(data + at) : loadBytes(data + at, min(<usize>5, size - at))
+    store<u32>(out + k, u32((word >> u64(bit & 7)) & ((u64(1) << width) - 1)))
+    bit += width
+  }
+  return data + size
+}
+
+/** So few numbers are decoded before the tables for more would be made. */
+const LEAST_FOR_TABLES: u32 = 512
+
+function readShort(from: usize, end: usize, count: u32, out: usize): usize {
+  const groups = (usize(count) + 3) >> 2
+  let data = from + 4 + groups
+  const outEnd = out + (usize(count) << 2)
+  for (let control = from + 4; out < outEnd; control++, out += 16) {
+    data = readGroup(from, <u32>load<u8>(control), data, end, out, min(outEnd - out, 16))
+    if (data == 0) return 0
+  }
+  return data
+}
+
 /** Decodes count numbers to out (room for exactly count) and returns where the stream ends; 0 when the payload ends
  *  first or the widths are none. Reads nothing at or beyond end. */
 export function readStream(from: usize, end: usize, count: u32, out: usize, scratch: usize): usize {
@@ -143,6 +172,7 @@ export function readStream(from: usize, end: usize, count: u32, out: usize, scra
   if (end - from < 4 + groups) return 0
   const widths = from
   for (let k: usize = 0; k < 4; k++) if (load<u8>(widths + k) > 32) return 0
+  if (count < LEAST_FOR_TABLES) return readShort(from, end, count, out)
   if (load<u32>(scratch, DECODE_VALID) == 0 || load<u32>(scratch, DECODE_WIDTHS) != load<u32>(widths)) {
     makeTables(widths, scratch)
   }
@@ -171,18 +201,9 @@ export function readStream(from: usize, end: usize, count: u32, out: usize, scra
       }
       if (control >= controlEnd) break
     }
-    const code = <u32>load<u8>(control)
-    const size = <usize>load<u8>(sizes + usize(code)) & (DECODE_WIDE - 1)
-    if (end - data < size) return 0
-    let bit: u32 = 0
-    for (let lane: u32 = 0; lane < 4 && out < outEnd; lane++, out += 4) {
-      const width = <u32>load<u8>(widths + usize((code >> (lane * 2)) & 3))
-      const at = usize(bit >> 3)
-      const word = loadBytes(data + at, min(<usize>5, size - at))
-      store<u32>(out, u32((word >> u64(bit & 7)) & ((u64(1) << width) - 1)))
-      bit += width
-    }
-    data += size
+    data = readGroup(widths, <u32>load<u8>(control), data, end, out, min(outEnd - out, 16))
+    if (data == 0) return 0
+    out += 16
     control++
   }
   return data
