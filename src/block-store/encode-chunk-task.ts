@@ -4,6 +4,7 @@ import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-
 import { BATCH_LABELS } from '../numeric/layouts.ts'
 import type { TaskContext } from '../threads/task.ts'
 import { type LabelCount, LabelNumbers } from '../training/label-numbers.ts'
+import { newFeatureMap } from './feature-set.ts'
 import { type EncodedSegment, type EncoderOptions, SegmentEncoder } from './codecs.ts'
 
 export interface EncodeChunkOptions {
@@ -17,6 +18,8 @@ export interface EncodeChunkOptions {
   block: number
   /** Where the segments go; they are kept apart from the encoder's own memory, which the next chunk needs. */
   out: { at: number; bytes: number }
+  /** Pages that this thread's map of features may take. */
+  mapPages: number
 }
 
 export interface EncodedChunk {
@@ -26,6 +29,8 @@ export interface EncodedChunk {
   rows: number
   nonzeros: number
   features: number
+  /** Address of this thread's map of the features met so far; 0 when they were too many for it. */
+  map: number
   labels: LabelCount[]
   lines: number
   badRows: number
@@ -36,6 +41,7 @@ interface Kept {
   parser: ChunkParser
   numbers: LabelNumbers
   encoder: SegmentEncoder
+  map: number
 }
 
 export function encodeChunkTask({ arena, kept }: TaskContext, options: EncodeChunkOptions): EncodedChunk {
@@ -46,6 +52,7 @@ export function encodeChunkTask({ arena, kept }: TaskContext, options: EncodeChu
       parser: findInputFormat(options.format).newParser(arena),
       numbers: new LabelNumbers(arena),
       encoder: new SegmentEncoder(arena, options.encoder),
+      map: newFeatureMap(arena, options.mapPages),
     }
     kept.set(key, tools)
   }
@@ -57,6 +64,7 @@ export function encodeChunkTask({ arena, kept }: TaskContext, options: EncodeChu
   numbers.start()
   for (const { batch, rows, nonzeros, features } of parser.parse(options.at, options.bytes, options.parse)) {
     numbers.add(arena.getU32(batch + BATCH_LABELS), rows, row => parser.labelText(row))
+    if (tools.map && !arena.numeric.enterBatch(tools.map, batch)) tools.map = 0
     for (const segment of encoder.encode(batch, options.chunk, total.rows, options.block)) {
       if (filled + segment.bytes > out.bytes) {
         const bytes = (filled + segment.bytes) * 2
@@ -75,5 +83,5 @@ export function encodeChunkTask({ arena, kept }: TaskContext, options: EncodeChu
     total.features = Math.max(total.features, features)
   }
   const { lines, badRows, bad } = parser
-  return { segments, out, ...total, labels: numbers.labels, lines, badRows, bad }
+  return { segments, out, ...total, map: tools.map, labels: numbers.labels, lines, badRows, bad }
 }

@@ -7,6 +7,10 @@ import * as S from '../numeric/segment-layout.ts'
 export const MANIFEST_FILE = 'manifest.json'
 export const MANIFEST_TEMPORARY = 'manifest.json.partial'
 export const LOCK_FILE = 'writing.lock'
+/** Which features occur: feature-set.ts writes and reads it. */
+export const FEATURE_SET_FILE = 'features.bin'
+/** What a crash may leave of it. */
+export const FEATURE_SET_TEMPORARY = /^\.features\.bin\.[\w-]+\.tmp$/
 export const BLOCK_FILE_PATTERN = /^block-\d{6}\.bin$/
 export const MOST_BLOCKS = 1_000_000
 

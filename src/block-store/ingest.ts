@@ -16,6 +16,7 @@ import { type LabelCount, mergeLabels } from '../training/label-numbers.ts'
 import { version } from '../version.ts'
 import { type CompressionChoice, chooseCompression } from './compression.ts'
 import type { EncodeChunkOptions, EncodedChunk } from './encode-chunk-task.ts'
+import { writeFeatureSet } from './feature-set.ts'
 import type { Manifest, SourceEntry } from './manifest.ts'
 import { StoreWriter } from './writer.ts'
 
@@ -64,6 +65,8 @@ const DEFAULT_BLOCKS = 16
 const EXPANSION = 4
 /** Below so much text the disk is not worth a measurement. */
 const LEAST_TO_MEASURE = 256 << 20
+/** Pages of 65,536 features that a thread's map may take: 48 MiB, features up to 2^28 if they are spread evenly. */
+const MAP_PAGES = 4096
 const PROBE_BYTES = 8 << 20
 /** When the disk cannot be measured: a rate at which zstd never pays. */
 const FAST_DISK = 4e9
@@ -96,6 +99,7 @@ export async function ingest(
     const sources: SourceEntry[] = paths.map(name => ({ name, bytes: 0, rows: 0 }))
     const total = { rows: 0, nonzeros: 0, features: 0 }
     const free: EncodeChunkOptions['out'][] = []
+    const maps = new Set<number>()
     let indexBase: number | undefined = options.indexBase
     let compression: 'zstd' | 'none' | undefined
     if (options.compress !== 'auto' && options.compress !== undefined) compression = options.compress
@@ -114,6 +118,7 @@ export async function ingest(
         },
         encoder: { blocks, seed, mode: split, compression: compress },
         block: split === 'random' ? 0 : sequentialBlock(chunks, blocks),
+        mapPages: MAP_PAGES,
         out: free.pop() ?? { at: arena.allocate(CHUNK_BYTES, 'encoded segments'), bytes: CHUNK_BYTES },
       })
 
@@ -146,6 +151,7 @@ export async function ingest(
         mergeLabels(labels, byValue, encoded.labels)
         await store.append(encoded.segments, total.rows)
         free.push(encoded.out)
+        maps.add(encoded.map)
         sources[chunk.source].rows += encoded.rows
         sources[chunk.source].bytes += chunk.bytes
         total.rows += encoded.rows
@@ -165,9 +171,11 @@ export async function ingest(
     options.signal?.throwIfAborted()
     if (total.rows === 0)
       throw new SpillwayError(`${paths.join(', ')} has no rows`, 'a row is LABEL INDEX:VALUE INDEX:VALUE …')
+    const usedFeatures = await keepFeatureSet(arena, folder, maps)
     const manifest = await store.finish({
       createdBy: `spillway ${version}`,
       features: total.features,
+      usedFeatures,
       indexBase: indexBase ?? 1,
       labels,
       sources,
@@ -190,6 +198,14 @@ export async function ingest(
   } finally {
     await pool.close()
   }
+}
+
+/** One map of the threads' maps, on disk; 0 when one of them was given up. */
+async function keepFeatureSet(arena: Arena, folder: string, maps: Set<number>): Promise<number> {
+  if (maps.has(0)) return 0
+  const [first, ...others] = maps
+  for (const other of others) arena.numeric.mergeMap(first, other)
+  return writeFeatureSet(arena, folder, first)
 }
 
 /** Bytes of text to come, as far as file sizes tell; undefined for a stream. */

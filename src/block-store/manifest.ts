@@ -38,6 +38,8 @@ export interface Manifest {
   rows: number
   nonzeros: number
   features: number
+  /** How many of them occur; 0 when that was not kept (see feature-set.ts). */
+  usedFeatures: number
   /** Number that the input gives to the feature which the blocks call 0. */
   indexBase: number
   blocks: BlockEntry[]
@@ -58,7 +60,7 @@ export interface Manifest {
 export type ManifestParts = Pick<
   Manifest,
   'createdBy' | 'features' | 'indexBase' | 'labels' | 'sources' | 'split' | 'seed' | 'valueBits'
-> & { transforms?: Record<string, unknown>; compression?: 'zstd' | 'none' }
+> & { transforms?: Record<string, unknown>; compression?: 'zstd' | 'none'; usedFeatures?: number }
 
 export async function readManifest(folder: string): Promise<Manifest> {
   const path = join(folder, MANIFEST_FILE)
@@ -92,6 +94,7 @@ export function checkManifest(parsed: unknown, path: string): Manifest {
     rows: fields.count('rows'),
     nonzeros: fields.count('nonzeros'),
     features: fields.count('features', 2 ** 32),
+    usedFeatures: fields.count('usedFeatures', 2 ** 32),
     indexBase: fields.count('indexBase', 1),
     blocks: fields.list('blocks', MOST_BLOCKS).map((block, k) => {
       const file = block.text('file')

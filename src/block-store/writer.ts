@@ -10,6 +10,8 @@ import {
   BLOCK_FILE_PATTERN,
   blockFileName,
   chainChecksum,
+  FEATURE_SET_FILE,
+  FEATURE_SET_TEMPORARY,
   FILE_HEADER_BYTES,
   hexChecksum,
   LOCK_FILE,
@@ -157,6 +159,7 @@ export class StoreWriter {
       block.handle = undefined
       await removeFile(join(this.folder, block.file))
     }
+    await removeFile(join(this.folder, FEATURE_SET_FILE))
     await removeFile(join(this.folder, MANIFEST_TEMPORARY))
     await removeFile(join(this.folder, LOCK_FILE))
     if (this.#made) await rmdir(this.folder).catch(() => {})
@@ -179,6 +182,7 @@ export class StoreWriter {
       rows: total('rows'),
       nonzeros: total('nonzeros'),
       features: parts.features,
+      usedFeatures: parts.usedFeatures ?? 0,
       indexBase: parts.indexBase,
       split: parts.split,
       seed: parts.seed,
@@ -299,7 +303,8 @@ async function makeFolder(folder: string): Promise<boolean> {
 }
 
 function isStoreFile(name: string): boolean {
-  return BLOCK_FILE_PATTERN.test(name) || [MANIFEST_FILE, MANIFEST_TEMPORARY, LOCK_FILE].includes(name)
+  const known = [MANIFEST_FILE, MANIFEST_TEMPORARY, LOCK_FILE, FEATURE_SET_FILE]
+  return BLOCK_FILE_PATTERN.test(name) || known.includes(name) || FEATURE_SET_TEMPORARY.test(name)
 }
 
 async function checkFolder(folder: string, overwrite: boolean): Promise<void> {

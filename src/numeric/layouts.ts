@@ -7,6 +7,11 @@ export const ARENA_NEXT = 16
 /** First byte the arena hands out. Below it: this page and the constants of the compiled code. */
 export const ARENA_START = 65536
 
+// --- The most that a packed row of n entries takes: ROW_BOUND bytes and 8 for each entry (12 when values are f64); a batch
+// may add one dictionary of BATCH_BOUND bytes. Rooms for blocks are reckoned by it.
+export const ROW_BOUND = 48
+export const BATCH_BOUND = 1040
+
 // --- A row record: what solvers and certificates read. Aligned to 8 bytes.
 /** u32: number of entries that follow; for a dense row, its length. */
 export const ROW_COUNT = 0
@@ -120,6 +125,8 @@ export const PACK_HASH = 24
 export const PACK_ROWS = 28
 /** u32: bytes of records written so far (in and out). */
 export const PACK_WRITTEN = 32
+/** u32: 1 when the extent is all there is: no room beyond it is taken from the arena. */
+export const PACK_FIXED = 36
 export const PACK_BYTES = 64
 export const PACK_HASH_SLOTS = 1024
 

@@ -18,6 +18,8 @@ export interface NumericFunctions {
   sweepBoxF32(problem: number, sweep: number, budget: number): number
   sweepLogisticF64(problem: number, sweep: number, budget: number): number
   sweepLogisticF32(problem: number, sweep: number, budget: number): number
+  startEntropicF64(problem: number): void
+  startEntropicF32(problem: number): void
   addDualF64(problem: number, from: number, to: number, stride: number): void
   addDualF32(problem: number, from: number, to: number, stride: number): void
   evaluateF64(problem: number, from: number, to: number, sums: number): void
@@ -42,6 +44,7 @@ export interface NumericFunctions {
   encodeSegment(state: number): number
   sealSegment(header: number): void
   decodeSegment(header: number, payload: number, bytes: number, batch: number, scratch: number): number
+  enterBatch(top: number, batch: number): number
   enterFeatures(top: number, features: number, count: number): number
   enterRows(top: number, table: number, from: number, to: number, longestDense: number): number
   mergeMap(top: number, other: number): void

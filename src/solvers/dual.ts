@@ -8,11 +8,11 @@
 // entropy models (Machine Learning 85, 2011), Algorithm 5. The loops are in numeric/assembly/dual.ts. The sum of what
 // each row owes to the duality gap, P − D = Σ_i loss_i − dual part_i + α_i m_i, is kept as rows are met, so that the
 // certificate is asked for when it is likely to hold.
-import { SWEEP_ACTIVE, SWEEP_BEGAN, SWEEP_BYTES, SWEEP_INNER, SWEEP_ORDER, SWEEP_RANDOM } from '../numeric/layouts.ts'
+import { SWEEP_BYTES } from '../numeric/layouts.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import type { BinaryProblem } from '../training/problem.ts'
-import { resetShrinking } from './dual-sweeps-task.ts'
 import type { PassOrder, PassReport, Solver, SolverRun, SolverSettings } from './solver.ts'
+import { activateAll, startSweeps } from './sweeps.ts'
 
 /** Nonzeros between two looks at the abort signal and the clock: some tens of milliseconds. */
 const SLICE = 4e6
@@ -34,15 +34,9 @@ class DualRun implements SolverRun {
     this.#problem = problem
     this.#settings = settings
     this.#passWork = rows.nonzeros + VISIT * rows.rows
-    this.#sweep = arena.allocateZeroed(SWEEP_BYTES, 'the sweep')
+    this.#sweep = arena.allocate(SWEEP_BYTES, 'the sweep')
     const order = arena.allocate(Math.max(rows.rows, 1) * 4, 'the order of the rows')
-    arena.numeric.iota(order, rows.rows)
-    arena.setU32(this.#sweep + SWEEP_ORDER, order)
-    arena.setU32(this.#sweep + SWEEP_ACTIVE, rows.rows)
-    arena.setU32(this.#sweep + SWEEP_BEGAN, 0)
-    arena.setF64(this.#sweep + SWEEP_INNER, 1e-2)
-    arena.u64(this.#sweep + SWEEP_RANDOM, 1)[0] = BigInt(settings.seed)
-    resetShrinking(arena, this.#sweep)
+    startSweeps(arena, this.#sweep, order, rows.rows, BigInt(settings.seed))
   }
 
   async pass({ most, targetGap, signal }: PassOrder): Promise<PassReport> {
@@ -69,8 +63,7 @@ class DualRun implements SolverRun {
 
   notYet(): void {
     this.#optimism *= 0.7
-    resetShrinking(this.#problem.arena, this.#sweep)
-    this.#problem.arena.setU32(this.#sweep + SWEEP_ACTIVE, this.#problem.rows.rows)
+    activateAll(this.#problem.arena, this.#sweep, this.#problem.rows.rows)
   }
 }
 

@@ -4,6 +4,7 @@ export const allTasks = {
   'generate-chunk': () => import('../generate/generate-chunk-task.ts').then(m => m.generateChunkTask),
   'decode-rows': () => import('../training/decode-rows-task.ts').then(m => m.decodeRowsTask),
   'encode-chunk': () => import('../block-store/encode-chunk-task.ts').then(m => m.encodeChunkTask),
+  'load-block': () => import('../training/load-block-task.ts').then(m => m.loadBlockTask),
   'dual-sweeps': () => import('../solvers/dual-sweeps-task.ts').then(m => m.dualSweepsTask),
   'enter-features': () => import('../training/renumber-task.ts').then(m => m.enterFeaturesTask),
   'renumber-rows': () => import('../training/renumber-task.ts').then(m => m.renumberRowsTask),

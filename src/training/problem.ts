@@ -1,7 +1,7 @@
 // One binary problem in memory: rows, dual variables, weights, and the numbers of its loss.
 //
 //   min_w  ½‖w‖² + Σ_i C_i loss(y_i wᵀx_i)          w = Σ_i α_i y_i x_i at the optimum
-import type { Loss } from '../losses/loss.ts'
+import type { BoxDual, Loss } from '../losses/loss.ts'
 import type { Arena } from '../numeric/arena.ts'
 import {
   PROBLEM_ALPHA,
@@ -17,7 +17,6 @@ import {
   PROBLEM_POSITIVE,
   PROBLEM_ROWS,
   PROBLEM_WEIGHTS,
-  ROW_CLASS,
 } from '../numeric/layouts.ts'
 import type { RowSet } from './row-set.ts'
 
@@ -31,6 +30,38 @@ export interface ProblemSettings {
   positive: number
   /** 64 or 32. */
   weightBits: 64 | 32
+}
+
+/** Where the parts of a problem are; a block's problem has its own table and its own part of the dual variables. */
+export interface ProblemPlaces {
+  table: number
+  rows: number
+  alpha: number
+  weights: number
+  /** Place of the bias among the weights. */
+  biasFeature: number
+}
+
+/** Fills a PROBLEM_ structure. */
+export function writeProblem(arena: Arena, at: number, settings: ProblemSettings, places: ProblemPlaces): void {
+  const { loss } = settings
+  const u32 = (offset: number, value: number): void => arena.setU32(at + offset, value)
+  const f64 = (offset: number, value: number): void => arena.setF64(at + offset, value)
+  u32(PROBLEM_ROWS, places.table)
+  u32(PROBLEM_COUNT, places.rows)
+  u32(PROBLEM_ALPHA, places.alpha)
+  u32(PROBLEM_WEIGHTS, places.weights)
+  u32(PROBLEM_POSITIVE, settings.positive)
+  u32(PROBLEM_BIAS_FEATURE, places.biasFeature)
+  f64(PROBLEM_BIAS, settings.bias)
+  const box = (cost: number): BoxDual => loss.box?.(cost) ?? { bound: cost, diagonal: 0 }
+  const positive = box(settings.costPositive)
+  const negative = box(settings.costNegative)
+  f64(PROBLEM_BOUND_POSITIVE, positive.bound)
+  f64(PROBLEM_BOUND_NEGATIVE, negative.bound)
+  f64(PROBLEM_DIAGONAL_POSITIVE, positive.diagonal)
+  f64(PROBLEM_DIAGONAL_NEGATIVE, negative.diagonal)
+  u32(PROBLEM_LOGISTIC, loss.entropicDual === true ? 1 : 0)
 }
 
 export class BinaryProblem {
@@ -50,46 +81,20 @@ export class BinaryProblem {
     this.arena = arena
     this.rows = rows
     this.settings = settings
-    const { loss, bias } = settings
-    const entropic = loss.entropicDual === true
+    const entropic = settings.loss.entropicDual === true
     this.alphaStride = entropic ? 16 : 8
     this.weightCount = rows.weights + 1
     this.alpha = arena.allocateZeroed(Math.max(rows.rows, 1) * this.alphaStride, 'the dual variables')
     this.weights = arena.allocateZeroed(this.weightCount * (settings.weightBits / 8), 'the weights')
     this.at = arena.allocateZeroed(PROBLEM_BYTES, 'the problem')
-    const u32 = (offset: number, value: number): void => arena.setU32(this.at + offset, value)
-    const f64 = (offset: number, value: number): void => arena.setF64(this.at + offset, value)
-    u32(PROBLEM_ROWS, rows.table)
-    u32(PROBLEM_COUNT, rows.rows)
-    u32(PROBLEM_ALPHA, this.alpha)
-    u32(PROBLEM_WEIGHTS, this.weights)
-    u32(PROBLEM_POSITIVE, settings.positive)
-    u32(PROBLEM_BIAS_FEATURE, rows.weights)
-    f64(PROBLEM_BIAS, bias)
-    const box = (cost: number): { bound: number; diagonal: number } => loss.box?.(cost) ?? { bound: cost, diagonal: 0 }
-    const positive = box(settings.costPositive)
-    const negative = box(settings.costNegative)
-    f64(PROBLEM_BOUND_POSITIVE, positive.bound)
-    f64(PROBLEM_BOUND_NEGATIVE, negative.bound)
-    f64(PROBLEM_DIAGONAL_POSITIVE, positive.diagonal)
-    f64(PROBLEM_DIAGONAL_NEGATIVE, negative.diagonal)
-    u32(PROBLEM_LOGISTIC, entropic ? 1 : 0)
-    if (entropic) this.#startInside()
-  }
-
-  /** The entropic dual lives strictly inside its box: every α starts a little above 0, and w follows. */
-  #startInside(): void {
-    const { arena, rows, settings } = this
-    const alpha = arena.f64(this.alpha, rows.rows * 2)
-    const table = arena.u32(rows.table, rows.rows)
-    for (let i = 0; i < rows.rows; i++) {
-      const positive = arena.getU32(table[i] + ROW_CLASS) === settings.positive
-      const cost = positive ? settings.costPositive : settings.costNegative
-      alpha[2 * i] = Math.min(0.001 * cost, 1e-8)
-      alpha[2 * i + 1] = cost - alpha[2 * i]
-    }
-    const add = this.narrow ? arena.numeric.addDualF32 : arena.numeric.addDualF64
-    add(this.at, 0, rows.rows, this.alphaStride)
+    writeProblem(arena, this.at, settings, {
+      table: rows.table,
+      rows: rows.rows,
+      alpha: this.alpha,
+      weights: this.weights,
+      biasFeature: rows.weights,
+    })
+    if (entropic) (this.narrow ? arena.numeric.startEntropicF32 : arena.numeric.startEntropicF64)(this.at)
   }
 
   get narrow(): boolean {

@@ -3,6 +3,8 @@ import type { Arena } from '../numeric/arena.ts'
 import {
   PACK_BYTES,
   PACK_CLASSES,
+  PACK_END,
+  PACK_FIXED,
   PACK_HASH,
   PACK_HASH_SLOTS,
   PACK_NEXT,
@@ -44,6 +46,23 @@ export class RowPacker {
     this.#arena.setU32(state + PACK_WRITTEN, 0)
     if (settings.load !== this.#load) this.#arena.setU32(state + PACK_NEXT, 0)
     this.#load = settings.load
+  }
+
+  /** Begins a block: rows go into a room of their own, and their addresses into a table of their own. */
+  startRoom(
+    settings: Omit<PackSettings, 'load'>,
+    room: { at: number; bytes: number },
+    table: number,
+    rows: number,
+  ): void {
+    const state = this.#state
+    this.start({ ...settings, load: -1 })
+    this.#arena.setU32(state + PACK_FIXED, 1)
+    this.#arena.setU32(state + PACK_NEXT, room.at)
+    this.#arena.setU32(state + PACK_END, room.at + room.bytes)
+    this.#arena.setU32(state + PACK_TABLE, table)
+    this.#table = table
+    this.#tableRoom = rows
   }
 
   /** Packs one batch, with class numbers at an address; false when the window is full. */

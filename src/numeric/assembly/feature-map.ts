@@ -34,6 +34,21 @@ export function enterFeatures(top: usize, features: usize, count: u32): bool {
   return true
 }
 
+/** Enters every feature of a batch. The u32 behind the top table is how many pages may still be taken. */
+export function enterBatch(top: usize, batch: usize): bool {
+  let at = <usize>load<u32>(batch, BATCH_INDICES)
+  for (const end = at + (usize(load<u32>(batch, BATCH_NONZEROS)) << 2); at < end; at += 4) {
+    const feature = load<u32>(at)
+    if (load<u32>(top + (usize(feature >> 16) << 2)) == 0) {
+      const left = load<u32>(top, 262144)
+      if (left == 0) return false
+      store<u32>(top, left - 1, 262144)
+    }
+    if (!enter(top, feature)) return false
+  }
+  return true
+}
+
 /** Enters every feature of rows from..to. A dense row enters all features up to its length, so they keep their numbers;
  *  the longest such length is left at `longestDense` (u32). */
 export function enterRows(top: usize, table: usize, from: u32, to: u32, longestDense: usize): bool {

@@ -1,6 +1,6 @@
 // A batch to row records: each row takes the smallest of the layouts of layouts.ts that holds it exactly.
 import {
-  BATCH_INDICES, BATCH_NONZEROS, BATCH_ROWS, BATCH_STARTS, BATCH_VALUE_BYTES, BATCH_VALUES, PACK_CLASSES, PACK_END,
+  BATCH_INDICES, BATCH_NONZEROS, BATCH_ROWS, BATCH_STARTS, BATCH_VALUE_BYTES, BATCH_VALUES, PACK_CLASSES, PACK_END, PACK_FIXED,
   PACK_HASH, PACK_HASH_SLOTS, PACK_NEXT, PACK_PLAIN, PACK_ROWS, PACK_TABLE, PACK_UNIT, PACK_WRITTEN, ROW_CLASS,
   ROW_COUNT, ROW_DICTIONARY, ROW_ENTRIES, ROW_KIND, ROW_KIND_CODED, ROW_KIND_CONSTANT, ROW_KIND_DENSE, ROW_KIND_F32,
   ROW_KIND_F64, ROW_NORM, ROW_SCALE,
@@ -49,6 +49,7 @@ function codeOf(hash: usize, bits: u32, next: u32): u32 {
 function reserve(state: usize, bytes: u32): usize {
   const next = load<u32>(state, PACK_NEXT)
   if (u64(next) + bytes <= u64(load<u32>(state, PACK_END)) && next != 0) return next
+  if (load<u32>(state, PACK_FIXED) != 0) return 0
   const size = max(EXTENT, bytes)
   const extent = allocate(size)
   if (extent == 0) return 0
@@ -79,7 +80,8 @@ export function packBatch(state: usize, batch: usize): bool {
     const value = values + usize(from) * (wide ? 8 : 4)
     const length = n > 0 ? load<u32>(index + (usize(n - 1) << 2)) + 1 : 0
     // The widest layout decides the room asked for; what a narrower one leaves goes to the next row.
-    const row = reserve(state, u32(ROW_ENTRIES) + n * (wide ? 12 : 8) + 1056)
+    // A dictionary of the row's own is at most half as long as the row, so it stays within the same bound.
+    const row = reserve(state, u32(ROW_ENTRIES) + n * (wide ? 12 : 8) + 16)
     if (row == 0) return false
     const entries = row + ROW_ENTRIES
     let end = entries

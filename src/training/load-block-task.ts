@@ -1,0 +1,103 @@
+// What the reader thread does: reads a block's file, checks it, decodes it, and packs its rows into a room of memory.
+import { SegmentDecoder } from '../block-store/codecs.ts'
+import { openStore, ReadBuffer, type Store } from '../block-store/reader.ts'
+import { SpillwayError } from '../errors.ts'
+import { BATCH_LABELS, BATCH_ROWS } from '../numeric/layouts.ts'
+import type { TaskContext } from '../threads/task.ts'
+import { LabelNumbers } from './label-numbers.ts'
+import { READ_BYTES } from './memory-plan.ts'
+import { RowPacker } from './row-packer.ts'
+
+export interface LoadBlockOptions {
+  folder: string
+  /** Changes when the store does, so that the reader looks at its manifest again. */
+  fingerprint: string
+  /** Physical blocks, one after the other into the same room. */
+  blocks: number[]
+  room: { at: number; bytes: number }
+  /** Address of u32[rows]. */
+  table: number
+  tableRows: number
+  /** Map from features to weights, or 0. */
+  map: number
+  /** Scale factors by weight (f64), or 0. */
+  factors: number
+  unit: boolean
+  /** Keep rows as indices and values. */
+  plain: boolean
+}
+
+export interface LoadedRows {
+  rows: number
+  nonzeros: number
+  packedBytes: number
+  bytesRead: number
+  readMilliseconds: number
+  decodeMilliseconds: number
+}
+
+interface Kept {
+  key: string
+  store: Store
+  buffer: ReadBuffer
+  decoder: SegmentDecoder
+  batch: number
+  packer: RowPacker
+  numbers: LabelNumbers
+  classOf: Map<number, number>
+}
+
+export async function loadBlockTask({ arena, kept }: TaskContext, options: LoadBlockOptions): Promise<LoadedRows> {
+  const key = `${options.folder} ${options.fingerprint}`
+  let tools = kept.get('load-block') as Kept | undefined
+  if (tools?.key !== key) {
+    const decoder = new SegmentDecoder(arena)
+    const store = await openStore(options.folder)
+    tools = {
+      key,
+      store,
+      buffer: new ReadBuffer(arena, READ_BYTES),
+      decoder,
+      batch: decoder.newBatch(),
+      packer: new RowPacker(arena),
+      numbers: new LabelNumbers(arena),
+      classOf: new Map(store.manifest.labels.map((label, k) => [label.value, k])),
+    }
+    kept.set('load-block', tools)
+  }
+  const { store, buffer, decoder, batch, packer, numbers, classOf } = tools
+  const plain = options.plain || options.factors !== 0
+  packer.startRoom({ unit: options.unit && options.factors === 0, plain }, options.room, options.table, options.tableRows)
+  const loaded: LoadedRows = { rows: 0, nonzeros: 0, packedBytes: 0, bytesRead: 0, readMilliseconds: 0, decodeMilliseconds: 0 }
+  for (const block of options.blocks) {
+    let waited = performance.now()
+    for await (const { at, bytes, where, header } of store.blockSegments(block, buffer)) {
+      const began = performance.now()
+      loaded.readMilliseconds += began - waited
+      decoder.decode(at, bytes, batch, where)
+      if (options.map) arena.numeric.renumberBatch(options.map, batch)
+      const rows = arena.getU32(batch + BATCH_ROWS)
+      const labels = arena.getU32(batch + BATCH_LABELS)
+      numbers.start()
+      const codes = numbers.add(labels, rows, () => '')
+      // The store's own numbering of its labels is the one that every block shares.
+      const map = numbers.labels.map(label => classOf.get(label.value) ?? -1)
+      if (map.includes(-1)) throw new SpillwayError(`${where} has a label that the manifest does not list`)
+      if (map.some((number, k) => number !== k)) {
+        const classes = arena.u32(codes, rows)
+        for (let r = 0; r < rows; r++) classes[r] = map[classes[r]]
+      }
+      if (!packer.pack(batch, rows, codes)) throw new Error(`${where}: the rows outgrew their room`)
+      loaded.rows += rows
+      loaded.nonzeros += header.nonzeros
+      loaded.bytesRead += bytes
+      waited = performance.now()
+      loaded.decodeMilliseconds += waited - began
+    }
+  }
+  const began = performance.now()
+  if (options.factors) arena.numeric.scaleRows(options.table, 0, loaded.rows, options.factors, options.unit)
+  loaded.packedBytes = packer.written
+  loaded.decodeMilliseconds += performance.now() - began
+  return loaded
+}

@@ -1,0 +1,109 @@
+// The memory plan: what `--memory` is spent on, reckoned before the work starts. What cannot work is refused with the
+// arithmetic; what can is shown by `inspect`.
+import type { Manifest } from '../block-store/manifest.ts'
+import { SpillwayError } from '../errors.ts'
+import { formatBytes } from '../numeric/arena.ts'
+import { BATCH_BOUND, ROW_BOUND } from '../numeric/layouts.ts'
+
+/** Node, its heap, its threads and the program itself, as a memory cap counts them (measured: 35 MiB, and growth). */
+export const NODE_BYTES = 52 << 20
+/** Bytes of a block file that are read at a time, and what decoding one segment takes. */
+export const READ_BYTES = 2 << 20
+const DECODE_BYTES = 8 << 20
+/** A WebAssembly memory ends at 4 GiB; a little is left for rounding. */
+const WINDOW_BYTES = 4 * 2 ** 30 - (64 << 20)
+
+export interface PlanNeeds {
+  /** 8 or 4. */
+  weightBytes: number
+  /** Bytes of dual variable for each row; 0 for methods without. */
+  alphaBytes: number
+  /** Bytes of a map from features to weights; 0 when features keep their numbers. */
+  mapBytes: number
+  /** Weights, the bias not counted. */
+  weights: number
+  /** Bytes of other numbers for each weight (scale factors, say). */
+  perWeight: number
+  /** Blocks in memory at a time: the one being worked on and the one being read. */
+  slots: number
+  /** Share of what is left for blocks that is kept for a cache of rows. */
+  cacheShare: number
+}
+
+export interface MemoryPlan {
+  memory: number
+  parts: { what: string; bytes: number }[]
+  /** Physical blocks that are loaded together, in the order of the store. */
+  groups: number[][]
+  /** Bytes of row records, and rows, that every slot must hold. */
+  slotBytes: number
+  slotRows: number
+  cacheBytes: number
+}
+
+/** The most that a block takes once it is decoded. */
+export function decodedBound(block: { rows: number; nonzeros: number; segments: number }, valueBits: number): number {
+  const perEntry = valueBits === 64 ? 12 : 8
+  return block.rows * ROW_BOUND + block.nonzeros * perEntry + block.segments * BATCH_BOUND + 4096
+}
+
+/** Table, order and a byte of bookkeeping for each row of a loaded block. */
+const PER_LOADED_ROW = 12
+
+export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds): MemoryPlan {
+  const parts = [
+    { what: 'Node and the program', bytes: NODE_BYTES },
+    { what: 'reading and decoding', bytes: READ_BYTES + DECODE_BYTES },
+    { what: `weights of ${needs.weights} features`, bytes: (needs.weights + 1) * (needs.weightBytes + needs.perWeight) },
+    { what: `dual variables of ${manifest.rows} rows`, bytes: manifest.rows * needs.alphaBytes },
+    { what: 'map of the features', bytes: needs.mapBytes },
+  ].filter(part => part.bytes > 0)
+  const fixed = parts.reduce((sum, part) => sum + part.bytes, 0)
+  const inWindow = fixed - NODE_BYTES
+  const left = Math.min(memory - fixed, WINDOW_BYTES - inWindow)
+  const cacheBytes = Math.floor(Math.max(left, 0) * needs.cacheShare)
+  const room = Math.floor((left - cacheBytes) / needs.slots)
+  const costs = manifest.blocks.map(block => decodedBound(block, manifest.valueBits) + block.rows * PER_LOADED_ROW)
+  const largest = costs.reduce((most, cost) => Math.max(most, cost), 0)
+  if (largest > room) throw tooLittle(memory, parts, largest, needs, manifest.blocks.length)
+  const groups: number[][] = []
+  let filled = Number.POSITIVE_INFINITY
+  costs.forEach((cost, k) => {
+    if (filled + cost > room) {
+      groups.push([])
+      filled = 0
+    }
+    groups[groups.length - 1].push(k)
+    filled += cost
+  })
+  const over = (group: number[], pick: (block: Manifest['blocks'][number]) => number): number =>
+    group.reduce((sum, k) => sum + pick(manifest.blocks[k]), 0)
+  const slotBytes = Math.max(0, ...groups.map(group => over(group, block => decodedBound(block, manifest.valueBits))))
+  const slotRows = Math.max(0, ...groups.map(group => over(group, block => block.rows)))
+  const slots = Math.min(needs.slots, groups.length)
+  parts.push({ what: `${slots} blocks of at most ${formatBytes(slotBytes)}`, bytes: slots * (slotBytes + slotRows * PER_LOADED_ROW) })
+  if (cacheBytes > 0) parts.push({ what: 'cache of rows', bytes: cacheBytes })
+  return { memory, parts, groups, slotBytes, slotRows, cacheBytes }
+}
+
+/** The plan as lines of an aligned table. */
+export function planLines(parts: MemoryPlan['parts'], memory: number): string[] {
+  const total = parts.reduce((sum, part) => sum + part.bytes, 0)
+  const rows = [...parts, { what: 'in all', bytes: total }, { what: 'allowed', bytes: memory }]
+  const width = Math.max(...rows.map(row => row.what.length))
+  return rows.map(row => `${row.what.padEnd(width)}  ${formatBytes(row.bytes).padStart(9)}`)
+}
+
+function tooLittle(memory: number, parts: MemoryPlan['parts'], largest: number, needs: PlanNeeds, blocks: number): SpillwayError {
+  const slots = { what: `${needs.slots} blocks of ${formatBytes(largest)}`, bytes: Math.ceil((needs.slots * largest) / (1 - needs.cacheShare)) }
+  const all = [...parts, slots]
+  const total = all.reduce((sum, part) => sum + part.bytes, 0)
+  const help = [`--memory ${Math.ceil(total / 2 ** 20)}M`]
+  const blocksShare = slots.bytes / total
+  if (blocksShare > 0.2) help.push(`smaller blocks (ingest again with --blocks ${blocks * 2 ** Math.ceil(Math.log2((largest * needs.slots) / Math.max(memory - total + slots.bytes, memory / 20) + 1))})`)
+  if (needs.weightBytes === 8) help.push('--weights f32')
+  return new SpillwayError(
+    `${formatBytes(memory)} of memory cannot work:\n  ${planLines(all, memory).join('\n  ')}`,
+    `what would help: ${help.join(', or ')}`,
+  )
+}
