@@ -54,7 +54,7 @@ export async function solve(
     const converged = certificate.gap <= tolerance
     if (converged || last) {
       const exitReason = converged ? 'converged' : stopped ? 'interrupted' : 'max-passes'
-      return { certificate, passes: Math.ceil(passes - 1e-3), exitReason }
+      return { certificate, passes: Math.min(maxPasses, Math.ceil(passes - 1e-3)), exitReason }
     }
     run.notYet()
   }
