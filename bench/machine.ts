@@ -32,7 +32,8 @@ export async function describeMachine(): Promise<Machine> {
       ({ stdout }) => stdout.trim(),
       () => undefined,
     )
-  const commit = await git('rev-parse', '--short', 'HEAD')
+  // Another build's commit is not known here.
+  const commit = process.env['SPILLWAY_PROGRAM'] ? undefined : await git('rev-parse', '--short', 'HEAD')
   const changed = await git('status', '--porcelain', '--untracked-files=no')
   return {
     date: new Date().toISOString(),
