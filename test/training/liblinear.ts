@@ -1,0 +1,109 @@
+// Real data, LIBLINEAR where it is installed, and an objective evaluator that shares nothing with the program.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { zstdDecompressSync } from 'node:zlib'
+
+const folders = [process.env['SPILLWAY_DATA'], fileURLToPath(new URL('../../../shared/data', import.meta.url))]
+export const dataFolder = folders.find(folder => folder !== undefined && existsSync(folder))
+
+/** Where a data set is, or why its tests are skipped. */
+export function findData(name: string): { path: string } | { why: string } {
+  if (!dataFolder) return { why: 'skipped: there is no folder of real data; SPILLWAY_DATA can name one' }
+  const path = `${dataFolder}/${name}.zst`
+  return existsSync(path) ? { path } : { why: `skipped: the data folder has no ${name}.zst` }
+}
+
+export const hasLiblinear = spawnSync('liblinear-train', []).error === undefined
+
+export interface Row {
+  label: number
+  indices: number[]
+  values: number[]
+}
+
+/** The rows of a .zst file; indices stay as they are written. */
+export function readData(path: string, keep: (line: number) => boolean = () => true): Row[] {
+  const lines = zstdDecompressSync(readFileSync(path)).toString('latin1').split('\n')
+  return lines
+    .filter((line, k) => line !== '' && keep(k))
+    .map(line => {
+      const [label, ...entries] = line.trim().split(/\s+/)
+      const row: Row = { label: Number(label), indices: [], values: [] }
+      for (const entry of entries) {
+        const colon = entry.indexOf(':')
+        row.indices.push(Number(entry.slice(0, colon)))
+        row.values.push(Number(entry.slice(colon + 1)))
+      }
+      return row
+    })
+}
+
+export function unitLength(row: Row): Row {
+  const length = Math.sqrt(row.values.reduce((sum, x) => sum + x * x, 0))
+  return length === 0 ? row : { ...row, values: row.values.map(x => x / length) }
+}
+
+export const writeData = (rows: Row[]): string =>
+  rows.map(row => `${row.label}${row.indices.map((index, k) => ` ${index}:${row.values[k]}`).join('')}\n`).join('')
+
+export type LossName = 'hinge' | 'squared-hinge' | 'logistic'
+
+export interface Objective {
+  loss: LossName
+  cost: number
+  bias: number
+  /** Multipliers by label. */
+  classWeights: Record<string, number>
+}
+
+/** ½‖w‖² + Σ C_i loss_i. w[j] belongs to index j as written; the bias weight stands apart. */
+export function objectiveOf(
+  rows: Row[],
+  positive: number,
+  w: (index: number) => number,
+  biasWeight: number,
+  size: number,
+  o: Objective,
+): number {
+  let sum = 0.5 * (size + biasWeight * biasWeight)
+  for (const { label, indices, values } of rows) {
+    let score = o.bias * biasWeight
+    for (let k = 0; k < indices.length; k++) score += w(indices[k]) * values[k]
+    const m = label === positive ? score : -score
+    const slack = Math.max(0, 1 - m)
+    const loss =
+      o.loss === 'hinge'
+        ? slack
+        : o.loss === 'squared-hinge'
+          ? slack * slack
+          : m > 0
+            ? Math.log1p(Math.exp(-m))
+            : Math.log1p(Math.exp(m)) - m
+    sum += o.cost * (o.classWeights[String(label)] ?? 1) * loss
+  }
+  return sum
+}
+
+/** Trains with LIBLINEAR and evaluates its model file. Primal Newton where the loss is smooth, the dual for the hinge. */
+export function liblinearObjective(
+  dataPath: string,
+  modelPath: string,
+  rows: Row[],
+  o: Objective,
+  epsilon: string,
+): number {
+  const solver = { hinge: '3', 'squared-hinge': '2', logistic: '0' }[o.loss]
+  const weights = Object.entries(o.classWeights).flatMap(([label, weight]) => [`-w${label}`, String(weight)])
+  const bias = o.bias !== 0 ? ['-B', String(o.bias)] : []
+  const args = ['-q', '-s', solver, '-c', String(o.cost), '-e', epsilon, ...bias, ...weights, dataPath, modelPath]
+  const { status, stderr } = spawnSync('liblinear-train', args, { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`liblinear-train failed: ${stderr}`)
+  const [head, body] = readFileSync(modelPath, 'utf8').split(/^w\s*\n/m)
+  const labels = /^label (.*)$/m.exec(head)![1].trim().split(/\s+/).map(Number)
+  const features = Number(/^nr_feature (\d+)$/m.exec(head)![1])
+  const w = body.trim().split(/\s+/).map(Number)
+  const biasWeight = o.bias !== 0 ? w[features] : 0
+  const size = w.slice(0, features).reduce((sum, x) => sum + x * x, 0)
+  return objectiveOf(rows, labels[0], index => w[index - 1], biasWeight, size, o)
+}
