@@ -131,7 +131,7 @@ export class Store {
       held = wanted
     }
     while (offset + used < size) {
-      const where = `${path}, segment ${segments} at byte ${offset + used},`
+      const where = `segment ${segments} (at byte ${offset + used}) of ${path}`
       const left = size - offset - used
       await fill(Math.min(left, SEGMENT_HEADER_BYTES))
       const header = readSegmentHeader(arena, at + used, held - used, where)

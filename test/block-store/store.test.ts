@@ -7,6 +7,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
@@ -133,6 +134,20 @@ describe('a store', () => {
     await assert.rejects(openStore(folder), /cannot open .*: there is no such file or folder/)
   })
 
+  test('is not finished when the disk is full', { skip: !existsSync('/dev/full') }, async () => {
+    const folder = newFolder()
+    // With so many blocks the last files are not held open: one of them can be exchanged for a disk that is full.
+    const { writer } = await writeStore(folder, { blocks: 230 })
+    const file = join(folder, 'block-000229.bin')
+    rmSync(file)
+    symlinkSync('/dev/full', file)
+    await assert.rejects(writer.finish(parts), /cannot write .*block-000229.bin: the disk is full/)
+    await assert.rejects(openStore(folder), /unfinished/)
+    await assert.rejects(writer.finish(parts), /the store is failed/)
+    await writer.abort()
+    assert.ok(!existsSync(folder))
+  })
+
   test('is overwritten only when that is asked for, and a folder that is none never', async () => {
     const { folder } = await finishedStore()
     await assert.rejects(writeStore(folder), /is a finished store already/)
@@ -183,12 +198,12 @@ describe('damage is named', () => {
     [
       'flipped payload',
       file => edit(file, -1, 0xee),
-      /^STORE\/block-000001.bin, segment 4 at byte \d+, is damaged: its checksum does not match$/,
+      /^segment 4 \(at byte \d+\) of STORE\/block-000001.bin is damaged: its checksum does not match$/,
     ],
     [
       'flipped header',
       file => edit(file, 64 + 16, 0xee),
-      /^STORE\/block-000001.bin, segment 0 at byte 64, is damaged: the checksum of its header does not match$/,
+      /^segment 0 \(at byte 64\) of STORE\/block-000001.bin is damaged: the checksum of its header does not match$/,
     ],
     ['no magic', file => edit(file, 0, 0), /^STORE\/block-000001.bin is damaged: it does not start with SPILLBLK/],
     [
@@ -199,7 +214,7 @@ describe('damage is named', () => {
     [
       'newer segment',
       file => edit(file, 64 + 4, 2),
-      /^STORE\/block-000001.bin, segment 0 at byte 64,: segment version 2 was found, this Spillway reads up to version 1$/,
+      /^segment 0 \(at byte 64\) of STORE\/block-000001.bin: segment version 2 was found, this Spillway reads up to version 1$/,
     ],
     ['byte order', file => edit(file, 64 + 6, 1), /byte order mark is 0x0101, 0x0102 was expected$/],
     [

@@ -129,6 +129,7 @@ function assign(state: usize, indices: usize, rows: u32): u64 {
   // No index is as large as what fills the table up, so the search needs no test of its end.
   memory.fill(starts + (usize(intervals) << 2), 0xff, usize(INTERVALS_MOST - intervals) << 2)
   memory.fill(histogram, 0, usize(INTERVALS_MOST) << 2)
+  const longest: u32 = intervals < 2 ? 0 : (u32(1) << 31) >> clz(intervals - 1)
   let bits: u64 = 0
   let p = indices
   for (let r: u32 = 0; r < rows; r++) {
@@ -137,7 +138,7 @@ function assign(state: usize, indices: usize, rows: u32): u64 {
       const index = load<u32>(p)
       let at: u32 = 0
       // Without branches: neighbouring searches overlap.
-      for (let step: u32 = INTERVALS_MOST >> 1; step > 0; step >>= 1) {
+      for (let step = longest; step > 0; step >>= 1) {
         at = select<u32>(at + step, at, load<u32>(starts + (usize(at + step) << 2)) <= index)
       }
       const move = at - before
