@@ -31,3 +31,8 @@ export function formatObjective(value: number): string {
 export function formatShare(share: number): string {
   return `${(share * 100).toFixed(2)} %`
 }
+
+/** A path as people say it. */
+export function sourceName(path: string): string {
+  return path === '-' ? 'standard input' : path
+}

@@ -9,7 +9,7 @@ import { type DataSummary, scanData } from '../training/scan.ts'
 import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
 import { describeStore } from './describe-store.ts'
 import { fileHead } from './file-head.ts'
-import { formatBytes, formatCount } from './format.ts'
+import { formatBytes, formatCount, sourceName } from './format.ts'
 import { describeModel } from './inspect-model.ts'
 import { readingOptions } from './reading-options.ts'
 import { ProgressLine, readingText } from './terminal.ts'
@@ -88,7 +88,7 @@ function describeData(paths: string[], data: DataSummary): string[] {
   const perRow = rows > 0 ? nonzeros / rows : 0
   const shown = labels.slice(0, 20)
   const lines = [
-    `${paths.join(', ')}: LIBSVM text, ${formatBytes(data.bytes)} on disk`,
+    `${paths.map(sourceName).join(', ')}: LIBSVM text, ${formatBytes(data.bytes)}${paths.includes('-') ? '' : ' on disk'}`,
     `rows       ${formatCount(rows)}${data.emptyRows > 0 ? `, ${formatCount(data.emptyRows)} of them without a nonzero` : ''}`,
     `features   ${formatCount(features)}, counted from ${data.indexBase}`,
     `nonzeros   ${formatCount(nonzeros)}: ${perRow.toFixed(1)} a row, ${formatCount(data.longestRow)} at most` +
@@ -105,7 +105,7 @@ function describeData(paths: string[], data: DataSummary): string[] {
     )
   }
   const spread = Math.max(Math.abs(data.smallest), Math.abs(data.largest))
-  if (spread > 100)
+  if (nonzeros > 0 && spread > 100)
     lines.push('hint       the values are large: --scale minmax or --normalize unit will make training faster')
   return lines
 }

@@ -12,7 +12,7 @@ import { type TrainResult, train } from '../training/train.ts'
 import { checkData, checkOutput } from './check-files.ts'
 import { type Command, type CommandInput, numberOption, type OptionValues, textOption } from './command.ts'
 import { fileHead } from './file-head.ts'
-import { formatCount, formatGap, formatObjective, formatSeconds, formatShare } from './format.ts'
+import { formatCount, formatGap, formatObjective, formatSeconds, formatShare, sourceName } from './format.ts'
 import { readingOptions } from './reading-options.ts'
 import { ProgressLine, TrainingText } from './terminal.ts'
 
@@ -260,7 +260,7 @@ function summary(
     interrupted: 'interrupted',
   }[exitReason]
   const base = result.model.indexBase === 0 ? ' counted from 0' : ''
-  const name = data.length === 1 ? data[0] : `${data.length} files`
+  const name = data.length === 1 ? sourceName(data[0]) : `${data.length} files`
   const lines = [
     `${name}: ${formatCount(rows)} rows, ${formatCount(features)} features${base}, ${formatCount(nonzeros)} nonzeros, ${classes} classes`,
     `${result.solver} solver, ${result.loss} loss, C = ${result.cost}: ${formatCount(passes)} passes in ${formatSeconds(seconds.compute)}, after ${formatSeconds(seconds.read)} of reading`,
