@@ -1,0 +1,108 @@
+// Runs the real program in a folder of its own, for tests that see what a user sees.
+import assert from 'node:assert/strict'
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const program = fileURLToPath(new URL('../../bin/spillway.js', import.meta.url))
+
+// Compiled code is kept between runs: hundreds of processes start here.
+const cache = join(tmpdir(), `spillway-test-compile-cache-${process.getuid?.() ?? 0}`)
+
+export interface Outcome {
+  status: number | null
+  signal: NodeJS.Signals | null
+  stdout: string
+  stderr: string
+}
+
+export interface RunOptions {
+  cwd: string
+  /** Standard input; without it there is none. */
+  stdin?: string | Uint8Array
+  /** Another user, where the tests run as root. */
+  uid?: number
+}
+
+/** A run under way: its outcome, and the process to send signals to. */
+export function start(
+  words: string[],
+  { cwd, uid }: RunOptions,
+): { child: ChildProcessWithoutNullStreams; outcome: Promise<Outcome> } {
+  const child = spawn(process.execPath, [program, ...words], {
+    cwd,
+    ...(uid !== undefined && { uid }),
+    env: { ...process.env, NODE_COMPILE_CACHE: cache },
+  })
+  // A program that ends without reading its input is no failure of the test.
+  child.stdin.on('error', () => {})
+  return { child, outcome: outcomeOf(child) }
+}
+
+export async function run(words: string[], options: RunOptions): Promise<Outcome> {
+  const { child, outcome } = start(words, options)
+  child.stdin.end(options.stdin ?? '')
+  return outcome
+}
+
+/** Runs a command that must succeed. */
+export async function good(words: string[], options: RunOptions): Promise<Outcome> {
+  const outcome = await run(words, options)
+  assert.equal(outcome.status, 0, `spillway ${words.join(' ')}: ${outcome.stderr}`)
+  return outcome
+}
+
+export function outcomeOf(child: ChildProcessWithoutNullStreams): Promise<Outcome> {
+  const out: Buffer[] = []
+  const err: Buffer[] = []
+  child.stdout.on('data', piece => out.push(piece))
+  child.stderr.on('data', piece => err.push(piece))
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (status, signal) => {
+      const [stdout, stderr] = [out, err].map(pieces => Buffer.concat(pieces).toString('utf8'))
+      resolve({ status, signal, stdout, stderr })
+    })
+  })
+}
+
+/** Waits until the text has appeared on standard error or output. */
+export function shows(child: ChildProcessWithoutNullStreams, text: RegExp): Promise<void> {
+  let seen = ''
+  return new Promise((resolve, reject) => {
+    const look = (piece: Buffer): void => {
+      seen += piece
+      if (text.test(seen)) resolve()
+    }
+    child.stdout.on('data', look)
+    child.stderr.on('data', look)
+    child.on('close', () => reject(new Error(`it ended without showing ${text}: ${seen}`)))
+  })
+}
+
+/** No stack trace, no admission of a defect. */
+export function assertPlainWords(stderr: string): void {
+  assert.doesNotMatch(stderr, /^\s+at .*[:(]\d+/m)
+  assert.doesNotMatch(stderr, /should not have happened/)
+  assert.doesNotMatch(stderr, /node:internal|UnhandledPromise|\[object Object\]|undefined|NaN/)
+}
+
+/** Runs a test in a folder that goes away with it. */
+export async function inFolder<T>(test: (folder: string) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'spillway-cli-'))
+  try {
+    return await test(folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Every file of a folder, those of its folders too, hidden and temporary ones included. */
+export function filesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter(entry => !entry.isDirectory())
+    .map(entry => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .sort()
+}
