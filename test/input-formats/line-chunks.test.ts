@@ -130,6 +130,17 @@ describe('LineChunks', () => {
     }
   })
 
+  it('a long line does not move the cuts of what follows', async () => {
+    const text = 'some words\n'.repeat(100)
+    const alone = await cut([folder.write('plain.txt', text)], 64)
+    const long = folder.write('long.txt', `${'y'.repeat(5000)}\n`.repeat(8))
+    const both = await cut([long, folder.write('plain.txt', text)], 64)
+    assert.deepEqual(
+      both.filter(chunk => chunk.source === 1).map(chunk => chunk.text),
+      alone.map(chunk => chunk.text),
+    )
+  })
+
   it('takes files that end exactly at a chunk', async () => {
     for (const text of ['abc\n', 'abcd', 'abcd\n', 'abc\nabc\n', 'abc\nabcd', '\n\n\n\n', '\n\n\n\n\n\n\n\n']) {
       const chunks = await cut([folder.write('exact.txt', text)], 4)

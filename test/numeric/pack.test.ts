@@ -207,34 +207,22 @@ describe('packBatch', () => {
     same()
   })
 
-  it('survives more dictionaries than the generation numbers of its hash', () => {
+  it('starts its hash afresh when the generation numbers come round', () => {
     const arena = new Arena()
     const packer = new RowPacker(arena)
-    const random = randomNumbers(11)
-    const rows = Array.from({ length: 700 }, (_, k) => makeRow(k % 2 ? 'few' : 'real', 40, random)).map(row => ({
-      ...row,
-      values: row.values.map(Math.fround),
-    }))
-    const batch = writeBatch(arena, rows, 4)
-    const classes = arena.allocateZeroed(rows.length * 4, 'test classes')
-    packer.start({ unit: false, plain: false, load: 0 })
-    packer.pack(batch, rows.length, classes)
-    const mark = arena.mark()
-    // Each round takes a number for each of its rows; 65,536 are gone after 93 rounds.
-    for (let round = 1; round < 112; round++) {
-      arena.release(mark)
-      packer.start({ unit: false, plain: false, load: round })
-      assert.ok(packer.pack(batch, rows.length, classes))
-      if (round < 85) continue
-      const table = packer.table()
-      rows.forEach((row, k) => {
-        const found = decodeRow(arena, table[k])
-        assert.deepEqual(
-          found.values.map(x => x * found.scale),
-          row.values,
-        )
-      })
+    const spread = (values: number[]): Entries => ({ indices: values.map((_, k) => 3 * k), values })
+    const rare = Array.from({ length: 200 }, (_, k) => Math.fround(Math.sqrt(k + 2)))
+    const filler = spread(Array.from({ length: 300 }, (_, k) => k + 0.25))
+    const same = (rows: Entries[]): void => {
+      for (const [k, row] of pack(arena, packer, rows, 4).entries()) assert.deepEqual(row.values, rows[k].values)
     }
+    // A batch takes one number, and each of its rows another: the rare values are entered under number 3. The filler
+    // ends the search for a shared dictionary before it meets them.
+    same([filler, spread(rare.flatMap(x => [x, x]))])
+    // The next batch takes all other numbers up to 65,535, and touches few of the slots.
+    const two = spread(Array.from({ length: 24 }, (_, k) => 1 + (k % 2)))
+    same([filler, ...Array.from({ length: 65_530 }, () => two)])
+    same([filler, spread(rare.toReversed().flatMap(x => [x, x]))])
   })
 })
 
