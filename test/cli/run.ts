@@ -89,9 +89,13 @@ export function assertPlainWords(stderr: string): void {
   assert.doesNotMatch(stderr, /node:internal|UnhandledPromise|\[object Object\]|undefined|NaN/)
 }
 
+export function newFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'spillway-cli-'))
+}
+
 /** Runs a test in a folder that goes away with it. */
 export async function inFolder<T>(test: (folder: string) => Promise<T>): Promise<T> {
-  const folder = mkdtempSync(join(tmpdir(), 'spillway-cli-'))
+  const folder = newFolder()
   try {
     return await test(folder)
   } finally {
