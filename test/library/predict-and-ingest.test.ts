@@ -140,7 +140,6 @@ describe('predictRows()', () => {
       assert.ok(labels.length > 0)
       break
     }
-    process.report.excludeNetwork = true
     const { workers } = process.report.getReport() as unknown as { workers: unknown[] }
     assert.equal(workers.length, 0, 'threads that still run')
   })
