@@ -115,7 +115,9 @@ async function check(entry: Entry, at: string): Promise<void> {
   })
   if (process.env['SPILLWAY_RECORD']) console.log(JSON.stringify({ name: entry.name, exit: status, stdout, stderr }))
   assertPlainWords(stderr)
-  assertText(stderr, entry.stderr, 'standard error')
+  // Which solver suits depends on the machine's memory; a quiet run does not tell.
+  const quiet = entry.command.some(word => word === '-q' || word === '--quiet')
+  assertText(quiet ? stderr : stderr.replace(/^solver [a-z-]+: .*\n/, ''), entry.stderr, 'standard error')
   assertText(stdout, entry.stdout, 'standard output')
   assert.equal(status, entry.exit, 'exit code')
   const after = filesIn(at)

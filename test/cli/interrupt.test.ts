@@ -45,7 +45,7 @@ describe('Ctrl-C', { concurrency: 3 }, () => {
       assert.ok(result, 'it went on')
       assert.equal(result.status, 130, result.stderr)
       assertPlainWords(result.stderr)
-      const [progress, ...rest] = result.stderr.split('\ninterrupted: ')
+      const [progress, ...rest] = result.stderr.replace(/^solver .*\n/, '').split('\ninterrupted: ')
       assert.match(progress, /^(pass \d+, primal ~?[\d.e+-]+, gap ~?[\d.e+-]+ of 1\.0e-300, [\d.:]+( s)?(, .*)?\n?)+$/)
       assert.deepEqual(rest, ['ending after the current step (Ctrl-C again to end at once)\n'])
       const line = JSON.parse(result.stdout)
