@@ -14,6 +14,7 @@ export {
   predictRows,
 } from './model/predict.ts'
 export type { TrainOptions } from './training/options.ts'
-export type { Progress, ReadProgress, TrainProgress } from './training/progress.ts'
-export { type TrainedModel, TrainingRun, type TrainResult, train } from './training/train.ts'
+export type { PlanProgress, Progress, ReadProgress, TrainProgress } from './training/progress.ts'
+export { train } from './training/train.ts'
+export { type TrainedModel, TrainingRun, type TrainResult } from './training/training-run.ts'
 export { version } from './version.ts'

@@ -4,8 +4,8 @@ import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-
 import { BATCH_LABELS } from '../numeric/layouts.ts'
 import type { TaskContext } from '../threads/task.ts'
 import { type LabelCount, LabelNumbers } from '../training/label-numbers.ts'
-import { newFeatureMap } from './feature-set.ts'
 import { type EncodedSegment, type EncoderOptions, SegmentEncoder } from './codecs.ts'
+import { newFeatureMap } from './feature-set.ts'
 
 export interface EncodeChunkOptions {
   format: string

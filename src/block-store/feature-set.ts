@@ -78,7 +78,8 @@ export async function readFeatureSet(arena: Arena, folder: string): Promise<numb
     arena.setU32(top + number * 4, page)
   }
   const found = arena.numeric.finishMap(top) >>> 0
-  if (found !== file.readUInt32LE(12)) throw damaged(path, `${found} features were found, ${file.readUInt32LE(12)} expected`)
+  if (found !== file.readUInt32LE(12))
+    throw damaged(path, `${found} features were found, ${file.readUInt32LE(12)} expected`)
   return top
 }
 
@@ -100,7 +101,8 @@ async function readSet(folder: string): Promise<Buffer> {
   } catch (error) {
     throw fileError(error, path, 'read')
   }
-  if (file.length < HEADER_BYTES || !file.subarray(0, 8).equals(MAGIC)) throw damaged(path, 'it does not start like one')
+  if (file.length < HEADER_BYTES || !file.subarray(0, 8).equals(MAGIC))
+    throw damaged(path, 'it does not start like one')
   if (file.readUInt32LE(8) > TOP_ENTRIES) throw damaged(path, `it says ${file.readUInt32LE(8)} pages`)
   return file
 }
@@ -117,4 +119,3 @@ function hashOf(arena: Arena, bytes: Uint8Array): bigint {
   arena.release(mark)
   return hash
 }
-

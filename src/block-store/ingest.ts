@@ -7,12 +7,13 @@ import { SpillwayError, UsageError } from '../errors.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { BadRowAccount } from '../input-formats/bad-rows.ts'
 import { type LineChunk, LineChunks } from '../input-formats/line-chunks.ts'
-import { Arena } from '../numeric/arena.ts'
+import { Arena, formatBytes } from '../numeric/arena.ts'
 import { SEGMENT_HEADER_BYTES } from '../numeric/segment-layout.ts'
 import { inOrder } from '../threads/in-order.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import { untilAborted } from '../threads/until-aborted.ts'
 import { type LabelCount, mergeLabels } from '../training/label-numbers.ts'
+import { NODE_BYTES } from '../training/memory-plan.ts'
 import { version } from '../version.ts'
 import { type CompressionChoice, chooseCompression } from './compression.ts'
 import type { EncodeChunkOptions, EncodedChunk } from './encode-chunk-task.ts'
@@ -33,6 +34,10 @@ export interface IngestOptions {
   /** Replace a store of the same name. */
   overwrite?: boolean
   threads?: number
+  /** Bytes of memory to stay inside of; without it buffers are what serves speed best. */
+  memory?: number
+  /** Where to work; a memory of its own when not given. */
+  arena?: Arena
   signal?: AbortSignal
   progress?: (progress: IngestProgress) => void
 }
@@ -67,6 +72,7 @@ const EXPANSION = 4
 const LEAST_TO_MEASURE = 256 << 20
 /** Pages of 65,536 features that a thread's map may take: 48 MiB, features up to 2^28 if they are spread evenly. */
 const MAP_PAGES = 4096
+const LEAST_BUFFERS = 16 << 20
 const PROBE_BYTES = 8 << 20
 /** When the disk cannot be measured: a rate at which zstd never pays. */
 const FAST_DISK = 4e9
@@ -83,15 +89,21 @@ export async function ingest(
   const seed = options.seed ?? 1
   const onBadRow = options.onBadRow ?? 'fail'
   const textBytes = await expectedText(paths)
+  const sizes = bufferSizes(options.memory)
   const blocks =
-    options.blocks ?? Math.max(1, textBytes === undefined ? DEFAULT_BLOCKS : Math.ceil(textBytes / BLOCK_TEXT_BYTES))
-  const arena = new Arena()
+    options.blocks ?? Math.max(1, textBytes === undefined ? DEFAULT_BLOCKS : Math.ceil(textBytes / sizes.blockText))
+  const arena = options.arena ?? new Arena()
   const pool = new ThreadPool(arena.share, options.threads ?? defaultThreads())
   let writer: StoreWriter | undefined
   try {
-    const chunks = new LineChunks(arena, CHUNK_BYTES, pool.size + 3)
+    const chunks = new LineChunks(arena, sizes.chunk, pool.size + 3)
     // Opening the store comes first: a folder that cannot be written is told before an hour of reading.
-    writer = await StoreWriter.create(folder, { arena, blocks, overwrite: options.overwrite ?? false })
+    writer = await StoreWriter.create(folder, {
+      arena,
+      blocks,
+      overwrite: options.overwrite ?? false,
+      bufferBytes: sizes.writer,
+    })
     const store = writer
     const account = new BadRowAccount()
     const labels: LabelCount[] = []
@@ -118,8 +130,8 @@ export async function ingest(
         },
         encoder: { blocks, seed, mode: split, compression: compress },
         block: split === 'random' ? 0 : sequentialBlock(chunks, blocks),
-        mapPages: MAP_PAGES,
-        out: free.pop() ?? { at: arena.allocate(CHUNK_BYTES, 'encoded segments'), bytes: CHUNK_BYTES },
+        mapPages: sizes.mapPages,
+        out: free.pop() ?? { at: arena.allocate(sizes.chunk, 'encoded segments'), bytes: sizes.chunk },
       })
 
     // The first chunk decides, when there is something to decide: it is encoded plainly, measured, and encoded again.
@@ -197,6 +209,33 @@ export async function ingest(
     throw error
   } finally {
     await pool.close()
+  }
+}
+
+/** Buffers and blocks for a given memory. Text in slots, encoded segments, parsers and encoders of two threads take about
+ *  28 chunks in all; a block is to be small enough that several fit beside each other when it is trained on. */
+function bufferSizes(memory: number | undefined): {
+  chunk: number
+  blockText: number
+  mapPages: number
+  writer: number
+} {
+  if (memory === undefined) {
+    return { chunk: CHUNK_BYTES, blockText: BLOCK_TEXT_BYTES, mapPages: MAP_PAGES, writer: 16 << 20 }
+  }
+  const left = memory - NODE_BYTES
+  if (left < LEAST_BUFFERS) {
+    throw new SpillwayError(
+      `${formatBytes(memory)} of memory cannot work: Node takes ${formatBytes(NODE_BYTES)}, buffers for reading at least ${formatBytes(LEAST_BUFFERS)}`,
+      `give --memory ${Math.ceil((NODE_BYTES + LEAST_BUFFERS) / 2 ** 20)}M or more`,
+    )
+  }
+  const chunk = Math.min(CHUNK_BYTES, Math.max(1 << 18, (left / 40) & ~4095))
+  return {
+    chunk,
+    blockText: Math.max(chunk, Math.floor(memory / 12)),
+    mapPages: Math.min(MAP_PAGES, Math.floor(left / 24 / 12288)),
+    writer: Math.min(16 << 20, Math.floor(left / 16)),
   }
 }
 

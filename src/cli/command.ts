@@ -1,5 +1,6 @@
 // What a command is: its own options, help and examples in one place; one parser and one help page for all of them.
 import { UsageError } from '../errors.ts'
+import { parseBytes } from '../sizes.ts'
 
 export interface OptionSpec {
   /** What stands for the value in the help, e.g. `FILE`; without it the option is a flag. */
@@ -182,9 +183,5 @@ export function numberOption(
 /** Bytes written as 4096, 64K, 512M, 2G, 1.5GiB. */
 export function bytesOption(options: OptionValues, name: string): number | undefined {
   const text = options[name] as string | undefined
-  if (text === undefined) return undefined
-  const match = /^(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?$/i.exec(text.trim())
-  const value = match ? Number(match[1]) * 1024 ** ' kmgt'.indexOf(match[2].toLowerCase() || ' ') : 0
-  if (!match || value < 1) throw new UsageError(`--${name} is "${text}"; expected a size such as 512M or 2G`)
-  return Math.floor(value)
+  return text === undefined ? undefined : parseBytes(text, `--${name}`)
 }

@@ -1,6 +1,6 @@
 // Progress for people: one line that is redrawn on a terminal, plain lines now and then elsewhere, nothing when quiet.
 import type { WriteStream } from 'node:tty'
-import type { Progress } from '../training/progress.ts'
+import type { PlanProgress, Progress } from '../training/progress.ts'
 import { formatBytes, formatCount, formatGap, formatObjective, formatSeconds } from './format.ts'
 
 /** Milliseconds between two lines when the output is no terminal. */
@@ -69,6 +69,12 @@ export function readingText(progress: {
   return parts.join(', ')
 }
 
+/** What was chosen and why, in one line; the memory plan below it. */
+export function planText({ solver, reason, lines }: PlanProgress): string {
+  const head = solver ? `solver ${solver}: ${reason}` : reason
+  return [head, ...(lines ?? []).map(line => `  ${line}`)].join('\n')
+}
+
 /** Turns progress records of a run into lines; remembers the gaps to say how long it may take. */
 export class TrainingText {
   readonly #tolerance: number
@@ -81,16 +87,17 @@ export class TrainingText {
 
   of(progress: Progress): string {
     if (progress.stage === 'read') return readingText(progress)
+    if (progress.stage === 'plan') return planText(progress)
     const { pass, primal, gap, certified, problem, problems, seconds } = progress
     if (problem !== this.#problem) {
       this.#problem = problem
       this.#first = undefined
     }
-    const left = this.#left(pass, gap, seconds)
+    const left = gap === null ? undefined : this.#left(pass, gap, seconds)
     return [
       `${problems > 1 ? `class ${problem} of ${problems}, ` : ''}pass ${Math.ceil(pass - 1e-9)}`,
       `primal ${certified ? '' : '~'}${formatObjective(primal)}`,
-      `gap ${certified ? '' : '~'}${formatGap(gap)} of ${formatGap(this.#tolerance)}`,
+      ...(gap === null ? [] : [`gap ${certified ? '' : '~'}${formatGap(gap)} of ${formatGap(this.#tolerance)}`]),
       formatSeconds(seconds),
       ...(left === undefined ? [] : [`about ${formatSeconds(left)} left`]),
     ].join(', ')

@@ -8,13 +8,14 @@ import { saveModel } from '../model/files.ts'
 import { predict } from '../model/predict.ts'
 import { allSolvers } from '../solvers/all-solvers.ts'
 import { DEFAULTS, type TrainOptions } from '../training/options.ts'
-import { type TrainResult, train } from '../training/train.ts'
+import { train } from '../training/train.ts'
 import { checkData, checkOutput } from './check-files.ts'
-import { type Command, type CommandInput, numberOption, type OptionValues, textOption } from './command.ts'
+import { bytesOption, type Command, type CommandInput, numberOption, type OptionValues, textOption } from './command.ts'
 import { fileHead } from './file-head.ts'
-import { formatCount, formatGap, formatObjective, formatSeconds, formatShare, sourceName } from './format.ts'
+import { formatCount } from './format.ts'
 import { readingOptions } from './reading-options.ts'
 import { ProgressLine, TrainingText } from './terminal.ts'
+import { trainJson, trainSummary } from './train-summary.ts'
 
 export const trainCommand: Command = {
   name: 'train',
@@ -66,6 +67,49 @@ export const trainCommand: Command = {
     'max-passes': { value: 'N', help: 'most passes over the data', fallback: '1000', group: 'The solver' },
     seed: { value: 'N', help: 'same seed, same model, to the bit', fallback: '1', group: 'The solver' },
     'no-shrinking': { help: 'visit every row in every pass', group: 'The solver' },
+    'inner-passes': {
+      value: 'N',
+      help: 'block: sweeps over a block each time it is read',
+      fallback: '2',
+      group: 'The solver',
+    },
+    'inner-tolerance': {
+      value: 'EPS',
+      help: "block: sweep until a block's projected gradients agree to EPS",
+      group: 'The solver',
+    },
+    'block-order': {
+      value: 'HOW',
+      help: 'block: the order of the blocks in a pass',
+      choices: ['random', 'fixed'],
+      fallback: 'random',
+      group: 'The solver',
+    },
+    memory: {
+      value: 'SIZE',
+      help: 'memory to stay inside of, Node and all, e.g. 512M',
+      fallback: 'most of what is free',
+      group: 'Data larger than memory',
+    },
+    store: {
+      value: 'DIR',
+      help: 'folder that text is read into when it does not fit in memory',
+      fallback: 'NAME.spill, here',
+      group: 'Data larger than memory',
+    },
+    blocks: {
+      value: 'N',
+      help: 'blocks that the text is drawn into',
+      fallback: 'by the memory',
+      group: 'Data larger than memory',
+    },
+    resume: { help: 'go on from the last checkpoint', group: 'Data larger than memory' },
+    'checkpoint-seconds': {
+      value: 'S',
+      help: 'longest time between two checkpoints',
+      fallback: '10',
+      group: 'Data larger than memory',
+    },
     weights: {
       value: 'TYPE',
       help: 'precision of the weights while training',
@@ -197,7 +241,7 @@ export function trainOptions(options: OptionValues): TrainOptions {
     tolerance: numberOption(options, 'tolerance', { above: 0, most: 0.999 }),
     maxPasses: numberOption(options, 'max-passes', { least: 1, whole: true }),
     seed: numberOption(options, 'seed', { least: 0, most: Number.MAX_SAFE_INTEGER, whole: true }),
-    shrinking: !options['no-shrinking'],
+    ...(options['no-shrinking'] === true && { shrinking: false }),
     weights: textOption(options, 'weights') as TrainOptions['weights'],
     values: textOption(options, 'values') as TrainOptions['values'],
     normalize: textOption(options, 'normalize') as TrainOptions['normalize'],
@@ -205,6 +249,14 @@ export function trainOptions(options: OptionValues): TrainOptions {
     indexBase: indexBase as TrainOptions['indexBase'],
     onBadRow: textOption(options, 'on-bad-row') as TrainOptions['onBadRow'],
     threads: numberOption(options, 'threads', { least: 1, most: 256, whole: true }),
+    memory: bytesOption(options, 'memory'),
+    store: textOption(options, 'store'),
+    blocks: numberOption(options, 'blocks', { least: 1, most: 100000, whole: true }),
+    ...(options['resume'] === true && { resume: true }),
+    checkpointSeconds: numberOption(options, 'checkpoint-seconds', { least: 0 }),
+    innerPasses: numberOption(options, 'inner-passes', { least: 1, whole: true }),
+    innerTolerance: numberOption(options, 'inner-tolerance', { above: 0 }),
+    blockOrder: textOption(options, 'block-order') as TrainOptions['blockOrder'],
   }
 }
 
@@ -219,7 +271,10 @@ async function runTrain({ arguments: given, options, signal }: CommandInput): Pr
   const started = performance.now()
   const run = train(data, { ...settings, signal })
   try {
-    for await (const progress of run) line.show(text.of(progress))
+    for await (const progress of run) {
+      if (progress.stage === 'plan') line.say(text.of(progress))
+      else line.show(text.of(progress))
+    }
   } finally {
     line.clear()
   }
@@ -235,39 +290,7 @@ async function runTrain({ arguments: given, options, signal }: CommandInput): Pr
   result.seconds.total = (performance.now() - started) / 1000
   result.peakMemoryBytes = process.resourceUsage().maxRSS * 1024
   if (options['json']) process.stdout.write(`${JSON.stringify(trainJson(result, modelPath, test?.accuracy))}\n`)
-  else process.stdout.write(`${summary(result, data, modelPath, settings, test)}\n`)
+  else
+    process.stdout.write(`${trainSummary(result, data, modelPath, settings.tolerance ?? DEFAULTS.tolerance, test)}\n`)
   return result.exitReason === 'interrupted' ? 130 : 0
-}
-
-/** The line that --json prints: the fields of the result less the model itself. */
-function trainJson(result: TrainResult, model: string, accuracy: number | undefined): object {
-  const { model: _, badRowMessages, trainingAccuracy, badRows, ...rest } = result
-  return { command: 'train', ...rest, badRows, model, ...(accuracy !== undefined && { test: { accuracy } }) }
-}
-
-function summary(
-  result: TrainResult,
-  data: string[],
-  model: string,
-  settings: TrainOptions,
-  test: { accuracy: number; rows: number } | undefined,
-): string {
-  const { rows, features, nonzeros, classes, passes, primal, dual, gap, exitReason, seconds } = result
-  const tolerance = settings.tolerance ?? DEFAULTS.tolerance
-  const outcome = {
-    converged: `reached ${formatGap(tolerance)}`,
-    'max-passes': `stopped at --max-passes, short of ${formatGap(tolerance)}`,
-    interrupted: 'interrupted',
-  }[exitReason]
-  const base = result.model.indexBase === 0 ? ' counted from 0' : ''
-  const name = data.length === 1 ? sourceName(data[0]) : `${data.length} files`
-  const lines = [
-    `${name}: ${formatCount(rows)} rows, ${formatCount(features)} features${base}, ${formatCount(nonzeros)} nonzeros, ${classes} classes`,
-    `${result.solver} solver, ${result.loss} loss, C = ${result.cost}: ${formatCount(passes)} passes in ${formatSeconds(seconds.compute)}, after ${formatSeconds(seconds.read)} of reading`,
-    `primal ${formatObjective(primal)}, dual ${formatObjective(dual)}, relative gap ${formatGap(gap)} (${outcome})`,
-    `${formatCount(result.supportVectors)} support vectors${classes === 2 ? `, ${formatShare(result.trainingAccuracy)} of the training rows on the right side` : ''}`,
-  ]
-  if (test) lines.push(`test accuracy ${formatShare(test.accuracy)} on ${formatCount(test.rows)} rows`)
-  lines.push(`model: ${model}`)
-  return lines.join('\n')
 }

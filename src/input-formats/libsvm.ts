@@ -96,13 +96,12 @@ class LibsvmParser implements ChunkParser {
     this.#batch = arena.allocateZeroed(BATCH_BYTES, 'the parser')
   }
 
-  /** The shortest entry, ` 1:1`, has four bytes; rows beyond the row capacity go into the next batch. */
   #makeRoom(bytes: number, valueBytes: number): void {
     const [room, width] = this.#madeFor
     if (bytes <= room && valueBytes === width) return
     const size = Math.max(bytes, room)
-    const entries = (size >> 2) + 16
-    const rows = (size >> 5) + 1024
+    const entries = entryCapacity(size)
+    const rows = rowCapacity(size)
     const slow = valueBytes === 8 ? entries : 1
     const arena = this.#arena
     const a = arena.allocate(entries * (4 + valueBytes) + rows * 16 + slow * 8 + 256, 'the parser')
@@ -118,8 +117,6 @@ class LibsvmParser implements ChunkParser {
     arena.setU32(batch + BATCH_STARTS, starts)
     arena.setU32(batch + BATCH_LABEL_AT, this.#labelAt)
     arena.setU32(batch + BATCH_VALUE_BYTES, valueBytes)
-    arena.setU32(batch + BATCH_ROW_CAPACITY, rows)
-    arena.setU32(batch + BATCH_NONZERO_CAPACITY, entries)
     arena.setU32(this.#state + PARSE_SLOW, this.#labelAt + align(rows * 4))
     arena.setU32(this.#state + PARSE_SLOW_CAPACITY, slow)
     this.#madeFor = [size, valueBytes]
@@ -131,6 +128,9 @@ class LibsvmParser implements ChunkParser {
     const state = this.#state
     const batch = this.#batch
     this.#makeRoom(bytes, settings.valueBits / 8)
+    // Where a chunk is cut into batches depends on the chunk alone, not on how large the buffers have grown.
+    arena.setU32(batch + BATCH_ROW_CAPACITY, rowCapacity(bytes))
+    arena.setU32(batch + BATCH_NONZERO_CAPACITY, entryCapacity(bytes))
     this.#chunkEnd = at + bytes
     arena.setU32(state + PARSE_CURSOR, at)
     arena.setU32(state + PARSE_END, at + bytes)
@@ -199,6 +199,10 @@ class LibsvmParser implements ChunkParser {
   }
 }
 
+/** The shortest entry, ` 1:1`, has four bytes. */
+const entryCapacity = (bytes: number): number => (bytes >> 2) + 16
+/** Rows beyond it go into the next batch. */
+const rowCapacity = (bytes: number): number => (bytes >> 5) + 1024
 const align = (bytes: number): number => (bytes + 7) & ~7
 
 export const libsvm: InputFormat = {

@@ -1,9 +1,10 @@
 // Every solver, one line each.
 import { UsageError } from '../errors.ts'
+import { block } from './block.ts'
 import { dual } from './dual.ts'
 import type { Solver } from './solver.ts'
 
-export const allSolvers: Solver[] = [dual]
+export const allSolvers: Solver[] = [dual, block]
 
 export function findSolver(name: string): Solver {
   const found = allSolvers.find(solver => solver.name === name)

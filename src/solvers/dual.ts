@@ -11,7 +11,7 @@
 import { SWEEP_BYTES } from '../numeric/layouts.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import type { BinaryProblem } from '../training/problem.ts'
-import type { PassOrder, PassReport, Solver, SolverRun, SolverSettings } from './solver.ts'
+import type { MemorySolver, PassOrder, PassReport, SolverRun, SolverSettings } from './solver.ts'
 import { activateAll, startSweeps } from './sweeps.ts'
 
 /** Nonzeros between two looks at the abort signal and the clock: some tens of milliseconds. */
@@ -67,8 +67,10 @@ class DualRun implements SolverRun {
   }
 }
 
-export const dual: Solver = {
+export const dual: MemorySolver = {
   name: 'dual',
+  data: 'memory',
+  options: ['shrinking'],
   summary: 'dual coordinate descent, all rows in memory',
   lossNeeds: {
     what: 'a dual (box or entropic)',

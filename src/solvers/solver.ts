@@ -3,6 +3,8 @@
 import { UsageError } from '../errors.ts'
 import type { Loss } from '../losses/loss.ts'
 import type { ThreadPool } from '../threads/pool.ts'
+import type { BlockEngine, LoadedBlock } from '../training/block-engine.ts'
+import type { BlockProblem } from '../training/block-problem.ts'
 import type { BinaryProblem } from '../training/problem.ts'
 
 export interface SolverSettings {
@@ -34,19 +36,72 @@ export interface SolverRun {
   notYet(): void
 }
 
-export interface Solver {
+interface AnySolver {
   name: string
   summary: string
   /** What a loss must have. */
   lossNeeds: { what: string; has(loss: Loss): boolean }
+  /** The options, of those that only some solvers understand, that it does; others are refused. */
+  options: readonly SolverOption[]
+}
+
+/** A solver of rows that are all in memory. */
+export interface MemorySolver extends AnySolver {
+  data: 'memory'
   start(pool: ThreadPool, problem: BinaryProblem, settings: SolverSettings): SolverRun
 }
 
-/** The one refusal of what does not go together. */
-export function checkCompatible(solver: Solver, loss: Loss): void {
+/** A solver of rows that come in blocks. */
+export interface BlockSolver extends AnySolver {
+  data: 'blocks'
+  /** Whether it keeps dual variables, and so can be certified by a duality gap. */
+  dual: boolean
+  /** Share of the memory for blocks that it wants for a cache of rows. */
+  cacheShare: number
+  start(engine: BlockEngine, problem: BlockProblem, settings: BlockSettings): BlockRun
+}
+
+export type Solver = MemorySolver | BlockSolver
+
+/** Names of training options that only some solvers understand. */
+export const solverOptions = ['innerPasses', 'innerTolerance', 'blockOrder', 'batch', 'shrinking'] as const
+export type SolverOption = (typeof solverOptions)[number]
+
+export interface BlockSettings extends SolverSettings {
+  /** Sweeps over a block each time it is in memory. */
+  innerPasses: number
+  /** Or sweeps until the projected gradients of a block lie within so much of each other. */
+  innerTolerance?: number | undefined
+  /** What a primal method takes for one step. */
+  batch: 'block' | 'row'
+}
+
+/** What working on a block showed. */
+export interface VisitReport {
+  /** Losses and debts to the gap of the block's rows as they were first met: estimates. */
+  loss: number
+  gap: number
+}
+
+export interface BlockRun {
+  visit(block: LoadedBlock, pass: number): Promise<VisitReport>
+  /** What a checkpoint must hold besides weights and dual variables: small plain data. */
+  state?(): unknown
+  restore?(state: unknown): void
+  /** The weights are final: brings them into their place if the method kept them otherwise. */
+  finish?(): void
+}
+
+/** The one refusal of what does not go together. `given` are the names of the options that were said. */
+export function checkCompatible(solver: Solver, loss: Loss, given: ReadonlySet<string>): void {
   if (!solver.lossNeeds.has(loss)) {
     throw new UsageError(
       `the ${loss.name} loss is not compatible with solver ${solver.name}: missing ${solver.lossNeeds.what}`,
     )
+  }
+  for (const option of solverOptions) {
+    if (given.has(option) && !solver.options.includes(option)) {
+      throw new UsageError(`the option ${option} is not compatible with solver ${solver.name}: it would be ignored`)
+    }
   }
 }

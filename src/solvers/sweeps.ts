@@ -127,7 +127,8 @@ export class Sweeps {
     // Rows that were shrunk are not met: the loss of a full sweep stands until the next one.
     if (all) f64[SWEEP_LAST_LOSS / 8] = loss
     // Once most rows need no Newton step at this accuracy, a finer one.
-    if (logistic && f64[SWEEP_NEWTON / 8] <= rows / 10) f64[SWEEP_INNER / 8] = Math.max(1e-9, f64[SWEEP_INNER / 8] * 0.1)
+    if (logistic && f64[SWEEP_NEWTON / 8] <= rows / 10)
+      f64[SWEEP_INNER / 8] = Math.max(1e-9, f64[SWEEP_INNER / 8] * 0.1)
     const upper = f64[SWEEP_GRADIENT_MAX / 8]
     const lower = f64[SWEEP_GRADIENT_MIN / 8]
     f64[SWEEP_UPPER / 8] = upper > 0 ? upper : Number.POSITIVE_INFINITY

@@ -5,6 +5,8 @@ export const allTasks = {
   'decode-rows': () => import('../training/decode-rows-task.ts').then(m => m.decodeRowsTask),
   'encode-chunk': () => import('../block-store/encode-chunk-task.ts').then(m => m.encodeChunkTask),
   'load-block': () => import('../training/load-block-task.ts').then(m => m.loadBlockTask),
+  'block-sweeps': () => import('../solvers/block-sweeps-task.ts').then(m => m.blockSweepsTask),
+  'add-dual': () => import('../training/add-dual-task.ts').then(m => m.addDualTask),
   'dual-sweeps': () => import('../solvers/dual-sweeps-task.ts').then(m => m.dualSweepsTask),
   'enter-features': () => import('../training/renumber-task.ts').then(m => m.enterFeaturesTask),
   'renumber-rows': () => import('../training/renumber-task.ts').then(m => m.renumberRowsTask),

@@ -6,10 +6,11 @@ import type { BinaryProblem } from './problem.ts'
 
 export interface Certificate {
   primal: number
-  dual: number
+  /** Null for methods without dual variables, and so the gap. */
+  dual: number | null
   /** (primal − dual) / primal. */
-  gap: number
-  supportVectors: number
+  gap: number | null
+  supportVectors: number | null
   /** Share of training rows on the right side. */
   trainingAccuracy: number
 }
@@ -32,22 +33,26 @@ export async function certify(pool: ThreadPool, problem: BinaryProblem): Promise
     }),
   )
   await Promise.all(tasks)
-  const total = [0, 0, 0, 0, 0]
+  const total = new Float64Array(SUMS_BYTES / 8)
   const parts = arena.f64(sums, PIECES * total.length)
   parts.forEach((part, k) => {
     total[k % total.length] += part
   })
   arena.release(mark)
-  const [loss, dualPart, alphaMargin, correct, support] = total
-  const half = 0.5 * problem.squaredLength()
-  const primal = half + loss
+  return certificateOf(total, problem.squaredLength(), rows.rows, true)
+}
+
+/** The certificate that the sums over all rows make, in the order of the SUMS_ layout. */
+export function certificateOf(sums: Float64Array, squaredLength: number, rows: number, dual: boolean): Certificate {
+  const [loss, dualPart, alphaMargin, correct, support] = sums
+  const primal = 0.5 * squaredLength + loss
   // With v = Σ α y x: ½‖v‖² = wᵀv − ½‖w‖² + ½‖v − w‖², and the last term is of second order in the rounding of w.
-  const dual = dualPart - (alphaMargin - half)
+  const dualValue = dualPart - (alphaMargin - 0.5 * squaredLength)
   return {
     primal,
-    dual,
-    gap: primal > 0 ? (primal - dual) / primal : 0,
-    supportVectors: support,
-    trainingAccuracy: rows.rows > 0 ? correct / rows.rows : 1,
+    dual: dual ? dualValue : null,
+    gap: dual ? (primal > 0 ? (primal - dualValue) / primal : 0) : null,
+    supportVectors: dual ? support : null,
+    trainingAccuracy: rows > 0 ? correct / rows : 1,
   }
 }

@@ -1,5 +1,5 @@
 // The driver of one binary problem: asks the solver for passes, the certificate for the truth, and decides when to stop.
-import type { Solver, SolverSettings } from '../solvers/solver.ts'
+import type { MemorySolver, SolverSettings } from '../solvers/solver.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { type Certificate, certify } from './certificate.ts'
 import type { BinaryProblem } from './problem.ts'
@@ -9,11 +9,12 @@ export type ExitReason = 'converged' | 'max-passes' | 'interrupted'
 export interface DriverSettings extends SolverSettings {
   tolerance: number
   maxPasses: number
-  signal: AbortSignal | undefined
+  signal?: AbortSignal | undefined
 }
 
 export interface Solution {
-  certificate: Certificate
+  /** Undefined when the run was interrupted before it could be certified. */
+  certificate: Certificate | undefined
   passes: number
   exitReason: ExitReason
 }
@@ -21,13 +22,13 @@ export interface Solution {
 export interface PassProgress {
   pass: number
   primal: number
-  gap: number
+  gap: number | null
   certified: boolean
 }
 
 export async function solve(
   pool: ThreadPool,
-  solver: Solver,
+  solver: MemorySolver,
   problem: BinaryProblem,
   settings: DriverSettings,
   tell: (progress: PassProgress) => void,
@@ -51,7 +52,7 @@ export async function solve(
     const certificate = await certify(pool, problem)
     primal = certificate.primal
     tell({ pass: passes, primal, gap: certificate.gap, certified: true })
-    const converged = certificate.gap <= tolerance
+    const converged = certificate.gap! <= tolerance
     if (converged || last) {
       const exitReason = converged ? 'converged' : stopped ? 'interrupted' : 'max-passes'
       return { certificate, passes: Math.min(maxPasses, Math.ceil(passes - 1e-3)), exitReason }

@@ -67,8 +67,20 @@ export async function loadBlockTask({ arena, kept }: TaskContext, options: LoadB
   }
   const { store, buffer, decoder, batch, packer, numbers, classOf } = tools
   const plain = options.plain || options.factors !== 0
-  packer.startRoom({ unit: options.unit && options.factors === 0, plain }, options.room, options.table, options.tableRows)
-  const loaded: LoadedRows = { rows: 0, nonzeros: 0, packedBytes: 0, bytesRead: 0, readMilliseconds: 0, decodeMilliseconds: 0 }
+  packer.startRoom(
+    { unit: options.unit && options.factors === 0, plain },
+    options.room,
+    options.table,
+    options.tableRows,
+  )
+  const loaded: LoadedRows = {
+    rows: 0,
+    nonzeros: 0,
+    packedBytes: 0,
+    bytesRead: 0,
+    readMilliseconds: 0,
+    decodeMilliseconds: 0,
+  }
   for (const block of options.blocks) {
     let waited = performance.now()
     for await (const { at, bytes, where, header } of store.blockSegments(block, buffer)) {

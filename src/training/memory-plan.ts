@@ -54,7 +54,10 @@ export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds)
   const parts = [
     { what: 'Node and the program', bytes: NODE_BYTES },
     { what: 'reading and decoding', bytes: READ_BYTES + DECODE_BYTES },
-    { what: `weights of ${needs.weights} features`, bytes: (needs.weights + 1) * (needs.weightBytes + needs.perWeight) },
+    {
+      what: `weights of ${needs.weights} features`,
+      bytes: (needs.weights + 1) * (needs.weightBytes + needs.perWeight),
+    },
     { what: `dual variables of ${manifest.rows} rows`, bytes: manifest.rows * needs.alphaBytes },
     { what: 'map of the features', bytes: needs.mapBytes },
   ].filter(part => part.bytes > 0)
@@ -81,7 +84,10 @@ export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds)
   const slotBytes = Math.max(0, ...groups.map(group => over(group, block => decodedBound(block, manifest.valueBits))))
   const slotRows = Math.max(0, ...groups.map(group => over(group, block => block.rows)))
   const slots = Math.min(needs.slots, groups.length)
-  parts.push({ what: `${slots} blocks of at most ${formatBytes(slotBytes)}`, bytes: slots * (slotBytes + slotRows * PER_LOADED_ROW) })
+  parts.push({
+    what: `${slots} blocks of at most ${formatBytes(slotBytes)}`,
+    bytes: slots * (slotBytes + slotRows * PER_LOADED_ROW),
+  })
   if (cacheBytes > 0) parts.push({ what: 'cache of rows', bytes: cacheBytes })
   return { memory, parts, groups, slotBytes, slotRows, cacheBytes }
 }
@@ -94,13 +100,25 @@ export function planLines(parts: MemoryPlan['parts'], memory: number): string[] 
   return rows.map(row => `${row.what.padEnd(width)}  ${formatBytes(row.bytes).padStart(9)}`)
 }
 
-function tooLittle(memory: number, parts: MemoryPlan['parts'], largest: number, needs: PlanNeeds, blocks: number): SpillwayError {
-  const slots = { what: `${needs.slots} blocks of ${formatBytes(largest)}`, bytes: Math.ceil((needs.slots * largest) / (1 - needs.cacheShare)) }
+function tooLittle(
+  memory: number,
+  parts: MemoryPlan['parts'],
+  largest: number,
+  needs: PlanNeeds,
+  blocks: number,
+): SpillwayError {
+  const slots = {
+    what: `${needs.slots} blocks of ${formatBytes(largest)}`,
+    bytes: Math.ceil((needs.slots * largest) / (1 - needs.cacheShare)),
+  }
   const all = [...parts, slots]
   const total = all.reduce((sum, part) => sum + part.bytes, 0)
   const help = [`--memory ${Math.ceil(total / 2 ** 20)}M`]
   const blocksShare = slots.bytes / total
-  if (blocksShare > 0.2) help.push(`smaller blocks (ingest again with --blocks ${blocks * 2 ** Math.ceil(Math.log2((largest * needs.slots) / Math.max(memory - total + slots.bytes, memory / 20) + 1))})`)
+  if (blocksShare > 0.2)
+    help.push(
+      `smaller blocks (ingest again with --blocks ${blocks * 2 ** Math.ceil(Math.log2((largest * needs.slots) / Math.max(memory - total + slots.bytes, memory / 20) + 1))})`,
+    )
   if (needs.weightBytes === 8) help.push('--weights f32')
   return new SpillwayError(
     `${formatBytes(memory)} of memory cannot work:\n  ${planLines(all, memory).join('\n  ')}`,

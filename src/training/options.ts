@@ -1,6 +1,7 @@
 // What `train` can be told, with its defaults and their limits: one list for the library and the command line.
 import { UsageError } from '../errors.ts'
 import { type ScaleKind, scaleKinds } from '../features/scale.ts'
+import { parseBytes } from '../sizes.ts'
 
 export interface TrainOptions {
   loss?: string
@@ -26,11 +27,41 @@ export interface TrainOptions {
   onBadRow?: 'fail' | 'skip'
   /** Parsing and certifying threads. */
   threads?: number
+  /** Bytes of memory that the run may take, Node and all, or a text such as 512M; what there is when not given. */
+  memory?: number | string
+  /** Folder of the store that text is read into when it does not fit in memory. */
+  store?: string
+  /** Go on from the last checkpoint. */
+  resume?: boolean
+  /** Seconds between two checkpoints. */
+  checkpointSeconds?: number
+  /** Number of blocks that text is drawn into. */
+  blocks?: number
+  /** Sweeps over a block each time it is in memory. */
+  innerPasses?: number
+  /** Or sweeps until the projected gradients of a block lie within so much of each other. */
+  innerTolerance?: number
+  blockOrder?: 'random' | 'fixed'
+  /** What a primal method takes for one step. */
+  batch?: 'block' | 'row'
   signal?: AbortSignal
 }
 
-export type ResolvedOptions = Required<Omit<TrainOptions, 'normalize' | 'scale' | 'indexBase' | 'threads' | 'signal'>> &
-  Pick<TrainOptions, 'normalize' | 'scale' | 'indexBase' | 'threads' | 'signal'>
+const OPTIONAL = [
+  'normalize',
+  'scale',
+  'indexBase',
+  'threads',
+  'memory',
+  'store',
+  'blocks',
+  'innerTolerance',
+  'signal',
+] as const
+type Optional = (typeof OPTIONAL)[number]
+
+export type ResolvedOptions = Required<Omit<TrainOptions, Optional>> &
+  Pick<TrainOptions, Exclude<Optional, 'memory'>> & { memory: number | undefined; given: ReadonlySet<string> }
 
 export const DEFAULTS = {
   loss: 'hinge',
@@ -45,17 +76,23 @@ export const DEFAULTS = {
   weights: 'f64',
   values: 'f32',
   onBadRow: 'fail',
+  resume: false,
+  checkpointSeconds: 10,
+  innerPasses: 2,
+  blockOrder: 'random',
+  batch: 'row',
 } as const
 
 /** Fills in defaults and refuses what cannot be: what, got, expected. */
 export function resolveOptions(given: TrainOptions): ResolvedOptions {
   for (const key of Object.keys(given)) {
-    if (!Object.hasOwn(DEFAULTS, key) && !['normalize', 'scale', 'indexBase', 'threads', 'signal'].includes(key)) {
+    if (!Object.hasOwn(DEFAULTS, key) && !(OPTIONAL as readonly string[]).includes(key)) {
       throw new UsageError(`there is no training option "${key}"`)
     }
   }
   const said = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
-  const options = { ...DEFAULTS, ...said } as ResolvedOptions
+  const options = { ...DEFAULTS, ...said, given: new Set(Object.keys(said)) } as unknown as ResolvedOptions
+  if (typeof said['memory'] === 'string') options.memory = parseBytes(said['memory'], 'memory')
   const number = (name: keyof TrainOptions, expected: string, fits: (value: number) => boolean): void => {
     const value = options[name] as number | undefined
     if (value === undefined) return
@@ -68,6 +105,11 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
   number('tolerance', 'a number above 0 and below 1', value => value > 0 && value < 1)
   number('maxPasses', 'a whole number of at least 1', value => Number.isInteger(value) && value >= 1)
   number('seed', 'a whole number from 0 to 2^53 − 1', value => Number.isSafeInteger(value) && value >= 0)
+  number('memory', 'a number of bytes, or a size such as 512M', value => value >= 1)
+  number('checkpointSeconds', 'a number of at least 0', value => value >= 0)
+  number('blocks', 'a whole number from 1 to 100000', value => Number.isInteger(value) && value >= 1 && value <= 1e5)
+  number('innerPasses', 'a whole number of at least 1', value => Number.isInteger(value) && value >= 1)
+  number('innerTolerance', 'a number above 0', value => value > 0)
   number('threads', 'a whole number from 1 to 256', value => Number.isInteger(value) && value >= 1 && value <= 256)
   const choice = (name: keyof TrainOptions, choices: readonly unknown[]): void => {
     const value = options[name]
@@ -81,6 +123,8 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
   choice('values', ['f32', 'f64'])
   choice('indexBase', [0, 1])
   choice('onBadRow', ['fail', 'skip'])
+  choice('blockOrder', ['random', 'fixed'])
+  choice('batch', ['block', 'row'])
   for (const [label, weight] of Object.entries(options.classWeights)) {
     if (!(weight > 0 && Number.isFinite(weight))) {
       throw new UsageError(`the class weight of label ${label} is ${weight}; expected a number above 0`)

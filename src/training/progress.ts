@@ -10,14 +10,24 @@ export interface ReadProgress {
   badRows: number
 }
 
+/** What was chosen, before the work starts. */
+export interface PlanProgress {
+  stage: 'plan'
+  solver: string
+  /** Why, in a few words. */
+  reason: string
+  /** The memory plan, where there is one: lines of a table. */
+  lines?: string[]
+}
+
 export interface TrainProgress {
   stage: 'train'
   seconds: number
   /** Passes over the data so far, of this binary problem. */
   pass: number
   primal: number
-  /** Relative duality gap. */
-  gap: number
+  /** Relative duality gap; null for methods without one. */
+  gap: number | null
   /** True when primal and gap come from a certificate, false when they are the solver's estimate. */
   certified: boolean
   /** Which binary problem, counted from 1, and how many there are. */
@@ -25,5 +35,5 @@ export interface TrainProgress {
   problems: number
 }
 
-export type Progress = ReadProgress | TrainProgress
+export type Progress = PlanProgress | ReadProgress | TrainProgress
 export type ProgressListener = (progress: Progress) => void

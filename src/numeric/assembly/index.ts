@@ -7,6 +7,7 @@ export { assignRows, encodeSegment, sealSegment } from './encode-segment'
 export { evaluateF32, evaluateF64 } from './evaluate'
 export {
   countFeatures,
+  enterBatch,
   enterFeatures,
   enterRows,
   finishMap,

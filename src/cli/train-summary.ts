@@ -1,0 +1,60 @@
+// How a training run ended: for people, and as the one line of JSON.
+import type { TrainResult } from '../training/training-run.ts'
+import { formatBytes, formatCount, formatGap, formatObjective, formatSeconds, formatShare } from './format.ts'
+
+/** The line that --json prints: the fields of the result less the model itself. */
+export function trainJson(result: TrainResult, model: string, accuracy: number | undefined): object {
+  const { model: _, badRowMessages, trainingAccuracy, badRows, blocks, ...rest } = result
+  return {
+    command: 'train',
+    ...rest,
+    badRows,
+    model,
+    ...(blocks && { blocks }),
+    ...(accuracy !== undefined && { test: { accuracy } }),
+  }
+}
+
+export function trainSummary(
+  result: TrainResult,
+  data: string[],
+  model: string,
+  tolerance: number,
+  test: { accuracy: number; rows: number } | undefined,
+): string {
+  const { rows, features, nonzeros, classes, passes, seconds, blocks } = result
+  const name = data.length > 1 ? `${data.length} files` : data[0] === '-' ? 'standard input' : data[0]
+  const lines = [
+    `${name}: ${formatCount(rows)} rows, ${formatCount(features)} features, ${formatCount(nonzeros)} nonzeros, ${classes} classes`,
+    `${result.solver} solver, ${result.loss} loss, C = ${result.cost}: ${formatCount(passes)} ${passes === 1 ? 'pass' : 'passes'} in ${formatSeconds(seconds.compute)}, after ${formatSeconds(seconds.read)} of reading`,
+    certificateLine(result, tolerance),
+  ]
+  if (result.supportVectors !== null) {
+    const right =
+      result.trainingAccuracy === null
+        ? ''
+        : `, ${formatShare(result.trainingAccuracy)} of the training rows on the right side`
+    lines.push(`${formatCount(result.supportVectors)} support vectors${right}`)
+  }
+  if (blocks) {
+    lines.push(
+      `store: ${blocks.store}, ${formatCount(blocks.count)} blocks, ${formatBytes(result.bytesRead)} read in all ` +
+        `(disk ${formatSeconds(blocks.readSeconds)}, decoding ${formatSeconds(blocks.decodeSeconds)}, ` +
+        `waited ${formatSeconds(blocks.waitSeconds)})`,
+    )
+  }
+  if (test) lines.push(`test accuracy ${formatShare(test.accuracy)} on ${formatCount(test.rows)} rows`)
+  lines.push(`model: ${model}`)
+  return lines.join('\n')
+}
+
+function certificateLine({ primal, dual, gap, exitReason }: TrainResult, tolerance: number): string {
+  if (primal === null) return 'interrupted before the model could be certified; --resume goes on'
+  if (dual === null || gap === null) return `primal ${formatObjective(primal)}; this method has no certificate`
+  const outcome = {
+    converged: `reached ${formatGap(tolerance)}`,
+    'max-passes': `stopped at --max-passes, short of ${formatGap(tolerance)}`,
+    interrupted: 'interrupted',
+  }[exitReason]
+  return `primal ${formatObjective(primal)}, dual ${formatObjective(dual)}, relative gap ${formatGap(gap)} (${outcome})`
+}

@@ -1,0 +1,61 @@
+// One binary problem whose rows come in blocks: weights and all dual variables are in memory, rows are not.
+import type { Arena } from '../numeric/arena.ts'
+import type { BlockEngine, LoadedBlock } from './block-engine.ts'
+import { type ProblemSettings, writeProblem } from './problem.ts'
+
+export class BlockProblem {
+  readonly arena: Arena
+  settings: ProblemSettings
+  readonly weights: number
+  /** Weights in all, the bias among them. */
+  readonly weightCount: number
+  /** Address of all dual variables, in the order of the store's rows; 0 for methods without. */
+  readonly alpha: number
+  readonly alphaStride: number
+  readonly #rows: number
+
+  constructor(engine: BlockEngine, settings: ProblemSettings, weights: number, withAlpha: boolean) {
+    const { arena, store } = engine
+    this.arena = arena
+    this.#rows = store.manifest.rows
+    this.settings = settings
+    this.weightCount = weights + 1
+    this.weights = arena.allocateZeroed(this.weightCount * (settings.weightBits / 8), 'the weights')
+    this.alphaStride = settings.loss.entropicDual ? 16 : 8
+    this.alpha = withAlpha ? arena.allocateZeroed(store.manifest.rows * this.alphaStride, 'the dual variables') : 0
+  }
+
+  /** Everything back to zero, for the next of several problems on the same rows. */
+  startOver(settings: ProblemSettings): void {
+    this.settings = settings
+    this.arena.bytes(this.weights, this.weightCount * (settings.weightBits / 8)).fill(0)
+    if (this.alpha !== 0) this.arena.bytes(this.alpha, this.#rows * this.alphaStride).fill(0)
+  }
+
+  get narrow(): boolean {
+    return this.settings.weightBits === 32
+  }
+
+  /** Makes a loaded block a problem of its own; the address of its PROBLEM_ structure. */
+  of(block: LoadedBlock): number {
+    writeProblem(this.arena, block.problem, this.settings, {
+      table: block.table,
+      rows: block.rows,
+      alpha: this.alpha === 0 ? 0 : this.alpha + block.firstRow * this.alphaStride,
+      weights: this.weights,
+      biasFeature: this.weightCount - 1,
+    })
+    return block.problem
+  }
+
+  /** ‖w‖², the bias included. */
+  squaredLength(): number {
+    const { numeric } = this.arena
+    return (this.narrow ? numeric.squaredLengthF32 : numeric.squaredLengthF64)(this.weights, this.weightCount)
+  }
+
+  copyWeights(): Float64Array {
+    if (this.narrow) return Float64Array.from(this.arena.f32(this.weights, this.weightCount))
+    return this.arena.f64(this.weights, this.weightCount).slice()
+  }
+}

@@ -1,0 +1,221 @@
+// Checkpoints of a run over a store: weights, dual variables and where the run stands, in a folder of the store that
+// belongs to one problem. Dual variables lie in a file for each block, beside the block; a new version of such a file
+// gets a new name, and only the checkpoint, written last and atomically, says which versions are the present ones. So
+// whatever moment a run is killed at, the last checkpoint and the files it names are whole.
+import { createHash } from 'node:crypto'
+import { mkdir, open, readdir, readFile, rm, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { writeAtomically } from '../atomic-file.ts'
+import type { Manifest } from '../block-store/manifest.ts'
+import { fileError, SpillwayError } from '../errors.ts'
+import type { Arena } from '../numeric/arena.ts'
+import type { BlockProblem } from './block-problem.ts'
+
+const MAGIC = Buffer.from('SPCHECK1', 'latin1')
+const ALPHA_MAGIC = Buffer.from('SPALPHA1', 'latin1')
+/** Magic, length of the JSON (u32), spare (u32), xxh64 of all that follows. */
+const HEADER_BYTES = 24
+const WRITE_PIECE = 8 << 20
+
+/** Where a run stands. */
+export interface RunState {
+  /** Everything that decides the course of the run; a run resumes only under the same. */
+  settings: Record<string, unknown>
+  /** Fingerprint of the store. */
+  fingerprint: string
+  pass: number
+  /** Groups of this pass that are done. */
+  position: number
+  /** Estimates gathered in this pass so far, and what the driver knows. */
+  loss: number
+  gap: number
+  primal: number
+  optimism: number
+  seconds: number
+  bytesRead: number
+  solver: unknown
+  /** The end of the run, once it has come. */
+  done?: unknown
+}
+
+interface StoredState extends RunState {
+  weightBytes: number
+  weightCount: number
+  /** Version of each block's dual variables, by the block's file. */
+  alpha: Record<string, number>
+}
+
+/** The folder of a problem's state: one for each distinct problem on a store. */
+export function stateFolder(store: string, problem: Record<string, unknown>): string {
+  const hash = createHash('sha256').update(JSON.stringify(problem)).digest('hex').slice(0, 12)
+  return join(store, `state-${hash}`)
+}
+
+export class Checkpoints {
+  readonly folder: string
+  readonly #arena: Arena
+  readonly #problem: BlockProblem
+  readonly #manifest: Manifest
+  readonly #firstRows: number[] = []
+  /** Blocks whose dual variables changed since the last checkpoint. */
+  readonly #changed = new Set<number>()
+  #versions: Record<string, number> = {}
+  #version = 0
+
+  constructor(arena: Arena, problem: BlockProblem, manifest: Manifest, folder: string) {
+    this.#arena = arena
+    this.#problem = problem
+    this.#manifest = manifest
+    this.folder = folder
+    let first = 0
+    for (const block of manifest.blocks) {
+      this.#firstRows.push(first)
+      first += block.rows
+    }
+  }
+
+  /** Remembers that the dual variables of these blocks changed. */
+  touch(blocks: number[]): void {
+    if (this.#problem.alpha !== 0) for (const block of blocks) this.#changed.add(block)
+  }
+
+  /** Forgets an earlier run. */
+  async clear(): Promise<void> {
+    await rm(this.folder, { recursive: true, force: true })
+  }
+
+  async save(state: RunState): Promise<void> {
+    const version = ++this.#version
+    const versions = { ...this.#versions }
+    try {
+      await mkdir(this.folder, { recursive: true })
+      for (const block of this.#changed) {
+        const { file } = this.#manifest.blocks[block]
+        await this.#writeAlpha(block, alphaFile(file, version))
+        versions[file] = version
+      }
+    } catch (error) {
+      throw error instanceof SpillwayError ? error : fileError(error, this.folder, 'write a checkpoint into')
+    }
+    const { weights, weightCount, settings } = this.#problem
+    const weightBytes = settings.weightBits / 8
+    const stored: StoredState = { ...state, weightBytes, weightCount, alpha: versions }
+    const json = Buffer.from(JSON.stringify(stored))
+    const padded = Buffer.alloc((json.length + 7) & ~7, ' ')
+    json.copy(padded)
+    const header = Buffer.alloc(HEADER_BYTES)
+    MAGIC.copy(header)
+    header.writeUInt32LE(padded.length, 8)
+    // The checksum covers the JSON and the weights, each hashed where it lies.
+    header.writeBigUInt64LE(this.#hash(padded, weights, weightCount * weightBytes), 16)
+    await writeAtomically(
+      join(this.folder, 'checkpoint.bin'),
+      this.#pieces(header, padded, weights, weightCount * weightBytes),
+    )
+    this.#versions = versions
+    this.#changed.clear()
+    await this.#removeStale()
+  }
+
+  /** The state of the last checkpoint, weights and dual variables put in place; undefined when there is none. */
+  async load(): Promise<RunState | undefined> {
+    const path = join(this.folder, 'checkpoint.bin')
+    let file: Buffer
+    try {
+      file = await readFile(path)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+      throw fileError(error, path, 'read')
+    }
+    const wrong = (what: string): SpillwayError =>
+      new SpillwayError(`${path} is damaged: ${what}`, 'train again without --resume')
+    if (file.length < HEADER_BYTES || !file.subarray(0, 8).equals(MAGIC))
+      throw wrong('it does not start like a checkpoint')
+    const jsonBytes = file.readUInt32LE(8)
+    if (HEADER_BYTES + jsonBytes > file.length) throw wrong('it is truncated')
+    const json = file.subarray(HEADER_BYTES, HEADER_BYTES + jsonBytes)
+    const weights = file.subarray(HEADER_BYTES + jsonBytes)
+    const { weights: at, weightCount, settings } = this.#problem
+    const bytes = weightCount * (settings.weightBits / 8)
+    if (weights.length !== bytes) throw wrong(`${weights.length} bytes of weights were found, ${bytes} expected`)
+    this.#arena.bytes(at, bytes).set(weights)
+    if (this.#hash(json, at, bytes) !== file.readBigUInt64LE(16)) throw wrong('its checksum does not match')
+    const { alpha, weightBytes: _, weightCount: __, ...state } = JSON.parse(json.toString()) as StoredState
+    await this.#loadAlpha(alpha)
+    return state
+  }
+
+  async #loadAlpha(versions: Record<string, number>): Promise<void> {
+    this.#versions = {}
+    for (const [block, { file }] of this.#manifest.blocks.entries()) {
+      const version = versions[file]
+      if (version === undefined) continue
+      await this.#readAlpha(block, alphaFile(file, version))
+      this.#versions[file] = version
+      this.#version = Math.max(this.#version, version)
+    }
+  }
+
+  #alphaPlace(block: number): { at: number; bytes: number } {
+    const { alpha, alphaStride } = this.#problem
+    return { at: alpha + this.#firstRows[block] * alphaStride, bytes: this.#manifest.blocks[block].rows * alphaStride }
+  }
+
+  async #writeAlpha(block: number, name: string): Promise<void> {
+    const { at, bytes } = this.#alphaPlace(block)
+    const header = Buffer.alloc(HEADER_BYTES)
+    ALPHA_MAGIC.copy(header)
+    header.writeUInt32LE(this.#problem.alphaStride, 8)
+    header.writeBigUInt64LE(this.#hash(Buffer.alloc(0), at, bytes), 16)
+    await using file = await open(join(this.folder, name), 'w')
+    for (const piece of this.#pieces(header, Buffer.alloc(0), at, bytes)) await file.writeFile(piece)
+    await file.sync()
+  }
+
+  async #readAlpha(block: number, name: string): Promise<void> {
+    const path = join(this.folder, name)
+    let file: Buffer
+    try {
+      file = await readFile(path)
+    } catch (error) {
+      throw fileError(error, path, 'read')
+    }
+    const { at, bytes } = this.#alphaPlace(block)
+    const sound =
+      file.length === HEADER_BYTES + bytes &&
+      file.subarray(0, 8).equals(ALPHA_MAGIC) &&
+      file.readUInt32LE(8) === this.#problem.alphaStride
+    if (sound) this.#arena.bytes(at, bytes).set(file.subarray(HEADER_BYTES))
+    if (!sound || this.#hash(Buffer.alloc(0), at, bytes) !== file.readBigUInt64LE(16)) {
+      throw new SpillwayError(`${path} is damaged`, 'train again without --resume')
+    }
+  }
+
+  *#pieces(header: Buffer, json: Buffer, at: number, bytes: number): Generator<Uint8Array> {
+    yield header
+    if (json.length > 0) yield json
+    for (let from = 0; from < bytes; from += WRITE_PIECE) {
+      yield this.#arena.bytes(at + from, Math.min(WRITE_PIECE, bytes - from))
+    }
+  }
+
+  /** Of some bytes and of a stretch of the arena. */
+  #hash(json: Buffer, at: number, bytes: number): bigint {
+    let hash = createHash('sha256').update(json).digest().readBigUInt64LE(0)
+    hash ^= BigInt.asUintN(64, this.#arena.numeric.xxh64(at, bytes))
+    return hash
+  }
+
+  /** Versions that no checkpoint names any more. */
+  async #removeStale(): Promise<void> {
+    const present = new Set(Object.entries(this.#versions).map(([file, version]) => alphaFile(file, version)))
+    for (const name of await readdir(this.folder)) {
+      if (name.startsWith('alpha-') && !present.has(name)) await unlink(join(this.folder, name)).catch(() => {})
+    }
+  }
+}
+
+/** block-000007.bin, version 3 → alpha-000007-3.bin */
+function alphaFile(block: string, version: number): string {
+  return `alpha-${block.replace(/^block-|\.bin$/g, '')}-${version}.bin`
+}

@@ -1,0 +1,76 @@
+// The binary problems of a data set: one for two classes, one against the rest for each of more.
+import { UsageError } from '../errors.ts'
+import type { Loss } from '../losses/loss.ts'
+import type { Certificate as ModelCertificate } from '../model/model.ts'
+import type { ExitReason, Solution } from './driver.ts'
+import type { LabelCount } from './label-numbers.ts'
+import type { ResolvedOptions } from './options.ts'
+import type { ProblemSettings } from './problem.ts'
+
+export interface ClassProblems {
+  /** In the order of the model: the positive label first for two classes, else rising. */
+  labels: LabelCount[]
+  problems: (ProblemSettings & { label: LabelCount })[]
+}
+
+/** The larger of two labels is positive; among more, each in turn. `labels` come in the order of their class numbers. */
+export function classProblems(numbered: LabelCount[], loss: Loss, options: ResolvedOptions): ClassProblems {
+  const labels = numbered.map((label, number) => ({ ...label, number }))
+  const binary = labels.length === 2
+  labels.sort((a, b) => (binary ? b.value - a.value : a.value - b.value))
+  const weightOf = classWeightLookup(labels, options.classWeights)
+  const problems = (binary ? labels.slice(0, 1) : labels).map(label => ({
+    label,
+    loss,
+    costPositive: options.cost * weightOf(label),
+    // Against the rest, only the class itself is weighted, as LIBLINEAR does.
+    costNegative: options.cost * (binary ? weightOf(labels[1]) : 1),
+    bias: options.bias,
+    positive: label.number,
+    weightBits: options.weights === 'f32' ? (32 as const) : (64 as const),
+  }))
+  return { labels, problems }
+}
+
+export function asModelCertificate({ certificate, passes, exitReason }: Solution): ModelCertificate {
+  const { primal = null, dual = null, gap = null, supportVectors = null } = certificate ?? {}
+  return { primal, dual, gap, supportVectors, passes, exitReason }
+}
+
+/** Several problems together: objectives add up, and the run is as good as its worst part. */
+export function sumOf(solutions: Solution[]): ModelCertificate {
+  const parts = solutions.map(asModelCertificate)
+  // What one part does not know, the sum does not know.
+  const sum = (pick: (part: ModelCertificate) => number | null): number | null =>
+    parts.reduce<number | null>((total, part) => {
+      const value = pick(part)
+      return total === null || value === null ? null : total + value
+    }, 0)
+  const primal = sum(part => part.primal)
+  const dual = sum(part => part.dual)
+  const order: ExitReason[] = ['converged', 'max-passes', 'interrupted']
+  return {
+    primal,
+    dual,
+    gap: primal === null || dual === null ? null : primal > 0 ? (primal - dual) / primal : 0,
+    passes: Math.max(...solutions.map(s => s.passes)),
+    supportVectors: sum(part => part.supportVectors),
+    exitReason: order[Math.max(...solutions.map(s => order.indexOf(s.exitReason)))],
+  }
+}
+
+/** Weights by label: "1" and "+1" name the same class. A label that the data does not have is refused. */
+function classWeightLookup(labels: LabelCount[], given: Record<string, number>): (label: LabelCount) => number {
+  const byValue = new Map<number, number>()
+  for (const [text, weight] of Object.entries(given)) {
+    const value = Number(text)
+    if (!labels.some(label => label.value === value)) {
+      const known = labels.map(label => label.text).join(', ')
+      throw new UsageError(
+        `a class weight names the label ${text}, which the data does not have; its labels are ${known}`,
+      )
+    }
+    byValue.set(value, weight)
+  }
+  return label => byValue.get(label.value) ?? 1
+}

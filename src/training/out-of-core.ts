@@ -1,0 +1,178 @@
+// The driver of one binary problem whose rows come in blocks: asks the solver to work on block after block, keeps
+// checkpoints, asks the certificate for the truth, and decides when to stop.
+
+import { SUMS_BYTES } from '../numeric/layouts.ts'
+import { drawFrom } from '../solvers/block-sweeps-task.ts'
+import type { BlockRun, BlockSettings, BlockSolver } from '../solvers/solver.ts'
+import type { BlockEngine } from './block-engine.ts'
+import type { BlockProblem } from './block-problem.ts'
+import { type Certificate, certificateOf } from './certificate.ts'
+import type { Checkpoints, RunState } from './checkpoint.ts'
+import type { PassProgress, Solution } from './driver.ts'
+
+export interface OutOfCoreSettings extends BlockSettings {
+  tolerance: number
+  maxPasses: number
+  blockOrder: 'random' | 'fixed'
+  /** Seconds between two checkpoints. */
+  checkpointSeconds: number
+  signal?: AbortSignal | undefined
+}
+
+/** Weights are written with every checkpoint. While they are small beside a block, one after every block costs little. */
+const CHEAP_SHARE = 0.1
+
+export class OutOfCoreDriver {
+  readonly #engine: BlockEngine
+  readonly #solver: BlockSolver
+  readonly #problem: BlockProblem
+  readonly #settings: OutOfCoreSettings
+  readonly #checkpoints: Checkpoints
+  readonly #run: BlockRun
+  readonly #sums: number
+  readonly #tell: (progress: PassProgress) => void
+  #lastCheckpoint = performance.now()
+  #state: RunState
+
+  constructor(
+    engine: BlockEngine,
+    solver: BlockSolver,
+    problem: BlockProblem,
+    settings: OutOfCoreSettings,
+    checkpoints: Checkpoints,
+    fresh: RunState,
+    tell: (progress: PassProgress) => void,
+  ) {
+    this.#engine = engine
+    this.#solver = solver
+    this.#problem = problem
+    this.#settings = settings
+    this.#checkpoints = checkpoints
+    this.#state = fresh
+    this.#tell = tell
+    this.#sums = engine.arena.allocateZeroed(SUMS_BYTES, 'the certificate')
+    this.#run = solver.start(engine, problem, settings)
+  }
+
+  /** Goes on from a checkpoint. */
+  restore(state: RunState): void {
+    this.#state = state
+    this.#run.restore?.(state.solver)
+  }
+
+  /** Starts from dual variables that are in place already: w = Σ α y x, by one reading pass. */
+  async rebuildWeights(): Promise<void> {
+    const { arena, trainer } = this.#engine
+    arena.bytes(this.#problem.weights, this.#problem.weightCount * (this.#problem.narrow ? 4 : 8)).fill(0)
+    for await (const block of this.#engine.pass(this.#order(-1))) {
+      await trainer.run('add-dual', {
+        problem: this.#problem.of(block),
+        rows: block.rows,
+        stride: this.#problem.alphaStride,
+        narrow: this.#problem.narrow,
+      })
+    }
+  }
+
+  async solve(): Promise<Solution> {
+    const { tolerance, maxPasses, signal } = this.#settings
+    const state = this.#state
+    for (;;) {
+      for await (const block of this.#engine.pass(this.#order(state.pass).slice(state.position))) {
+        const report = await this.#run.visit(block, state.pass)
+        state.position++
+        state.loss += report.loss
+        state.gap += report.gap
+        this.#checkpoints.touch(this.#engine.plan.groups[block.group])
+        this.#progress(state.pass + state.position / this.#engine.groups)
+        if (signal?.aborted) break
+        if (this.#checkpointDue(block.packedBytes) && state.position < this.#engine.groups) await this.#checkpoint()
+      }
+      if (signal?.aborted && state.position < this.#engine.groups) {
+        await this.#checkpoint()
+        return { certificate: undefined, passes: state.pass + 1, exitReason: 'interrupted' }
+      }
+      state.pass++
+      state.position = 0
+      state.primal = 0.5 * this.#problem.squaredLength() + state.loss
+      const owed = state.gap
+      state.loss = 0
+      state.gap = 0
+      await this.#checkpoint()
+      const last = state.pass >= maxPasses
+      const ready = this.#solver.dual && owed <= tolerance * state.primal * state.optimism
+      if (!ready && !last && !signal?.aborted) continue
+      const certificate = await this.certify()
+      if (!certificate) return { certificate, passes: state.pass, exitReason: 'interrupted' }
+      state.primal = certificate.primal
+      this.#tell({ pass: state.pass, primal: certificate.primal, gap: certificate.gap, certified: true })
+      const converged = certificate.gap !== null && certificate.gap <= tolerance
+      if (converged || last || signal?.aborted) {
+        const exitReason = converged ? 'converged' : last ? 'max-passes' : 'interrupted'
+        return { certificate, passes: state.pass, exitReason }
+      }
+      state.optimism *= 0.7
+      await this.#checkpoint()
+    }
+  }
+
+  /** Primal, dual and gap over all rows by a reading pass; undefined when it was interrupted. */
+  async certify(): Promise<Certificate | undefined> {
+    const { arena, trainer, store } = this.#engine
+    this.#run.finish?.()
+    const total = new Float64Array(SUMS_BYTES / 8)
+    // In the order of the store, whatever order the solver took: the sums are the same bits for the same weights.
+    for await (const block of this.#engine.pass(this.#order(-1))) {
+      if (this.#settings.signal?.aborted) return undefined
+      await trainer.run('evaluate-rows', {
+        problem: this.#problem.of(block),
+        narrow: this.#problem.narrow,
+        from: 0,
+        to: block.rows,
+        sums: this.#sums,
+      })
+      arena.f64(this.#sums, total.length).forEach((part, k) => {
+        total[k] += part
+      })
+    }
+    return certificateOf(total, this.#problem.squaredLength(), store.manifest.rows, this.#solver.dual)
+  }
+
+  #progress(pass: number): void {
+    const share = this.#state.position / this.#engine.groups
+    const primal = 0.5 * this.#problem.squaredLength() + this.#state.loss / share
+    this.#tell({ pass, primal, gap: primal > 0 ? this.#state.gap / share / primal : 0, certified: false })
+  }
+
+  /** The order of the groups in a pass: drawn from seed and pass, so that a resumed run draws the same; −1 is fixed. */
+  #order(pass: number): number[] {
+    const order = Array.from({ length: this.#engine.groups }, (_, k) => k)
+    if (pass < 0 || this.#settings.blockOrder === 'fixed') return order
+    let draw = drawFrom([this.#settings.seed, pass, 0x6f72])
+    for (let k = order.length - 1; k > 0; k--) {
+      draw = drawFrom([Number(draw & 0x1fffffffffffffn), k])
+      const other = Number(draw % BigInt(k + 1))
+      ;[order[k], order[other]] = [order[other], order[k]]
+    }
+    return order
+  }
+
+  #checkpointDue(blockBytes: number): boolean {
+    const weightBytes = this.#problem.weightCount * (this.#problem.narrow ? 4 : 8)
+    if (weightBytes <= CHEAP_SHARE * blockBytes) return true
+    return performance.now() - this.#lastCheckpoint >= this.#settings.checkpointSeconds * 1000
+  }
+
+  async #checkpoint(): Promise<void> {
+    this.#state.bytesRead = this.#engine.counts.bytesRead
+    this.#state.solver = this.#run.state?.()
+    await this.#checkpoints.save(this.#state)
+    this.#lastCheckpoint = performance.now()
+  }
+
+  /** Writes down how the run ended, so that resuming it only reads the answer. */
+  async close(done: unknown): Promise<void> {
+    this.#state.done = done
+    await this.#checkpoint()
+  }
+}

@@ -1,0 +1,35 @@
+// What training gives, however it was done: the parts of a model and the account of the run.
+import type { WeightVectors } from '../model/weights.ts'
+import type { Solution } from './driver.ts'
+import type { LabelCount } from './label-numbers.ts'
+
+export interface TrainingOutcome {
+  data: {
+    rows: number
+    nonzeros: number
+    features: number
+    indexBase: number
+    fingerprint: string
+    sources: { name: string }[]
+  }
+  /** In the order of the model. */
+  labels: LabelCount[]
+  weights: Float64Array | WeightVectors
+  biasWeights: Float64Array
+  factors: Float64Array | WeightVectors | undefined
+  solver: string
+  solutions: Solution[]
+  readSeconds: number
+  bytesRead: number
+  badRows: number
+  badRowMessages: string[]
+  /** Of runs over blocks: where the time went. */
+  blocks?: {
+    count: number
+    read: number
+    readSeconds: number
+    decodeSeconds: number
+    waitSeconds: number
+    store: string
+  }
+}

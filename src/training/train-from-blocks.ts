@@ -1,0 +1,272 @@
+// Training on data larger than memory: text goes into a block store first, then blocks are read again and again, inside
+// the memory that was named.
+import { stat } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { featureSetBytes, featuresOf, readFeatureSet } from '../block-store/feature-set.ts'
+import { ingest } from '../block-store/ingest.ts'
+import { openStore, type Store } from '../block-store/reader.ts'
+import { SpillwayError, UsageError } from '../errors.ts'
+import { learnFactors } from '../features/scale.ts'
+import { findLoss } from '../losses/all-losses.ts'
+import type { WeightVectors } from '../model/weights.ts'
+import { Arena } from '../numeric/arena.ts'
+import type { BlockSolver } from '../solvers/solver.ts'
+import { BlockEngine } from './block-engine.ts'
+import { BlockProblem } from './block-problem.ts'
+import { Checkpoints, type RunState, stateFolder } from './checkpoint.ts'
+import { allowedMemory } from './choose-solver.ts'
+import { classProblems } from './class-problems.ts'
+import type { Solution } from './driver.ts'
+import { type MemoryPlan, planLines, planMemory } from './memory-plan.ts'
+import type { ResolvedOptions } from './options.ts'
+import { OutOfCoreDriver } from './out-of-core.ts'
+import type { TrainingOutcome } from './outcome.ts'
+import type { ProblemSettings } from './problem.ts'
+import type { ProgressListener } from './progress.ts'
+
+export async function trainFromBlocks(
+  paths: string[],
+  solver: BlockSolver,
+  options: ResolvedOptions,
+  tell: ProgressListener,
+): Promise<TrainingOutcome> {
+  const started = performance.now()
+  const seconds = (): number => (performance.now() - started) / 1000
+  const arena = new Arena()
+  const { store, read } = await theStore(arena, paths, options, tell, seconds)
+  const readSeconds = seconds()
+  const { manifest } = store
+  if (manifest.labels.length < 2) {
+    throw new SpillwayError(
+      `all ${manifest.rows} rows of ${store.folder} have the label ${manifest.labels[0]?.text}: there is nothing to tell apart`,
+      'training needs rows of at least two classes',
+    )
+  }
+  const plan = await planFor(store, solver, options)
+  tell({
+    stage: 'plan',
+    solver: solver.name,
+    reason: `${plan.groups.length} blocks`,
+    lines: planLines(plan.parts, plan.memory),
+  })
+  const mapped = usesMap(store)
+  const weightCount = mapped ? manifest.usedFeatures : manifest.features
+  const map = mapped ? await readFeatureSet(arena, store.folder) : 0
+  const engine = new BlockEngine(arena, store, plan)
+  try {
+    const unit = options.normalize === 'unit'
+    const factors = options.scale ? await learnFactors(engine, options.scale, weightCount, map) : 0
+    engine.transformBy({ map, factors, unit, plain: false })
+    const { labels, problems } = classProblems(manifest.labels, findLoss(options.loss), options)
+    const K = problems.length
+    const weights = new Float64Array(weightCount * K)
+    const biasWeights = new Float64Array(K)
+    const solutions: Solution[] = []
+    // One problem's memory serves all of them in turn.
+    const problem = new BlockProblem(engine, problems[0], weightCount, solver.dual)
+    for (const [k, settings] of problems.entries()) {
+      problem.startOver(settings)
+      const solution = await solveOne(engine, solver, problem, settings, store, options, progress =>
+        tell({ stage: 'train', seconds: seconds(), ...progress, problem: k + 1, problems: K }),
+      )
+      solutions.push(solution)
+      const w = problem.copyWeights()
+      for (let j = 0; j < weightCount; j++) weights[j * K + k] = w[j]
+      biasWeights[k] = w[weightCount]
+    }
+    const features = mapped ? featuresOf(arena, map, weightCount) : undefined
+    const byFeature = (values: Float64Array): Float64Array | WeightVectors =>
+      features ? { layout: 'sparse', indices: features, values } : values
+    const { blocksRead, bytesRead, readSeconds: diskSeconds, decodeSeconds, waitSeconds } = engine.counts
+    return {
+      data: { ...manifest, fingerprint: `xxh64:${manifest.fingerprint}` },
+      labels,
+      weights: byFeature(weights),
+      biasWeights,
+      factors: factors ? byFeature(arena.f64(factors, weightCount).slice()) : undefined,
+      solver: solver.name,
+      solutions,
+      readSeconds,
+      bytesRead: read.bytesRead + bytesRead,
+      badRows: read.badRows,
+      badRowMessages: read.badRowMessages,
+      blocks: {
+        count: plan.groups.length,
+        read: blocksRead,
+        readSeconds: diskSeconds,
+        decodeSeconds,
+        waitSeconds,
+        store: store.folder,
+      },
+    }
+  } finally {
+    await engine.close()
+  }
+}
+
+/** Solves one binary problem, from a checkpoint if one is wanted and there. */
+async function solveOne(
+  engine: BlockEngine,
+  solver: BlockSolver,
+  problem: BlockProblem,
+  settings: ProblemSettings & { label: { text: string } },
+  store: Store,
+  options: ResolvedOptions,
+  tell: ConstructorParameters<typeof OutOfCoreDriver>[6],
+): Promise<Solution> {
+  const { manifest } = store
+  const identity = {
+    loss: options.loss,
+    costPositive: settings.costPositive,
+    costNegative: settings.costNegative,
+    bias: settings.bias,
+    positive: settings.label.text,
+    normalize: options.normalize ?? null,
+    scale: options.scale ?? null,
+    weights: options.weights,
+  }
+  const course = {
+    solver: solver.name,
+    seed: options.seed,
+    shrinking: options.shrinking,
+    innerPasses: options.innerPasses,
+    innerTolerance: options.innerTolerance ?? null,
+    blockOrder: options.blockOrder,
+    batch: options.batch,
+    groups: engine.plan.groups.length,
+  }
+  const fresh: RunState = {
+    settings: course,
+    fingerprint: manifest.fingerprint,
+    pass: 0,
+    position: 0,
+    loss: 0,
+    gap: 0,
+    primal: 0,
+    optimism: 1,
+    seconds: 0,
+    bytesRead: 0,
+    solver: undefined,
+  }
+  const checkpoints = new Checkpoints(engine.arena, problem, manifest, stateFolder(store.folder, identity))
+  const driver = new OutOfCoreDriver(engine, solver, problem, options, checkpoints, fresh, tell)
+  const found = options.resume ? await checkpoints.load() : undefined
+  if (found) {
+    refuseOtherCourse(found, fresh)
+    // A run that was stopped by its own limits may go on under wider ones.
+    delete found.done
+    driver.restore(found)
+  } else await checkpoints.clear()
+  const solution = await driver.solve()
+  await driver.close(solution)
+  return solution
+}
+
+/** A run resumes as it was begun, or not at all. */
+function refuseOtherCourse(found: RunState, fresh: RunState): void {
+  if (found.fingerprint !== fresh.fingerprint) {
+    throw new SpillwayError(
+      'the store has changed since the checkpoint was written; the run cannot be resumed',
+      'train again without --resume',
+    )
+  }
+  for (const [name, value] of Object.entries(fresh.settings)) {
+    const before = found.settings[name]
+    if (before !== value) {
+      throw new SpillwayError(
+        `the checkpoint was written with ${name} ${JSON.stringify(before)}, this run has ${JSON.stringify(value)}`,
+        'give the same options (and the same --memory) as before, or train again without --resume',
+      )
+    }
+  }
+}
+
+/** With few of many features in use, weights are kept for those alone. */
+function usesMap({ manifest }: Store): boolean {
+  return manifest.usedFeatures > 0 && manifest.usedFeatures < 0.7 * manifest.features
+}
+
+/** The plan of a store under a solver's needs. */
+export async function planFor(store: Store, solver: BlockSolver, options: ResolvedOptions): Promise<MemoryPlan> {
+  const { manifest } = store
+  const mapped = usesMap(store)
+  const plan = planMemory(manifest, allowedMemory(options), {
+    weightBytes: options.weights === 'f32' ? 4 : 8,
+    alphaBytes: solver.dual ? (findLoss(options.loss).entropicDual ? 16 : 8) : 0,
+    mapBytes: mapped ? await featureSetBytes(store.folder) : 0,
+    weights: mapped ? manifest.usedFeatures : manifest.features,
+    // The model at the end is a copy of the weights, in a list of its own when few features are in use.
+    perWeight: (mapped ? 12 : 8) * manifest.labels.length + (options.scale ? 24 : 0),
+    slots: 2,
+    cacheShare: solver.cacheShare,
+  })
+  // Without a limit to fill, blocks are what the user made them.
+  if (options.memory === undefined) return { ...plan, ...ungrouped(plan, manifest) }
+  return plan
+}
+
+function ungrouped(plan: MemoryPlan, manifest: Store['manifest']): Partial<MemoryPlan> {
+  if (plan.groups.length === manifest.blocks.length) return {}
+  return { groups: manifest.blocks.map((_, k) => [k]) }
+}
+
+interface Read {
+  bytesRead: number
+  badRows: number
+  badRowMessages: string[]
+}
+
+/** The store that is trained on: the one named, one made from this text before, or a new one. */
+async function theStore(
+  arena: Arena,
+  paths: string[],
+  options: ResolvedOptions,
+  tell: ProgressListener,
+  seconds: () => number,
+): Promise<{ store: Store; read: Read }> {
+  const nothing: Read = { bytesRead: 0, badRows: 0, badRowMessages: [] }
+  const folders = []
+  for (const path of paths) if ((await stat(path).catch(() => undefined))?.isDirectory()) folders.push(path)
+  if (folders.length > 0) {
+    if (paths.length > 1) throw new UsageError(`${folders[0]} is a folder; a store is trained on alone`)
+    return { store: await openStore(paths[0]), read: nothing }
+  }
+  const first = paths[0] === '-' ? 'stdin' : basename(paths[0]).replace(/\.(gz|zst)$/, '')
+  const folder = options.store ?? `${first}.spill`
+  if (await madeFrom(folder, paths)) {
+    tell({ stage: 'plan', solver: '', reason: `the text is in ${folder} already` })
+    return { store: await openStore(folder), read: nothing }
+  }
+  const memory = allowedMemory(options)
+  const mark = arena.mark()
+  const result = await ingest(paths, folder, {
+    ...(options.blocks !== undefined && { blocks: options.blocks }),
+    values: options.values,
+    seed: options.seed,
+    onBadRow: options.onBadRow,
+    ...(options.indexBase !== undefined && { indexBase: options.indexBase }),
+    ...(options.threads !== undefined && { threads: options.threads }),
+    ...(options.signal && { signal: options.signal }),
+    ...(options.memory !== undefined && { memory }),
+    arena,
+    progress: ({ bytesRead, bytesTotal, rows, badRows }) =>
+      tell({ stage: 'read', seconds: seconds(), bytesRead, bytesTotal, rows, badRows }),
+  })
+  arena.release(mark)
+  const { bytesRead, badRows, badRowMessages } = result
+  return { store: await openStore(folder), read: { bytesRead, badRows, badRowMessages } }
+}
+
+/** Whether a folder holds a finished store of just these files, made after they were last changed. */
+async function madeFrom(folder: string, paths: string[]): Promise<boolean> {
+  const finished = await stat(join(folder, 'manifest.json')).catch(() => undefined)
+  if (!finished) return false
+  const { manifest } = await openStore(folder)
+  const same = manifest.sources.length === paths.length && manifest.sources.every(({ name }, k) => name === paths[k])
+  const changes = await Promise.all(paths.map(path => (path === '-' ? undefined : stat(path).catch(() => undefined))))
+  if (same && changes.every(file => file !== undefined && file.mtimeMs <= finished.mtimeMs)) return true
+  throw new SpillwayError(
+    `${folder} is in the way: it is a store of ${same ? 'an earlier state of the data' : 'other data'}`,
+    `name another folder with --store, train on it with \`spillway train ${folder}\`, or remove it`,
+  )
+}
