@@ -41,8 +41,8 @@ export async function learnFactors(
   const first = arena.allocateZeroed(bytes, 'feature statistics')
   const second = kind === 'standard' ? arena.allocateZeroed(bytes, 'feature statistics') : 0
   engine.transformBy({ map, factors: 0, unit: false, plain: true })
-  const order = Array.from({ length: engine.groups }, (_, k) => k)
-  for await (const { table, rows } of engine.pass(order)) {
+  const blocks = engine.store.manifest.blocks.map((_, k) => [k])
+  for await (const { table, rows } of engine.pass(blocks)) {
     if (kind === 'minmax') arena.numeric.gatherStatistics(table, 0, rows, first, 0, 0)
     else arena.numeric.gatherStatistics(table, 0, rows, 0, first, second)
   }

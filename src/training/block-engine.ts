@@ -13,15 +13,20 @@ interface Slot {
   order: number
   problem: number
   sweep: number
+  alpha: number
 }
 
+/** What is in memory at a time: one block of the store, or several together. */
 export interface LoadedBlock {
-  /** Number of the group of physical blocks that was loaded. */
+  /** Its turn in this pass, counted from 0. */
   group: number
   rows: number
   nonzeros: number
-  /** Number of its first row in the order of the store: where its dual variables are. */
-  firstRow: number
+  /** The store's blocks it is made of, one after the other: their rows, and the number of the first of them in the order
+   *  of the store. */
+  parts: { block: number; rows: number; firstRow: number }[]
+  /** Room for the dual variables of its rows, when the method has such. */
+  alpha: number
   /** Addresses: u32[rows] of row records, u32[rows] for an order, and room for a PROBLEM_ and a SWEEP_ structure. */
   table: number
   order: number
@@ -55,18 +60,20 @@ export class BlockEngine {
   readonly counts: EngineCounts = { blocksRead: 0, bytesRead: 0, readSeconds: 0, decodeSeconds: 0, waitSeconds: 0 }
   readonly #reader: ThreadPool
   readonly #slots: Slot[] = []
-  readonly #firstRows: number[] = []
+  /** Number of each block's first row in the order of the store. */
+  readonly firstRows: number[] = []
   #transforms: RowTransforms = { map: 0, factors: 0, unit: false, plain: false }
 
-  constructor(arena: Arena, store: Store, plan: MemoryPlan, slots = 2) {
+  constructor(arena: Arena, store: Store, plan: MemoryPlan, alphaStride: number) {
     this.arena = arena
     this.store = store
     this.plan = plan
     this.#reader = new ThreadPool(arena.share, 1)
     this.trainer = new ThreadPool(arena.share, 1)
     const rows = Math.max(plan.slotRows, 1)
-    for (let k = 0; k < Math.min(slots, plan.groups.length); k++) {
+    for (let k = 0; k < plan.slots; k++) {
       this.#slots.push({
+        alpha: alphaStride > 0 ? arena.allocate(rows * alphaStride, 'a block') : 0,
         room: { at: arena.allocate(plan.slotBytes, 'a block'), bytes: plan.slotBytes },
         table: arena.allocate(rows * 4, 'a block'),
         order: arena.allocate(rows * 4, 'a block'),
@@ -75,31 +82,27 @@ export class BlockEngine {
       })
     }
     let first = 0
-    for (const group of plan.groups) {
-      this.#firstRows.push(first)
-      for (const block of group) first += store.manifest.blocks[block].rows
+    for (const block of store.manifest.blocks) {
+      this.firstRows.push(first)
+      first += block.rows
     }
-  }
-
-  get groups(): number {
-    return this.plan.groups.length
   }
 
   transformBy(transforms: RowTransforms): void {
     this.#transforms = transforms
   }
 
-  /** The groups in this order, each loaded while the one before is worked on. */
-  async *pass(order: number[]): AsyncGenerator<LoadedBlock> {
+  /** These groups of blocks from the `first`-th on, each loaded while the one before is worked on. */
+  async *pass(groups: number[][], first = 0): AsyncGenerator<LoadedBlock> {
     let loading: Promise<LoadedBlock> | undefined
     try {
-      for (let k = 0; k < order.length; k++) {
-        loading ??= this.#load(order[k], k)
+      for (let k = first; k < groups.length; k++) {
+        loading ??= this.#load(groups[k], k)
         const waited = performance.now()
         const block = await loading
         this.counts.waitSeconds += (performance.now() - waited) / 1000
         // With one slot the next block can be read only when this one is done with.
-        loading = k + 1 < order.length && this.#slots.length > 1 ? this.#load(order[k + 1], k + 1) : undefined
+        loading = k + 1 < groups.length && this.#slots.length > 1 ? this.#load(groups[k + 1], k + 1) : undefined
         // A failure is met where the block is asked for; until then nobody else must hear of it.
         loading?.catch(() => {})
         yield block
@@ -110,24 +113,29 @@ export class BlockEngine {
     }
   }
 
-  async #load(group: number, turn: number): Promise<LoadedBlock> {
+  async #load(blocks: number[], turn: number): Promise<LoadedBlock> {
     const slot = this.#slots[turn % this.#slots.length]
-    const { room, table, order, problem, sweep } = slot
+    const { room, table, order, problem, sweep, alpha } = slot
     const loaded = await this.#reader.run('load-block', {
       folder: this.store.folder,
       fingerprint: this.store.manifest.fingerprint,
-      blocks: this.plan.groups[group],
+      blocks,
       room,
       table,
       tableRows: this.plan.slotRows,
       ...this.#transforms,
     })
-    this.counts.blocksRead += this.plan.groups[group].length
+    this.counts.blocksRead += blocks.length
     this.counts.bytesRead += loaded.bytesRead
     this.counts.readSeconds += loaded.readMilliseconds / 1000
     this.counts.decodeSeconds += loaded.decodeMilliseconds / 1000
     const { rows, nonzeros, packedBytes } = loaded
-    return { group, rows, nonzeros, firstRow: this.#firstRows[group], table, order, problem, sweep, packedBytes }
+    const parts = blocks.map(block => ({
+      block,
+      rows: this.store.manifest.blocks[block].rows,
+      firstRow: this.firstRows[block],
+    }))
+    return { group: turn, rows, nonzeros, parts, alpha, table, order, problem, sweep, packedBytes }
   }
 
   async close(): Promise<void> {

@@ -36,16 +36,35 @@ export class BlockProblem {
     return this.settings.weightBits === 32
   }
 
-  /** Makes a loaded block a problem of its own; the address of its PROBLEM_ structure. */
+  /** Makes a loaded block a problem of its own, with a copy of its dual variables; the address of its PROBLEM_ structure. */
   of(block: LoadedBlock): number {
+    this.#copyAlpha(block, true)
     writeProblem(this.arena, block.problem, this.settings, {
       table: block.table,
       rows: block.rows,
-      alpha: this.alpha === 0 ? 0 : this.alpha + block.firstRow * this.alphaStride,
+      alpha: block.alpha,
       weights: this.weights,
       biasFeature: this.weightCount - 1,
     })
     return block.problem
+  }
+
+  /** Takes the dual variables of a block back from its copy. */
+  keep(block: LoadedBlock): void {
+    this.#copyAlpha(block, false)
+  }
+
+  #copyAlpha(block: LoadedBlock, into: boolean): void {
+    if (this.alpha === 0) return
+    let at = block.alpha
+    for (const { rows, firstRow } of block.parts) {
+      const bytes = rows * this.alphaStride
+      const place = this.arena.bytes(this.alpha + firstRow * this.alphaStride, bytes)
+      const copy = this.arena.bytes(at, bytes)
+      if (into) copy.set(place)
+      else place.set(copy)
+      at += bytes
+    }
   }
 
   /** ‖w‖², the bias included. */

@@ -33,11 +33,12 @@ export interface PlanNeeds {
 export interface MemoryPlan {
   memory: number
   parts: { what: string; bytes: number }[]
-  /** Physical blocks that are loaded together, in the order of the store. */
-  groups: number[][]
-  /** Bytes of row records, and rows, that every slot must hold. */
+  /** Loaded blocks in memory at a time, and the bytes of row records and the rows that each can hold. */
+  slots: number
   slotBytes: number
   slotRows: number
+  /** What each block of the store takes of that. */
+  costs: { bytes: number; rows: number }[]
   cacheBytes: number
 }
 
@@ -47,10 +48,13 @@ export function decodedBound(block: { rows: number; nonzeros: number; segments: 
   return block.rows * ROW_BOUND + block.nonzeros * perEntry + block.segments * BATCH_BOUND + 4096
 }
 
-/** Table, order and a byte of bookkeeping for each row of a loaded block. */
-const PER_LOADED_ROW = 12
+/** Table and order of a loaded row; its dual variable comes on top. */
+const PER_LOADED_ROW = 8
 
-export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds): MemoryPlan {
+/** Blocks are loaded in pairs at least, where there is no limit to fill: see groupsOf. */
+const PAIR = 2
+
+export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds, fill: boolean): MemoryPlan {
   const parts = [
     { what: 'Node and the program', bytes: NODE_BYTES },
     { what: 'reading and decoding', bytes: READ_BYTES + DECODE_BYTES },
@@ -62,34 +66,53 @@ export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds)
     { what: 'map of the features', bytes: needs.mapBytes },
   ].filter(part => part.bytes > 0)
   const fixed = parts.reduce((sum, part) => sum + part.bytes, 0)
-  const inWindow = fixed - NODE_BYTES
-  const left = Math.min(memory - fixed, WINDOW_BYTES - inWindow)
+  const left = Math.min(memory - fixed, WINDOW_BYTES - (fixed - NODE_BYTES))
   const cacheBytes = Math.floor(Math.max(left, 0) * needs.cacheShare)
   const room = Math.floor((left - cacheBytes) / needs.slots)
-  const costs = manifest.blocks.map(block => decodedBound(block, manifest.valueBits) + block.rows * PER_LOADED_ROW)
-  const largest = costs.reduce((most, cost) => Math.max(most, cost), 0)
+  const perRow = PER_LOADED_ROW + needs.alphaBytes
+  const costs = manifest.blocks.map(block => ({ bytes: decodedBound(block, manifest.valueBits), rows: block.rows }))
+  const sizes = costs.map(cost => cost.bytes + cost.rows * perRow)
+  const largest = Math.max(0, ...sizes)
   if (largest > room) throw tooLittle(memory, parts, largest, needs, manifest.blocks.length)
-  const groups: number[][] = []
-  let filled = Number.POSITIVE_INFINITY
-  costs.forEach((cost, k) => {
-    if (filled + cost > room) {
-      groups.push([])
-      filled = 0
-    }
-    groups[groups.length - 1].push(k)
-    filled += cost
-  })
-  const over = (group: number[], pick: (block: Manifest['blocks'][number]) => number): number =>
-    group.reduce((sum, k) => sum + pick(manifest.blocks[k]), 0)
-  const slotBytes = Math.max(0, ...groups.map(group => over(group, block => decodedBound(block, manifest.valueBits))))
-  const slotRows = Math.max(0, ...groups.map(group => over(group, block => block.rows)))
-  const slots = Math.min(needs.slots, groups.length)
+  const mostBytes = Math.max(0, ...costs.map(cost => cost.bytes))
+  const mostRows = Math.max(0, ...costs.map(cost => cost.rows))
+  const all = sizes.reduce((sum, size) => sum + size, 0)
+  // As many blocks together as the memory holds, or, with no limit to fill, two.
+  const together = fill || all <= room ? Math.floor(room / Math.max(largest, 1)) : PAIR
+  const count = Math.max(1, Math.min(together, fill ? costs.length : Math.ceil(costs.length / 2)))
+  const slotBytes = Math.min(mostBytes * count, sum(costs, 'bytes'))
+  const slotRows = Math.min(mostRows * count, sum(costs, 'rows'))
+  const slots = slotRows >= manifest.rows ? 1 : needs.slots
   parts.push({
-    what: `${slots} blocks of at most ${formatBytes(slotBytes)}`,
-    bytes: slots * (slotBytes + slotRows * PER_LOADED_ROW),
+    what: `${slots} loaded blocks of at most ${formatBytes(slotBytes)}`,
+    bytes: slots * (slotBytes + slotRows * perRow),
   })
   if (cacheBytes > 0) parts.push({ what: 'cache of rows', bytes: cacheBytes })
-  return { memory, parts, groups, slotBytes, slotRows, cacheBytes }
+  return { memory, parts, slots, slotBytes, slotRows, costs, cacheBytes }
+}
+
+function sum(costs: MemoryPlan['costs'], field: 'bytes' | 'rows'): number {
+  return costs.reduce((total, cost) => total + cost[field], 0)
+}
+
+/** Blocks in this order, as many together as a slot holds. Blocks that are loaded together are solved together. Which ones
+ *  meet changes with the order, from pass to pass: rows of one block can only trade their dual variables with rows they
+ *  meet, and where rows are many and features few, nothing converges before they have met them all. */
+export function groupsOf(plan: MemoryPlan, order: number[]): number[][] {
+  const groups: number[][] = []
+  let [bytes, rows] = [Number.POSITIVE_INFINITY, 0]
+  for (const block of order) {
+    const cost = plan.costs[block]
+    if (bytes + cost.bytes > plan.slotBytes || rows + cost.rows > plan.slotRows) {
+      groups.push([])
+      bytes = 0
+      rows = 0
+    }
+    groups[groups.length - 1].push(block)
+    bytes += cost.bytes
+    rows += cost.rows
+  }
+  return groups
 }
 
 /** The plan as lines of an aligned table. */

@@ -9,6 +9,7 @@ import type { BlockProblem } from './block-problem.ts'
 import { type Certificate, certificateOf } from './certificate.ts'
 import type { Checkpoints, RunState } from './checkpoint.ts'
 import type { PassProgress, Solution } from './driver.ts'
+import { groupsOf } from './memory-plan.ts'
 
 export interface OutOfCoreSettings extends BlockSettings {
   tolerance: number
@@ -64,7 +65,7 @@ export class OutOfCoreDriver {
   async rebuildWeights(): Promise<void> {
     const { arena, trainer } = this.#engine
     arena.bytes(this.#problem.weights, this.#problem.weightCount * (this.#problem.narrow ? 4 : 8)).fill(0)
-    for await (const block of this.#engine.pass(this.#order(-1))) {
+    for await (const block of this.#engine.pass(this.#groups(-1))) {
       await trainer.run('add-dual', {
         problem: this.#problem.of(block),
         rows: block.rows,
@@ -78,17 +79,19 @@ export class OutOfCoreDriver {
     const { tolerance, maxPasses, signal } = this.#settings
     const state = this.#state
     for (;;) {
-      for await (const block of this.#engine.pass(this.#order(state.pass).slice(state.position))) {
+      const groups = this.#groups(state.pass)
+      for await (const block of this.#engine.pass(groups, state.position)) {
         const report = await this.#run.visit(block, state.pass)
+        this.#problem.keep(block)
         state.position++
         state.loss += report.loss
         state.gap += report.gap
-        this.#checkpoints.touch(this.#engine.plan.groups[block.group])
-        this.#progress(state.pass + state.position / this.#engine.groups)
+        this.#checkpoints.touch(block.parts.map(part => part.block))
+        this.#progress(state.pass, state.position / groups.length)
         if (signal?.aborted) break
-        if (this.#checkpointDue(block.packedBytes) && state.position < this.#engine.groups) await this.#checkpoint()
+        if (this.#checkpointDue(block.packedBytes) && state.position < groups.length) await this.#checkpoint()
       }
-      if (signal?.aborted && state.position < this.#engine.groups) {
+      if (signal?.aborted && state.position < groups.length) {
         await this.#checkpoint()
         return { certificate: undefined, passes: state.pass + 1, exitReason: 'interrupted' }
       }
@@ -122,7 +125,7 @@ export class OutOfCoreDriver {
     this.#run.finish?.()
     const total = new Float64Array(SUMS_BYTES / 8)
     // In the order of the store, whatever order the solver took: the sums are the same bits for the same weights.
-    for await (const block of this.#engine.pass(this.#order(-1))) {
+    for await (const block of this.#engine.pass(this.#groups(-1))) {
       if (this.#settings.signal?.aborted) return undefined
       await trainer.run('evaluate-rows', {
         problem: this.#problem.of(block),
@@ -138,23 +141,23 @@ export class OutOfCoreDriver {
     return certificateOf(total, this.#problem.squaredLength(), store.manifest.rows, this.#solver.dual)
   }
 
-  #progress(pass: number): void {
-    const share = this.#state.position / this.#engine.groups
+  #progress(pass: number, share: number): void {
     const primal = 0.5 * this.#problem.squaredLength() + this.#state.loss / share
-    this.#tell({ pass, primal, gap: primal > 0 ? this.#state.gap / share / primal : 0, certified: false })
+    const gap = this.#solver.dual && primal > 0 ? this.#state.gap / share / primal : null
+    this.#tell({ pass: pass + share, primal, gap, certified: false })
   }
 
-  /** The order of the groups in a pass: drawn from seed and pass, so that a resumed run draws the same; −1 is fixed. */
-  #order(pass: number): number[] {
-    const order = Array.from({ length: this.#engine.groups }, (_, k) => k)
-    if (pass < 0 || this.#settings.blockOrder === 'fixed') return order
-    let draw = drawFrom([this.#settings.seed, pass, 0x6f72])
+  /** What is loaded together in a pass: drawn from seed and pass, so that a resumed run draws the same. Pass −1, and
+   *  every pass of a fixed order, takes the blocks as they stand. */
+  #groups(pass: number): number[][] {
+    const { plan, store } = this.#engine
+    const order = store.manifest.blocks.map((_, k) => k)
+    if (pass < 0 || this.#settings.blockOrder === 'fixed') return groupsOf(plan, order)
     for (let k = order.length - 1; k > 0; k--) {
-      draw = drawFrom([Number(draw & 0x1fffffffffffffn), k])
-      const other = Number(draw % BigInt(k + 1))
+      const other = Number(drawFrom([this.#settings.seed, pass, k]) % BigInt(k + 1))
       ;[order[k], order[other]] = [order[other], order[k]]
     }
-    return order
+    return groupsOf(plan, order)
   }
 
   #checkpointDue(blockBytes: number): boolean {

@@ -17,7 +17,7 @@ import { Checkpoints, type RunState, stateFolder } from './checkpoint.ts'
 import { allowedMemory } from './choose-solver.ts'
 import { classProblems } from './class-problems.ts'
 import type { Solution } from './driver.ts'
-import { type MemoryPlan, planLines, planMemory } from './memory-plan.ts'
+import { groupsOf, type MemoryPlan, planLines, planMemory } from './memory-plan.ts'
 import type { ResolvedOptions } from './options.ts'
 import { OutOfCoreDriver } from './out-of-core.ts'
 import type { TrainingOutcome } from './outcome.ts'
@@ -43,16 +43,16 @@ export async function trainFromBlocks(
     )
   }
   const plan = await planFor(store, solver, options)
-  tell({
-    stage: 'plan',
-    solver: solver.name,
-    reason: `${plan.groups.length} blocks`,
-    lines: planLines(plan.parts, plan.memory),
-  })
+  const { length: count } = groupsOf(
+    plan,
+    manifest.blocks.map((_, k) => k),
+  )
+  const reason = `${manifest.blocks.length} blocks, read in ${count} ${count === 1 ? 'piece' : 'pieces'} a pass`
+  tell({ stage: 'plan', solver: solver.name, reason, lines: planLines(plan.parts, plan.memory) })
   const mapped = usesMap(store)
   const weightCount = mapped ? manifest.usedFeatures : manifest.features
   const map = mapped ? await readFeatureSet(arena, store.folder) : 0
-  const engine = new BlockEngine(arena, store, plan)
+  const engine = new BlockEngine(arena, store, plan, solver.dual ? alphaStride(options) : 0)
   try {
     const unit = options.normalize === 'unit'
     const factors = options.scale ? await learnFactors(engine, options.scale, weightCount, map) : 0
@@ -91,7 +91,7 @@ export async function trainFromBlocks(
       badRows: read.badRows,
       badRowMessages: read.badRowMessages,
       blocks: {
-        count: plan.groups.length,
+        count: manifest.blocks.length,
         read: blocksRead,
         readSeconds: diskSeconds,
         decodeSeconds,
@@ -133,7 +133,7 @@ async function solveOne(
     innerTolerance: options.innerTolerance ?? null,
     blockOrder: options.blockOrder,
     batch: options.batch,
-    groups: engine.plan.groups.length,
+    slotBytes: engine.plan.slotBytes,
   }
   const fresh: RunState = {
     settings: course,
@@ -190,24 +190,23 @@ function usesMap({ manifest }: Store): boolean {
 export async function planFor(store: Store, solver: BlockSolver, options: ResolvedOptions): Promise<MemoryPlan> {
   const { manifest } = store
   const mapped = usesMap(store)
-  const plan = planMemory(manifest, allowedMemory(options), {
+  const needs = {
     weightBytes: options.weights === 'f32' ? 4 : 8,
-    alphaBytes: solver.dual ? (findLoss(options.loss).entropicDual ? 16 : 8) : 0,
+    alphaBytes: solver.dual ? alphaStride(options) : 0,
     mapBytes: mapped ? await featureSetBytes(store.folder) : 0,
     weights: mapped ? manifest.usedFeatures : manifest.features,
     // The model at the end is a copy of the weights, in a list of its own when few features are in use.
     perWeight: (mapped ? 12 : 8) * manifest.labels.length + (options.scale ? 24 : 0),
     slots: 2,
     cacheShare: solver.cacheShare,
-  })
+  }
   // Without a limit to fill, blocks are what the user made them.
-  if (options.memory === undefined) return { ...plan, ...ungrouped(plan, manifest) }
-  return plan
+  return planMemory(manifest, allowedMemory(options), needs, options.memory !== undefined)
 }
 
-function ungrouped(plan: MemoryPlan, manifest: Store['manifest']): Partial<MemoryPlan> {
-  if (plan.groups.length === manifest.blocks.length) return {}
-  return { groups: manifest.blocks.map((_, k) => [k]) }
+/** Bytes of dual variable for each row. */
+function alphaStride(options: ResolvedOptions): number {
+  return findLoss(options.loss).entropicDual ? 16 : 8
 }
 
 interface Read {
