@@ -99,25 +99,46 @@ export class SegmentEncoder {
     let at = this.#out.room(room)
 
     const segments: EncodedSegment[] = []
-    const state = arena.u32(this.#state, S.ENCODE_BYTES / 4)
     let list = order
     for (let k = 0; k < blocks; k++) {
       const [blockRows, blockNonzeros] = [sizes[2 * k], sizes[2 * k + 1]]
       if (blockRows === 0) continue
       const number = mode === 'random' ? k : block
-      state[S.ENCODE_ROW_LIST / 4] = list
-      state[S.ENCODE_ROWS / 4] = blockRows
-      state[S.ENCODE_NONZEROS / 4] = blockNonzeros
-      state[S.ENCODE_BLOCK / 4] = number
-      state[S.ENCODE_OUT / 4] = at
-      let bytes = arena.numeric.encodeSegment(this.#state) >>> 0
-      if (this.#options.compression === 'zstd') bytes = this.#compress(at, bytes)
+      const bytes = this.#encodeAt(at, list, blockRows, blockNonzeros, number)
       segments.push({ block: number, rows: blockRows, nonzeros: blockNonzeros, at, bytes })
       // The encoder touches a few bytes behind what it writes; the next segment starts after them, aligned.
       at += (bytes + 15) & ~15
       list += blockRows * 4
     }
     return segments
+  }
+
+  /** Encodes some rows of a batch, those listed (u32 each, rising), into one segment. Row r of the batch has position
+   *  firstPosition + r. */
+  encodeListed(
+    batch: number,
+    list: { at: number; rows: number; nonzeros: number },
+    firstPosition: number,
+    block: number,
+  ): EncodedSegment {
+    const arena = this.#arena
+    const { rows, nonzeros } = list
+    this.#prepare(batch, firstPosition, rows, nonzeros)
+    const at = this.#out.room(segmentRoom(rows, nonzeros, arena.getU32(batch + BATCH_VALUE_BYTES)))
+    const bytes = this.#encodeAt(at, list.at, rows, nonzeros, block)
+    return { block, rows, nonzeros, at, bytes }
+  }
+
+  /** Encodes the rows of a list at an address; the bytes of the segment. */
+  #encodeAt(at: number, list: number, rows: number, nonzeros: number, block: number): number {
+    const state = this.#arena.u32(this.#state, S.ENCODE_BYTES / 4)
+    state[S.ENCODE_ROW_LIST / 4] = list
+    state[S.ENCODE_ROWS / 4] = rows
+    state[S.ENCODE_NONZEROS / 4] = nonzeros
+    state[S.ENCODE_BLOCK / 4] = block
+    state[S.ENCODE_OUT / 4] = at
+    const bytes = this.#arena.numeric.encodeSegment(this.#state) >>> 0
+    return this.#options.compression === 'zstd' ? this.#compress(at, bytes) : bytes
   }
 
   #prepare(batch: number, firstRowInChunk: number, rows: number, nonzeros: number): void {
@@ -162,9 +183,11 @@ function segmentRoom(rows: number, nonzeros: number, valueBytes: number): number
   return S.SEGMENT_HEADER_BYTES + mostPayload(rows, nonzeros, valueBytes) + 64
 }
 
-/** Writes the number of the chunk's first row into a segment; only the header's checksum changes. */
-export function setBasePosition(arena: Arena, at: number, basePosition: number): void {
+/** Writes the number of the chunk's first row into a segment, and the block's if it has another one in the store than
+ *  the encoder knew; only the header's checksum changes. */
+export function setBasePosition(arena: Arena, at: number, basePosition: number, block?: number): void {
   const view = viewOf(arena, at, S.SEGMENT_HEADER_BYTES)
+  if (block !== undefined) view.setUint32(S.SEGMENT_BLOCK, block, true)
   view.setBigUint64(S.SEGMENT_BASE_POSITION, BigInt(basePosition), true)
   view.setBigUint64(S.SEGMENT_HEADER_HASH, arena.numeric.xxh64(at, S.SEGMENT_HEADER_HASH), true)
 }

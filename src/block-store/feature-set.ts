@@ -9,8 +9,8 @@ import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { writeAtomically } from '../atomic-file.ts'
 import { fileError, SpillwayError } from '../errors.ts'
 import type { Arena } from '../numeric/arena.ts'
+import { FEATURE_SET_FILE } from './file-layout.ts'
 
-export const FEATURE_FILE = 'features.bin'
 const MAGIC = Buffer.from('SPFEATS1', 'latin1')
 const HEADER_BYTES = 24
 const PAGE_BITS = 8192
@@ -28,7 +28,12 @@ export function newFeatureMap(arena: Arena, mostPages: number): number {
 }
 
 /** Writes a map as a store's feature set; the number of features. */
-export async function writeFeatureSet(arena: Arena, folder: string, top: number): Promise<number> {
+export async function writeFeatureSet(
+  arena: Arena,
+  folder: string,
+  top: number,
+  name = FEATURE_SET_FILE,
+): Promise<number> {
   const features = arena.numeric.finishMap(top) >>> 0
   const pages: number[] = []
   const table = arena.u32(top, TOP_ENTRIES)
@@ -44,20 +49,20 @@ export async function writeFeatureSet(arena: Arena, folder: string, top: number)
   header.writeUInt32LE(pages.length, 8)
   header.writeUInt32LE(features, 12)
   header.writeBigUInt64LE(hashOf(arena, packed), 16)
-  await writeAtomically(join(folder, FEATURE_FILE), [header, packed])
+  await writeAtomically(join(folder, name), [header, packed])
   return features
 }
 
 /** Bytes that the map of a store's feature set will take in memory. */
-export async function featureSetBytes(folder: string): Promise<number> {
-  const header = (await readSet(folder)).subarray(0, HEADER_BYTES)
+export async function featureSetBytes(folder: string, name = FEATURE_SET_FILE): Promise<number> {
+  const header = (await readSet(folder, name)).subarray(0, HEADER_BYTES)
   return MAP_TOP_BYTES + header.readUInt32LE(8) * PAGE_ROOM
 }
 
 /** Reads a store's feature set into a map ready for look-ups; its address. */
-export async function readFeatureSet(arena: Arena, folder: string): Promise<number> {
-  const path = join(folder, FEATURE_FILE)
-  const file = await readSet(folder)
+export async function readFeatureSet(arena: Arena, folder: string, name = FEATURE_SET_FILE): Promise<number> {
+  const path = join(folder, name)
+  const file = await readSet(folder, name)
   const pages = file.readUInt32LE(8)
   const packed = file.subarray(HEADER_BYTES)
   if (hashOf(arena, packed) !== file.readBigUInt64LE(16)) throw damaged(path, 'its checksum does not match')
@@ -93,8 +98,8 @@ export function featuresOf(arena: Arena, top: number, count: number): Uint32Arra
   return result
 }
 
-async function readSet(folder: string): Promise<Buffer> {
-  const path = join(folder, FEATURE_FILE)
+async function readSet(folder: string, name: string): Promise<Buffer> {
+  const path = join(folder, name)
   let file: Buffer
   try {
     file = await readFile(path)

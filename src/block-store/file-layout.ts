@@ -9,13 +9,22 @@ export const MANIFEST_TEMPORARY = 'manifest.json.partial'
 export const LOCK_FILE = 'writing.lock'
 /** Which features occur: feature-set.ts writes and reads it. */
 export const FEATURE_SET_FILE = 'features.bin'
+/** The names it may have: each addition to a store writes a new one, which the manifest then names. */
+export const FEATURE_SET_PATTERN = /^features(-\d{6})?\.bin$/
 /** What a crash may leave of it. */
-export const FEATURE_SET_TEMPORARY = /^\.features\.bin\.[\w-]+\.tmp$/
+export const FEATURE_SET_TEMPORARY = /^\.features(-\d{6})?\.bin\.[\w-]+\.tmp$/
+/** Folders of training states (training/checkpoint.ts), one for each problem. */
+export const STATE_FOLDER_PATTERN = /^state-[0-9a-f]{12}$/
 export const BLOCK_FILE_PATTERN = /^block-\d{6}\.bin$/
 export const MOST_BLOCKS = 1_000_000
 
 export function blockFileName(block: number): string {
   return `block-${String(block).padStart(6, '0')}.bin`
+}
+
+/** The number in a block file's name, which its headers carry too. */
+export function blockNumber(file: string): number {
+  return Number(file.slice(6, 12))
 }
 
 // --- Block file header

@@ -4,7 +4,14 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileError, SpillwayError } from '../errors.ts'
-import { BLOCK_FILE_PATTERN, blockFileName, MANIFEST_FILE, MOST_BLOCKS, newerVersion } from './file-layout.ts'
+import {
+  BLOCK_FILE_PATTERN,
+  FEATURE_SET_FILE,
+  FEATURE_SET_PATTERN,
+  MANIFEST_FILE,
+  MOST_BLOCKS,
+  newerVersion,
+} from './file-layout.ts'
 
 export const MANIFEST_VERSION = 1
 
@@ -28,7 +35,10 @@ export interface LabelEntry {
 export interface SourceEntry {
   name: string
   bytes: number
+  /** Rows of it that the store holds. */
   rows: number
+  /** Position of its first row; without it, sources follow each other without gaps. */
+  firstPosition?: number
 }
 
 export interface Manifest {
@@ -40,6 +50,10 @@ export interface Manifest {
   features: number
   /** How many of them occur; 0 when that was not kept (see feature-set.ts). */
   usedFeatures: number
+  /** The file that says which; features.bin when not given. */
+  featureFile?: string
+  /** Positions given to rows so far: as many as there are rows, until rows are removed. */
+  positions?: number
   /** Number that the input gives to the feature which the blocks call 0. */
   indexBase: number
   blocks: BlockEntry[]
@@ -60,7 +74,8 @@ export interface Manifest {
 export type ManifestParts = Pick<
   Manifest,
   'createdBy' | 'features' | 'indexBase' | 'labels' | 'sources' | 'split' | 'seed' | 'valueBits'
-> & { transforms?: Record<string, unknown>; compression?: 'zstd' | 'none'; usedFeatures?: number }
+> &
+  Partial<Pick<Manifest, 'transforms' | 'compression' | 'usedFeatures' | 'featureFile' | 'positions'>>
 
 export async function readManifest(folder: string): Promise<Manifest> {
   const path = join(folder, MANIFEST_FILE)
@@ -87,6 +102,7 @@ export function checkManifest(parsed: unknown, path: string): Manifest {
   const version = fields.count('version')
   if (version > MANIFEST_VERSION) throw newerVersion(path, 'manifest', version, MANIFEST_VERSION)
   if (version !== MANIFEST_VERSION) throw fields.wrong('version', `${MANIFEST_VERSION}`)
+  const names = new Set<string>()
   const manifest: Manifest = {
     format,
     version,
@@ -95,11 +111,14 @@ export function checkManifest(parsed: unknown, path: string): Manifest {
     nonzeros: fields.count('nonzeros'),
     features: fields.count('features', 2 ** 32),
     usedFeatures: fields.count('usedFeatures', 2 ** 32),
+    ...fields.optional('featureFile', name => fields.text(name)),
+    ...fields.optional('positions', name => fields.count(name)),
     indexBase: fields.count('indexBase', 1),
-    blocks: fields.list('blocks', MOST_BLOCKS).map((block, k) => {
+    blocks: fields.list('blocks', MOST_BLOCKS).map(block => {
       const file = block.text('file')
-      if (!BLOCK_FILE_PATTERN.test(file) || file !== blockFileName(k))
-        throw block.wrong('file', `"${blockFileName(k)}"`)
+      if (!BLOCK_FILE_PATTERN.test(file)) throw block.wrong('file', 'a name such as "block-000000.bin"')
+      if (names.has(file)) throw block.wrong('file', 'a name that no other block has')
+      names.add(file)
       return {
         file,
         bytes: block.count('bytes'),
@@ -118,6 +137,7 @@ export function checkManifest(parsed: unknown, path: string): Manifest {
       name: source.text('name'),
       bytes: source.count('bytes'),
       rows: source.count('rows'),
+      ...source.optional('firstPosition', name => source.count(name)),
     })),
     split: fields.oneOf('split', ['random', 'sequential']),
     seed: fields.number('seed'),
@@ -126,11 +146,36 @@ export function checkManifest(parsed: unknown, path: string): Manifest {
     transforms: fields.object('transforms'),
     fingerprint: fields.checksum('fingerprint'),
   }
+  if (!FEATURE_SET_PATTERN.test(featureFileOf(manifest))) {
+    throw fields.wrong('featureFile', 'a name such as "features-000001.bin"')
+  }
   for (const field of ['rows', 'nonzeros'] as const) {
     const sum = manifest.blocks.reduce((total, block) => total + block[field], 0)
     if (sum !== manifest[field]) throw fields.wrong(field, `${sum}, the sum over its blocks`)
   }
   return manifest
+}
+
+export function featureFileOf(manifest: Pick<Manifest, 'featureFile'>): string {
+  return manifest.featureFile ?? FEATURE_SET_FILE
+}
+
+/** The position that the next row to be added gets: positions of removed rows are not given again. */
+export function nextPosition({ positions, rows }: Pick<Manifest, 'positions' | 'rows'>): number {
+  return positions ?? rows
+}
+
+/** Sources with the positions that their rows have: from `first` up to `end`, which is not its own. */
+export function sourceSpans(manifest: Manifest): (SourceEntry & { first: number; end: number })[] {
+  const spans: (SourceEntry & { first: number; end: number })[] = []
+  let next = 0
+  for (const source of manifest.sources) {
+    const first = source.firstPosition ?? next
+    next = first + source.rows
+    spans.push({ ...source, first, end: nextPosition(manifest) })
+  }
+  for (let k = 1; k < spans.length; k++) spans[k - 1].end = spans[k].first
+  return spans
 }
 
 /** One JSON object and where it stands, for messages. */
@@ -158,6 +203,11 @@ class Fields {
 
   value(name: string): unknown {
     return Object.hasOwn(this.#object, name) ? this.#object[name] : undefined
+  }
+
+  /** A field that may be missing: an object with it, or with nothing. */
+  optional<N extends string, T>(name: N, read: (name: N) => T): { [name in N]?: T } {
+    return Object.hasOwn(this.#object, name) ? ({ [name]: read(name) } as { [name in N]?: T }) : {}
   }
 
   text(name: string): string {

@@ -7,6 +7,7 @@ import { SEGMENT_HEADER_BYTES } from '../numeric/segment-layout.ts'
 import { checkSegment, SegmentDecoder } from './codecs.ts'
 import {
   BLOCK_FILE_PATTERN,
+  blockNumber,
   chainChecksum,
   checkFileHeader,
   damaged,
@@ -137,7 +138,7 @@ export class Store {
       const header = readSegmentHeader(arena, at + used, held - used, where)
       const bytes = SEGMENT_HEADER_BYTES + header.payloadBytes
       if (bytes > left) throw damaged(where, `it is truncated, ${left} bytes were found, ${bytes} expected`)
-      if (header.block !== block) throw damaged(where, `it belongs to block ${header.block}`)
+      if (header.block !== blockNumber(entry.file)) throw damaged(where, `it belongs to block ${header.block}`)
       await fill(bytes)
       rows += header.rows
       nonzeros += header.nonzeros
@@ -160,7 +161,7 @@ export class Store {
     const at = buffer.region.room(buffer.readBytes)
     const bytes = Math.min(size, FILE_HEADER_BYTES)
     await readFully(file, buffer.arena, at, bytes, 0, path)
-    return checkFileHeader(buffer.arena, at, bytes, block, path)
+    return checkFileHeader(buffer.arena, at, bytes, blockNumber(this.manifest.blocks[block].file), path)
   }
 
   /** Reads everything and checks every checksum and count. With `decode` every segment is decoded as well. */

@@ -1,7 +1,8 @@
 // Writes a store. Block files grow while chunks come in; the manifest is written last, under another name, made
 // durable and renamed. So a crash, a full disk or a kill at any moment leaves a folder without a manifest, which
-// openStore calls unfinished and the next ingest clears away.
-import { type FileHandle, mkdir, open, readdir, readFile, rename, rmdir, unlink } from 'node:fs/promises'
+// openStore calls unfinished and the next ingest clears away. A finished store is changed the same way: new files beside
+// the old ones, and then a manifest that names them; until that moment the old store is whole, afterwards the new one.
+import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, rmdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileError, SpillwayError, UsageError } from '../errors.ts'
 import type { Arena } from '../numeric/arena.ts'
@@ -11,6 +12,7 @@ import {
   blockFileName,
   chainChecksum,
   FEATURE_SET_FILE,
+  FEATURE_SET_PATTERN,
   FEATURE_SET_TEMPORARY,
   FILE_HEADER_BYTES,
   hexChecksum,
@@ -19,9 +21,18 @@ import {
   MANIFEST_TEMPORARY,
   MOST_BLOCKS,
   readSegmentHeader,
+  STATE_FOLDER_PATTERN,
   writeFileHeader,
 } from './file-layout.ts'
-import { checkManifest, MANIFEST_VERSION, type Manifest, type ManifestParts } from './manifest.ts'
+import {
+  type BlockEntry,
+  checkManifest,
+  featureFileOf,
+  MANIFEST_VERSION,
+  type Manifest,
+  type ManifestParts,
+  readManifest,
+} from './manifest.ts'
 
 export interface WriterOptions {
   arena: Arena
@@ -42,6 +53,7 @@ const SMALLEST_BUFFER = 4 << 10
 const MOST_OPEN = 200
 
 interface OpenBlock {
+  number: number
   file: string
   handle: FileHandle | undefined
   buffer: Buffer | undefined
@@ -63,8 +75,11 @@ export class StoreWriter {
   readonly #made: boolean
   readonly #scratch: number
   readonly #blocks: OpenBlock[] = []
+  /** The feature set that belongs to what is written: abort removes it. */
+  #featureFile: string | undefined
   #open = 0
   #uses = 0
+  #ownsLock = true
   #state: 'writing' | 'finished' | 'aborted' | 'failed' = 'writing'
 
   private constructor(folder: string, options: WriterOptions, made: boolean) {
@@ -86,9 +101,28 @@ export class StoreWriter {
     if (!made) await checkFolder(folder, options.overwrite ?? false)
     await takeLock(folder)
     const writer = new StoreWriter(folder, options, made)
+    writer.#featureFile = FEATURE_SET_FILE
     try {
       if (!made) await clearFolder(folder, writer.#durable)
       for (let k = 0; k < options.blocks; k++) await writer.#startBlock(k)
+    } catch (error) {
+      await writer.abort()
+      throw error
+    }
+    return writer
+  }
+
+  /** New blocks, with these numbers, beside those of a finished store. The caller holds the store's lock and lets go of
+   *  it; nothing that the present manifest names is touched before `commit`. */
+  static async extend(
+    folder: string,
+    options: Omit<WriterOptions, 'blocks' | 'overwrite'> & { numbers: number[]; featureFile?: string },
+  ): Promise<StoreWriter> {
+    const writer = new StoreWriter(folder, { ...options, blocks: Math.max(options.numbers.length, 1) }, false)
+    writer.#featureFile = options.featureFile
+    writer.#ownsLock = false
+    try {
+      for (const number of options.numbers) await writer.#startBlock(number)
     } catch (error) {
       await writer.abort()
       throw error
@@ -103,7 +137,7 @@ export class StoreWriter {
     for (const segment of segments) {
       const block = this.#blocks[segment.block]
       if (!block) throw new Error(`block ${segment.block} of ${this.#blocks.length}`)
-      setBasePosition(this.#arena, segment.at, basePosition)
+      setBasePosition(this.#arena, segment.at, basePosition, block.number)
       const where = join(this.folder, block.file)
       const header = readSegmentHeader(this.#arena, segment.at, segment.bytes, where)
       block.rows += header.rows
@@ -121,13 +155,26 @@ export class StoreWriter {
 
   /** Empties the buffers, makes the files durable and writes the manifest. */
   async finish(parts: ManifestParts): Promise<Manifest> {
+    const manifest = await this.prepare(parts)
+    await this.commit(manifest)
+    await removeFile(join(this.folder, LOCK_FILE))
+    return manifest
+  }
+
+  /** Empties the buffers and makes the files durable; the manifest that is to be. `arrange` makes the list of blocks
+   *  of those written, where there are others. */
+  async prepare(parts: ManifestParts, arrange = (written: BlockEntry[]) => written): Promise<Manifest> {
     if (this.#state !== 'writing') throw new Error(`the store is ${this.#state}`)
     for (const block of this.#blocks) {
       await this.#flush(block)
       block.buffer = undefined
       await this.#close(block, this.#durable)
     }
-    const manifest = checkManifest(this.#manifest(parts), join(this.folder, MANIFEST_FILE))
+    return checkManifest(this.#manifest(parts, arrange), join(this.folder, MANIFEST_FILE))
+  }
+
+  /** Puts the manifest in its place: from here on the store is the new one. */
+  async commit(manifest: Manifest): Promise<void> {
     const path = join(this.folder, MANIFEST_TEMPORARY)
     try {
       await using file = await open(path, 'w')
@@ -140,13 +187,12 @@ export class StoreWriter {
       // Before the manifest gets its name its blocks must be in the folder for good, hence both syncs.
       if (this.#durable) await syncFolder(this.folder)
       await rename(path, join(this.folder, MANIFEST_FILE))
-      if (this.#durable) await syncFolder(this.folder)
+      this.#state = 'finished'
+      // The manifest has its name: whatever is said of the folder now, there is no way back.
+      if (this.#durable) await syncFolder(this.folder).catch(() => {})
     } catch (error) {
       throw this.#failed(error, join(this.folder, MANIFEST_FILE))
     }
-    this.#state = 'finished'
-    await removeFile(join(this.folder, LOCK_FILE))
-    return manifest
   }
 
   /** Removes what was written. Does nothing once the store is finished. */
@@ -159,21 +205,23 @@ export class StoreWriter {
       block.handle = undefined
       await removeFile(join(this.folder, block.file))
     }
-    await removeFile(join(this.folder, FEATURE_SET_FILE))
+    if (this.#featureFile) await removeFile(join(this.folder, this.#featureFile))
     await removeFile(join(this.folder, MANIFEST_TEMPORARY))
-    await removeFile(join(this.folder, LOCK_FILE))
+    if (this.#ownsLock) await removeFile(join(this.folder, LOCK_FILE))
     if (this.#made) await rmdir(this.folder).catch(() => {})
   }
 
-  #manifest(parts: ManifestParts): Manifest {
-    const blocks = this.#blocks.map(block => ({
-      file: block.file,
-      bytes: block.written,
-      rows: block.rows,
-      nonzeros: block.nonzeros,
-      segments: block.segments,
-      checksum: hexChecksum(block.checksum),
-    }))
+  #manifest(parts: ManifestParts, arrange: (written: BlockEntry[]) => BlockEntry[]): Manifest {
+    const blocks = arrange(
+      this.#blocks.map(block => ({
+        file: block.file,
+        bytes: block.written,
+        rows: block.rows,
+        nonzeros: block.nonzeros,
+        segments: block.segments,
+        checksum: hexChecksum(block.checksum),
+      })),
+    )
     const total = (field: 'rows' | 'nonzeros') => blocks.reduce((sum, block) => sum + block[field], 0)
     return {
       format: 'spillway block store',
@@ -183,6 +231,8 @@ export class StoreWriter {
       nonzeros: total('nonzeros'),
       features: parts.features,
       usedFeatures: parts.usedFeatures ?? 0,
+      ...(parts.featureFile !== undefined && { featureFile: parts.featureFile }),
+      ...(parts.positions !== undefined && { positions: parts.positions }),
       indexBase: parts.indexBase,
       split: parts.split,
       seed: parts.seed,
@@ -198,6 +248,7 @@ export class StoreWriter {
 
   async #startBlock(number: number): Promise<void> {
     const block: OpenBlock = {
+      number,
       file: blockFileName(number),
       handle: undefined,
       buffer: undefined,
@@ -303,8 +354,42 @@ async function makeFolder(folder: string): Promise<boolean> {
 }
 
 function isStoreFile(name: string): boolean {
-  const known = [MANIFEST_FILE, MANIFEST_TEMPORARY, LOCK_FILE, FEATURE_SET_FILE]
-  return BLOCK_FILE_PATTERN.test(name) || known.includes(name) || FEATURE_SET_TEMPORARY.test(name)
+  const known = [MANIFEST_FILE, MANIFEST_TEMPORARY, LOCK_FILE]
+  const patterns = [BLOCK_FILE_PATTERN, FEATURE_SET_PATTERN, FEATURE_SET_TEMPORARY, STATE_FOLDER_PATTERN]
+  return known.includes(name) || patterns.some(pattern => pattern.test(name))
+}
+
+/** A finished store whose lock this process holds, and what it held when the lock was taken. */
+export interface LockedStore {
+  manifest: Manifest
+  release(): Promise<void>
+}
+
+/** Takes the lock of a finished store, and clears away what an interrupted change has left. */
+export async function lockStore(folder: string): Promise<LockedStore> {
+  await takeLock(folder)
+  const release = (): Promise<void> => removeFile(join(folder, LOCK_FILE))
+  try {
+    const manifest = await readManifest(folder)
+    await removeStrays(folder, manifest)
+    return { manifest, release }
+  } catch (error) {
+    await release().catch(() => {})
+    throw error
+  }
+}
+
+/** Removes block files and feature sets that the manifest does not name: what came before a change, or of one that
+ *  was interrupted. */
+export async function removeStrays(folder: string, manifest: Manifest): Promise<void> {
+  const named = new Set([...manifest.blocks.map(({ file }) => file), featureFileOf(manifest)])
+  const names = await readdir(folder).catch((error: unknown) => {
+    throw fileError(error, folder, 'list')
+  })
+  for (const name of names) {
+    const owned = [BLOCK_FILE_PATTERN, FEATURE_SET_PATTERN, FEATURE_SET_TEMPORARY].some(pattern => pattern.test(name))
+    if ((owned && !named.has(name)) || name === MANIFEST_TEMPORARY) await removeFile(join(folder, name))
+  }
 }
 
 async function checkFolder(folder: string, overwrite: boolean): Promise<void> {
@@ -333,8 +418,10 @@ async function clearFolder(folder: string, durable: boolean): Promise<void> {
   // The manifest goes first: at no moment does one stand beside blocks that are not its own.
   await removeFile(join(folder, MANIFEST_FILE))
   if (durable) await syncFolder(folder)
-  for (const name of await readdir(folder))
-    if (isStoreFile(name) && name !== LOCK_FILE) await removeFile(join(folder, name))
+  for (const name of await readdir(folder)) {
+    if (STATE_FOLDER_PATTERN.test(name)) await rm(join(folder, name), { recursive: true, force: true })
+    else if (isStoreFile(name) && name !== LOCK_FILE) await removeFile(join(folder, name))
+  }
 }
 
 async function takeLock(folder: string): Promise<void> {
@@ -351,13 +438,16 @@ async function takeLock(folder: string): Promise<void> {
     if (owner > 0 && isAlive(owner)) {
       throw new SpillwayError(
         `${folder} is being written by process ${owner}`,
-        `wait for it to end, or remove ${path} if that process is no ingest`,
+        `wait for it to end, or remove ${path} if that process is no Spillway`,
       )
     }
     // Whoever took it has died and left it behind.
     await removeFile(path)
   }
-  throw new SpillwayError(`cannot lock ${folder}: other processes keep taking ${path}`, 'run one ingest at a time')
+  throw new SpillwayError(
+    `cannot lock ${folder}: other processes keep taking ${path}`,
+    'change a store by one command at a time',
+  )
 }
 
 function isAlive(pid: number): boolean {

@@ -260,9 +260,9 @@ describe('a manifest', () => {
     bad(m => (m.version = 0), /M: version is 0, expected 1/)
     bad(
       m => (m.blocks[1].file = '../../etc/passwd'),
-      /M: blocks\[1\].file is "..\/..\/etc\/passwd", expected "block-000001.bin"/,
+      /M: blocks\[1\].file is "..\/..\/etc\/passwd", expected a name such as "block-000000.bin"/,
     )
-    bad(m => (m.blocks[1].file = 'block-000000.bin'), /expected "block-000001.bin"/)
+    bad(m => (m.blocks[1].file = 'block-000000.bin'), /expected a name that no other block has/)
     bad(m => (m.blocks[0].rows = -1), /M: blocks\[0\].rows is -1, expected a whole number from 0/)
     bad(m => (m.rows += 1), /M: rows is 501, expected 500, the sum over its blocks/)
     bad(m => delete m.split, /M: split is missing, expected "random" or "sequential"/)

@@ -1,0 +1,268 @@
+// Text into the blocks of a store under way, for a new store and for rows added to one. The main thread reads and
+// writes, the pool's threads parse and encode; chunks are appended in the order of the text, so the blocks have the same
+// bytes for any number of threads.
+import { constants } from 'node:fs'
+import { open, stat, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { SpillwayError, UsageError } from '../errors.ts'
+import { findInputFormat } from '../input-formats/all-input-formats.ts'
+import { BadRowAccount } from '../input-formats/bad-rows.ts'
+import { type LineChunk, LineChunks } from '../input-formats/line-chunks.ts'
+import { type Arena, formatBytes } from '../numeric/arena.ts'
+import { SEGMENT_HEADER_BYTES } from '../numeric/segment-layout.ts'
+import { inOrder } from '../threads/in-order.ts'
+import type { ThreadPool } from '../threads/pool.ts'
+import { untilAborted } from '../threads/until-aborted.ts'
+import { type LabelCount, mergeLabels } from '../training/label-numbers.ts'
+import { NODE_BYTES } from '../training/memory-plan.ts'
+import { type CompressionChoice, chooseCompression } from './compression.ts'
+import type { EncodeChunkOptions, EncodedChunk } from './encode-chunk-task.ts'
+import { readFeatureSet, writeFeatureSet } from './feature-set.ts'
+import type { LabelEntry, SourceEntry } from './manifest.ts'
+import type { StoreWriter } from './writer.ts'
+
+export interface IngestProgress {
+  seconds: number
+  bytesRead: number
+  bytesTotal: number | undefined
+  rows: number
+  badRows: number
+  bytesWritten: number
+}
+
+export interface TextSettings {
+  /** Number of blocks that the text goes into. */
+  blocks: number
+  seed: number
+  split: 'random' | 'sequential'
+  valueBits: 32 | 64
+  compress: CompressionChoice
+  /** Found out from the first row when not given. */
+  indexBase: number | undefined
+  onBadRow: 'fail' | 'skip'
+  /** Labels that the store has already, in the order of their numbers. */
+  labels: readonly LabelEntry[]
+  /** Position of the first row. */
+  firstPosition: number
+  sizes: BufferSizes
+  /** Bytes of text to come, as far as is known. */
+  textBytes: number | undefined
+  signal: AbortSignal | undefined
+  progress: ((progress: Omit<IngestProgress, 'seconds'>) => void) | undefined
+}
+
+export interface TextInBlocks {
+  rows: number
+  nonzeros: number
+  features: number
+  labels: LabelCount[]
+  sources: SourceEntry[]
+  indexBase: number
+  compression: 'zstd' | 'none'
+  /** Addresses of the threads' maps of features; 0 among them when one was given up. */
+  maps: Set<number>
+  bytesRead: number
+  badRows: number
+  badRowMessages: string[]
+}
+
+/** Text for one chunk: twice what training takes at a time, for longer segments. */
+const CHUNK_BYTES = 4 << 20
+/** Text for one block, when nobody says how many blocks there are to be. */
+const BLOCK_TEXT_BYTES = 128 << 20
+/** How much larger compressed text is taken to be. */
+const EXPANSION = 4
+/** Below so much text the disk is not worth a measurement. */
+const LEAST_TO_MEASURE = 256 << 20
+/** Pages of 65,536 features that a thread's map may take: 48 MiB, features up to 2^28 if they are spread evenly. */
+const MAP_PAGES = 4096
+const LEAST_BUFFERS = 16 << 20
+const PROBE_BYTES = 8 << 20
+/** When the disk cannot be measured: a rate at which zstd never pays. */
+const FAST_DISK = 4e9
+
+export interface BufferSizes {
+  chunk: number
+  /** Text for a block. */
+  blockText: number
+  mapPages: number
+  writer: number
+}
+
+/** Reads all of the text into the writer's blocks. */
+export async function readIntoBlocks(
+  arena: Arena,
+  pool: ThreadPool,
+  paths: string[],
+  writer: StoreWriter,
+  settings: TextSettings,
+): Promise<TextInBlocks> {
+  const { blocks, seed, split, onBadRow, sizes, signal } = settings
+  const chunks = new LineChunks(arena, sizes.chunk, pool.size + 3)
+  const account = new BadRowAccount()
+  const labels: LabelCount[] = settings.labels.map(label => ({ ...label }))
+  const byValue = new Map(labels.map(({ value }, k) => [value, k]))
+  const sources: SourceEntry[] = paths.map(name => ({ name, bytes: 0, rows: 0 }))
+  const total = { rows: 0, nonzeros: 0, features: 0 }
+  const free: EncodeChunkOptions['out'][] = []
+  const maps = new Set<number>()
+  let { indexBase } = settings
+  let compression: 'zstd' | 'none' | undefined
+  if (settings.compress !== 'auto') compression = settings.compress
+  else if ((settings.textBytes ?? 0) < LEAST_TO_MEASURE) compression = 'none'
+
+  const encode = (chunk: LineChunk, compress: 'zstd' | 'none'): Promise<EncodedChunk> =>
+    pool.run('encode-chunk', {
+      format: 'libsvm',
+      chunk: chunk.number,
+      at: chunk.at,
+      bytes: chunk.bytes,
+      parse: { indexBase: indexBase ?? 1, skipBad: onBadRow === 'skip', valueBits: settings.valueBits },
+      encoder: { blocks, seed, mode: split, compression: compress },
+      block: split === 'random' ? 0 : sequentialBlock(chunks, blocks),
+      mapPages: sizes.mapPages,
+      out: free.pop() ?? { at: arena.allocate(sizes.chunk, 'encoded segments'), bytes: sizes.chunk },
+    })
+
+  // The first chunk decides, when there is something to decide: it is encoded plainly, measured, and encoded again.
+  let verdict: Promise<'zstd' | 'none'> | undefined
+  const start = async (chunk: LineChunk): Promise<EncodedChunk> => {
+    if (compression) return encode(chunk, compression)
+    verdict ??= encode(chunk, 'none').then(async plain => {
+      free.push(plain.out)
+      const payloads = plain.segments.map(({ at, bytes }) =>
+        arena.bytes(at + SEGMENT_HEADER_BYTES, bytes - SEGMENT_HEADER_BYTES).slice(),
+      )
+      return chooseCompression('auto', payloads, await diskRate(writer.folder)).compression
+    })
+    compression = await verdict
+    return encode(chunk, compression)
+  }
+
+  await inOrder(
+    untilAborted(chunks.read(paths), signal),
+    chunk => {
+      signal?.throwIfAborted()
+      indexBase ??= findInputFormat('libsvm').detectIndexBase(
+        arena.bytes(chunk.at, Math.min(chunk.bytes, 1 << 16)).slice(),
+      )
+      return start(chunk)
+    },
+    async (chunk, encoded) => {
+      account.add(chunk, encoded, onBadRow)
+      mergeLabels(labels, byValue, encoded.labels)
+      await writer.append(encoded.segments, settings.firstPosition + total.rows)
+      free.push(encoded.out)
+      maps.add(encoded.map)
+      sources[chunk.source].rows += encoded.rows
+      sources[chunk.source].bytes += chunk.bytes
+      total.rows += encoded.rows
+      total.nonzeros += encoded.nonzeros
+      total.features = Math.max(total.features, encoded.features)
+      settings.progress?.({
+        bytesRead: chunks.bytesRead,
+        bytesTotal: chunks.bytesTotal,
+        rows: total.rows,
+        badRows: account.badRows,
+        bytesWritten: writer.bytes,
+      })
+    },
+    chunk => chunk.release(),
+  )
+  signal?.throwIfAborted()
+  if (total.rows === 0)
+    throw new SpillwayError(`${paths.join(', ')} has no rows`, 'a row is LABEL INDEX:VALUE INDEX:VALUE …')
+  return {
+    ...total,
+    labels,
+    sources,
+    indexBase: indexBase ?? 1,
+    compression: compression ?? 'none',
+    maps,
+    bytesRead: chunks.bytesRead,
+    badRows: account.badRows,
+    badRowMessages: account.messages,
+  }
+}
+
+/** Buffers and blocks for a given memory. Text in slots, encoded segments, parsers and encoders of two threads take about
+ *  28 chunks in all; a block is to be small enough that several fit beside each other when it is trained on. */
+export function bufferSizes(memory: number | undefined): BufferSizes {
+  if (memory === undefined) {
+    return { chunk: CHUNK_BYTES, blockText: BLOCK_TEXT_BYTES, mapPages: MAP_PAGES, writer: 16 << 20 }
+  }
+  const left = memory - NODE_BYTES
+  if (left < LEAST_BUFFERS) {
+    throw new SpillwayError(
+      `${formatBytes(memory)} of memory cannot work: Node takes ${formatBytes(NODE_BYTES)}, buffers for reading at least ${formatBytes(LEAST_BUFFERS)}`,
+      `give --memory ${Math.ceil((NODE_BYTES + LEAST_BUFFERS) / 2 ** 20)}M or more`,
+    )
+  }
+  const chunk = Math.min(CHUNK_BYTES, Math.max(1 << 18, (left / 40) & ~4095))
+  return {
+    chunk,
+    blockText: Math.max(chunk, Math.floor(memory / 12)),
+    mapPages: Math.min(MAP_PAGES, Math.floor(left / 24 / 12288)),
+    writer: Math.min(16 << 20, Math.floor(left / 16)),
+  }
+}
+
+/** One map of the threads' maps and of those of an earlier feature set, on disk; 0 when one of them was given up. */
+export async function keepFeatureSet(
+  arena: Arena,
+  folder: string,
+  maps: Set<number>,
+  names: { earlier?: string; file?: string } = {},
+): Promise<number> {
+  if (maps.has(0)) return 0
+  const [first, ...others] = maps
+  for (const other of others) arena.numeric.mergeMap(first, other)
+  if (names.earlier) arena.numeric.mergeMap(first, await readFeatureSet(arena, folder, names.earlier))
+  return writeFeatureSet(arena, folder, first, names.file)
+}
+
+/** Bytes of text to come, as far as file sizes tell; undefined for a stream. */
+export async function expectedText(paths: string[]): Promise<number | undefined> {
+  let sum = 0
+  for (const path of paths) {
+    const found = path === '-' ? undefined : await stat(path).catch(() => undefined)
+    if (!found?.isFile()) return undefined
+    sum += /\.(gz|zst)$/.test(path) ? found.size * EXPANSION : found.size
+  }
+  return sum
+}
+
+/** Block of the next chunk when blocks follow the text: by the share of the input that has been read. */
+function sequentialBlock(chunks: LineChunks, blocks: number): number {
+  if (blocks === 1) return 0
+  if (!chunks.bytesTotal) {
+    throw new UsageError('a sequential split needs inputs of known length', 'give files, or use --split random')
+  }
+  return Math.min(blocks - 1, Math.floor((blocks * (chunks.bytesRead - 1)) / chunks.bytesTotal))
+}
+
+/** Bytes a second that the store's own disk reads past the page cache. */
+async function diskRate(folder: string): Promise<number> {
+  const path = join(folder, 'probe.tmp')
+  try {
+    const bytes = Buffer.alloc(PROBE_BYTES, 'probe')
+    const written = await open(path, 'w')
+    await written.writeFile(bytes)
+    await written.sync()
+    await written.close()
+    const file = await open(path, constants.O_RDONLY | constants.O_DIRECT)
+    try {
+      // Direct reads want an aligned buffer: a shared memory starts on a page.
+      const memory = new Uint8Array(new SharedArrayBuffer(PROBE_BYTES + 4096))
+      const start = performance.now()
+      const { bytesRead } = await file.read(memory, 0, PROBE_BYTES, 0)
+      return bytesRead / ((performance.now() - start) / 1000)
+    } finally {
+      await file.close()
+    }
+  } catch {
+    return FAST_DISK
+  } finally {
+    await unlink(path).catch(() => {})
+  }
+}
