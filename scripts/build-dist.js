@@ -8,4 +8,6 @@ rmSync(`${root}dist`, { recursive: true, force: true })
 const tsc = fileURLToPath(import.meta.resolve('typescript/package.json')).replace(/package\.json$/, 'bin/tsc')
 const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' })
 if (status === 0) copyFileSync(`${root}src/numeric/numeric.wasm`, `${root}dist/numeric/numeric.wasm`)
+// Half a build would be run in place of the sources.
+else rmSync(`${root}dist`, { recursive: true, force: true })
 process.exitCode = status ?? 1

@@ -1,6 +1,6 @@
 import { ingest } from '../block-store/ingest.ts'
 import { checkData } from './check-files.ts'
-import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
+import { bytesOption, type Command, type CommandInput, numberOption, textOption } from './command.ts'
 import { formatBytes, formatCount, formatSeconds } from './format.ts'
 import { readingOptions } from './reading-options.ts'
 import { ProgressLine, readingText } from './terminal.ts'
@@ -34,6 +34,7 @@ export const ingestCommand: Command = {
       fallback: 'auto',
       group: 'The store',
     },
+    memory: { value: 'SIZE', help: 'memory to stay inside of, Node and all', group: 'The store' },
     overwrite: { help: 'replace a store of the same name', group: 'The store' },
     ...readingOptions,
     json: { help: 'print one line of JSON at the end', group: 'Output' },
@@ -64,6 +65,7 @@ async function runIngest({ arguments: given, options, signal }: CommandInput): P
     indexBase: numberOption(options, 'index-base') as 0 | 1 | undefined,
     onBadRow: textOption(options, 'on-bad-row') as 'fail' | 'skip' | undefined,
     threads: numberOption(options, 'threads', { least: 1, most: 256, whole: true }),
+    memory: bytesOption(options, 'memory'),
     overwrite: options['overwrite'] === true,
     signal,
     progress: progress => line.show(`${readingText(progress)}, ${formatBytes(progress.bytesWritten)} written`),

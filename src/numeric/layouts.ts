@@ -115,7 +115,8 @@ export const PACK_END = 4
 export const PACK_TABLE = 8
 /** u32: 1 makes every row unit length. */
 export const PACK_UNIT = 12
-/** u32: 1 keeps every row as indices and values (scaling will change them). */
+/** u32: 1 keeps every row as indices and values (scaling will change them); 2 makes no dictionaries, which cost more than
+ *  they save when rows are packed for a few visits only. */
 export const PACK_PLAIN = 16
 /** u32: address of u32[rows], class numbers. */
 export const PACK_CLASSES = 20

@@ -4,7 +4,11 @@ import type { Store } from '../block-store/reader.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { PROBLEM_BYTES, SWEEP_BYTES } from '../numeric/layouts.ts'
 import { ThreadPool } from '../threads/pool.ts'
+import type { LoadedRows } from './load-block-task.ts'
 import type { MemoryPlan } from './memory-plan.ts'
+
+/** Decoding costs more than solving: two threads share it, and the system shares the cores among all three. */
+export const READERS = 2
 
 /** Room for one block and for what a solver needs with it. */
 interface Slot {
@@ -40,6 +44,8 @@ export interface EngineCounts {
   bytesRead: number
   readSeconds: number
   decodeSeconds: number
+  /** Time from asking for a block to having it; the two before are sums over the reading threads. */
+  loadSeconds: number
   /** Time that the solver waited for a block. */
   waitSeconds: number
 }
@@ -57,7 +63,14 @@ export class BlockEngine {
   readonly store: Store
   readonly plan: MemoryPlan
   readonly trainer: ThreadPool
-  readonly counts: EngineCounts = { blocksRead: 0, bytesRead: 0, readSeconds: 0, decodeSeconds: 0, waitSeconds: 0 }
+  readonly counts: EngineCounts = {
+    blocksRead: 0,
+    bytesRead: 0,
+    readSeconds: 0,
+    decodeSeconds: 0,
+    loadSeconds: 0,
+    waitSeconds: 0,
+  }
   readonly #reader: ThreadPool
   readonly #slots: Slot[] = []
   /** Number of each block's first row in the order of the store. */
@@ -68,7 +81,7 @@ export class BlockEngine {
     this.arena = arena
     this.store = store
     this.plan = plan
-    this.#reader = new ThreadPool(arena.share, 1)
+    this.#reader = new ThreadPool(arena.share, READERS)
     this.trainer = new ThreadPool(arena.share, 1)
     const rows = Math.max(plan.slotRows, 1)
     for (let k = 0; k < plan.slots; k++) {
@@ -116,20 +129,44 @@ export class BlockEngine {
   async #load(blocks: number[], turn: number): Promise<LoadedBlock> {
     const slot = this.#slots[turn % this.#slots.length]
     const { room, table, order, problem, sweep, alpha } = slot
-    const loaded = await this.#reader.run('load-block', {
-      folder: this.store.folder,
-      fingerprint: this.store.manifest.fingerprint,
-      blocks,
-      room,
-      table,
-      tableRows: this.plan.slotRows,
-      ...this.#transforms,
-    })
+    const began = performance.now()
+    const loads: Promise<LoadedRows>[] = []
+    let [bytes, tableRows] = [0, 0]
+    for (const share of shares(blocks)) {
+      const cost = { bytes: 0, rows: 0 }
+      for (const block of share) {
+        cost.bytes += this.plan.costs[block].bytes
+        cost.rows += this.plan.costs[block].rows
+      }
+      loads.push(
+        this.#reader.run('load-block', {
+          folder: this.store.folder,
+          fingerprint: this.store.manifest.fingerprint,
+          blocks: share,
+          room: { at: room.at + bytes, bytes: cost.bytes },
+          table: table + tableRows * 4,
+          tableRows: cost.rows,
+          ...this.#transforms,
+        }),
+      )
+      bytes += cost.bytes
+      tableRows += cost.rows
+    }
+    // All of them end before a failure is told: the room must not be written into afterwards.
+    const outcomes = await Promise.allSettled(loads)
+    let [rows, nonzeros, packedBytes] = [0, 0, 0]
+    for (const outcome of outcomes) {
+      if (outcome.status === 'rejected') throw outcome.reason
+      const loaded = outcome.value
+      rows += loaded.rows
+      nonzeros += loaded.nonzeros
+      packedBytes += loaded.packedBytes
+      this.counts.bytesRead += loaded.bytesRead
+      this.counts.readSeconds += loaded.readMilliseconds / 1000
+      this.counts.decodeSeconds += loaded.decodeMilliseconds / 1000
+    }
     this.counts.blocksRead += blocks.length
-    this.counts.bytesRead += loaded.bytesRead
-    this.counts.readSeconds += loaded.readMilliseconds / 1000
-    this.counts.decodeSeconds += loaded.decodeMilliseconds / 1000
-    const { rows, nonzeros, packedBytes } = loaded
+    this.counts.loadSeconds += (performance.now() - began) / 1000
     const parts = blocks.map(block => ({
       block,
       rows: this.store.manifest.blocks[block].rows,
@@ -141,4 +178,12 @@ export class BlockEngine {
   async close(): Promise<void> {
     await Promise.all([this.#reader.close(), this.trainer.close()])
   }
+}
+
+/** Blocks dealt out to the reading threads, in stretches, so that each reads its files one after the other. */
+function shares(blocks: number[]): number[][] {
+  const size = Math.ceil(blocks.length / READERS)
+  const result: number[][] = []
+  for (let k = 0; k < blocks.length; k += size) result.push(blocks.slice(k, k + size))
+  return result
 }

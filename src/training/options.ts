@@ -33,6 +33,8 @@ export interface TrainOptions {
   store?: string
   /** Go on from the last checkpoint. */
   resume?: boolean
+  /** Start from zero even when rows were added to a trained store or removed, whose dual variables could be used. */
+  cold?: boolean
   /** Seconds between two checkpoints. */
   checkpointSeconds?: number
   /** Number of blocks that text is drawn into. */
@@ -77,8 +79,9 @@ export const DEFAULTS = {
   values: 'f32',
   onBadRow: 'fail',
   resume: false,
+  cold: false,
   checkpointSeconds: 10,
-  innerPasses: 2,
+  innerPasses: 4,
   blockOrder: 'random',
   batch: 'row',
 } as const
@@ -125,6 +128,7 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
   choice('onBadRow', ['fail', 'skip'])
   choice('blockOrder', ['random', 'fixed'])
   choice('batch', ['block', 'row'])
+  if (options.resume && options.cold) throw new UsageError('a run either resumes or starts cold, not both')
   for (const [label, weight] of Object.entries(options.classWeights)) {
     if (!(weight > 0 && Number.isFinite(weight))) {
       throw new UsageError(`the class weight of label ${label} is ${weight}; expected a number above 0`)

@@ -58,6 +58,7 @@ export class RowPacker {
     const state = this.#state
     this.start({ ...settings, load: -1 })
     this.#arena.setU32(state + PACK_FIXED, 1)
+    if (!settings.plain) this.#arena.setU32(state + PACK_PLAIN, 2)
     this.#arena.setU32(state + PACK_NEXT, room.at)
     this.#arena.setU32(state + PACK_END, room.at + room.bytes)
     this.#arena.setU32(state + PACK_TABLE, table)

@@ -68,10 +68,11 @@ export function packBatch(state: usize, batch: usize): bool {
   const table = <usize>load<u32>(state, PACK_TABLE)
   const classes = <usize>load<u32>(state, PACK_CLASSES)
   const unit = load<u32>(state, PACK_UNIT) != 0
-  const plain = load<u32>(state, PACK_PLAIN) != 0
+  const plain = load<u32>(state, PACK_PLAIN) == 1
+  const dictionaries = load<u32>(state, PACK_PLAIN) == 0
   const hash = <usize>load<u32>(state, PACK_HASH)
   let written = load<u32>(state, PACK_WRITTEN)
-  const shared: usize = wide || plain ? 0 : sharedDictionary(state, batch)
+  const shared: usize = wide || !dictionaries ? 0 : sharedDictionary(state, batch)
 
   for (let r: u32 = 0; r < rows; r++) {
     const from = load<u32>(starts + (usize(r) << 2))
@@ -114,7 +115,7 @@ export function packBatch(state: usize, batch: usize): bool {
         for (let k: usize = 0; k < usize(n); k++) store<u8>(after + k, u8(codeOf(hash, load<u32>(value + (k << 2)), 0)))
         store<u32>(row, u32(shared), ROW_DICTIONARY)
         end = after + usize(n)
-      } else if (!plain && n >= LEAST_FOR_OWN_DICTIONARY) {
+      } else if (dictionaries && n >= LEAST_FOR_OWN_DICTIONARY) {
         const distinct = ownDictionary(hash, value, n, after)
         if (distinct > 0) {
           kind = ROW_KIND_CODED

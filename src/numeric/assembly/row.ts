@@ -175,7 +175,17 @@ export function squaredNorm(row: usize): f64 {
     }
   } else if (kind == ROW_KIND_F32 || kind == ROW_KIND_DENSE) {
     let v = kind == ROW_KIND_DENSE ? entries : entries + (usize(n) << 2)
-    for (const end = v + (usize(n) << 2); v < end; v += 4) {
+    let lo = f64x2.splat(0), hi = f64x2.splat(0)
+    for (const end4 = v + (usize(n & ~3) << 2); v < end4; v += 16) {
+      const x = v128.load(v)
+      const a = f64x2.promote_low_f32x4(x)
+      const b = f64x2.promote_low_f32x4(i8x16.shuffle(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15))
+      lo = f64x2.add(lo, f64x2.mul(a, a))
+      hi = f64x2.add(hi, f64x2.mul(b, b))
+    }
+    const both = f64x2.add(lo, hi)
+    sum = f64x2.extract_lane(both, 0) + f64x2.extract_lane(both, 1)
+    for (let k = n & ~3; k < n; k++, v += 4) {
       const x = f64(load<f32>(v))
       sum += x * x
     }
