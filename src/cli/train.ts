@@ -64,7 +64,12 @@ export const trainCommand: Command = {
       fallback: '1e-3',
       group: 'The solver',
     },
-    'max-passes': { value: 'N', help: 'most passes over the data', fallback: '1000', group: 'The solver' },
+    'max-passes': {
+      value: 'N',
+      help: 'most passes over the data',
+      fallback: '1000; pegasos 10, one-pass 1',
+      group: 'The solver',
+    },
     seed: { value: 'N', help: 'same seed, same model, to the bit', fallback: '1', group: 'The solver' },
     'no-shrinking': { help: 'visit every row in every pass', group: 'The solver' },
     'inner-passes': {
@@ -83,6 +88,13 @@ export const trainCommand: Command = {
       help: 'block: the order of the blocks in a pass',
       choices: ['random', 'fixed'],
       fallback: 'random',
+      group: 'The solver',
+    },
+    batch: {
+      value: 'WHAT',
+      help: 'pegasos: what one step is made with, a row or a whole block',
+      choices: ['row', 'block'],
+      fallback: 'row',
       group: 'The solver',
     },
     memory: {
@@ -257,6 +269,7 @@ export function trainOptions(options: OptionValues): TrainOptions {
     innerPasses: numberOption(options, 'inner-passes', { least: 1, whole: true }),
     innerTolerance: numberOption(options, 'inner-tolerance', { above: 0 }),
     blockOrder: textOption(options, 'block-order') as TrainOptions['blockOrder'],
+    batch: textOption(options, 'batch') as TrainOptions['batch'],
   }
 }
 

@@ -22,6 +22,12 @@ export interface NumericFunctions {
   startEntropicF32(problem: number): void
   addDualF64(problem: number, from: number, to: number, stride: number): void
   addDualF32(problem: number, from: number, to: number, stride: number): void
+  pegasosRowsF64(problem: number, order: number, before: number, all: number, ball: number): number
+  pegasosRowsF32(problem: number, order: number, before: number, all: number, ball: number): number
+  pegasosBlockF64(problem: number, list: number, before: number, all: number, ball: number): number
+  pegasosBlockF32(problem: number, list: number, before: number, all: number, ball: number): number
+  growBallF64(problem: number, ball: number): void
+  growBallF32(problem: number, ball: number): void
   evaluateF64(problem: number, from: number, to: number, sums: number): void
   evaluateF32(problem: number, from: number, to: number, sums: number): void
   parseLibsvm(state: number, batch: number): void

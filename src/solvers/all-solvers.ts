@@ -2,9 +2,11 @@
 import { UsageError } from '../errors.ts'
 import { block } from './block.ts'
 import { dual } from './dual.ts'
+import { onePass } from './one-pass.ts'
+import { pegasos } from './pegasos.ts'
 import type { Solver } from './solver.ts'
 
-export const allSolvers: Solver[] = [dual, block]
+export const allSolvers: Solver[] = [dual, block, pegasos, onePass]
 
 export function findSolver(name: string): Solver {
   const found = allSolvers.find(solver => solver.name === name)

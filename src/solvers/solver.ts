@@ -43,6 +43,12 @@ interface AnySolver {
   lossNeeds: { what: string; has(loss: Loss): boolean }
   /** The options, of those that only some solvers understand, that it does; others are refused. */
   options: readonly SolverOption[]
+  /** Passes when the user does not say how many: for methods that know no gap to stop at. */
+  defaultPasses?: number
+  /** Passes after which it has nothing more to learn; more are refused. */
+  mostPasses?: number
+  /** Whether it knows a single cost for all rows; class weights are refused. */
+  oneCost?: true
 }
 
 /** A solver of rows that are all in memory. */
@@ -104,4 +110,24 @@ export function checkCompatible(solver: Solver, loss: Loss, given: ReadonlySet<s
       throw new UsageError(`the option ${option} is not compatible with solver ${solver.name}: it would be ignored`)
     }
   }
+}
+
+/** The options as this solver takes them: its own number of passes unless one was said, and none that it cannot follow. */
+export function underLimits<
+  O extends { maxPasses: number; classWeights: Record<string, number>; given: ReadonlySet<string> },
+>(solver: Solver, options: O): O {
+  const { defaultPasses, mostPasses, oneCost, name } = solver
+  if (mostPasses !== undefined && options.given.has('maxPasses') && options.maxPasses > mostPasses) {
+    throw new UsageError(
+      `maxPasses is ${options.maxPasses}, and solver ${name} makes ${mostPasses === 1 ? 'a single pass' : `at most ${mostPasses} passes`}: more would be ignored`,
+    )
+  }
+  if (oneCost && Object.values(options.classWeights).some(weight => weight !== 1)) {
+    throw new UsageError(
+      `class weights are not compatible with solver ${name}: it knows one cost for all rows`,
+      'take another solver, or leave the class weights away',
+    )
+  }
+  if (defaultPasses === undefined || options.given.has('maxPasses')) return options
+  return { ...options, maxPasses: defaultPasses }
 }

@@ -6,6 +6,8 @@ export const allTasks = {
   'encode-chunk': () => import('../block-store/encode-chunk-task.ts').then(m => m.encodeChunkTask),
   'load-block': () => import('../training/load-block-task.ts').then(m => m.loadBlockTask),
   'block-sweeps': () => import('../solvers/block-sweeps-task.ts').then(m => m.blockSweepsTask),
+  pegasos: () => import('../solvers/pegasos-task.ts').then(m => m.pegasosTask),
+  'one-pass': () => import('../solvers/one-pass-task.ts').then(m => m.onePassTask),
   'add-dual': () => import('../training/add-dual-task.ts').then(m => m.addDualTask),
   'dual-sweeps': () => import('../solvers/dual-sweeps-task.ts').then(m => m.dualSweepsTask),
   'enter-features': () => import('../training/renumber-task.ts').then(m => m.enterFeaturesTask),

@@ -2,7 +2,7 @@
 import { UsageError } from '../errors.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { makeModel } from '../model/model.ts'
-import { checkCompatible } from '../solvers/solver.ts'
+import { checkCompatible, underLimits } from '../solvers/solver.ts'
 import { version } from '../version.ts'
 import { chooseSolver } from './choose-solver.ts'
 import { asModelCertificate, sumOf } from './class-problems.ts'
@@ -23,12 +23,13 @@ export function train(data: string | string[], options: TrainOptions = {}): Trai
     const started = performance.now()
     const { solver, reason } = await chooseSolver(paths, resolved)
     checkCompatible(solver, loss, resolved.given)
+    const limited = underLimits(solver, resolved)
     tell({ stage: 'plan', solver: solver.name, reason })
     const outcome =
       solver.data === 'memory'
-        ? await trainInMemory(paths, solver, resolved, tell)
-        : await trainFromBlocks(paths, solver, resolved, tell)
-    return asResult(outcome, resolved, (performance.now() - started) / 1000)
+        ? await trainInMemory(paths, solver, limited, tell)
+        : await trainFromBlocks(paths, solver, limited, tell)
+    return asResult(outcome, limited, (performance.now() - started) / 1000)
   })
 }
 

@@ -211,12 +211,16 @@ for (const solver of allSolvers) {
           ...options,
         })
       const run = (options: TrainOptions): Promise<TrainResult> => start(path, options).result
+      /** Without dual variables there is no gap to stop at: the last of so many passes is near the optimum. */
+      const certified = solver.data === 'memory' || solver.dual
+      const passes = Math.min(certified ? 2000 : 300, solver.mostPasses ?? Number.POSITIVE_INFINITY)
 
       it('reaches the optimum, and says so truly', async () => {
         for (const [bias, classWeights] of [
           [0, {}],
           [1, { '+1': 3, '-1': 0.5 }],
         ] as const) {
+          if (solver.oneCost && '+1' in classWeights) continue
           const task: PlainTask = {
             rows: parsed.rows.map(({ label, indices, values }) => ({ indices, values, positive: label > 0 })),
             features: parsed.features,
@@ -226,15 +230,19 @@ for (const solver of allSolvers) {
             bias,
           }
           const optimum = optimumOf(task)
-          const result = await run({ cost: 2, bias, classWeights, tolerance: 1e-7, maxPasses: 2000 })
+          const result = await run({ cost: 2, bias, classWeights, tolerance: 1e-7, maxPasses: passes })
           const { model } = result
-          assert.equal(result.exitReason, 'converged')
+          assert.equal(result.exitReason, certified ? 'converged' : 'max-passes')
           assert.equal(model.labels[0].text, '+1')
           const weights = [...toDense(model.weights, model.features, 1), model.biasWeights[0] ?? 0]
           const primal = primalOf(task, weights)
-          assert.ok(Math.abs(primal - optimum) <= 1.1e-7 * optimum, `${primal}, the optimum is ${optimum}`)
+          // A method that looks at every row once promises no objective, only to tell the one it came to.
+          const most = certified ? 1.1e-7 * optimum : solver.mostPasses ? Number.POSITIVE_INFINITY : 0.05 * optimum
+          assert.ok(primal >= optimum * (1 - 1e-9))
+          assert.ok(Math.abs(primal - optimum) <= most, `${primal}, the optimum is ${optimum}`)
           assert.ok(Math.abs(result.primal! - primal) <= 1e-9 * primal, `${result.primal} is told, ${primal} is true`)
           assert.ok(result.dual === null || result.dual <= optimum * (1 + 1e-9))
+          assert.equal(result.gap === null, !certified)
           assert.ok(result.gap === null || result.gap <= 1e-7)
         }
       })
@@ -248,6 +256,10 @@ for (const solver of allSolvers) {
 
       it('stops at maxPasses', async () => {
         for (const maxPasses of [1, 3]) {
+          if (maxPasses > passes) {
+            await assert.rejects(run({ maxPasses }), /^UsageError: maxPasses is 3, and solver .* makes a single pass/)
+            continue
+          }
           const result = await run({ tolerance: 1e-13, maxPasses })
           assert.equal(result.exitReason, 'max-passes')
           assert.equal(result.passes, maxPasses)
@@ -255,7 +267,8 @@ for (const solver of allSolvers) {
         }
       })
 
-      it('leaves a usable model when it is interrupted', async () => {
+      // A single pass over few rows is over before it can be interrupted.
+      it('leaves a usable model when it is interrupted', { skip: solver.mostPasses === 1 }, async () => {
         const long = folder.write('interrupt.svm', noisyRows(3000, 25, 8, 0.1))
         const stop = new AbortController()
         const training = start(long, { tolerance: 1e-14, maxPasses: 1_000_000, signal: stop.signal })
