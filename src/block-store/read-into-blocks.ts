@@ -202,7 +202,7 @@ export function bufferSizes(memory: number | undefined): BufferSizes {
   return {
     chunk,
     blockText: Math.max(chunk, Math.floor(memory / 12)),
-    mapPages: Math.min(MAP_PAGES, Math.floor(left / 24 / 12288)),
+    mapPages: Math.min(MAP_PAGES, Math.floor(left / 8 / 12288)),
     writer: Math.min(16 << 20, Math.floor(left / 16)),
   }
 }
