@@ -9,9 +9,8 @@ import { BATCH_BOUND, ROW_BOUND } from '../numeric/layouts.ts'
  *  anonymous memory, and some 20 MB of the program's own file that must stay in memory if it is not to be read again and
  *  again. */
 export const NODE_BYTES = 84 << 20
-/** Bytes of a block file that are read at a time, and what decoding one segment takes. */
-export const READ_BYTES = 2 << 20
-const DECODE_BYTES = 6 << 20
+/** Bytes of a block file that are read at a time. */
+export const READ_BYTES = 1 << 20
 /** A WebAssembly memory ends at 4 GiB; a little is left for rounding. */
 const WINDOW_BYTES = 4 * 2 ** 30 - (64 << 20)
 
@@ -50,6 +49,12 @@ export function decodedBound(block: { rows: number; nonzeros: number; segments: 
   return block.rows * ROW_BOUND + block.nonzeros * perEntry + block.segments * BATCH_BOUND + 4096
 }
 
+/** What decoding takes: a segment of about the average size, its batch with room to grow, and label numbers. */
+function decodeBytes(manifest: Manifest): number {
+  const average = manifest.blocks.map(block => (block.nonzeros * 24 + block.rows * 48) / Math.max(block.segments, 1))
+  return (2 << 20) + Math.ceil(Math.max(0, ...average))
+}
+
 /** Table and order of a loaded row; its dual variable comes on top. */
 const PER_LOADED_ROW = 8
 
@@ -59,7 +64,7 @@ const PAIR = 2
 export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds, fill: boolean): MemoryPlan {
   const parts = [
     { what: 'Node and the program', bytes: NODE_BYTES },
-    { what: 'reading and decoding, two threads', bytes: 2 * (READ_BYTES + DECODE_BYTES) },
+    { what: 'reading and decoding, two threads', bytes: 2 * (READ_BYTES + decodeBytes(manifest)) },
     {
       what: `weights of ${needs.weights} features`,
       bytes: (needs.weights + 1) * (needs.weightBytes + needs.perWeight),
