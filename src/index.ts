@@ -1,7 +1,15 @@
 // The public API: what `import … from 'spillway'` gives. Nothing here prints.
+export { type AddOptions, type AddResult, addRows } from './block-store/add.ts'
 export { type IngestOptions, type IngestProgress, type IngestResult, ingest } from './block-store/ingest.ts'
 export type { Manifest } from './block-store/manifest.ts'
 export { openStore } from './block-store/reader.ts'
+export {
+  type RemoveOptions,
+  type RemoveProgress,
+  type RemoveResult,
+  type RowsToRemove,
+  removeRows,
+} from './block-store/remove.ts'
 export { SpillwayError, UsageError } from './errors.ts'
 export { type GenerateOptions, generate } from './generate/generate.ts'
 export { loadModel, saveModel } from './model/files.ts'

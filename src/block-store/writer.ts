@@ -429,7 +429,10 @@ async function takeLock(folder: string): Promise<void> {
   for (let attempt = 0; attempt < 3; attempt++) {
     try {
       await using file = await open(path, 'wx')
-      await file.writeFile(`${process.pid}\n`)
+      await file.writeFile(`${process.pid}\n`).catch(async (error: unknown) => {
+        await removeFile(path)
+        throw error
+      })
       return
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw fileError(error, path, 'write')

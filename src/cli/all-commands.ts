@@ -5,6 +5,8 @@ export const allCommands: Record<string, () => Promise<Command>> = {
   train: () => import('./train.ts').then(m => m.trainCommand),
   predict: () => import('./predict.ts').then(m => m.predictCommand),
   ingest: () => import('./ingest.ts').then(m => m.ingestCommand),
+  add: () => import('./add.ts').then(m => m.addCommand),
+  remove: () => import('./remove.ts').then(m => m.removeCommand),
   inspect: () => import('./inspect.ts').then(m => m.inspectCommand),
   convert: () => import('./convert.ts').then(m => m.convertCommand),
   generate: () => import('./generate.ts').then(m => m.generateCommand),

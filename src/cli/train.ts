@@ -116,6 +116,10 @@ export const trainCommand: Command = {
       group: 'Data larger than memory',
     },
     resume: { help: 'go on from the last checkpoint', group: 'Data larger than memory' },
+    cold: {
+      help: 'start from zero, also after rows were added to the store or removed',
+      group: 'Data larger than memory',
+    },
     'checkpoint-seconds': {
       value: 'S',
       help: 'longest time between two checkpoints',
@@ -265,6 +269,7 @@ export function trainOptions(options: OptionValues): TrainOptions {
     store: textOption(options, 'store'),
     blocks: numberOption(options, 'blocks', { least: 1, most: 100000, whole: true }),
     ...(options['resume'] === true && { resume: true }),
+    ...(options['cold'] === true && { cold: true }),
     checkpointSeconds: numberOption(options, 'checkpoint-seconds', { least: 0 }),
     innerPasses: numberOption(options, 'inner-passes', { least: 1, whole: true }),
     innerTolerance: numberOption(options, 'inner-tolerance', { above: 0 }),

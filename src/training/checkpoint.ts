@@ -2,8 +2,12 @@
 // belongs to one problem. Dual variables lie in a file for each block, beside the block; a new version of such a file
 // gets a new name, and only the checkpoint, written last and atomically, says which versions are the present ones. So
 // whatever moment a run is killed at, the last checkpoint and the files it names are whole.
+//
+// When rows are added to the store or removed (carried-states.ts), the checkpoint is followed by one without weights:
+// dual variables of the rows that stayed, from which the next run starts. It is written as checkpoint-next.bin before the
+// store changes and takes its name afterwards; its fingerprint tells which of the two holds.
 import { createHash } from 'node:crypto'
-import { mkdir, open, readdir, readFile, rm, unlink } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rename, rm, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeAtomically } from '../atomic-file.ts'
 import type { Manifest } from '../block-store/manifest.ts'
@@ -16,6 +20,8 @@ const ALPHA_MAGIC = Buffer.from('SPALPHA1', 'latin1')
 /** Magic, length of the JSON (u32), spare (u32), xxh64 of all that follows. */
 const HEADER_BYTES = 24
 const WRITE_PIECE = 8 << 20
+export const CHECKPOINT_FILE = 'checkpoint.bin'
+export const NEXT_CHECKPOINT_FILE = 'checkpoint-next.bin'
 
 /** Where a run stands. */
 export interface RunState {
@@ -38,11 +44,13 @@ export interface RunState {
   done?: unknown
 }
 
-interface StoredState extends RunState {
+export interface StoredState extends RunState {
   weightBytes: number
   weightCount: number
   /** Version of each block's dual variables, by the block's file. */
   alpha: Record<string, number>
+  /** Only dual variables are here, of a store that has changed since; there are no weights. `passes`: of the last run. */
+  carried?: { passes: number }
 }
 
 /** The folder of a problem's state: one for each distinct problem on a store. */
@@ -82,6 +90,7 @@ export class Checkpoints {
   /** Forgets an earlier run. */
   async clear(): Promise<void> {
     await rm(this.folder, { recursive: true, force: true })
+    this.#versions = {}
   }
 
   async save(state: RunState): Promise<void> {
@@ -100,17 +109,10 @@ export class Checkpoints {
     const { weights, weightCount, settings } = this.#problem
     const weightBytes = settings.weightBits / 8
     const stored: StoredState = { ...state, weightBytes, weightCount, alpha: versions }
-    const json = Buffer.from(JSON.stringify(stored))
-    const padded = Buffer.alloc((json.length + 7) & ~7, ' ')
-    json.copy(padded)
-    const header = Buffer.alloc(HEADER_BYTES)
-    MAGIC.copy(header)
-    header.writeUInt32LE(padded.length, 8)
-    // The checksum covers the JSON and the weights, each hashed where it lies.
-    header.writeBigUInt64LE(this.#hash(padded, weights, weightCount * weightBytes), 16)
+    const { header, json } = checkpointHead(this.#arena, stored, weights, weightCount * weightBytes)
     await writeAtomically(
-      join(this.folder, 'checkpoint.bin'),
-      this.#pieces(header, padded, weights, weightCount * weightBytes),
+      join(this.folder, CHECKPOINT_FILE),
+      this.#pieces(header, json, weights, weightCount * weightBytes),
     )
     this.#versions = versions
     this.#changed.clear()
@@ -119,7 +121,10 @@ export class Checkpoints {
 
   /** The state of the last checkpoint, weights and dual variables put in place; undefined when there is none. */
   async load(): Promise<RunState | undefined> {
-    const path = join(this.folder, 'checkpoint.bin')
+    const path = join(this.folder, CHECKPOINT_FILE)
+    await settleNext(this.folder, this.#manifest.fingerprint)
+    // Without weights there is nothing to go on from, only something to start from.
+    if ((await readState(path))?.carried) return undefined
     let file: Buffer
     try {
       file = await readFile(path)
@@ -139,10 +144,21 @@ export class Checkpoints {
     const bytes = weightCount * (settings.weightBits / 8)
     if (weights.length !== bytes) throw wrong(`${weights.length} bytes of weights were found, ${bytes} expected`)
     this.#arena.bytes(at, bytes).set(weights)
-    if (this.#hash(json, at, bytes) !== file.readBigUInt64LE(16)) throw wrong('its checksum does not match')
+    if (hashOf(this.#arena, json, at, bytes) !== file.readBigUInt64LE(16)) throw wrong('its checksum does not match')
     const { alpha, weightBytes: _, weightCount: __, ...state } = JSON.parse(json.toString()) as StoredState
     await this.#loadAlpha(alpha)
     return state
+  }
+
+  /** Puts the dual variables in place that were carried over a change of the store; undefined when there are none.
+   *  Those of new rows are 0. */
+  async loadCarried(): Promise<{ passes: number } | undefined> {
+    await settleNext(this.folder, this.#manifest.fingerprint)
+    const state = await readState(join(this.folder, CHECKPOINT_FILE))
+    if (!state?.carried || state.fingerprint !== this.#manifest.fingerprint || this.#problem.alpha === 0)
+      return undefined
+    await this.#loadAlpha(state.alpha)
+    return state.carried
   }
 
   async #loadAlpha(versions: Record<string, number>): Promise<void> {
@@ -163,10 +179,7 @@ export class Checkpoints {
 
   async #writeAlpha(block: number, name: string): Promise<void> {
     const { at, bytes } = this.#alphaPlace(block)
-    const header = Buffer.alloc(HEADER_BYTES)
-    ALPHA_MAGIC.copy(header)
-    header.writeUInt32LE(this.#problem.alphaStride, 8)
-    header.writeBigUInt64LE(this.#hash(Buffer.alloc(0), at, bytes), 16)
+    const header = alphaHead(this.#arena, this.#problem.alphaStride, at, bytes)
     await using file = await open(join(this.folder, name), 'w')
     for (const piece of this.#pieces(header, Buffer.alloc(0), at, bytes)) await file.writeFile(piece)
     await file.sync()
@@ -181,12 +194,9 @@ export class Checkpoints {
       throw fileError(error, path, 'read')
     }
     const { at, bytes } = this.#alphaPlace(block)
-    const sound =
-      file.length === HEADER_BYTES + bytes &&
-      file.subarray(0, 8).equals(ALPHA_MAGIC) &&
-      file.readUInt32LE(8) === this.#problem.alphaStride
+    const sound = file.length === HEADER_BYTES + bytes && alphaStrideOf(file) === this.#problem.alphaStride
     if (sound) this.#arena.bytes(at, bytes).set(file.subarray(HEADER_BYTES))
-    if (!sound || this.#hash(Buffer.alloc(0), at, bytes) !== file.readBigUInt64LE(16)) {
+    if (!sound || !alphaMatches(this.#arena, file, at, bytes)) {
       throw new SpillwayError(`${path} is damaged`, 'train again without --resume')
     }
   }
@@ -199,13 +209,6 @@ export class Checkpoints {
     }
   }
 
-  /** Of some bytes and of a stretch of the arena. */
-  #hash(json: Buffer, at: number, bytes: number): bigint {
-    let hash = createHash('sha256').update(json).digest().readBigUInt64LE(0)
-    hash ^= BigInt.asUintN(64, this.#arena.numeric.xxh64(at, bytes))
-    return hash
-  }
-
   /** Versions that no checkpoint names any more. */
   async #removeStale(): Promise<void> {
     const present = new Set(Object.entries(this.#versions).map(([file, version]) => alphaFile(file, version)))
@@ -215,7 +218,88 @@ export class Checkpoints {
   }
 }
 
+/** The beginning of a checkpoint's file: header and JSON. The checksum covers the JSON and the weights, each hashed
+ *  where it lies. */
+export function checkpointHead(
+  arena: Arena,
+  state: StoredState,
+  weights: number,
+  bytes: number,
+): { header: Buffer; json: Buffer } {
+  const text = Buffer.from(JSON.stringify(state))
+  const json = Buffer.alloc((text.length + 7) & ~7, ' ')
+  text.copy(json)
+  const header = Buffer.alloc(HEADER_BYTES)
+  MAGIC.copy(header)
+  header.writeUInt32LE(json.length, 8)
+  header.writeBigUInt64LE(hashOf(arena, json, weights, bytes), 16)
+  return { header, json }
+}
+
+/** What a checkpoint says, its weights left alone; undefined when there is none or it cannot be understood. */
+export async function readState(path: string): Promise<StoredState | undefined> {
+  try {
+    await using file = await open(path, 'r')
+    const header = Buffer.alloc(HEADER_BYTES)
+    if ((await file.read(header, 0, HEADER_BYTES, 0)).bytesRead < HEADER_BYTES) return undefined
+    if (!header.subarray(0, 8).equals(MAGIC)) return undefined
+    const bytes = header.readUInt32LE(8)
+    if (HEADER_BYTES + bytes > (await file.stat()).size) return undefined
+    const json = Buffer.alloc(bytes)
+    await file.read(json, 0, bytes, HEADER_BYTES)
+    return JSON.parse(json.toString()) as StoredState
+  } catch (error) {
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw fileError(error, path, 'read')
+  }
+}
+
+/** If a change of the store came to its end and the checkpoint for it has not got its name yet, it gets it now. Whether
+ *  there is one for another store, of a change that did not come to its end. */
+export async function settleNext(folder: string, fingerprint: string): Promise<boolean> {
+  const path = join(folder, NEXT_CHECKPOINT_FILE)
+  const next = await readState(path)
+  if (next === undefined) return false
+  if (next.fingerprint !== fingerprint) return true
+  try {
+    await rename(path, join(folder, CHECKPOINT_FILE))
+  } catch (error) {
+    throw fileError(error, path, 'rename')
+  }
+  return false
+}
+
+/** Header of a file of dual variables that lie at an address. */
+export function alphaHead(arena: Arena, stride: number, at: number, bytes: number): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES)
+  ALPHA_MAGIC.copy(header)
+  header.writeUInt32LE(stride, 8)
+  header.writeBigUInt64LE(hashOf(arena, Buffer.alloc(0), at, bytes), 16)
+  return header
+}
+
+/** Bytes of a dual variable in a file of them; 0 when it is none. */
+export function alphaStrideOf(file: Buffer): number {
+  return file.length >= HEADER_BYTES && file.subarray(0, 8).equals(ALPHA_MAGIC) ? file.readUInt32LE(8) : 0
+}
+
+/** Whether a file's checksum is that of the bytes at an address. */
+export function alphaMatches(arena: Arena, file: Buffer, at: number, bytes: number): boolean {
+  return hashOf(arena, Buffer.alloc(0), at, bytes) === file.readBigUInt64LE(16)
+}
+
+/** Dual variables of a file, behind its header. */
+export function alphaOf(file: Buffer): Buffer {
+  return file.subarray(HEADER_BYTES)
+}
+
+/** Of some bytes and of a stretch of the arena. */
+function hashOf(arena: Arena, json: Buffer, at: number, bytes: number): bigint {
+  const hash = createHash('sha256').update(json).digest().readBigUInt64LE(0)
+  return hash ^ BigInt.asUintN(64, arena.numeric.xxh64(at, bytes))
+}
+
 /** block-000007.bin, version 3 → alpha-000007-3.bin */
-function alphaFile(block: string, version: number): string {
+export function alphaFile(block: string, version: number): string {
   return `alpha-${block.replace(/^block-|\.bin$/g, '')}-${version}.bin`
 }

@@ -15,7 +15,8 @@ export interface ClassProblems {
 
 /** The larger of two labels is positive; among more, each in turn. `labels` come in the order of their class numbers. */
 export function classProblems(numbered: LabelCount[], loss: Loss, options: ResolvedOptions): ClassProblems {
-  const labels = numbered.map((label, number) => ({ ...label, number }))
+  // A label whose rows have all been removed from a store keeps its number, and is no class.
+  const labels = numbered.map((label, number) => ({ ...label, number })).filter(({ rows }) => rows > 0)
   const binary = labels.length === 2
   labels.sort((a, b) => (binary ? b.value - a.value : a.value - b.value))
   const weightOf = classWeightLookup(labels, options.classWeights)

@@ -4,6 +4,7 @@ import { stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { featureSetBytes, featuresOf, readFeatureSet } from '../block-store/feature-set.ts'
 import { ingest } from '../block-store/ingest.ts'
+import { featureFileOf, nextPosition } from '../block-store/manifest.ts'
 import { openStore, type Store } from '../block-store/reader.ts'
 import { SpillwayError, UsageError } from '../errors.ts'
 import { learnFactors } from '../features/scale.ts'
@@ -36,9 +37,10 @@ export async function trainFromBlocks(
   const { store, read } = await theStore(arena, paths, options, tell, seconds)
   const readSeconds = seconds()
   const { manifest } = store
-  if (manifest.labels.length < 2) {
+  const classes = manifest.labels.filter(label => label.rows > 0)
+  if (classes.length < 2) {
     throw new SpillwayError(
-      `all ${manifest.rows} rows of ${store.folder} have the label ${manifest.labels[0]?.text}: there is nothing to tell apart`,
+      `all ${manifest.rows} rows of ${store.folder} have the label ${classes[0]?.text}: there is nothing to tell apart`,
       'training needs rows of at least two classes',
     )
   }
@@ -51,7 +53,7 @@ export async function trainFromBlocks(
   tell({ stage: 'plan', solver: solver.name, reason, lines: planLines(plan.parts, plan.memory) })
   const mapped = usesMap(store)
   const weightCount = mapped ? manifest.usedFeatures : manifest.features
-  const map = mapped ? await readFeatureSet(arena, store.folder) : 0
+  const map = mapped ? await readFeatureSet(arena, store.folder, featureFileOf(manifest)) : 0
   const engine = new BlockEngine(arena, store, plan, solver.dual ? alphaStride(options) : 0)
   try {
     const unit = options.normalize === 'unit'
@@ -66,8 +68,16 @@ export async function trainFromBlocks(
     const problem = new BlockProblem(engine, problems[0], weightCount, solver.dual)
     for (const [k, settings] of problems.entries()) {
       problem.startOver(settings)
-      const solution = await solveOne(engine, solver, problem, settings, store, options, progress =>
-        tell({ stage: 'train', seconds: seconds(), ...progress, problem: k + 1, problems: K }),
+      const solution = await solveOne(
+        engine,
+        solver,
+        problem,
+        settings,
+        store,
+        options,
+        progress => tell({ stage: 'train', seconds: seconds(), ...progress, problem: k + 1, problems: K }),
+        // Of several classes each says the same, or nearly.
+        reason => k === 0 && tell({ stage: 'plan', solver: solver.name, reason }),
       )
       solutions.push(solution)
       const w = problem.copyWeights()
@@ -113,6 +123,7 @@ async function solveOne(
   store: Store,
   options: ResolvedOptions,
   tell: ConstructorParameters<typeof OutOfCoreDriver>[6],
+  say: (reason: string) => void,
 ): Promise<Solution> {
   const { manifest } = store
   const identity = {
@@ -150,6 +161,11 @@ async function solveOne(
   }
   const checkpoints = new Checkpoints(engine.arena, problem, manifest, stateFolder(store.folder, identity))
   const driver = new OutOfCoreDriver(engine, solver, problem, options, checkpoints, fresh, tell)
+  if (solver.dual && !options.cold && (await startWarm(driver, checkpoints, problem, say))) {
+    const solution = await driver.solve()
+    await driver.close(solution)
+    return solution
+  }
   const found = options.resume ? await checkpoints.load() : undefined
   if (found) {
     refuseOtherCourse(found, fresh)
@@ -160,6 +176,27 @@ async function solveOne(
   const solution = await driver.solve()
   await driver.close(solution)
   return solution
+}
+
+/** After rows were added to the store or removed: starts from the dual variables of those that stayed. */
+async function startWarm(
+  driver: OutOfCoreDriver,
+  checkpoints: Checkpoints,
+  problem: BlockProblem,
+  say: (reason: string) => void,
+): Promise<boolean> {
+  try {
+    const carried = await checkpoints.loadCarried()
+    if (!carried) return false
+    say(`starting from the dual variables of the last run (${carried.passes} passes), for the rows that stayed`)
+  } catch (error) {
+    if (!(error instanceof SpillwayError)) throw error
+    say(`starting from zero: ${error.message}`)
+    problem.startOver(problem.settings)
+    return false
+  }
+  await driver.rebuildWeights()
+  return true
 }
 
 /** A run resumes as it was begun, or not at all. */
@@ -190,13 +227,14 @@ function usesMap({ manifest }: Store): boolean {
 export async function planFor(store: Store, solver: BlockSolver, options: ResolvedOptions): Promise<MemoryPlan> {
   const { manifest } = store
   const mapped = usesMap(store)
+  const classes = manifest.labels.filter(label => label.rows > 0).length
   const needs = {
     weightBytes: options.weights === 'f32' ? 4 : 8,
     alphaBytes: solver.dual ? alphaStride(options) : 0,
-    mapBytes: mapped ? await featureSetBytes(store.folder) : 0,
+    mapBytes: mapped ? await featureSetBytes(store.folder, featureFileOf(manifest)) : 0,
     weights: mapped ? manifest.usedFeatures : manifest.features,
     // The model at the end is a copy of the weights, in a list of its own when few features are in use.
-    perWeight: (mapped ? 12 : 8) * manifest.labels.length + (options.scale ? 24 : 0),
+    perWeight: (mapped ? 12 : 8) * classes + (options.scale ? 24 : 0),
     slots: 2,
     cacheShare: solver.cacheShare,
   }
@@ -261,7 +299,9 @@ async function madeFrom(folder: string, paths: string[]): Promise<boolean> {
   const finished = await stat(join(folder, 'manifest.json')).catch(() => undefined)
   if (!finished) return false
   const { manifest } = await openStore(folder)
-  const same = manifest.sources.length === paths.length && manifest.sources.every(({ name }, k) => name === paths[k])
+  const whole = manifest.rows === nextPosition(manifest)
+  const same =
+    whole && manifest.sources.length === paths.length && manifest.sources.every(({ name }, k) => name === paths[k])
   const changes = await Promise.all(paths.map(path => (path === '-' ? undefined : stat(path).catch(() => undefined))))
   if (same && changes.every(file => file !== undefined && file.mtimeMs <= finished.mtimeMs)) return true
   throw new SpillwayError(

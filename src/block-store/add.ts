@@ -1,0 +1,156 @@
+// `add`: rows of text into new blocks of a store. Old blocks are left as they are; what the store holds changes at one
+// moment, when its manifest is replaced.
+import { UsageError } from '../errors.ts'
+import { Arena } from '../numeric/arena.ts'
+import { defaultThreads, ThreadPool } from '../threads/pool.ts'
+import { CarriedStates } from '../training/carried-states.ts'
+import { changeStore, freeBlockNumbers } from './change-store.ts'
+import { type Manifest, nextPosition, sourceSpans } from './manifest.ts'
+import {
+  bufferSizes,
+  expectedText,
+  type IngestProgress,
+  keepFeatureSet,
+  readIntoBlocks,
+  type TextInBlocks,
+} from './read-into-blocks.ts'
+import { openStore } from './reader.ts'
+import { StoreWriter } from './writer.ts'
+
+export interface AddOptions {
+  /** Number of new blocks; by default as many as make them about as large as the store's own. */
+  blocks?: number
+  onBadRow?: 'fail' | 'skip'
+  threads?: number
+  /** Bytes of memory to stay inside of. */
+  memory?: number
+  signal?: AbortSignal
+  progress?: (progress: IngestProgress) => void
+}
+
+export interface AddResult {
+  manifest: Manifest
+  /** Of what was added. */
+  rows: number
+  nonzeros: number
+  blocks: number
+  /** Labels that the store had not had before, as they are written. */
+  newLabels: string[]
+  /** Trained problems whose dual variables the next run starts from. */
+  states: number
+  bytesRead: number
+  bytesWritten: number
+  seconds: number
+  badRows: number
+  badRowMessages: string[]
+}
+
+/** Adds the rows of one or more files to a store. */
+export async function addRows(data: string | string[], folder: string, options: AddOptions = {}): Promise<AddResult> {
+  const started = performance.now()
+  const seconds = (): number => (performance.now() - started) / 1000
+  const paths = typeof data === 'string' ? [data] : data
+  if (paths.length === 0) throw new UsageError('no data was named')
+  const { blocks: wanted } = options
+  if (wanted !== undefined && !(Number.isInteger(wanted) && wanted >= 1 && wanted <= 1e5)) {
+    throw new UsageError(`blocks is ${JSON.stringify(wanted)}; expected a whole number from 1 to 100000`)
+  }
+  // What is no store is told before anything is locked.
+  await openStore(folder)
+  const textBytes = await expectedText(paths)
+  const sizes = bufferSizes(options.memory)
+  const arena = new Arena()
+  return changeStore(folder, async (old, change) => {
+    const states = change.keep(await CarriedStates.of(arena, folder, old.fingerprint))
+    const blocks = wanted ?? newBlocks(old, textBytes)
+    const keepsSet = old.usedFeatures > 0
+    const featureFile = keepsSet ? nextFeatureFile(old) : undefined
+    const writer = change.write(
+      await StoreWriter.extend(folder, {
+        arena,
+        numbers: freeBlockNumbers(old, blocks),
+        bufferBytes: sizes.writer,
+        ...(featureFile && { featureFile }),
+      }),
+    )
+    await using pool = disposable(new ThreadPool(arena.share, options.threads ?? defaultThreads()))
+    const firstPosition = nextPosition(old)
+    const read: TextInBlocks = await readIntoBlocks(arena, pool.it, paths, writer, {
+      blocks,
+      seed: old.seed,
+      split: old.split,
+      valueBits: old.valueBits,
+      compress: old.compression,
+      indexBase: old.indexBase,
+      onBadRow: options.onBadRow ?? 'fail',
+      labels: old.labels,
+      firstPosition,
+      sizes,
+      textBytes,
+      signal: options.signal,
+      progress: options.progress && (progress => options.progress?.({ seconds: seconds(), ...progress })),
+    })
+    const usedFeatures = featureFile
+      ? await keepFeatureSet(arena, folder, read.maps, {
+          earlier: old.featureFile ?? 'features.bin',
+          file: featureFile,
+        })
+      : 0
+    let next = firstPosition
+    const sources = read.sources.map(source => {
+      const entry = { ...source, firstPosition: next }
+      next += source.rows
+      return entry
+    })
+    const manifest = await writer.prepare(
+      {
+        ...old,
+        features: Math.max(old.features, read.features),
+        usedFeatures,
+        ...(featureFile && { featureFile }),
+        positions: next,
+        labels: read.labels,
+        sources: [
+          ...sourceSpans(old).map(({ first, end: _, ...source }) => ({ ...source, firstPosition: first })),
+          ...sources,
+        ],
+      },
+      written => [...old.blocks, ...written.filter(({ rows }) => rows > 0)],
+    )
+    await change.commit(manifest)
+    const added = manifest.blocks.slice(old.blocks.length)
+    return {
+      manifest,
+      rows: read.rows,
+      nonzeros: read.nonzeros,
+      blocks: added.length,
+      newLabels: read.labels.slice(old.labels.length).map(({ text }) => text),
+      states: states.count,
+      bytesRead: read.bytesRead,
+      bytesWritten: added.reduce((sum, block) => sum + block.bytes, 0),
+      seconds: seconds(),
+      badRows: read.badRows,
+      badRowMessages: read.badRowMessages,
+    }
+  })
+}
+
+/** How many blocks make the new ones about as large as the old ones. A stream of unknown length is taken to be as large
+ *  as the store. */
+function newBlocks(old: Manifest, textBytes: number | undefined): number {
+  if (textBytes === undefined) return old.split === 'random' ? old.blocks.length : 1
+  const text = old.sources.reduce((sum, source) => sum + source.bytes, 0)
+  const positions = nextPosition(old)
+  const blockText = positions > 0 ? ((text / positions) * old.rows) / old.blocks.length : 0
+  return blockText > 0 ? Math.min(100_000, Math.max(1, Math.round(textBytes / blockText))) : 1
+}
+
+/** features.bin → features-000001.bin → features-000002.bin … */
+function nextFeatureFile({ featureFile }: Manifest): string {
+  const number = Number(featureFile?.match(/\d+/)?.[0] ?? 0)
+  return `features-${String((number + 1) % 1_000_000).padStart(6, '0')}.bin`
+}
+
+function disposable(pool: ThreadPool): { it: ThreadPool } & AsyncDisposable {
+  return { it: pool, [Symbol.asyncDispose]: () => pool.close() }
+}

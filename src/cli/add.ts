@@ -1,0 +1,84 @@
+import { addRows } from '../block-store/add.ts'
+import { checkData } from './check-files.ts'
+import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
+import { formatBytes, formatCount, formatSeconds } from './format.ts'
+import { readingOptions } from './reading-options.ts'
+import { ProgressLine, readingText } from './terminal.ts'
+
+const { 'index-base': _, ...reading } = readingOptions
+
+export const addCommand: Command = {
+  name: 'add',
+  summary: 'Add rows to a store; the next training starts from where the last one ended.',
+  takes: 'DATA… STORE',
+  count: [2, Number.POSITIVE_INFINITY],
+  options: {
+    blocks: {
+      value: 'N',
+      help: 'number of new blocks',
+      fallback: "as many as make them the size of the store's own",
+      group: 'The store',
+    },
+    ...reading,
+    json: { help: 'print one line of JSON at the end', group: 'Output' },
+    quiet: { short: 'q', help: 'no progress', group: 'Output' },
+  },
+  examples: [
+    {
+      line: 'spillway add today.svm clicks.spill',
+      does: 'then: spillway train clicks.spill --solver block, in fewer passes than from zero',
+    },
+    { line: 'spillway add day8.svm.zst day9.svm.zst clicks.spill --on-bad-row skip', does: 'several files' },
+  ],
+  notes:
+    'New rows go into new blocks; features are counted, values kept and rows drawn as in the store. Until the last moment\n' +
+    'the store is what it was: whatever goes wrong, it is the old one or the new one. Rows are numbered on from the last.',
+  run: runAdd,
+}
+
+async function runAdd({ arguments: given, options, signal }: CommandInput): Promise<number> {
+  const paths = given.slice(0, -1)
+  const folder = given[given.length - 1]
+  await checkData(paths)
+  const line = new ProgressLine({ quiet: options['quiet'] === true })
+  const result = await addRows(paths, folder, {
+    blocks: numberOption(options, 'blocks', { least: 1, most: 100000, whole: true }),
+    onBadRow: textOption(options, 'on-bad-row') as 'fail' | 'skip' | undefined,
+    threads: numberOption(options, 'threads', { least: 1, most: 256, whole: true }),
+    signal,
+    progress: progress => line.show(`${readingText(progress)}, ${formatBytes(progress.bytesWritten)} written`),
+  }).finally(() => line.clear())
+  const { manifest, bytesRead, bytesWritten, seconds, badRows, badRowMessages, newLabels, states } = result
+  if (badRows > 0) {
+    line.say(`skipped ${formatCount(badRows)} bad rows; the first:`)
+    for (const message of badRowMessages) line.say(`  ${message}`)
+  }
+  if (options['json']) {
+    const json = {
+      command: 'add',
+      rowsAdded: result.rows,
+      nonzerosAdded: result.nonzeros,
+      blocksAdded: result.blocks,
+      newLabels,
+      rows: manifest.rows,
+      features: manifest.features,
+      nonzeros: manifest.nonzeros,
+      classes: manifest.labels.filter(label => label.rows > 0).length,
+      blocks: manifest.blocks.length,
+      states,
+    }
+    process.stdout.write(`${JSON.stringify({ ...json, badRows, bytesRead, bytesWritten, seconds, store: folder })}\n`)
+  } else {
+    const lines = [
+      `added ${formatCount(result.rows)} rows, ${formatCount(result.nonzeros)} nonzeros, in ${result.blocks} blocks of ${formatBytes(bytesWritten)} in all`,
+      ...(newLabels.length > 0
+        ? [`new labels: ${newLabels.slice(0, 20).join(', ')}${newLabels.length > 20 ? ' …' : ''}`]
+        : []),
+      `${formatBytes(bytesRead)} of text in ${formatSeconds(seconds)}`,
+      `store: ${folder}, ${formatCount(manifest.rows)} rows in ${manifest.blocks.length} blocks`,
+      ...(states > 0 ? ['the next training with --solver block starts from where the last one ended'] : []),
+    ]
+    process.stdout.write(`${lines.join('\n')}\n`)
+  }
+  return 0
+}

@@ -1,0 +1,95 @@
+import { type RowsToRemove, removeRows } from '../block-store/remove.ts'
+import { UsageError } from '../errors.ts'
+import { type Command, type CommandInput, type OptionValues, textOption } from './command.ts'
+import { formatBytes, formatCount, formatSeconds } from './format.ts'
+import { ProgressLine } from './terminal.ts'
+
+export const removeCommand: Command = {
+  name: 'remove',
+  summary: 'Remove rows from a store; the next training starts from where the last one ended.',
+  takes: 'STORE',
+  count: [1, 1],
+  options: {
+    rows: {
+      value: 'FILE',
+      help: 'the rows whose numbers are in this file, one on each line',
+      group: 'Which rows (one of these)',
+    },
+    label: { value: 'L', help: 'the rows that have this label', group: 'Which rows (one of these)' },
+    source: {
+      value: 'NAME',
+      help: 'the rows that came from this file, named as `spillway inspect` names it',
+      group: 'Which rows (one of these)',
+    },
+    json: { help: 'print one line of JSON at the end', group: 'Output' },
+    quiet: { short: 'q', help: 'no progress', group: 'Output' },
+  },
+  examples: [
+    { line: 'spillway remove clicks.spill --source day1.svm', does: 'forget the oldest day' },
+    {
+      line: 'spillway remove clicks.spill --rows wrong.txt',
+      does: 'rows are numbered from 1 in the order they were added',
+    },
+    { line: 'spillway remove clicks.spill --label 7', does: 'a class that is no longer wanted' },
+  ],
+  notes:
+    'Rows that stay keep their numbers. In a file of row numbers, blank lines are skipped, and so is what follows a #.\n' +
+    'Until the last moment the store is what it was: whatever goes wrong, it is the old one or the new one.',
+  run: runRemove,
+}
+
+function whatToRemove(options: OptionValues): RowsToRemove {
+  const [rows, label, source] = ['rows', 'label', 'source'].map(name => textOption(options, name))
+  const given = [rows, label, source].filter(value => value !== undefined).length
+  if (given !== 1) {
+    throw new UsageError(
+      given === 0
+        ? 'which rows are to be removed?'
+        : 'rows are removed by number, by label or by source, one at a time',
+      'give one of --rows FILE, --label L, --source NAME',
+    )
+  }
+  if (rows !== undefined) return { rows }
+  return label !== undefined ? { label } : { source: source as string }
+}
+
+async function runRemove({ arguments: [folder], options, signal }: CommandInput): Promise<number> {
+  const what = whatToRemove(options)
+  const line = new ProgressLine({ quiet: options['quiet'] === true })
+  const result = await removeRows(folder, what, {
+    signal,
+    progress: ({ blocks, blocksTotal, rows }) =>
+      line.show(
+        `${blocksTotal === undefined ? `block ${blocks} searched` : `block ${blocks} of ${blocksTotal} written`}, ${formatCount(rows)} rows found`,
+      ),
+  }).finally(() => line.clear())
+  const { manifest, rows, nonzeros, blocksRewritten, blocksDropped, bytesRead, bytesWritten, seconds, states } = result
+  if (options['json']) {
+    const json = {
+      command: 'remove',
+      rowsRemoved: rows,
+      nonzerosRemoved: nonzeros,
+      blocksRewritten,
+      blocksDropped,
+      rows: manifest.rows,
+      features: manifest.features,
+      nonzeros: manifest.nonzeros,
+      classes: manifest.labels.filter(label => label.rows > 0).length,
+      blocks: manifest.blocks.length,
+      states,
+      bytesRead,
+      bytesWritten,
+      seconds,
+      store: folder,
+    }
+    process.stdout.write(`${JSON.stringify(json)}\n`)
+  } else {
+    const lines = [
+      `removed ${formatCount(rows)} rows, ${formatCount(nonzeros)} nonzeros, in ${formatSeconds(seconds)}`,
+      `store: ${folder}, ${formatCount(manifest.rows)} rows in ${manifest.blocks.length} blocks (${blocksRewritten} written anew, ${formatBytes(bytesWritten)}; ${blocksDropped} dropped)`,
+      ...(states > 0 ? ['the next training with --solver block starts from where the last one ended'] : []),
+    ]
+    process.stdout.write(`${lines.join('\n')}\n`)
+  }
+  return 0
+}
