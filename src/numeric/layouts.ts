@@ -153,6 +153,8 @@ export const PROBLEM_DIAGONAL_POSITIVE = 48
 export const PROBLEM_DIAGONAL_NEGATIVE = 56
 /** u32: 1 when the loss is logistic (bounds are the costs), 0 for box losses. */
 export const PROBLEM_LOGISTIC = 64
+/** u32: address of f64[rows] that receives each row's margin as it is met, or 0. */
+export const PROBLEM_MARGINS = 68
 export const PROBLEM_BYTES = 72
 
 // --- A sweep of dual coordinate descent: what it carries from slice to slice

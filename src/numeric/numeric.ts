@@ -19,6 +19,8 @@ export interface NumericFunctions {
   sweepLogisticF64(problem: number, sweep: number, budget: number): number
   sweepLogisticF32(problem: number, sweep: number, budget: number): number
   startEntropicF64(problem: number): void
+  visitedSums(problem: number, count: number, margins: number, alpha: number, sums: number): void
+  rowWorth(problem: number, count: number, worth: number): void
   startEntropicF32(problem: number): void
   addDualF64(problem: number, from: number, to: number, stride: number): void
   addDualF32(problem: number, from: number, to: number, stride: number): void

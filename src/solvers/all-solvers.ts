@@ -4,9 +4,10 @@ import { block } from './block.ts'
 import { dual } from './dual.ts'
 import { onePass } from './one-pass.ts'
 import { pegasos } from './pegasos.ts'
+import { selective } from './selective.ts'
 import type { Solver } from './solver.ts'
 
-export const allSolvers: Solver[] = [dual, block, pegasos, onePass]
+export const allSolvers: Solver[] = [dual, block, selective, pegasos, onePass]
 
 export function findSolver(name: string): Solver {
   const found = allSolvers.find(solver => solver.name === name)

@@ -1,4 +1,5 @@
 // Dual coordinate descent over the rows of one block, a given number of sweeps or until they agree.
+import type { Arena } from '../numeric/arena.ts'
 import type { TaskContext } from '../threads/task.ts'
 import { type SweepSettings, Sweeps, startSweeps } from './sweeps.ts'
 
@@ -24,20 +25,33 @@ export interface BlockSweepsResult {
 const MOST_SWEEPS = 200
 
 export function blockSweepsTask({ arena }: TaskContext, options: BlockSweepsOptions): BlockSweepsResult {
+  let first: { loss: number; gap: number } | undefined
+  const done = sweepBlock(arena, options, drawFrom(options.random), outcome => {
+    first ??= outcome
+  })
+  return { loss: first?.loss ?? 0, gap: first?.gap ?? 0, ...done }
+}
+
+/** Sweeps as many times as the settings say; `seen` hears of every sweep, the first of which meets every row. */
+export function sweepBlock(
+  arena: Arena,
+  options: Omit<BlockSweepsOptions, 'random'>,
+  random: bigint,
+  seen: (outcome: { loss: number; gap: number }) => void,
+): { sweeps: number; work: number } {
   const { problem, sweep, order, rows, innerPasses, innerTolerance } = options
-  startSweeps(arena, sweep, order, rows, drawFrom(options.random))
+  startSweeps(arena, sweep, order, rows, random)
   if (options.logistic) (options.narrow ? arena.numeric.startEntropicF32 : arena.numeric.startEntropicF64)(problem)
   const sweeps = new Sweeps(arena, problem, sweep, options)
   const most = innerTolerance === undefined ? innerPasses : MOST_SWEEPS
-  let first: { loss: number; gap: number } | undefined
   let count = 0
   while (count < most) {
     const { loss, gap, spread } = sweeps.advance(Number.POSITIVE_INFINITY)!
-    first ??= { loss, gap }
+    seen({ loss, gap })
     count++
     if (innerTolerance !== undefined && spread <= innerTolerance) break
   }
-  return { loss: first?.loss ?? 0, gap: first?.gap ?? 0, sweeps: count, work: sweeps.work }
+  return { sweeps: count, work: sweeps.work }
 }
 
 /** One 64-bit number of three, well mixed. */

@@ -94,6 +94,10 @@ export interface BlockRun {
   /** What a checkpoint must hold besides weights and dual variables: small plain data. */
   state?(): unknown
   restore?(state: unknown): void
+  /** After restore: brings back what must be read again, by a pass over these groups of blocks. */
+  prepare?(groups: number[][]): Promise<void>
+  /** True when a run can go on from the end of a pass only. */
+  checkpointsBetweenPasses?: boolean
   /** The weights are final: brings them into their place if the method kept them otherwise. */
   finish?(): void
 }

@@ -78,6 +78,7 @@ export class OutOfCoreDriver {
   async solve(): Promise<Solution> {
     const { tolerance, maxPasses, signal } = this.#settings
     const state = this.#state
+    await this.#run.prepare?.(this.#groups(-1))
     for (;;) {
       const groups = this.#groups(state.pass)
       for await (const block of this.#engine.pass(groups, state.position)) {
@@ -92,7 +93,7 @@ export class OutOfCoreDriver {
         if (this.#checkpointDue(block.packedBytes) && state.position < groups.length) await this.#checkpoint()
       }
       if (signal?.aborted && state.position < groups.length) {
-        await this.#checkpoint()
+        if (!this.#run.checkpointsBetweenPasses) await this.#checkpoint()
         return { certificate: undefined, passes: state.pass + 1, exitReason: 'interrupted' }
       }
       state.pass++
@@ -161,6 +162,7 @@ export class OutOfCoreDriver {
   }
 
   #checkpointDue(blockBytes: number): boolean {
+    if (this.#run.checkpointsBetweenPasses) return false
     const weightBytes = this.#problem.weightCount * (this.#problem.narrow ? 4 : 8)
     if (weightBytes <= CHEAP_SHARE * blockBytes) return true
     return performance.now() - this.#lastCheckpoint >= this.#settings.checkpointSeconds * 1000
@@ -175,6 +177,7 @@ export class OutOfCoreDriver {
 
   /** Writes down how the run ended, so that resuming it only reads the answer. */
   async close(done: unknown): Promise<void> {
+    if (this.#run.checkpointsBetweenPasses && this.#state.position > 0) return
     this.#state.done = done
     await this.#checkpoint()
   }

@@ -7,7 +7,7 @@
 // order. The sweep runs in slices, so that its thread can hear of an abort between them.
 import {
   PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_BOUND_NEGATIVE, PROBLEM_BOUND_POSITIVE, PROBLEM_COUNT,
-  PROBLEM_DIAGONAL_NEGATIVE, PROBLEM_DIAGONAL_POSITIVE, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS,
+  PROBLEM_DIAGONAL_NEGATIVE, PROBLEM_DIAGONAL_POSITIVE, PROBLEM_LOGISTIC, PROBLEM_MARGINS, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS,
   ROW_COUNT, ROW_NORM, SWEEP_ACTIVE, SWEEP_CURSOR, SWEEP_GAP, SWEEP_GRADIENT_MAX, SWEEP_GRADIENT_MIN, SWEEP_INNER,
   SWEEP_LOSS, SWEEP_LOWER, SWEEP_NEWTON, SWEEP_ORDER, SWEEP_SHRINK, SWEEP_UPPER, SWEEP_VISITED,
 } from '../layouts'
@@ -33,6 +33,7 @@ function sweepBox<W>(problem: usize, sweep: usize, budget: f64): bool {
   const boundNegative = load<f64>(problem, PROBLEM_BOUND_NEGATIVE)
   const diagonalPositive = load<f64>(problem, PROBLEM_DIAGONAL_POSITIVE)
   const diagonalNegative = load<f64>(problem, PROBLEM_DIAGONAL_NEGATIVE)
+  const margins = <usize>load<u32>(problem, PROBLEM_MARGINS)
   const order = <usize>load<u32>(sweep, SWEEP_ORDER)
   const shrink = load<u32>(sweep, SWEEP_SHRINK) != 0
   const upper = load<f64>(sweep, SWEEP_UPPER)
@@ -59,6 +60,7 @@ function sweepBox<W>(problem: usize, sweep: usize, budget: f64): bool {
     let dot = dotRow<W>(row, w)
     if (bias != 0) dot += bias * f64(load<W>(biasAt))
     const margin = y * dot
+    if (margins != 0) store<f64>(margins + (usize(i) << 3), margin)
     const gradient = margin - 1 + diagonal * a
     const loss = boxLoss(1 - margin, bound, diagonal)
     lossSum += loss
@@ -127,6 +129,7 @@ function sweepLogistic<W>(problem: usize, sweep: usize, budget: f64): bool {
   const biasAt = w + usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) * sizeof<W>()
   const boundPositive = load<f64>(problem, PROBLEM_BOUND_POSITIVE)
   const boundNegative = load<f64>(problem, PROBLEM_BOUND_NEGATIVE)
+  const margins = <usize>load<u32>(problem, PROBLEM_MARGINS)
   const order = <usize>load<u32>(sweep, SWEEP_ORDER)
   const active = load<u32>(sweep, SWEEP_ACTIVE)
   const inner = load<f64>(sweep, SWEEP_INNER)
@@ -151,6 +154,7 @@ function sweepLogistic<W>(problem: usize, sweep: usize, budget: f64): bool {
     let dot = dotRow<W>(row, w)
     if (bias != 0) dot += bias * f64(load<W>(biasAt))
     const margin = y * dot
+    if (margins != 0) store<f64>(margins + (usize(i) << 3), margin)
     const curvature = load<f64>(row, ROW_NORM) + bias * bias
     const loss = bound * logisticLoss(margin)
     lossSum += loss
@@ -243,5 +247,64 @@ function addDual<W>(problem: usize, from: u32, to: u32, stride: u32): void {
     const step = load<u32>(row, ROW_CLASS) == positive ? a : -a
     axpyRow<W>(row, step, w)
     if (bias != 0) store<W>(biasAt, <W>(f64(load<W>(biasAt)) + step * bias))
+  }
+}
+
+/** Losses and debts to the gap of the first `count` rows of a problem, from margins that a sweep left and the dual
+ *  variables before it: two f64 at `sums`. */
+export function visitedSums(problem: usize, count: u32, margins: usize, alpha: usize, sums: usize): void {
+  const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
+  const positive = load<u32>(problem, PROBLEM_POSITIVE)
+  const logistic = load<u32>(problem, PROBLEM_LOGISTIC) != 0
+  let lossSum: f64 = 0, gapSum: f64 = 0
+  for (let i: u32 = 0; i < count; i++) {
+    const row = <usize>load<u32>(rows + (usize(i) << 2))
+    const isPositive = load<u32>(row, ROW_CLASS) == positive
+    const bound = isPositive ? load<f64>(problem, PROBLEM_BOUND_POSITIVE) : load<f64>(problem, PROBLEM_BOUND_NEGATIVE)
+    const margin = load<f64>(margins + (usize(i) << 3))
+    if (logistic) {
+      const a = load<f64>(alpha + (usize(i) << 4))
+      const loss = bound * logisticLoss(margin)
+      lossSum += loss
+      gapSum += loss - negativeEntropy(a, load<f64>(alpha + (usize(i) << 4), 8), bound) + a * margin
+    } else {
+      const diagonal = isPositive ? load<f64>(problem, PROBLEM_DIAGONAL_POSITIVE) : load<f64>(problem, PROBLEM_DIAGONAL_NEGATIVE)
+      const a = load<f64>(alpha + (usize(i) << 3))
+      const loss = boxLoss(1 - margin, bound, diagonal)
+      lossSum += loss
+      gapSum += loss - a * (1 - margin) + 0.5 * diagonal * a * a
+    }
+  }
+  store<f64>(sums, lossSum)
+  store<f64>(sums, gapSum, 8)
+}
+
+/** How much a row is worth keeping, into f64[count]: off its bounds most, then by its projected gradient, then by how near
+ *  to changing it is. */
+export function rowWorth(problem: usize, count: u32, worth: usize): void {
+  const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
+  const alpha = <usize>load<u32>(problem, PROBLEM_ALPHA)
+  const margins = <usize>load<u32>(problem, PROBLEM_MARGINS)
+  const positive = load<u32>(problem, PROBLEM_POSITIVE)
+  const logistic = load<u32>(problem, PROBLEM_LOGISTIC) != 0
+  for (let i: u32 = 0; i < count; i++) {
+    const row = <usize>load<u32>(rows + (usize(i) << 2))
+    const isPositive = load<u32>(row, ROW_CLASS) == positive
+    const bound = isPositive ? load<f64>(problem, PROBLEM_BOUND_POSITIVE) : load<f64>(problem, PROBLEM_BOUND_NEGATIVE)
+    const margin = load<f64>(margins + (usize(i) << 3))
+    let value: f64
+    if (logistic) {
+      // Where the loss curves most, α moves most with w.
+      const a = load<f64>(alpha + (usize(i) << 4)) / bound
+      value = a * (1 - a)
+    } else {
+      const diagonal = isPositive ? load<f64>(problem, PROBLEM_DIAGONAL_POSITIVE) : load<f64>(problem, PROBLEM_DIAGONAL_NEGATIVE)
+      const a = load<f64>(alpha + (usize(i) << 3))
+      const gradient = margin - 1 + diagonal * a
+      if (a > 0 && a < bound) value = 2e300
+      else if ((a == 0 && gradient < 0) || (a == bound && gradient > 0)) value = 1e6 * (1 + min(abs(gradient), 1e6))
+      else value = -abs(gradient)
+    }
+    store<f64>(worth + (usize(i) << 3), value)
   }
 }

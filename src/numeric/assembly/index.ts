@@ -1,7 +1,7 @@
 // What the compiled module exports. One line a file.
 
 export { decodeSegment } from './decode-segment'
-export { addDualF32, addDualF64, startEntropicF32, startEntropicF64 } from './dual'
+export { addDualF32, addDualF64, rowWorth, startEntropicF32, startEntropicF64, visitedSums } from './dual'
 export { sweepBoxF32, sweepBoxF64, sweepLogisticF32, sweepLogisticF64 } from './dual'
 export { assignRows, encodeSegment, sealSegment } from './encode-segment'
 export { evaluateF32, evaluateF64 } from './evaluate'
