@@ -24,5 +24,6 @@ const newestSource = () => {
   return newest
 }
 const built = changed('dist/cli/main.js')
-const { main } = await import(built > 0 && built >= newestSource() ? '../dist/cli/main.js' : '../src/cli/main.ts')
+const rebuilt = changed('src/numeric/numeric.wasm')
+const { main } = await import(built > 0 && built >= newestSource() && changed('dist/numeric/numeric.wasm') >= rebuilt ? '../dist/cli/main.js' : '../src/cli/main.ts')
 process.exitCode = await main(process.argv.slice(2))

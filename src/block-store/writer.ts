@@ -409,7 +409,7 @@ async function checkFolder(folder: string, overwrite: boolean): Promise<void> {
   if (names.includes(MANIFEST_FILE) && !overwrite) {
     throw new SpillwayError(
       `${folder} is a finished store already`,
-      'choose another name, or ask for it to be overwritten',
+      'choose another name, or replace it with --overwrite',
     )
   }
 }

@@ -92,7 +92,7 @@ async function runIngest({ arguments: given, options, signal }: CommandInput): P
     const lines = [
       `${formatCount(rows)} rows, ${formatCount(features)} features, ${formatCount(nonzeros)} nonzeros, ${labels.length} classes`,
       `${formatBytes(bytesRead)} of text in ${formatSeconds(seconds)} (${formatBytes(bytesRead / seconds)}/s)`,
-      `store: ${folder}, ${formatBytes(bytesWritten)} in ${blocks.length} blocks, ${perNonzero.toFixed(2)} bytes a nonzero`,
+      `store: ${folder}, ${formatBytes(bytesWritten)} in ${blocks.length} ${blocks.length === 1 ? 'block' : 'blocks'}, ${perNonzero.toFixed(2)} bytes a nonzero`,
     ]
     process.stdout.write(`${lines.join('\n')}\n`)
   }

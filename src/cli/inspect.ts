@@ -1,12 +1,12 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openStore } from '../block-store/reader.ts'
-import { fileError } from '../errors.ts'
+import { fileError, UsageError } from '../errors.ts'
 import { allModelFormats } from '../model/all-model-formats.ts'
 import { loadModel } from '../model/files.ts'
 import { Arena } from '../numeric/arena.ts'
 import { type DataSummary, scanData } from '../training/scan.ts'
-import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
+import { type Command, type CommandInput, numberOption, type OptionValues, textOption } from './command.ts'
 import { describeStore } from './describe-store.ts'
 import { fileHead } from './file-head.ts'
 import { formatBytes, formatCount, sourceName } from './format.ts'
@@ -29,7 +29,7 @@ export const inspectCommand: Command = {
   examples: [
     { line: 'spillway inspect reviews.svm', does: 'rows, features, labels and the range of the values' },
     { line: 'spillway inspect reviews.svm.model --top 20', does: 'the certificate and the 20 weightiest features' },
-    { line: 'spillway inspect reviews.spill --verify', does: 'blocks and codecs, every checksum checked' },
+    { line: 'spillway inspect reviews.spill --verify', does: 'rows, blocks and labels, every checksum checked' },
   ],
   run: runInspect,
 }
@@ -42,6 +42,7 @@ async function runInspect(input: CommandInput): Promise<number> {
     process.stdout.write(`${text}\n`)
     return 0
   }
+  refuseMisplaced(kind, options)
   if (kind === 'model') {
     const top = numberOption(options, 'top', { least: 0, whole: true })
     const described = describeModel(await loadModel(paths[0]), paths[0], top === undefined ? {} : { top })
@@ -70,6 +71,18 @@ async function runInspect(input: CommandInput): Promise<number> {
   }).finally(() => line.clear())
   const { badRowMessages, ...json } = summary
   return print(describeData(paths, summary), json)
+}
+
+/** Options that would be ignored are refused. */
+function refuseMisplaced(kind: 'data' | 'store' | 'model', options: OptionValues): void {
+  const only: Record<string, string> = { top: 'model', verify: 'store', 'index-base': 'data', 'on-bad-row': 'data' }
+  for (const [option, meant] of Object.entries(only)) {
+    if (options[option] !== undefined && kind !== meant) {
+      throw new UsageError(
+        `--${option} is for a ${meant === 'data' ? 'file of data' : meant}, and this is a ${kind === 'data' ? 'file of data' : kind}`,
+      )
+    }
+  }
 }
 
 async function kindOf(path: string): Promise<'data' | 'store' | 'model'> {

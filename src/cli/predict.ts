@@ -17,6 +17,7 @@ export const predictCommand: Command = {
     json: { help: 'print one line of JSON at the end; labels only go to OUT', group: 'Output' },
     quiet: { short: 'q', help: 'no progress and no summary', group: 'Output' },
     ...readingOptions,
+    'index-base': { ...readingOptions['index-base'], fallback: "the model's" },
   },
   examples: [
     { line: 'spillway predict new.svm reviews.svm.model labels.txt', does: 'one label a line, and the accuracy' },

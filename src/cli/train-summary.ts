@@ -25,7 +25,7 @@ export function trainSummary(
   const { rows, features, nonzeros, classes, passes, seconds, blocks } = result
   const name = data.length > 1 ? `${data.length} files` : data[0] === '-' ? 'standard input' : data[0]
   const lines = [
-    `${name}: ${formatCount(rows)} rows, ${formatCount(features)} features, ${formatCount(nonzeros)} nonzeros, ${classes} classes`,
+    `${name}: ${formatCount(rows)} rows, ${formatCount(features)} features${result.model.indexBase === 0 ? ' counted from 0' : ''}, ${formatCount(nonzeros)} nonzeros, ${classes} classes`,
     `${result.solver} solver, ${result.loss} loss, C = ${result.cost}: ${formatCount(passes)} ${passes === 1 ? 'pass' : 'passes'} in ${formatSeconds(seconds.compute)}, after ${formatSeconds(seconds.read)} of reading`,
     certificateLine(result, tolerance),
   ]

@@ -75,7 +75,7 @@ export const trainCommand: Command = {
     'inner-passes': {
       value: 'N',
       help: 'block: sweeps over a block each time it is read',
-      fallback: '2',
+      fallback: '4',
       group: 'The solver',
     },
     'inner-tolerance': {
@@ -201,9 +201,9 @@ function fromLiblinear(words: string[]): string[] {
       }
       result.push('--loss', LIBLINEAR_LOSSES[number])
     } else if (/^-w[^a-z]/.test(word)) result.push('--class-weight', `${word.slice(2)}=${next()}`)
-    else if (word === '-B') {
+    else if (/^-B/.test(word)) {
       // LIBLINEAR takes any negative number for "no bias".
-      const value = next()
+      const value = word.length > 2 ? word.slice(2).replace(/^=/, '') : next()
       result.push('--bias', Number(value) < 0 ? '0' : value)
     } else result.push(word)
   }
@@ -227,9 +227,15 @@ function classWeights(options: OptionValues): Record<string, number> {
 async function splitArguments(given: string[], model: string | undefined): Promise<{ data: string[]; model: string }> {
   if (model !== undefined) return { data: given, model }
   const last = given[given.length - 1]
-  if (given.length > 1 && (await mayHoldModel(last))) return { data: given.slice(0, -1), model: last }
+  if (given.length > 1 && !looksLikeData(last) && (await mayHoldModel(last)))
+    return { data: given.slice(0, -1), model: last }
   const first = given[0] === '-' ? 'stdin' : basename(given[0]).replace(/\.(gz|zst)$/, '')
   return { data: given, model: `${first}.model` }
+}
+
+/** A name that only data has: a file of that name that is missing is a slip, not a model to be. */
+function looksLikeData(path: string): boolean {
+  return /\.(svm|libsvm|csv|tsv|gz|zst|spill)$/.test(path)
 }
 
 /** A file that is not there yet, is empty, or holds a model; never a file of data. */

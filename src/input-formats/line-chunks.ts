@@ -106,6 +106,7 @@ export class LineChunks {
     let counted = 0
     // How far a slot is filled before it is cut; only a line longer than that raises it, whatever the slot could hold.
     let limit = this.#chunkBytes
+    let opening = true
     for (;;) {
       this.#enlarge(slot, limit, filled)
       const start = performance.now()
@@ -114,6 +115,8 @@ export class LineChunks {
       // A stream reads ahead between two calls, too.
       this.bytesRead += source.consumed - counted
       counted = source.consumed
+      if (opening && filled >= 3) blankByteOrderMark(this.#arena.bytes(slot.at, 3))
+      opening = false
       if (filled < limit) {
         // The end: a last line without a line feed gets one.
         if (filled > 0 && this.#arena.bytes(slot.at + filled - 1, 1)[0] !== LINE_FEED) {
@@ -149,4 +152,9 @@ export class LineChunks {
       yield { slot: full, bytes: end }
     }
   }
+}
+
+/** Some editors open UTF-8 text with a mark; to a parser it is a blank. */
+function blankByteOrderMark(head: Uint8Array): void {
+  if (head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf) head.fill(0x20)
 }

@@ -12,7 +12,7 @@ export interface Loss {
   summary: string
   /** LIBLINEAR's `-s` number for the L2-regularised dual solver of this loss. */
   liblinearSolver: number
-  /** C·loss at margin m = y wᵀx, per unit of cost. The reference that tests hold the numeric loops against. */
+  /** The loss at margin m = y wᵀx, cost not counted. The reference that tests hold the numeric loops against. */
   value(margin: number): number
   /** The box dual, for losses that have one. */
   box?(cost: number): BoxDual

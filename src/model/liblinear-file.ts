@@ -39,7 +39,7 @@ export function checkLiblinearWritable(model: Model, { force = false }: Liblinea
   if ((model.features + 1) * model.vectors > LARGEST_INT) {
     throw new SpillwayError(
       `LIBLINEAR cannot hold ${model.features} features × ${model.vectors} weight vectors: it counts weights in 31 bits`,
-      'keep the Spillway model, which holds them, or train with fewer features (--expand hash:BITS)',
+      'keep the Spillway model, which holds them',
     )
   }
   if (model.transforms.normalize && !force) {

@@ -19,8 +19,8 @@ export interface ScorerMemory {
   map: number
 }
 
-/** Above so many bytes of weights a sparse model is kept sparse. */
-const DENSE_BYTES = 256 * 1024 * 1024
+/** Above so many bytes of weights a sparse model is kept sparse: the map costs a look-up, a cache miss costs more. */
+const DENSE_BYTES = 32 * 1024 * 1024
 
 export function placeModel(arena: Arena, model: Model): ScorerMemory {
   const { vectors, weights, transforms } = model

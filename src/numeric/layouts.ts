@@ -2,7 +2,7 @@
 // compilers, so it holds integer constants and nothing else. All addresses are bytes in the one shared memory.
 
 // --- The control page, at the bottom of the memory
-/** u32: the next free byte of the arena; threads move it with an atomic add. */
+/** u32: the next free byte of the arena; threads move it by compare and swap. */
 export const ARENA_NEXT = 16
 /** First byte the arena hands out. Below it: this page and the constants of the compiled code. */
 export const ARENA_START = 65536

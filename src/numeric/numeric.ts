@@ -2,6 +2,21 @@
 // same compiled module and the same memory; only {module, memory} crosses to a worker.
 import { readFileSync } from 'node:fs'
 
+// The part of the WebAssembly API in use here: TypeScript ships it only with the browser's library.
+interface WebAssemblyMemory {
+  readonly buffer: SharedArrayBuffer
+}
+type WebAssemblyModule = object
+interface WebAssemblyApi {
+  Module: new (bytes: ArrayBufferView) => WebAssemblyModule
+  Memory: new (descriptor: { initial: number; maximum: number; shared: true }) => WebAssemblyMemory
+  Instance: new (
+    module: WebAssemblyModule,
+    imports: Record<string, Record<string, unknown>>,
+  ) => { exports: Record<string, unknown> }
+}
+const { WebAssembly } = globalThis as unknown as { WebAssembly: WebAssemblyApi }
+
 /** The functions that assembly/index.ts exports. Addresses are bytes in the shared memory. */
 export interface NumericFunctions {
   allocate(bytes: number): number
@@ -35,6 +50,7 @@ export interface NumericFunctions {
   parseLibsvm(state: number, batch: number): void
   numberLabels(labels: number, rows: number, codes: number, firsts: number, table: number, slots: number): number
   packBatch(state: number, batch: number): number
+  workOf(table: number, rows: number): number
   relabelRows(table: number, rows: number, map: number): void
   xxh64(data: number, bytes: number): bigint
   assignRows(
@@ -79,11 +95,11 @@ export interface NumericFunctions {
 
 /** What crosses a thread boundary. */
 export interface NumericShare {
-  module: WebAssembly.Module
-  memory: WebAssembly.Memory
+  module: WebAssemblyModule
+  memory: WebAssemblyMemory
 }
 
-let compiled: WebAssembly.Module | undefined
+let compiled: WebAssemblyModule | undefined
 
 /** Compiles the module once a process and makes a fresh memory of two pages that can grow to 4 GiB. */
 export function newNumericShare(): NumericShare {

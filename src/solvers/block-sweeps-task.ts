@@ -9,6 +9,8 @@ export interface BlockSweepsOptions extends SweepSettings {
   order: number
   /** Seed, pass and block: what the order of the rows is drawn from, so that a resumed run draws the same. */
   random: [number, number, number]
+  /** Passes before this one. */
+  pass: number
   innerPasses: number
   innerTolerance: number | undefined
 }
@@ -40,7 +42,8 @@ export function sweepBlock(
   seen: (outcome: { loss: number; gap: number }) => void,
 ): { sweeps: number; work: number } {
   const { problem, sweep, order, rows, innerPasses, innerTolerance } = options
-  startSweeps(arena, sweep, order, rows, random)
+  // A block is met afresh in every pass: how finely its Newton steps go cannot be learnt from the sweeps before.
+  startSweeps(arena, sweep, order, rows, random, Math.max(1e-9, 10 ** (-2 - options.pass)))
   if (options.logistic) (options.narrow ? arena.numeric.startEntropicF32 : arena.numeric.startEntropicF64)(problem)
   const sweeps = new Sweeps(arena, problem, sweep, options)
   const most = innerTolerance === undefined ? innerPasses : MOST_SWEEPS

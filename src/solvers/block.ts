@@ -32,6 +32,7 @@ class BlockMinimisation implements BlockRun {
       narrow: this.#problem.narrow,
       shrink: shrinking,
       random: [seed, pass, block.group],
+      pass,
       innerPasses,
       innerTolerance,
     })

@@ -16,8 +16,6 @@ import { activateAll, startSweeps } from './sweeps.ts'
 
 /** Nonzeros between two looks at the abort signal and the clock: some tens of milliseconds. */
 const SLICE = 4e6
-/** A visit costs about as much as its nonzeros and a few more; the loop counts the same way. */
-const VISIT = 4
 
 class DualRun implements SolverRun {
   readonly #pool: ThreadPool
@@ -33,7 +31,7 @@ class DualRun implements SolverRun {
     this.#pool = pool
     this.#problem = problem
     this.#settings = settings
-    this.#passWork = rows.nonzeros + VISIT * rows.rows
+    this.#passWork = arena.numeric.workOf(rows.table, rows.rows)
     this.#sweep = arena.allocate(SWEEP_BYTES, 'the sweep')
     const order = arena.allocate(Math.max(rows.rows, 1) * 4, 'the order of the rows')
     startSweeps(arena, this.#sweep, order, rows.rows, BigInt(settings.seed))

@@ -32,6 +32,7 @@ export interface SelectiveVisitOptions {
   narrow: boolean
   shrink: boolean
   random: [number, number, number]
+  pass: number
   innerPasses: number
   innerTolerance: number | undefined
 }

@@ -82,6 +82,7 @@ class SelectiveBlockMinimisation implements BlockRun {
       narrow: problem.narrow,
       shrink: shrinking,
       random: [seed, pass, block.group],
+      pass,
       innerPasses,
       innerTolerance,
     })

@@ -109,6 +109,9 @@ export function checkCompatible(solver: Solver, loss: Loss, given: ReadonlySet<s
       `the ${loss.name} loss is not compatible with solver ${solver.name}: missing ${solver.lossNeeds.what}`,
     )
   }
+  if (loss.entropicDual && given.has('shrinking')) {
+    throw new UsageError(`the option shrinking is not compatible with the ${loss.name} loss: it would be ignored`)
+  }
   for (const option of solverOptions) {
     if (given.has(option) && !solver.options.includes(option)) {
       throw new UsageError(`the option ${option} is not compatible with solver ${solver.name}: it would be ignored`)

@@ -23,12 +23,19 @@ import {
 } from '../numeric/layouts.ts'
 
 /** Makes a structure ready: rows in the order 0, 1, 2, …, all active, random numbers from a seed. */
-export function startSweeps(arena: Arena, sweep: number, order: number, rows: number, random: bigint): void {
+export function startSweeps(
+  arena: Arena,
+  sweep: number,
+  order: number,
+  rows: number,
+  random: bigint,
+  inner = 1e-2,
+): void {
   arena.bytes(sweep, SWEEP_BYTES).fill(0)
   arena.numeric.iota(order, rows)
   arena.setU32(sweep + SWEEP_ORDER, order)
   arena.setU32(sweep + SWEEP_ACTIVE, rows)
-  arena.setF64(sweep + SWEEP_INNER, 1e-2)
+  arena.setF64(sweep + SWEEP_INNER, inner)
   arena.u64(sweep + SWEEP_RANDOM, 1)[0] = random
   activateAll(arena, sweep, rows)
 }

@@ -37,7 +37,7 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
       if (needed > allowed) {
         throw new UsageError(
           `solver ${solver.name} keeps all rows in memory: about ${formatBytes(needed)}, and --memory allows ${formatBytes(allowed)}`,
-          'leave the choice to --solver auto, or take --solver block',
+          'leave the choice to --solver auto, or take --solver selective or block',
         )
       }
     }
@@ -48,7 +48,7 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
   const need = `the data takes about ${formatBytes(needed)} in memory`
   if (fits) return { solver: findSolver('dual'), reason: `${need}, which fits` }
   const limit = allowed < WINDOW_BYTES ? formatBytes(allowed) : `the ${formatBytes(WINDOW_BYTES)} of one memory`
-  return { solver: findSolver('block'), reason: `${need}, more than ${limit}` }
+  return { solver: findSolver('selective'), reason: `${need}, more than ${limit}` }
 }
 
 /** What training in memory would take, as far as sizes tell before anything is read. */

@@ -6,6 +6,7 @@ import { LineChunks } from '../input-formats/line-chunks.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { inOrder } from '../threads/in-order.ts'
 import type { ThreadPool } from '../threads/pool.ts'
+import { untilAborted } from '../threads/until-aborted.ts'
 import { RowCollector, type RowSet } from './row-set.ts'
 
 export interface ReadSettings {
@@ -95,14 +96,6 @@ export async function loadRows(
     },
     read: progress(),
     readMilliseconds: chunks.readMilliseconds,
-  }
-}
-
-/** An interrupted reader ends early: what was read until then is whole rows, and can be worked with. */
-async function* untilAborted<T>(items: AsyncIterable<T>, signal: AbortSignal | undefined): AsyncGenerator<T> {
-  for await (const item of items) {
-    yield item
-    if (signal?.aborted) return
   }
 }
 

@@ -21,6 +21,7 @@ export async function loadStore(
   const read: ReadReport = { bytesRead: 0, bytesTotal, rows: 0, badRows: 0, badRowMessages: [] }
   const decoded: DecodedRows[][] = manifest.blocks.map(() => [])
   let next = 0
+  let nonzeros = 0
   let failed = false
   const reader = async (): Promise<void> => {
     const buffer = new ReadBuffer(arena)
@@ -33,6 +34,7 @@ export async function loadStore(
           )
           read.bytesRead += bytes
           read.rows += header.rows
+          nonzeros += header.nonzeros
           report(read)
         }
       } catch (error) {
@@ -52,7 +54,7 @@ export async function loadStore(
     rows: {
       table: collector.finish(arena),
       rows: collector.rows,
-      nonzeros: manifest.nonzeros,
+      nonzeros,
       features: manifest.features,
       weights: manifest.features,
       renumbered: undefined,

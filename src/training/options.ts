@@ -136,3 +136,12 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
   }
   return options
 }
+
+/** Options of reading text, which a store has behind it. */
+export function refuseTextOptions(options: ResolvedOptions): void {
+  for (const name of ['values', 'indexBase', 'onBadRow', 'store', 'blocks']) {
+    if (options.given.has(name)) {
+      throw new UsageError(`the option ${name} is for reading text, and this is a store: it would be ignored`)
+    }
+  }
+}

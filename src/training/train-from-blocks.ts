@@ -234,7 +234,7 @@ export async function planFor(store: Store, solver: BlockSolver, options: Resolv
     mapBytes: mapped ? await featureSetBytes(store.folder, featureFileOf(manifest)) : 0,
     weights: mapped ? manifest.usedFeatures : manifest.features,
     // The model at the end is a copy of the weights, in a list of its own when few features are in use.
-    perWeight: (mapped ? 12 : 8) * classes + (options.scale ? 24 : 0),
+    perWeight: (mapped ? 12 : 8) * (classes === 2 ? 1 : classes) + (options.scale ? 24 : 0),
     slots: 2,
     cacheShare: solver.cacheShare,
   }

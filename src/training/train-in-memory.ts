@@ -11,7 +11,7 @@ import { classProblems } from './class-problems.ts'
 import { type Solution, solve } from './driver.ts'
 import { loadRows, type ReadReport } from './load-rows.ts'
 import { loadStore } from './load-store.ts'
-import type { ResolvedOptions } from './options.ts'
+import { type ResolvedOptions, refuseTextOptions } from './options.ts'
 import type { TrainingOutcome } from './outcome.ts'
 import { BinaryProblem } from './problem.ts'
 import type { ProgressListener } from './progress.ts'
@@ -35,7 +35,7 @@ export async function trainInMemory(
     )
     // An abort while reading leaves part of the data: whatever comes of it, the run was interrupted.
     const cutShort = options.signal?.aborted === true
-    checkRows(rows, paths, cutShort)
+    checkRows(rows, paths, cutShort, read.badRows)
     await renumberFeatures(arena, pool, rows)
     const factors = options.scale && scaleInMemory(arena, rows, options.scale, options.normalize === 'unit')
     const readSeconds = seconds()
@@ -87,6 +87,7 @@ async function load(
   const folders = paths.filter(path => statSync(path, { throwIfNoEntry: false })?.isDirectory())
   if (folders.length > 0) {
     if (paths.length > 1) throw new UsageError(`${folders[0]} is a folder; a store is trained on alone`)
+    refuseTextOptions(options)
     return loadStore(arena, pool, await openStore(paths[0]), pack, report, options.signal)
   }
   const settings = {
@@ -98,12 +99,13 @@ async function load(
   return loadRows(arena, pool, paths, settings, pack, report, options.signal)
 }
 
-function checkRows(rows: RowSet, paths: string[], cutShort: boolean): void {
+function checkRows(rows: RowSet, paths: string[], cutShort: boolean, badRows: number): void {
   const where = paths.map(path => (path === '-' ? 'standard input' : path)).join(', ')
   if (cutShort && rows.labels.length < 2) {
     const found = rows.rows === 0 ? 'no rows were' : `only rows of the label ${rows.labels[0].text} were`
     throw new SpillwayError(`interrupted when ${found} read from ${where} yet: there is no model`, undefined, 130)
   }
+  if (rows.rows === 0 && badRows > 0) throw new SpillwayError(`none of the ${badRows} rows of ${where} can be read`)
   if (rows.rows === 0) throw new SpillwayError(`${where} has no rows`, 'a row is LABEL INDEX:VALUE INDEX:VALUE …')
   if (rows.labels.length < 2) {
     throw new SpillwayError(

@@ -2,6 +2,7 @@
 import { UsageError } from '../errors.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { makeModel } from '../model/model.ts'
+import { findSolver } from '../solvers/all-solvers.ts'
 import { checkCompatible, underLimits } from '../solvers/solver.ts'
 import { version } from '../version.ts'
 import { chooseSolver } from './choose-solver.ts'
@@ -19,6 +20,7 @@ export function train(data: string | string[], options: TrainOptions = {}): Trai
   const paths = typeof data === 'string' ? [data] : data
   if (paths.length === 0) throw new UsageError('no data was named')
   const loss = findLoss(resolved.loss)
+  if (resolved.solver !== 'auto') findSolver(resolved.solver)
   return new TrainingRun(async tell => {
     const started = performance.now()
     const { solver, reason } = await chooseSolver(paths, resolved)

@@ -205,6 +205,13 @@ function ownDictionary(hash: usize, value: usize, n: u32, codes: usize): u32 {
   return distinct
 }
 
+/** What a sweep over these rows counts as its work: entries, and four for each visit. */
+export function workOf(table: usize, rows: u32): f64 {
+  let work: f64 = 0
+  for (let r: u32 = 0; r < rows; r++) work += f64(load<u32>(<usize>load<u32>(table + (usize(r) << 2)), ROW_COUNT)) + 4
+  return work
+}
+
 /** Rewrites the class numbers of rows by a map from a chunk's numbers to the data's. */
 export function relabelRows(table: usize, rows: u32, map: usize): void {
   for (let r: u32 = 0; r < rows; r++) {
