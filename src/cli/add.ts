@@ -1,6 +1,7 @@
 import { addRows } from '../block-store/add.ts'
 import { checkData } from './check-files.ts'
 import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
+import { blocksText, NEXT_TRAINING } from './describe-store.ts'
 import { formatBytes, formatCount, formatSeconds } from './format.ts'
 import { readingOptions } from './reading-options.ts'
 import { ProgressLine, readingText } from './terminal.ts'
@@ -70,13 +71,13 @@ async function runAdd({ arguments: given, options, signal }: CommandInput): Prom
     process.stdout.write(`${JSON.stringify({ ...json, badRows, bytesRead, bytesWritten, seconds, store: folder })}\n`)
   } else {
     const lines = [
-      `added ${formatCount(result.rows)} rows, ${formatCount(result.nonzeros)} nonzeros, in ${result.blocks} blocks of ${formatBytes(bytesWritten)} in all`,
+      `added ${formatCount(result.rows)} rows, ${formatCount(result.nonzeros)} nonzeros, in ${blocksText(result.blocks)}, ${formatBytes(bytesWritten)}`,
       ...(newLabels.length > 0
         ? [`new labels: ${newLabels.slice(0, 20).join(', ')}${newLabels.length > 20 ? ' …' : ''}`]
         : []),
       `${formatBytes(bytesRead)} of text in ${formatSeconds(seconds)}`,
-      `store: ${folder}, ${formatCount(manifest.rows)} rows in ${manifest.blocks.length} blocks`,
-      ...(states > 0 ? ['the next training with --solver block starts from where the last one ended'] : []),
+      `store: ${folder}, ${formatCount(manifest.rows)} rows in ${blocksText(manifest.blocks.length)}`,
+      ...(states > 0 ? [NEXT_TRAINING] : []),
     ]
     process.stdout.write(`${lines.join('\n')}\n`)
   }

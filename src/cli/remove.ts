@@ -1,6 +1,7 @@
 import { type RowsToRemove, removeRows } from '../block-store/remove.ts'
 import { UsageError } from '../errors.ts'
 import { type Command, type CommandInput, type OptionValues, textOption } from './command.ts'
+import { blocksText, NEXT_TRAINING } from './describe-store.ts'
 import { formatBytes, formatCount, formatSeconds } from './format.ts'
 import { ProgressLine } from './terminal.ts'
 
@@ -86,8 +87,8 @@ async function runRemove({ arguments: [folder], options, signal }: CommandInput)
   } else {
     const lines = [
       `removed ${formatCount(rows)} rows, ${formatCount(nonzeros)} nonzeros, in ${formatSeconds(seconds)}`,
-      `store: ${folder}, ${formatCount(manifest.rows)} rows in ${manifest.blocks.length} blocks (${blocksRewritten} written anew, ${formatBytes(bytesWritten)}; ${blocksDropped} dropped)`,
-      ...(states > 0 ? ['the next training with --solver block starts from where the last one ended'] : []),
+      `store: ${folder}, ${formatCount(manifest.rows)} rows in ${blocksText(manifest.blocks.length)} (${blocksRewritten} written anew, ${formatBytes(bytesWritten)}; ${blocksDropped} dropped)`,
+      ...(states > 0 ? [NEXT_TRAINING] : []),
     ]
     process.stdout.write(`${lines.join('\n')}\n`)
   }

@@ -551,7 +551,7 @@ describe('on the command line', () => {
     const { command, rowsAdded, rows } = JSON.parse(added.stdout)
     assert.deepEqual([command, rowsAdded, rows], ['add', 20, 120])
     const removed = await spillway('remove data.spill --source old.svm')
-    assert.match(removed.stdout, /^removed 100 rows.*\nstore: data.spill, 20 rows in 1 blocks/)
+    assert.match(removed.stdout, /^removed 100 rows.*\nstore: data.spill, 20 rows in 1 block /)
     for (const [line, status, message] of [
       ['remove data.spill', 2, /which rows are to be removed/],
       ['remove data.spill --label 1 --rows x', 2, /one at a time/],
