@@ -96,27 +96,28 @@ export class OutOfCoreDriver {
         if (!this.#run.checkpointsBetweenPasses) await this.#checkpoint()
         return { certificate: undefined, passes: state.pass + 1, exitReason: 'interrupted' }
       }
+      // Until it is decided how to go on, the run stands at the end of this pass: one that is resumed decides the same.
+      await this.#checkpoint()
+      const passes = state.pass + 1
+      state.primal = 0.5 * this.#problem.squaredLength() + state.loss
+      const last = passes >= maxPasses
+      const ready = this.#solver.dual && state.gap <= tolerance * state.primal * state.optimism
+      if (ready || last || signal?.aborted) {
+        const certificate = await this.certify()
+        if (!certificate) return { certificate, passes, exitReason: 'interrupted' }
+        state.primal = certificate.primal
+        this.#tell({ pass: passes, primal: certificate.primal, gap: certificate.gap, certified: true })
+        const converged = certificate.gap !== null && certificate.gap <= tolerance
+        if (converged || last || signal?.aborted) {
+          const exitReason = converged ? 'converged' : last ? 'max-passes' : 'interrupted'
+          return { certificate, passes, exitReason }
+        }
+        state.optimism *= 0.7
+      }
       state.pass++
       state.position = 0
-      state.primal = 0.5 * this.#problem.squaredLength() + state.loss
-      const owed = state.gap
       state.loss = 0
       state.gap = 0
-      await this.#checkpoint()
-      const last = state.pass >= maxPasses
-      const ready = this.#solver.dual && owed <= tolerance * state.primal * state.optimism
-      if (!ready && !last && !signal?.aborted) continue
-      const certificate = await this.certify()
-      if (!certificate) return { certificate, passes: state.pass, exitReason: 'interrupted' }
-      state.primal = certificate.primal
-      this.#tell({ pass: state.pass, primal: certificate.primal, gap: certificate.gap, certified: true })
-      const converged = certificate.gap !== null && certificate.gap <= tolerance
-      if (converged || last || signal?.aborted) {
-        const exitReason = converged ? 'converged' : last ? 'max-passes' : 'interrupted'
-        return { certificate, passes: state.pass, exitReason }
-      }
-      state.optimism *= 0.7
-      await this.#checkpoint()
     }
   }
 
