@@ -1,0 +1,127 @@
+// Stores in a folder that goes away, memories that hold so many of their blocks, and runs that are stopped on the way.
+import assert from 'node:assert/strict'
+import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import { type IngestOptions, ingest } from '../../src/block-store/ingest.ts'
+import { openStore } from '../../src/block-store/reader.ts'
+import { encodeModel } from '../../src/model/own-file.ts'
+import { Arena } from '../../src/numeric/arena.ts'
+import { findSolver } from '../../src/solvers/all-solvers.ts'
+import type { BlockSolver } from '../../src/solvers/solver.ts'
+import { resolveOptions, type TrainOptions } from '../../src/training/options.ts'
+import type { Progress, TrainProgress } from '../../src/training/progress.ts'
+import { train } from '../../src/training/train.ts'
+import { planFor } from '../../src/training/train-from-blocks.ts'
+import type { TrainResult } from '../../src/training/training-run.ts'
+import { noisyRows } from '../contracts/small-problems.ts'
+import { randomNumbers } from '../numeric/reference.ts'
+
+export interface Folder {
+  path: string
+  write(name: string, content: string | Uint8Array): string
+}
+
+/** A folder that goes away; in memory where there is such a place, for tests that write hundreds of checkpoints. */
+export function fastFolder(): Folder {
+  const path = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'spillway-test-'))
+  after(() => rmSync(path, { recursive: true, force: true }))
+  return {
+    path,
+    write(name, content) {
+      const file = join(path, name)
+      writeFileSync(file, content)
+      return file
+    },
+  }
+}
+
+/** A store of noisy rows. */
+export async function noisyStore(
+  folder: Folder,
+  name: string,
+  { rows = 1200, features = 25, seed = 7, ...more }: { rows?: number; features?: number } & IngestOptions = {},
+): Promise<string> {
+  const text = folder.write(`${name}.svm`, `${noisyRows(rows, features, seed)}\n`)
+  const path = join(folder.path, `${name}.spill`)
+  await ingest(text, path, { blocks: 8, threads: 1, ...more })
+  return path
+}
+
+/** LIBSVM text of rows of three classes: noisy rows, and the sign of two of their features. */
+export function threeClasses(rows: number, seed: number): string {
+  const random = randomNumbers(seed)
+  return Array.from({ length: rows }, () => {
+    const x = Array.from({ length: 6 }, () => Math.fround(random() * 2 - 1))
+    const label = random() < 0.1 ? Math.floor(random() * 3) : x[0] + x[1] > 0.3 ? 2 : x[2] > 0 ? 1 : 0
+    return `${label} ${x.map((value, j) => `${j + 1}:${value}`).join(' ')}`
+  }).join('\n')
+}
+
+/** Bytes of memory that hold just so many of the largest blocks together, twice: one lot at work and one being read. */
+export async function memoryFor(store: string, together: number, options: TrainOptions = {}): Promise<number> {
+  const resolved = resolveOptions({ ...options, memory: undefined })
+  const opened = await openStore(store)
+  const solver = findSolver(options.solver ?? 'block') as BlockSolver
+  const plan = await planFor(opened, solver, resolved)
+  const besides = plan.parts
+    .filter(part => !/loaded blocks|cache/.test(part.what))
+    .reduce((sum, part) => sum + part.bytes, 0)
+  const perRow = 8 + (resolved.loss === 'logistic' ? 16 : 8)
+  const largest = Math.max(...plan.costs.map(cost => cost.bytes + cost.rows * perRow))
+  return besides + Math.ceil((2 * together * largest) / (1 - solver.cacheShare))
+}
+
+export interface Told {
+  result: TrainResult
+  records: Progress[]
+  train: TrainProgress[]
+  /** Certificates that were made. */
+  certificates: number
+}
+
+/** Runs, calling `at` with every record of training and its number from 1. */
+export async function told(
+  data: string,
+  options: TrainOptions,
+  at: (record: TrainProgress, count: number) => void = () => {},
+): Promise<Told> {
+  const run = train(data, options)
+  const records: Progress[] = []
+  const training: TrainProgress[] = []
+  for await (const record of run) {
+    records.push(record)
+    if (record.stage !== 'train') continue
+    training.push(record)
+    at(record, training.length)
+  }
+  const certificates = training.filter(record => record.certified).length
+  return { result: await run.result, records, train: training, certificates }
+}
+
+/** Runs until so many records of training were told, and aborts. What was told by then may be one more. */
+export function abortAfter(data: string, options: TrainOptions, records: number): Promise<Told> {
+  const stop = new AbortController()
+  return told(data, { ...options, signal: stop.signal }, (_, count) => {
+    if (count === records) stop.abort()
+  })
+}
+
+export function assertSameModel(got: TrainResult, expected: TrainResult): void {
+  assert.deepEqual(got.model, expected.model)
+  assert.ok(Buffer.from(encodeModel(got.model)).equals(encodeModel(expected.model)), 'the models differ in their bytes')
+}
+
+/** A copy of a store, its training states left behind unless wanted. */
+export function copyStore(store: string, to: string, states = false): string {
+  assert.ok(!existsSync(to))
+  cpSync(store, to, { recursive: true, filter: source => states || !/state-[0-9a-f]{12}/.test(source) })
+  return to
+}
+
+/** Reads the store through and decodes it. */
+export async function assertSound(folder: string): Promise<void> {
+  const { problems } = await (await openStore(folder)).verify(new Arena(), { decode: true })
+  assert.deepEqual(problems, [])
+}
