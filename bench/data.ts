@@ -4,7 +4,7 @@ import { mkdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { spillway } from './peers/spillway.ts'
-import { against, byLargest, decompress, type RowChange, rewrite, unitLength } from './prepare.ts'
+import { against, byLargest, decompress, type RowChange, rewrite, sortByLabel, unitLength } from './prepare.ts'
 
 export type Size = 'small' | 'full'
 
@@ -34,12 +34,24 @@ export const cacheFolder = process.env['SPILLWAY_BENCH_CACHE'] ?? fileURLToPath(
 const SEED = 1
 /** Bytes of text of a generated training file. */
 const GENERATED_SIZE: Record<Size, string> = { small: '60M', full: '600M' }
+/** A little over ten times the memory that the suite out-of-core allows, 256M. */
+const LARGE_SIZE: Record<Size, string> = { small: '60M', full: '2600M' }
 
 export const dataSets: Record<string, DataSet> = {
   webspam: generated('webspam', 'text', 'long sparse rows, 16.6 M features'),
   'yahoo-korea': generated('yahoo-korea', 'text', 'sparse rows, 3.1 M features'),
   epsilon: generated('epsilon', 'dense', '2,000 features, all present'),
   kddb: generated('kddb', 'ones', 'every value 1, 29.9 M features'),
+  'webspam-large': generated('webspam', 'text', 'long sparse rows, ten times the memory allowed', LARGE_SIZE),
+  'webspam-sorted': {
+    ...{ kind: 'generated', values: 'text', about: 'webspam, all rows of one label before those of the next' },
+    async prepare(size) {
+      const { file, testFile } = await dataSets['webspam'].prepare(size)
+      const sorted = file.replace(/\.svm$/, '.sorted.svm')
+      if (!existsSync(sorted)) await sortByLabel(file, sorted)
+      return { file: sorted, testFile }
+    },
+  },
   a9a: real('a9a', { values: 'ones', about: 'as published', test: 'a9a.t' }),
   w8a: real('w8a', { values: 'ones', about: 'as published' }),
   imdb: real('imdb', {
@@ -110,13 +122,18 @@ async function decompressed(name: string): Promise<string> {
   return to
 }
 
-function generated(like: string, values: PreparedData['values'], about: string): DataSet {
+function generated(
+  like: string,
+  values: PreparedData['values'],
+  about: string,
+  sizes: Record<Size, string> = GENERATED_SIZE,
+): DataSet {
   return {
     kind: 'generated',
     values,
     about,
     async prepare(size) {
-      const stem = join(cacheFolder, `${like}-${GENERATED_SIZE[size]}-seed${SEED}`)
+      const stem = join(cacheFolder, `${like}-${sizes[size]}-seed${SEED}`)
       const [file, testFile] = [`${stem}.svm`, `${stem}.test.svm`]
       if (existsSync(file) && existsSync(testFile)) return { file, testFile }
       if (!(await spillway.has('generate'))) {
@@ -125,7 +142,7 @@ function generated(like: string, values: PreparedData['values'], about: string):
       await mkdir(cacheFolder, { recursive: true })
       const [part, testPart] = [`${stem}.part.svm`, `${stem}.part.test.svm`]
       try {
-        await spillway.generate(part, { like, size: GENERATED_SIZE[size], seed: SEED, test: testPart })
+        await spillway.generate(part, { like, size: sizes[size], seed: SEED, test: testPart })
         await rename(testPart, testFile)
         await rename(part, file)
       } finally {

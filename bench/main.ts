@@ -15,7 +15,7 @@ import { allSuites } from './suites/all-suites.ts'
 
 const OPTIONS = `Options:
   --rounds N          times each peer is run (3)
-  --size small|full   generated files of about 60 MB or 600 MB (full)
+  --size small|full   generated files of about 60 MB or 600 MB, 2.6 GB for budget (full)
   --only NAMES        data sets and sections to run, separated by commas (all)
   --cold              drop the page cache before every timed run
   --limit M           a memory cap for every timed run, page cache included, e.g. 2G
@@ -76,7 +76,7 @@ async function main(): Promise<number> {
     rounds,
     pageCache: values.cold
       ? 'cold: dropped before every timed run'
-      : 'warm: the file was read once before (ingest: cold)',
+      : 'warm: the file was read once before (ingest, budget: cold)',
     limit: values.limit,
     machine,
     sections: [],

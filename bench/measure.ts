@@ -50,6 +50,14 @@ export async function measure(command: string[], options: MeasureOptions = {}): 
   }
 }
 
+/** Whether `limit` is there and allowed to make its group: it needs root. */
+export async function canLimit(): Promise<boolean> {
+  return measure(['true'], { limit: '64M' }).then(
+    () => true,
+    () => false,
+  )
+}
+
 function requireLimit(): string {
   if (!existsSync(limitProgram)) throw new Error(`--limit needs ../shared/bin/limit beside the project; there is none`)
   return limitProgram

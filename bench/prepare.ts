@@ -1,11 +1,11 @@
 // Turns the published files into what both peers read: decompressed, rows of unit length or features scaled, one class
 // against the rest. It happens once, on disk, so that no peer is timed with work that another did not do.
-import { createReadStream, createWriteStream } from 'node:fs'
+import { createReadStream, createWriteStream, writeSync } from 'node:fs'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createZstdDecompress } from 'node:zlib'
-import { forEachRow, type TextRow } from './libsvm-text.ts'
+import { forEachLine, forEachRow, type TextRow } from './libsvm-text.ts'
 
 /** As many digits as the sets on the LIBSVM site carry. */
 const DIGITS = 6
@@ -49,6 +49,37 @@ export function rewrite(from: string, to: string, change: RowChange): Promise<vo
       out.on('error', reject)
       out.end(text, resolve)
     })
+  })
+}
+
+/** The same lines with those of one label together, smallest label first: the worst order for blocks cut in sequence. */
+export async function sortByLabel(from: string, to: string): Promise<void> {
+  const labelOf = (bytes: Buffer, start: number, end: number): number => {
+    const space = bytes.subarray(start, end).indexOf(32)
+    return Number(bytes.toString('latin1', start, space < 0 ? end : start + space))
+  }
+  const labels = new Set<number>()
+  await forEachLine(from, (bytes, start, end) => labels.add(labelOf(bytes, start, end)))
+  await writeWhole(to, async temporary => {
+    const handle = await open(temporary, 'w')
+    // One reading for each label: whole lines are never kept, and there are few labels.
+    for (const label of [...labels].sort((a, b) => a - b)) {
+      let pieces: Buffer[] = []
+      let size = 0
+      const flush = (): void => {
+        writeSync(handle.fd, Buffer.concat(pieces))
+        pieces = []
+        size = 0
+      }
+      await forEachLine(from, (bytes, start, end) => {
+        if (labelOf(bytes, start, end) !== label) return
+        pieces.push(Buffer.from(bytes.subarray(start, end)), Buffer.from('\n'))
+        size += end - start + 1
+        if (size >= FLUSH_CHARACTERS) flush()
+      })
+      flush()
+    }
+    await handle.close()
   })
 }
 

@@ -1,6 +1,7 @@
 // Results as JSON, for machines and later runs, and as a page with tables, for people.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { drawCharts } from './chart.ts'
 import type { Machine } from './machine.ts'
 import { LEAST_ROUNDS } from './rounds.ts'
 import type { Cell, Column, Section, Table } from './suite.ts'
@@ -22,10 +23,13 @@ export interface Results {
 export async function writeResults(folder: string, name: string, results: Results): Promise<void> {
   await mkdir(folder, { recursive: true })
   await writeFile(join(folder, `${name}.json`), `${JSON.stringify(results, null, 2)}\n`)
-  await writeFile(join(folder, `${name}.md`), page(results))
+  await writeFile(join(folder, `${name}.md`), page(results, name))
+  const charts = results.sections.flatMap(section => section.charts ?? [])
+  if (charts.length > 0) await writeFile(join(folder, `${name}.svg`), drawCharts(charts))
 }
 
-export function page(results: Results): string {
+/** `name` is that of the files, for the picture beside the page. */
+export function page(results: Results, name = results.suite): string {
   const { machine } = results
   const memory = (machine.memoryBytes / 2 ** 30).toFixed(1)
   const versions = [
@@ -58,6 +62,7 @@ export function page(results: Results): string {
     ...warnings,
     facts.map(([what, text]) => `- ${what}: ${text}`).join('\n'),
     ...results.sections.flatMap(sectionParts),
+    ...(results.sections.some(section => section.charts?.length) ? [`![Lines over time](${name}.svg)`] : []),
     ...(skipped.length > 0 ? ['## Not measured', skipped.join('\n')] : []),
   ].join('\n\n')}\n`
 }

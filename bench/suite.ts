@@ -1,5 +1,6 @@
 // What a suite is, and what a section of its results holds. A suite yields sections as they are done, so that a long run
 // that breaks off leaves what it had measured.
+import type { Chart } from './chart.ts'
 import type { PreparedData, Size } from './data.ts'
 
 export interface SuiteContext {
@@ -43,6 +44,8 @@ export interface Section {
   /** How it was measured, one sentence each. */
   protocol: string[]
   tables: Table[]
+  /** Lines over time: all charts of a run become one picture, SUITE.svg. */
+  charts?: Chart[]
   /** Every round of every peer, and whatever else a reader may want to check. */
   details: unknown[]
   notes: string[]

@@ -26,6 +26,15 @@ export interface GenerateRequest {
   testRows?: number
 }
 
+export interface SpillwayTrainRequest extends TrainRequest {
+  /** Most passes over the data; left out, as many as the tolerance takes. */
+  maxPasses?: number
+  /** Further words of the command line, e.g. --solver block. */
+  words?: string[]
+  /** Let it tell its plan and progress on stderr. */
+  talk?: boolean
+}
+
 export interface IngestRun extends Measured {
   storeBytes: number
   told?: Record<string, unknown>
@@ -68,7 +77,15 @@ export const spillway = {
     )
   },
 
-  async train(data: string, request: TrainRequest, options?: MeasureOptions): Promise<TrainRun> {
+  /** What the help of a command says, empty when there is no such command: solvers and options are detected by it. */
+  async help(name: string): Promise<string> {
+    return run(process.execPath, [program, name, '--help']).then(
+      ({ stdout }) => stdout,
+      () => '',
+    )
+  },
+
+  async train(data: string, request: SpillwayTrainRequest, options?: MeasureOptions): Promise<TrainRun> {
     // An old model in its place would be one more thing to read.
     await rm(request.model, { force: true })
     const measured = await measure(
@@ -76,7 +93,9 @@ export const spillway = {
         ...['train', data, request.model, '--loss', request.loss, '--cost', String(request.cost)],
         ...(request.bias ? ['--bias', String(request.bias)] : []),
         ...(request.stop === undefined ? [] : ['--tolerance', String(request.stop)]),
-        ...['--max-passes', String(MOST_PASSES), '--json', '--quiet'],
+        ...['--max-passes', String(request.maxPasses ?? MOST_PASSES), '--json'],
+        ...(request.talk ? [] : ['--quiet']),
+        ...(request.words ?? []),
       ),
       options,
     )
@@ -92,9 +111,13 @@ export const spillway = {
     return out
   },
 
-  async ingest(data: string, store: string, options?: MeasureOptions): Promise<IngestRun> {
+  async ingest(
+    data: string,
+    store: string,
+    { words = [], ...options }: MeasureOptions & { words?: string[] } = {},
+  ): Promise<IngestRun> {
     await rm(store, { recursive: true, force: true })
-    const measured = await measure(command('ingest', data, store, '--json', '--quiet'), options)
+    const measured = await measure(command('ingest', data, store, '--json', '--quiet', ...words), options)
     return { ...measured, storeBytes: await folderBytes(store), told: lastJson(measured.stdout) }
   },
 

@@ -284,7 +284,7 @@ function compare(a: Timing | undefined, b: Timing | undefined): Record<string, C
   }
 }
 
-async function digest(file: string): Promise<string> {
+export async function digest(file: string): Promise<string> {
   const hash = createHash('sha256')
   await pipeline(createReadStream(file), hash)
   return hash.digest('hex')
