@@ -1,12 +1,16 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openStore } from '../block-store/reader.ts'
+import { openStore, type Store } from '../block-store/reader.ts'
 import { fileError, UsageError } from '../errors.ts'
 import { allModelFormats } from '../model/all-model-formats.ts'
 import { loadModel } from '../model/files.ts'
 import { Arena } from '../numeric/arena.ts'
+import { chooseSolver } from '../training/choose-solver.ts'
+import { planLines } from '../training/memory-plan.ts'
+import { resolveOptions } from '../training/options.ts'
 import { type DataSummary, scanData } from '../training/scan.ts'
-import { type Command, type CommandInput, numberOption, type OptionValues, textOption } from './command.ts'
+import { planFor } from '../training/train-from-blocks.ts'
+import { bytesOption, type Command, type CommandInput, numberOption, type OptionValues, textOption } from './command.ts'
 import { describeStore } from './describe-store.ts'
 import { fileHead } from './file-head.ts'
 import { formatBytes, formatCount, sourceName } from './format.ts'
@@ -21,6 +25,7 @@ export const inspectCommand: Command = {
   count: [1, Number.POSITIVE_INFINITY],
   options: {
     top: { value: 'N', help: 'of a model: its N weightiest features', fallback: '10', group: 'Output' },
+    memory: { value: 'SIZE', help: 'of a store: show how it would be trained on in so much memory', group: 'Output' },
     verify: { help: 'of a store: read it all and check every checksum', group: 'Output' },
     json: { help: 'print one line of JSON', group: 'Output' },
     quiet: { short: 'q', help: 'no progress', group: 'Output' },
@@ -29,6 +34,10 @@ export const inspectCommand: Command = {
   examples: [
     { line: 'spillway inspect reviews.svm', does: 'rows, features, labels and the range of the values' },
     { line: 'spillway inspect reviews.svm.model --top 20', does: 'the certificate and the 20 weightiest features' },
+    {
+      line: 'spillway inspect reviews.spill --memory 512M',
+      does: 'the plan: what stays in memory, what is read in turns',
+    },
     { line: 'spillway inspect reviews.spill --verify', does: 'rows, blocks and labels, every checksum checked' },
   ],
   run: runInspect,
@@ -59,7 +68,8 @@ async function runInspect(input: CommandInput): Promise<number> {
       }
     }
     const described = describeStore(store.manifest, paths[0], verified)
-    return print(described.lines, described.json)
+    const plan = await storePlan(store, bytesOption(options, 'memory'))
+    return print([...described.lines, ...plan.lines], { ...described.json, plan: plan.json })
   }
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const summary = await scanData(paths, {
@@ -75,13 +85,34 @@ async function runInspect(input: CommandInput): Promise<number> {
 
 /** Options that would be ignored are refused. */
 function refuseMisplaced(kind: 'data' | 'store' | 'model', options: OptionValues): void {
-  const only: Record<string, string> = { top: 'model', verify: 'store', 'index-base': 'data', 'on-bad-row': 'data' }
+  const only: Record<string, string> = {
+    top: 'model',
+    verify: 'store',
+    memory: 'store',
+    'index-base': 'data',
+    'on-bad-row': 'data',
+  }
   for (const [option, meant] of Object.entries(only)) {
     if (options[option] !== undefined && kind !== meant) {
       throw new UsageError(
         `--${option} is for a ${meant === 'data' ? 'file of data' : meant}, and this is a ${kind === 'data' ? 'file of data' : kind}`,
       )
     }
+  }
+}
+
+/** How the store would be trained on: hinge loss, the solver that `auto` takes, and what memory goes where. */
+async function storePlan(store: Store, memory: number | undefined): Promise<{ lines: string[]; json: object }> {
+  const options = resolveOptions(memory === undefined ? {} : { memory })
+  const { solver, reason } = await chooseSolver([store.folder], options)
+  const head = `training    solver ${solver.name}: ${reason}`
+  if (solver.data === 'memory') return { lines: [head], json: { solver: solver.name } }
+  const plan = await planFor(store, solver, options)
+  const lines = planLines(plan.parts, plan.memory).map(line => `            ${line}`)
+  const { parts, slots, slotBytes, slotRows, cacheBytes } = plan
+  return {
+    lines: [head, ...lines],
+    json: { solver: solver.name, memory: plan.memory, parts, slots, slotBytes, slotRows, cacheBytes },
   }
 }
 

@@ -19,7 +19,7 @@ import { allowedMemory } from './choose-solver.ts'
 import { classProblems } from './class-problems.ts'
 import type { Solution } from './driver.ts'
 import { groupsOf, type MemoryPlan, planLines, planMemory } from './memory-plan.ts'
-import type { ResolvedOptions } from './options.ts'
+import { type ResolvedOptions, refuseTextOptions } from './options.ts'
 import { OutOfCoreDriver } from './out-of-core.ts'
 import type { TrainingOutcome } from './outcome.ts'
 import type { ProblemSettings } from './problem.ts'
@@ -266,11 +266,13 @@ async function theStore(
   for (const path of paths) if ((await stat(path).catch(() => undefined))?.isDirectory()) folders.push(path)
   if (folders.length > 0) {
     if (paths.length > 1) throw new UsageError(`${folders[0]} is a folder; a store is trained on alone`)
+    refuseTextOptions(options)
     return { store: await openStore(paths[0]), read: nothing }
   }
   const first = paths[0] === '-' ? 'stdin' : basename(paths[0]).replace(/\.(gz|zst)$/, '')
   const folder = options.store ?? `${first}.spill`
-  if (await madeFrom(folder, paths)) {
+  const earlier = await madeFrom(folder, paths, options)
+  if (earlier === 'fresh') {
     tell({ stage: 'plan', solver: '', reason: `the text is in ${folder} already` })
     return { store: await openStore(folder), read: nothing }
   }
@@ -285,6 +287,7 @@ async function theStore(
     ...(options.threads !== undefined && { threads: options.threads }),
     ...(options.signal && { signal: options.signal }),
     ...(options.memory !== undefined && { memory }),
+    overwrite: earlier === 'stale',
     arena,
     progress: ({ bytesRead, bytesTotal, rows, badRows }) =>
       tell({ stage: 'read', seconds: seconds(), bytesRead, bytesTotal, rows, badRows }),
@@ -294,18 +297,29 @@ async function theStore(
   return { store: await openStore(folder), read: { bytesRead, badRows, badRowMessages } }
 }
 
-/** Whether a folder holds a finished store of just these files, made after they were last changed. */
-async function madeFrom(folder: string, paths: string[]): Promise<boolean> {
+/** Whether a folder holds a finished store of just these files as they are, read in the same way (`fresh`), or of an
+ *  earlier state of them (`stale`), which may be made anew. A store of anything else is not touched. */
+async function madeFrom(
+  folder: string,
+  paths: string[],
+  options: ResolvedOptions,
+): Promise<'fresh' | 'stale' | undefined> {
   const finished = await stat(join(folder, 'manifest.json')).catch(() => undefined)
-  if (!finished) return false
+  if (!finished) return undefined
   const { manifest } = await openStore(folder)
   const whole = manifest.rows === nextPosition(manifest)
-  const same =
-    whole && manifest.sources.length === paths.length && manifest.sources.every(({ name }, k) => name === paths[k])
+  const same = manifest.sources.length === paths.length && manifest.sources.every(({ name }, k) => name === paths[k])
+  if (!same || !whole) {
+    throw new SpillwayError(
+      `${folder} is in the way: it is a store of ${same ? 'these files with rows removed' : 'other data'}`,
+      `name another folder with --store, train on it with \`spillway train ${folder}\`, or remove it`,
+    )
+  }
   const changes = await Promise.all(paths.map(path => (path === '-' ? undefined : stat(path).catch(() => undefined))))
-  if (same && changes.every(file => file !== undefined && file.mtimeMs <= finished.mtimeMs)) return true
-  throw new SpillwayError(
-    `${folder} is in the way: it is a store of ${same ? 'an earlier state of the data' : 'other data'}`,
-    `name another folder with --store, train on it with \`spillway train ${folder}\`, or remove it`,
-  )
+  const alike =
+    manifest.seed === options.seed &&
+    manifest.valueBits === (options.values === 'f64' ? 64 : 32) &&
+    (options.blocks === undefined || options.blocks === manifest.blocks.length) &&
+    (options.indexBase === undefined || options.indexBase === manifest.indexBase)
+  return alike && changes.every(file => file !== undefined && file.mtimeMs <= finished.mtimeMs) ? 'fresh' : 'stale'
 }
