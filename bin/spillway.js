@@ -2,6 +2,7 @@
 // Starts the command line: from dist/ when it is there and no source is newer (a published package, or a fresh build),
 // else straight from the TypeScript sources.
 import { readdirSync, statSync } from 'node:fs'
+import v8 from 'node:v8'
 
 const major = Number(process.versions.node.split('.')[0])
 if (major < 24) {
@@ -9,6 +10,9 @@ if (major < 24) {
   console.error('In a clone of the project, `npx spillway …` uses the right one.')
   process.exit(1)
 }
+
+// The numeric module is small and every loop in it runs long: it is optimised at once, not after a slow first round.
+v8.setFlagsFromString('--no-liftoff')
 
 const root = new URL('../', import.meta.url)
 const changed = path => statSync(new URL(path, root), { throwIfNoEntry: false })?.mtimeMs ?? 0

@@ -15,6 +15,8 @@ const ZEROS: u64 = 0x3030303030303030
 const LF: u32 = 10, CR: u32 = 13, TAB: u32 = 9, SPACE: u32 = 32, HASH: u32 = 35, COLON: u32 = 58, DOT: u32 = 46
 const MINUS: u32 = 45, PLUS: u32 = 43, LOWER_E: u32 = 101, UPPER_E: u32 = 69
 const LARGEST_INDEX: u64 = 4294967294
+const ONE_AND_SPACE: u16 = 0x2031
+const ZERO_AND_POINT: u16 = 0x2e30
 /** Powers of ten that a double holds exactly. */
 const POWERS: StaticArray<f64> = [
   1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
@@ -239,8 +241,42 @@ function parse<V>(state: usize, batch: usize): void {
 
         // The value: up to seven digits, then up to sixteen after the point, else the slow way.
         const valueStart = p
+        // Most values of most sparse data are a single 1.
+        if (load<u16>(p) == ONE_AND_SPACE && entries < room) {
+          p++
+          store<u32>(indices + (usize(entries) << 2), u32(index))
+          store<V>(values + usize(entries) * sizeof<V>(), <V>1)
+          entries++
+          continue
+        }
         const negative = <u32>load<u8>(p) == MINUS
         if (negative) p++
+        if (load<u16>(p) == ZERO_AND_POINT) {
+          // And most others are 0 and up to fifteen decimals: the number before the point need not be made.
+          word = load<u64>(p, 2) ^ ZEROS
+          mask = notDigits(word)
+          let part = u64(ctz(mask)) & 0x78
+          let after = p + 2 + usize(part >> 3)
+          let decimals: u64
+          if (mask != 0) decimals = part == 0 ? 0 : eightDigits(word << (64 - part))
+          else {
+            decimals = eightDigits(word)
+            word = load<u64>(p, 10) ^ ZEROS
+            mask = notDigits(word)
+            part = u64(ctz(mask)) & 0x78
+            if (part != 0) decimals = decimals * unchecked(WHOLE_POWERS[i32(part >> 3)]) + eightDigits(word << (64 - part))
+            after = p + 10 + usize(part >> 3)
+            part += 64
+          }
+          if (mask != 0 && decimals != 0 && isBreak(<u32>load<u8>(after)) && entries < room) {
+            const number = f64(i64(decimals)) / unchecked(POWERS[i32(part >> 3)])
+            store<u32>(indices + (usize(entries) << 2), u32(index))
+            store<V>(values + usize(entries) * sizeof<V>(), <V>(negative ? -number : number))
+            entries++
+            p = after
+            continue
+          }
+        }
         word = load<u64>(p) ^ ZEROS
         mask = notDigits(word)
         let value: f64 = 0
@@ -260,7 +296,7 @@ function parse<V>(state: usize, batch: usize): void {
                 if (part != 0) {
                   mantissa = mantissa * unchecked(WHOLE_POWERS[i32(part >> 3)]) + eightDigits(word << (64 - part))
                   p += usize(part >> 3)
-                  value = f64(mantissa) / unchecked(POWERS[i32(part >> 3)])
+                  value = f64(i64(mantissa)) / unchecked(POWERS[i32(part >> 3)])
                   c = <u32>load<u8>(p)
                   fast = isBreak(c)
                 }
@@ -273,7 +309,7 @@ function parse<V>(state: usize, batch: usize): void {
                   const part = u64(ctz(mask)) & 0x78
                   if (part != 0) mantissa = mantissa * unchecked(WHOLE_POWERS[i32(part >> 3)]) + eightDigits(word << (64 - part))
                   p += usize(part >> 3)
-                  value = f64(mantissa) / unchecked(POWERS[i32(8 + (part >> 3))])
+                  value = f64(i64(mantissa)) / unchecked(POWERS[i32(8 + (part >> 3))])
                   c = <u32>load<u8>(p)
                   // Eighteen digits fit in the word; 2^53 bounds what one division can make exact.
                   fast = isBreak(c) && length + part <= 80 && (sizeof<V>() == 4 || mantissa < (u64(1) << 53))
@@ -294,7 +330,7 @@ function parse<V>(state: usize, batch: usize): void {
                 }
               }
             } else {
-              value = f64(mantissa)
+              value = f64(i64(mantissa))
               fast = isBreak(c)
             }
             if (negative) value = -value
