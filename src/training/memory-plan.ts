@@ -78,14 +78,15 @@ export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds,
   const room = Math.floor((left - cacheBytes) / needs.slots)
   const perRow = PER_LOADED_ROW + needs.alphaBytes
   const costs = manifest.blocks.map(block => ({ bytes: decodedBound(block, manifest.valueBits), rows: block.rows }))
-  const sizes = costs.map(cost => cost.bytes + cost.rows * perRow)
-  const largest = Math.max(0, ...sizes)
-  if (largest > room) throw tooLittle(memory, parts, largest, needs, manifest.blocks.length)
   const mostBytes = Math.max(0, ...costs.map(cost => cost.bytes))
   const mostRows = Math.max(0, ...costs.map(cost => cost.rows))
-  const all = sizes.reduce((sum, size) => sum + size, 0)
+  // A slot has room for the block with the most bytes and for the one with the most rows, which may be another.
+  const largest = mostBytes + mostRows * perRow
+  if (largest > room) throw tooLittle(memory, parts, largest, needs, manifest.blocks.length)
+  const all = sum(costs, 'bytes') + sum(costs, 'rows') * perRow
   // As many blocks together as the memory holds, or, with no limit to fill, two.
-  const together = fill || all <= room ? Math.floor(room / Math.max(largest, 1)) : PAIR
+  const fitting = Math.floor(room / Math.max(largest, 1))
+  const together = fill || all <= room ? fitting : Math.min(PAIR, fitting)
   const count = Math.max(1, Math.min(together, fill ? costs.length : Math.ceil(costs.length / 2)))
   const slotBytes = Math.min(mostBytes * count, sum(costs, 'bytes'))
   const slotRows = Math.min(mostRows * count, sum(costs, 'rows'))
