@@ -93,6 +93,13 @@ export class Checkpoints {
     this.#versions = {}
   }
 
+  /** Forgets an earlier run, but not what was carried over a change of the store. */
+  async clearFinished(): Promise<void> {
+    await settleNext(this.folder, this.#manifest.fingerprint)
+    const state = await readState(join(this.folder, CHECKPOINT_FILE))
+    if (!state?.carried) await this.clear()
+  }
+
   async save(state: RunState): Promise<void> {
     const version = ++this.#version
     const versions = { ...this.#versions }
@@ -209,11 +216,12 @@ export class Checkpoints {
     }
   }
 
-  /** Versions that no checkpoint names any more. */
+  /** Versions that no checkpoint names any more, and what a run that was killed had half written. */
   async #removeStale(): Promise<void> {
     const present = new Set(Object.entries(this.#versions).map(([file, version]) => alphaFile(file, version)))
     for (const name of await readdir(this.folder)) {
-      if (name.startsWith('alpha-') && !present.has(name)) await unlink(join(this.folder, name)).catch(() => {})
+      const stale = name.startsWith('alpha-') ? !present.has(name) : name.endsWith('.tmp')
+      if (stale) await unlink(join(this.folder, name)).catch(() => {})
     }
   }
 }

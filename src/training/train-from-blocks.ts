@@ -66,6 +66,10 @@ export async function trainFromBlocks(
     const solutions: Solution[] = []
     // One problem's memory serves all of them in turn.
     const problem = new BlockProblem(engine, problems[0], weightCount, solver.dual)
+    if (!options.resume) {
+      // Of all classes at once: whoever resumes this run later must not meet what an earlier one has left.
+      for (const settings of problems) await checkpointsOf(problem, settings, store, options).clearFinished()
+    }
     for (const [k, settings] of problems.entries()) {
       problem.startOver(settings)
       const solution = await solveOne(
@@ -114,18 +118,13 @@ export async function trainFromBlocks(
   }
 }
 
-/** Solves one binary problem, from a checkpoint if one is wanted and there. */
-async function solveOne(
-  engine: BlockEngine,
-  solver: BlockSolver,
+/** Where the states of a binary problem are kept. */
+function checkpointsOf(
   problem: BlockProblem,
-  settings: ProblemSettings & { label: { text: string } },
-  store: Store,
+  settings: ClassProblem,
+  { folder, manifest }: Store,
   options: ResolvedOptions,
-  tell: ConstructorParameters<typeof OutOfCoreDriver>[6],
-  say: (reason: string) => void,
-): Promise<Solution> {
-  const { manifest } = store
+): Checkpoints {
   const identity = {
     loss: options.loss,
     costPositive: settings.costPositive,
@@ -136,6 +135,23 @@ async function solveOne(
     scale: options.scale ?? null,
     weights: options.weights,
   }
+  return new Checkpoints(problem.arena, problem, manifest, stateFolder(folder, identity))
+}
+
+type ClassProblem = ProblemSettings & { label: { text: string } }
+
+/** Solves one binary problem, from a checkpoint if one is wanted and there. */
+async function solveOne(
+  engine: BlockEngine,
+  solver: BlockSolver,
+  problem: BlockProblem,
+  settings: ClassProblem,
+  store: Store,
+  options: ResolvedOptions,
+  tell: ConstructorParameters<typeof OutOfCoreDriver>[6],
+  say: (reason: string) => void,
+): Promise<Solution> {
+  const { manifest } = store
   const course = {
     solver: solver.name,
     seed: options.seed,
@@ -159,7 +175,7 @@ async function solveOne(
     bytesRead: 0,
     solver: undefined,
   }
-  const checkpoints = new Checkpoints(engine.arena, problem, manifest, stateFolder(store.folder, identity))
+  const checkpoints = checkpointsOf(problem, settings, store, options)
   const driver = new OutOfCoreDriver(engine, solver, problem, options, checkpoints, fresh, tell)
   if (solver.dual && !options.cold && (await startWarm(driver, checkpoints, problem, say))) {
     const solution = await driver.solve()
