@@ -69,7 +69,8 @@ export async function memoryFor(store: string, together: number, options: TrainO
     .filter(part => !/loaded blocks|cache/.test(part.what))
     .reduce((sum, part) => sum + part.bytes, 0)
   const perRow = 8 + (resolved.loss === 'logistic' ? 16 : 8)
-  const largest = Math.max(...plan.costs.map(cost => cost.bytes + cost.rows * perRow))
+  const most = (field: 'bytes' | 'rows'): number => Math.max(...plan.costs.map(cost => cost[field]))
+  const largest = most('bytes') + most('rows') * perRow
   return besides + Math.ceil((2 * together * largest) / (1 - solver.cacheShare))
 }
 

@@ -1,6 +1,6 @@
 // A run that was stopped goes on as if nothing had happened: the same model, to the bit.
 import assert from 'node:assert/strict'
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { addRows } from '../../src/block-store/add.ts'
@@ -257,9 +257,7 @@ describe('resuming', () => {
     assert.ok(Math.abs(after.result.primal! - cold.result.primal!) <= 1e-3 * cold.result.primal!)
   })
 
-  it('of three classes is not troubled by what an earlier run left behind', {
-    todo: 'states of classes not yet reached are not cleared',
-  }, async () => {
+  it('of three classes is not troubled by what an earlier run left behind', async () => {
     const three = join(folder.path, 'three.spill')
     const base: TrainOptions = { ...options, memory: await memoryFor(three, 1), tolerance: 0.01 }
     const path = fresh(three)
@@ -329,6 +327,14 @@ describe('a checkpoint that is damaged', () => {
     await refused(path, /alpha-\d+-\d+\.bin/)
     rmSync(file)
     await refused(path, /alpha-\d+-\d+\.bin/)
+  })
+
+  it('and half written ones of runs that were killed are cleared away', async () => {
+    const path = await interrupted()
+    const stray = join(stateFolder(path), '.checkpoint.bin.4711-abcdefgh.tmp')
+    writeFileSync(stray, 'half')
+    await told(path, { ...options, memory, resume: true })
+    assert.ok(!existsSync(stray))
   })
 
   it('does not stand in the way of a run from the beginning', async () => {

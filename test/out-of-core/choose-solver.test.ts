@@ -1,0 +1,150 @@
+// Which solver runs, why, and what is refused before any work starts.
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { before, describe, it } from 'node:test'
+import { type SpillwayError, UsageError } from '../../src/errors.ts'
+import { chooseSolver } from '../../src/training/choose-solver.ts'
+import { resolveOptions, type TrainOptions } from '../../src/training/options.ts'
+import { train } from '../../src/training/train.ts'
+import { noisyRows } from '../contracts/small-problems.ts'
+import { fastFolder, noisyStore, told } from './fixture.ts'
+
+const folder = fastFolder()
+let text = ''
+let store = ''
+before(async () => {
+  store = await noisyStore(folder, 'rows')
+  text = join(folder.path, 'rows.svm')
+})
+const choice = async (paths: string[], options: TrainOptions = {}) => {
+  const { solver, reason } = await chooseSolver(paths, resolveOptions(options))
+  return { name: solver.name, data: solver.data, dual: solver.data === 'memory' || solver.dual, reason }
+}
+
+describe('the choice of the solver', () => {
+  it('is dual when the data fits, and says how much it takes', async () => {
+    for (const data of [text, store]) {
+      for (const memory of [undefined, '1G', '160M']) {
+        const { name, reason } = await choice([data], { memory })
+        assert.equal(name, 'dual')
+        assert.match(reason, /^the data takes about \d+ MiB in memory, which fits$/)
+      }
+    }
+  })
+
+  it('is one over blocks, with a certificate, when it does not, and says what there is', async () => {
+    for (const data of [text, store]) {
+      const { data: kind, dual, reason } = await choice([data], { memory: '110M' })
+      assert.equal(kind, 'blocks')
+      assert.ok(dual)
+      assert.match(reason, /^the data takes about \d+ MiB in memory, more than 110 MiB$/)
+    }
+  })
+
+  it('adds files up, takes compressed ones for larger, and f64 values too', async () => {
+    const big = folder.write('big.svm', `${noisyRows(20_000, 30, 1)}\n`)
+    const needed = async (paths: string[], options: TrainOptions = {}): Promise<number> =>
+      Number(/about (\S+) MiB/.exec((await choice(paths, options)).reason)![1])
+    const [none, once, twice, f64] = [
+      await needed([text]),
+      await needed([big]),
+      await needed([big, big]),
+      await needed([big], { values: 'f64' }),
+    ]
+    assert.ok(once > none && twice > once && f64 > once)
+    const packed = folder.write('big.svm.zst', Buffer.alloc(1 << 20))
+    const plain = folder.write('small.svm', Buffer.alloc(1 << 20))
+    assert.ok((await needed([packed])) > (await needed([plain])))
+  })
+
+  it('is told by the run, before it reads', async () => {
+    const { records, result } = await told(text, { memory: '110M', store: join(folder.path, 'told.spill'), blocks: 4 })
+    assert.equal(result.exitReason, 'converged')
+    const [first, ...others] = records
+    assert.ok(first.stage === 'plan' && first.solver === result.solver && /more than 110 MiB/.test(first.reason))
+    const plan = others.find(record => record.stage === 'plan')
+    assert.ok(plan?.stage === 'plan' && /^4 blocks, read in 1 piece a pass$/.test(plan.reason))
+    assert.ok(plan.lines!.some(line => /^Node and the program +84\.0 MiB$/.test(line)))
+    assert.ok(plan.lines!.some(line => /^allowed +110 MiB$/.test(line)))
+  })
+
+  it('is the one that was asked for', async () => {
+    for (const solver of ['dual', 'block', 'pegasos', 'one-pass']) {
+      const { name, reason } = await choice([text], { solver })
+      assert.deepEqual({ name, reason }, { name: solver, reason: 'as asked for' })
+    }
+    const { result } = await told(store, { solver: 'block' })
+    assert.equal(result.solver, 'block')
+  })
+})
+
+describe('refused before any work', () => {
+  const refused = async (data: string, options: TrainOptions, words: RegExp, advice?: RegExp): Promise<void> => {
+    const here = join(folder.path, 'never.spill')
+    await assert.rejects(
+      async () => train(data, { store: here, ...options }).result,
+      (error: SpillwayError) => {
+        assert.ok(error instanceof UsageError, `${error}`)
+        assert.match(error.message, words)
+        if (advice) assert.match(error.advice ?? '', advice)
+        return true
+      },
+    )
+    assert.ok(!existsSync(here))
+  }
+
+  it('solver dual with too little memory', async () => {
+    for (const data of [text, store]) {
+      await refused(
+        data,
+        { solver: 'dual', memory: '110M' },
+        /^solver dual keeps all rows in memory: about \d+ MiB, and --memory allows 110 MiB$/,
+        /leave the choice to --solver auto, or take --solver .*block/,
+      )
+    }
+  })
+
+  it('options that the solver would ignore', async () => {
+    const cases: [TrainOptions, string, string][] = [
+      [{ innerPasses: 2 }, 'innerPasses', 'dual'],
+      [{ innerTolerance: 0.1 }, 'innerTolerance', 'dual'],
+      [{ blockOrder: 'fixed' }, 'blockOrder', 'dual'],
+      [{ batch: 'block' }, 'batch', 'dual'],
+      [{ solver: 'block', batch: 'row' }, 'batch', 'block'],
+      [{ solver: 'pegasos', innerPasses: 3 }, 'innerPasses', 'pegasos'],
+      [{ solver: 'pegasos', shrinking: false }, 'shrinking', 'pegasos'],
+      [{ memory: '110M', batch: 'block' }, 'batch', '[a-z]+'],
+    ]
+    for (const [options, option, solver] of cases) {
+      await refused(
+        text,
+        options,
+        new RegExp(`^the option ${option} is not compatible with solver ${solver}: it would be ignored$`),
+      )
+    }
+  })
+
+  it('losses that the solver does not solve', async () => {
+    await refused(
+      text,
+      { solver: 'pegasos', loss: 'logistic' },
+      /^the logistic loss is not compatible with solver pegasos: missing /,
+    )
+  })
+
+  it('values that cannot be', async () => {
+    const cases: [TrainOptions, RegExp][] = [
+      [{ memory: 'plenty' }, /memory/],
+      [{ memory: 0 }, /memory is 0; expected a number of bytes, or a size such as 512M/],
+      [{ blocks: 0 }, /blocks is 0; expected a whole number from 1 to 100000/],
+      [{ innerPasses: 1.5 }, /innerPasses is 1.5; expected a whole number of at least 1/],
+      [{ innerTolerance: 0 }, /innerTolerance is 0; expected a number above 0/],
+      [{ blockOrder: 'sorted' as 'fixed' }, /blockOrder is "sorted"; expected one of random, fixed/],
+      [{ checkpointSeconds: -1 }, /checkpointSeconds is -1; expected a number of at least 0/],
+      [{ resume: true, cold: true }, /a run either resumes or starts cold, not both/],
+      [{ solver: 'blocks' }, /solver/],
+    ]
+    for (const [options, words] of cases) await refused(text, options, words)
+  })
+})

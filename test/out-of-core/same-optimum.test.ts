@@ -1,0 +1,195 @@
+// The same optimum in blocks as in memory, on real data, judged by an evaluator of the tests' own from the model's file.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { ingest } from '../../src/block-store/ingest.ts'
+import { loadModel, saveModel } from '../../src/model/files.ts'
+import { denseScaleFactors, denseWeights } from '../../src/model/model.ts'
+import type { TrainOptions } from '../../src/training/options.ts'
+import { train } from '../../src/training/train.ts'
+import type { TrainResult } from '../../src/training/training-run.ts'
+import { randomNumbers } from '../numeric/reference.ts'
+import {
+  findData,
+  type LossName,
+  objectiveOf,
+  type Row,
+  readData,
+  unitLength,
+  writeData,
+} from '../training/liblinear.ts'
+import { fastFolder, memoryFor } from './fixture.ts'
+
+const folder = fastFolder()
+const losses: LossName[] = ['hinge', 'squared-hinge', 'logistic']
+
+/** The objective of a model file on rows as the text has them, summed over its weight vectors. */
+async function objectiveOfFile(result: TrainResult, rows: Row[], options: TrainOptions): Promise<number> {
+  const path = join(folder.path, 'some.model')
+  await saveModel(path, result.model)
+  const model = await loadModel(path)
+  const w = denseWeights(model)
+  const factors = denseScaleFactors(model)
+  const factorOf = (index: number): number => factors?.[index - model.indexBase] ?? 1
+  const scaled = factors
+    ? rows.map(row => ({ ...row, values: row.values.map((x, k) => x * factorOf(row.indices[k])) }))
+    : rows
+  const seen = options.normalize ? scaled.map(unitLength) : scaled
+  const K = model.vectors
+  let sum = 0
+  for (let k = 0; k < K; k++) {
+    const size = w.reduce((total, x, at) => (at % K === k ? total + x * x : total), 0)
+    const positive = model.labels[k].value
+    // Against the rest, only the class itself is weighted.
+    const known = Object.entries(options.classWeights ?? {}).map(([label, weight]) => [String(Number(label)), weight])
+    sum += objectiveOf(seen, positive, index => w[(index - model.indexBase) * K + k], model.biasWeights[k] ?? 0, size, {
+      loss: result.loss as LossName,
+      cost: result.cost,
+      bias: model.bias,
+      classWeights: Object.fromEntries(known),
+    })
+  }
+  return sum
+}
+
+/** Trains in memory to a gap that is nothing beside the one that is asked of blocks. */
+async function inMemory(data: string, options: TrainOptions): Promise<{ primal: number; dual: number }> {
+  const { innerPasses: _, innerTolerance: __, blockOrder: ___, shrinking: ____, ...others } = options
+  const result = await train(data, { ...others, solver: 'dual', tolerance: 1e-7, maxPasses: 20_000 }).result
+  assert.equal(result.exitReason, 'converged')
+  return { primal: result.primal!, dual: result.dual! }
+}
+
+async function inBlocks(
+  store: string,
+  rows: Row[],
+  best: { primal: number; dual: number },
+  options: TrainOptions,
+  exact = 1e-9,
+): Promise<TrainResult> {
+  const tolerance = options.tolerance ?? 1e-6
+  const result = await train(store, { solver: 'block', maxPasses: 5000, ...options, tolerance }).result
+  const { primal, dual, gap } = result as { primal: number; dual: number; gap: number }
+  assert.equal(result.exitReason, 'converged')
+  assert.equal(result.solver, 'block')
+  assert.ok(gap <= tolerance, `gap ${gap}`)
+  assert.ok(Math.abs(gap - (primal - dual) / primal) <= 1e-12)
+  assert.ok(primal <= best.primal * (1 + tolerance), `${primal}, in memory ${best.primal}`)
+  // No dual value is above any primal one.
+  assert.ok(best.dual <= primal * (1 + exact) && dual <= best.primal * (1 + exact), `dual ${dual}, ${best.primal}`)
+  const mine = await objectiveOfFile(result, rows, options)
+  assert.ok(Math.abs(primal - mine) <= exact * mine, `${primal}, the tests' evaluator says ${mine}`)
+  return result
+}
+
+const stores = new Map<string, Promise<string>>()
+function storeOf(name: string, data: string, blocks: number): Promise<string> {
+  const path = join(folder.path, `${name}-${blocks}.spill`)
+  if (!stores.has(path))
+    stores.set(
+      path,
+      ingest(data, path, { blocks }).then(() => path),
+    )
+  return stores.get(path)!
+}
+
+describe('a9a in blocks', () => {
+  const data = findData('a9a')
+  let rows: Row[] | undefined
+  for (const loss of losses) {
+    it(`${loss}: the optimum of the memory in 1, 5 and 40 blocks`, async t => {
+      if ('why' in data) return t.skip(data.why)
+      rows ??= readData(data.path)
+      const best = await inMemory(data.path, { loss })
+      for (const blocks of [1, 5, 40]) {
+        const store = await storeOf('a9a', data.path, blocks)
+        const result = await inBlocks(store, rows, best, { loss, innerPasses: loss === 'hinge' ? 20 : 4 })
+        assert.equal(result.blocks?.count, blocks)
+      }
+    })
+  }
+
+  const ways: [string, TrainOptions, number?][] = [
+    ['sweeps until a block is solved', { loss: 'squared-hinge', innerTolerance: 0.01 }],
+    ['a fixed order', { loss: 'logistic', cost: 0.01, blockOrder: 'fixed', tolerance: 1e-2 }],
+    ['no shrinking', { loss: 'squared-hinge', shrinking: false, tolerance: 1e-5 }],
+    ['f32 weights', { loss: 'squared-hinge', weights: 'f32', tolerance: 1e-4 }, 1e-6],
+    ['a bias', { loss: 'logistic', bias: 1 }],
+    ['class weights', { loss: 'logistic', classWeights: { '+1': 3, '-1': 0.5 } }],
+    ['bias and class weights, hinge', { cost: 0.01, bias: 2, classWeights: { '1': 2 }, tolerance: 1e-4 }],
+  ]
+  for (const [name, options, exact] of ways) {
+    it(`with ${name}`, async t => {
+      if ('why' in data) return t.skip(data.why)
+      rows ??= readData(data.path)
+      const best = await inMemory(data.path, { ...options, weights: 'f64' })
+      const store = await storeOf('a9a', data.path, 5)
+      await inBlocks(store, rows, best, options, exact)
+    })
+  }
+
+  it('with the memory of two blocks at a time of forty', async t => {
+    if ('why' in data) return t.skip(data.why)
+    rows ??= readData(data.path)
+    const options: TrainOptions = { loss: 'logistic', cost: 0.1, tolerance: 1e-4 }
+    const store = await storeOf('a9a', data.path, 40)
+    const best = await inMemory(data.path, options)
+    await inBlocks(store, rows, best, { ...options, memory: await memoryFor(store, 2, options) })
+  })
+})
+
+describe('imdb in blocks, unit length', () => {
+  const data = findData('imdb')
+  let rows: Row[] | undefined
+  for (const loss of losses) {
+    it(`${loss}: the optimum of the memory in 1, 5 and 40 blocks`, async t => {
+      if ('why' in data) return t.skip(data.why)
+      rows ??= readData(data.path)
+      const options: TrainOptions = { loss, normalize: 'unit' }
+      const best = await inMemory(data.path, options)
+      for (const blocks of [1, 5, 40]) await inBlocks(await storeOf('imdb', data.path, blocks), rows, best, options)
+    })
+  }
+})
+
+describe('covtype in blocks, minmax', () => {
+  const whole = process.env['SPILLWAY_SLOW'] === '1'
+  const data = findData('covtype.libsvm.binary')
+  for (const loss of losses) {
+    it(`${loss}: the optimum of the memory, ${whole ? 'all rows' : 'a tenth of the rows'}`, async t => {
+      if ('why' in data) return t.skip(data.why)
+      const random = randomNumbers(10)
+      const rows = readData(data.path, () => whole || random() < 0.1)
+      const path = folder.write('covtype.svm', writeData(rows))
+      const options: TrainOptions = { loss, scale: 'minmax', cost: 0.1, indexBase: 1 }
+      const best = await inMemory(path, options)
+      const { indexBase: _, ...others } = options
+      // Scaled values are kept in f32.
+      await inBlocks(await storeOf('covtype', path, 8), rows, best, { ...others, innerPasses: 20 }, 1e-6)
+    })
+  }
+})
+
+describe('dna.scale in blocks', () => {
+  it('three classes: each against the rest, every loss', async t => {
+    const data = findData('dna.scale')
+    if ('why' in data) return t.skip(data.why)
+    const rows = readData(data.path)
+    const store = await storeOf('dna', data.path, 5)
+    for (const loss of losses) {
+      const options: TrainOptions = {
+        loss,
+        cost: 0.05,
+        tolerance: 1e-4,
+        bias: 1,
+        classWeights: { '2': 2 },
+        innerPasses: 10,
+      }
+      const best = await inMemory(data.path, options)
+      const result = await inBlocks(store, rows, best, options)
+      assert.equal(result.model.vectors, 3)
+      assert.equal(result.model.classCertificates.length, 3)
+      for (const { gap } of result.model.classCertificates) assert.ok(gap! <= 1e-4)
+    }
+  })
+})
