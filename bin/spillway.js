@@ -29,5 +29,9 @@ const newestSource = () => {
 }
 const built = changed('dist/cli/main.js')
 const rebuilt = changed('src/numeric/numeric.wasm')
-const { main } = await import(built > 0 && built >= newestSource() && changed('dist/numeric/numeric.wasm') >= rebuilt ? '../dist/cli/main.js' : '../src/cli/main.ts')
+const { main } = await import(
+  built > 0 && built >= newestSource() && changed('dist/numeric/numeric.wasm') >= rebuilt
+    ? '../dist/cli/main.js'
+    : '../src/cli/main.ts'
+)
 process.exitCode = await main(process.argv.slice(2))
