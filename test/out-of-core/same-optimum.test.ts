@@ -41,7 +41,9 @@ async function objectiveOfFile(result: TrainResult, rows: Row[], options: TrainO
     const size = w.reduce((total, x, at) => (at % K === k ? total + x * x : total), 0)
     const positive = model.labels[k].value
     // Against the rest, only the class itself is weighted.
-    const known = Object.entries(options.classWeights ?? {}).map(([label, weight]) => [String(Number(label)), weight])
+    const known = Object.entries(options.classWeights ?? {})
+      .map(([label, weight]) => [Number(label), weight])
+      .filter(([label]) => K === 1 || label === positive)
     sum += objectiveOf(seen, positive, index => w[(index - model.indexBase) * K + k], model.biasWeights[k] ?? 0, size, {
       loss: result.loss as LossName,
       cost: result.cost,
@@ -52,10 +54,10 @@ async function objectiveOfFile(result: TrainResult, rows: Row[], options: TrainO
   return sum
 }
 
-/** Trains in memory to a gap that is nothing beside the one that is asked of blocks. */
+/** Trains in memory to a gap below the one that is asked of blocks. */
 async function inMemory(data: string, options: TrainOptions): Promise<{ primal: number; dual: number }> {
   const { innerPasses: _, innerTolerance: __, blockOrder: ___, shrinking: ____, ...others } = options
-  const result = await train(data, { ...others, solver: 'dual', tolerance: 1e-7, maxPasses: 20_000 }).result
+  const result = await train(data, { ...others, solver: 'dual', tolerance: 5e-7, maxPasses: 20_000 }).result
   assert.equal(result.exitReason, 'converged')
   return { primal: result.primal!, dual: result.dual! }
 }
@@ -74,7 +76,10 @@ async function inBlocks(
   assert.equal(result.solver, 'block')
   assert.ok(gap <= tolerance, `gap ${gap}`)
   assert.ok(Math.abs(gap - (primal - dual) / primal) <= 1e-12)
-  assert.ok(primal <= best.primal * (1 + tolerance), `${primal}, in memory ${best.primal}`)
+  assert.ok(
+    Math.abs(primal - best.primal) <= tolerance * best.primal * (1 + 1e-5),
+    `${primal}, in memory ${best.primal}`,
+  )
   // No dual value is above any primal one.
   assert.ok(best.dual <= primal * (1 + exact) && dual <= best.primal * (1 + exact), `dual ${dual}, ${best.primal}`)
   const mine = await objectiveOfFile(result, rows, options)
