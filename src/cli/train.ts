@@ -74,18 +74,18 @@ export const trainCommand: Command = {
     'no-shrinking': { help: 'visit every row in every pass', group: 'The solver' },
     'inner-passes': {
       value: 'N',
-      help: 'block: sweeps over a block each time it is read',
+      help: 'block, selective: sweeps over a block each time it is read',
       fallback: '4',
       group: 'The solver',
     },
     'inner-tolerance': {
       value: 'EPS',
-      help: "block: sweep until a block's projected gradients agree to EPS",
+      help: "block, selective: sweep until a block's projected gradients agree to EPS",
       group: 'The solver',
     },
     'block-order': {
       value: 'HOW',
-      help: 'block: the order of the blocks in a pass',
+      help: 'the order of the blocks in a pass',
       choices: ['random', 'fixed'],
       fallback: 'random',
       group: 'The solver',
@@ -122,7 +122,7 @@ export const trainCommand: Command = {
     },
     'checkpoint-seconds': {
       value: 'S',
-      help: 'longest time between two checkpoints',
+      help: 'time after which a finished block brings a checkpoint',
       fallback: '10',
       group: 'Data larger than memory',
     },
@@ -165,8 +165,8 @@ export const trainCommand: Command = {
     },
   ],
   notes:
-    'DATA is LIBSVM text, plain or compressed with gzip or zstd, or - for standard input. The last of several arguments\n' +
-    'is the model unless it is a file of data. Without one the model is named after the first file, in this folder.\n' +
+    'DATA is LIBSVM text, plain or compressed with gzip or zstd, - for standard input, or one store. The last of several\n' +
+    'arguments is the model unless it is a file of data. Without one the model is named after the first file, in this folder.\n' +
     'Ctrl-C ends after the current step, saves the model, and exits with 130.',
   rewrite: fromLiblinear,
   run: runTrain,

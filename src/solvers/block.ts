@@ -45,7 +45,7 @@ export const block: BlockSolver = {
   data: 'blocks',
   dual: true,
   cacheShare: 0,
-  options: ['innerPasses', 'innerTolerance', 'blockOrder', 'shrinking'],
+  options: ['innerPasses', 'innerTolerance', 'blockOrder', 'shrinking', 'tolerance'],
   lossNeeds: {
     what: 'a dual (box or entropic)',
     has: loss => loss.box !== undefined || loss.entropicDual === true,

@@ -68,7 +68,7 @@ class DualRun implements SolverRun {
 export const dual: MemorySolver = {
   name: 'dual',
   data: 'memory',
-  options: ['shrinking'],
+  options: ['shrinking', 'tolerance'],
   summary: 'dual coordinate descent, all rows in memory',
   lossNeeds: {
     what: 'a dual (box or entropic)',

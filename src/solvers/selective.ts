@@ -125,7 +125,7 @@ export const selective: BlockSolver = {
   data: 'blocks',
   dual: true,
   cacheShare: 0.5,
-  options: ['innerPasses', 'innerTolerance', 'blockOrder', 'shrinking'],
+  options: ['innerPasses', 'innerTolerance', 'blockOrder', 'shrinking', 'tolerance'],
   lossNeeds: {
     what: 'a dual (box or entropic)',
     has: loss => loss.box !== undefined || loss.entropicDual === true,

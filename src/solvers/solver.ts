@@ -70,7 +70,7 @@ export interface BlockSolver extends AnySolver {
 export type Solver = MemorySolver | BlockSolver
 
 /** Names of training options that only some solvers understand. */
-export const solverOptions = ['innerPasses', 'innerTolerance', 'blockOrder', 'batch', 'shrinking'] as const
+export const solverOptions = ['innerPasses', 'innerTolerance', 'blockOrder', 'batch', 'shrinking', 'tolerance'] as const
 export type SolverOption = (typeof solverOptions)[number]
 
 export interface BlockSettings extends SolverSettings {

@@ -115,7 +115,7 @@ export class CarriedStates {
         fingerprint: manifest.fingerprint,
         weightCount: 0,
         alpha: Object.fromEntries(Object.entries(alpha).filter(([file]) => files.has(file))),
-        carried: { passes: state.carried?.passes ?? state.pass },
+        carried: { passes: state.carried?.passes ?? state.pass + (state.position > 0 ? 1 : 0) },
       }
       const { header, json } = checkpointHead(this.#arena, next, 0, 0)
       await writeAtomically(join(folder, NEXT_CHECKPOINT_FILE), [header, json])

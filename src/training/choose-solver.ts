@@ -1,5 +1,6 @@
 // Which solver runs: the one that was asked for, or the one that suits the data and the memory.
 import { stat } from 'node:fs/promises'
+import { totalmem } from 'node:os'
 import { openStore } from '../block-store/reader.ts'
 import { UsageError } from '../errors.ts'
 import { formatBytes } from '../numeric/arena.ts'
@@ -23,9 +24,12 @@ export interface Choice {
   reason: string
 }
 
-/** Memory that the run may take: what was said, or four fifths of what there is. */
+/** Memory that the run may take: what was said, or most of what the machine has. */
 export function allowedMemory(options: Pick<ResolvedOptions, 'memory'>): number {
-  return options.memory ?? Math.floor(0.8 * process.availableMemory())
+  if (options.memory !== undefined) return options.memory
+  // Of what the machine has, not of what happens to be free: the same run on the same machine goes the same way.
+  const limit = process.constrainedMemory()
+  return Math.floor(0.7 * (limit > 0 ? Math.min(limit, totalmem()) : totalmem()))
 }
 
 export async function chooseSolver(paths: string[], options: ResolvedOptions): Promise<Choice> {
@@ -45,10 +49,12 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
   }
   const needed = await inMemoryBytes(paths, options)
   const fits = needed <= Math.min(allowed, WINDOW_BYTES)
-  const need = `the data takes about ${formatBytes(needed)} in memory`
+  const need = Number.isFinite(needed)
+    ? `the data takes about ${formatBytes(needed)} in memory`
+    : 'how much the data takes cannot be known'
   if (fits) return { solver: findSolver('dual'), reason: `${need}, which fits` }
   const limit = allowed < WINDOW_BYTES ? formatBytes(allowed) : `the ${formatBytes(WINDOW_BYTES)} of one memory`
-  return { solver: findSolver('selective'), reason: `${need}, more than ${limit}` }
+  return { solver: findSolver('selective'), reason: Number.isFinite(needed) ? `${need}, more than ${limit}` : need }
 }
 
 /** What training in memory would take, as far as sizes tell before anything is read. */
@@ -62,6 +68,8 @@ async function inMemoryBytes(paths: string[], options: ResolvedOptions): Promise
       const perRow = manifest.rows * (options.loss === 'logistic' ? 24 : 16)
       return NODE_BYTES + PARSER_BYTES + rows + perRow + (manifest.usedFeatures || manifest.features) * 16
     }
+    // A pipe may bring anything: under a limit it is taken for too much.
+    if (!found?.isFile() && options.memory !== undefined) return Number.POSITIVE_INFINITY
     if (found?.isFile()) text += /\.(gz|zst)$/.test(path) ? found.size * EXPANSION : found.size
   }
   return NODE_BYTES + PARSER_BYTES + text * BYTES_PER_TEXT_BYTE * (options.values === 'f64' ? 1.5 : 1)

@@ -92,7 +92,7 @@ export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds,
   const slotRows = Math.min(mostRows * count, sum(costs, 'rows'))
   const slots = slotRows >= manifest.rows ? 1 : needs.slots
   parts.push({
-    what: `${slots} loaded blocks of at most ${formatBytes(slotBytes)}`,
+    what: `${slots} loaded ${slots === 1 ? 'block' : 'blocks'} of at most ${formatBytes(slotBytes)}`,
     bytes: slots * (slotBytes + slotRows * perRow),
   })
   if (cacheBytes > 0) parts.push({ what: 'cache of rows', bytes: cacheBytes })

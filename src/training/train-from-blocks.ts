@@ -161,6 +161,7 @@ async function solveOne(
     blockOrder: options.blockOrder,
     batch: options.batch,
     slotBytes: engine.plan.slotBytes,
+    cacheBytes: engine.plan.cacheBytes,
   }
   const fresh: RunState = {
     settings: course,
@@ -204,7 +205,9 @@ async function startWarm(
   try {
     const carried = await checkpoints.loadCarried()
     if (!carried) return false
-    say(`starting from the dual variables of the last run (${carried.passes} passes), for the rows that stayed`)
+    say(
+      `starting from the dual variables of the last run (${carried.passes} ${carried.passes === 1 ? 'pass' : 'passes'}), for the rows that stayed`,
+    )
   } catch (error) {
     if (!(error instanceof SpillwayError)) throw error
     say(`starting from zero: ${error.message}`)

@@ -200,7 +200,7 @@ for (const solver of allSolvers) {
       const path = folder.write('train.svm', text)
       let stores = 0
       /** A solver of blocks makes a store of the text: a new one each time. */
-      const start = (data: string, options: TrainOptions): TrainingRun =>
+      const start = (data: string, { tolerance, ...options }: TrainOptions): TrainingRun =>
         train(data, {
           solver: solver.name,
           loss: loss.name,
@@ -209,6 +209,8 @@ for (const solver of allSolvers) {
             store: join(folder.path, `${solver.name}-${loss.name}-${stores++}.spill`),
           }),
           ...options,
+          // A method without a gap refuses to be told one.
+          ...(solver.options.includes('tolerance') && { tolerance }),
         })
       const run = (options: TrainOptions): Promise<TrainResult> => start(path, options).result
       /** Without dual variables there is no gap to stop at: the last of so many passes is near the optimum. */
