@@ -73,7 +73,7 @@ export interface NumericFunctions {
   enterRows(top: number, table: number, from: number, to: number, longestDense: number): number
   mergeMap(top: number, other: number): void
   countFeatures(top: number, table: number, rows: number, step: number, counts: number): void
-  orderByFrequency(counts: number, features: number, fixed: number): void
+  orderByFrequency(counts: number, features: number, fixed: number, scratch: number): void
   finishMap(top: number): number
   listFeatures(top: number, out: number): void
   renumberRows(top: number, places: number, table: number, from: number, to: number): void

@@ -26,7 +26,7 @@ export async function renumberFeatures(arena: Arena, pool: ThreadPool, rows: Row
   arena.numeric.listFeatures(map, list)
   const places = arena.allocateZeroed(Math.max(used, 1) * 4, 'the feature map')
   arena.numeric.countFeatures(map, rows.table, rows.rows, SAMPLE_STEP, places)
-  arena.numeric.orderByFrequency(places, used, fixed)
+  arena.numeric.orderByFrequency(places, used, fixed, arena.allocate(256, 'the feature map'))
   const pieces = parts * 4
   const cut = (k: number): number => Math.floor((rows.rows * k) / pieces)
   await Promise.all(

@@ -64,7 +64,6 @@ function makeSteps(lengths: usize, used: u32, table: usize): bool {
 }
 
 /** Eight bytes from the one that holds this bit, as far as there are any, the bit lowest: at least 57 bits. */
-// @ts-ignore: decorator
 @inline
 function peek(from: usize, bit: u64, end: usize): u64 {
   const at = from + usize(bit >> 3)
@@ -72,14 +71,12 @@ function peek(from: usize, bit: u64, end: usize): u64 {
   return word >> (bit & 7)
 }
 
-// @ts-ignore: decorator
 @inline
 function entryOf(table: usize, word: u64): u64 {
   return u64(load<u16>(table + (usize(word & CODE_MASK) << 1)))
 }
 
 /** The four steps at the bottom of a word, which has them whole; how many bits they take. */
-// @ts-ignore: decorator
 @inline
 function four(table: usize, word: u64, to: usize): u64 {
   const a = entryOf(table, word)
@@ -138,7 +135,6 @@ function restOfSteps(from: usize, next: usize, end: usize, bit: u64, to: usize, 
   return to == toEnd && (bit + 7) >> 3 == bits >> 3
 }
 
-// @ts-ignore: decorator
 @inline
 function lanes(a: u64, b: u64, c: u64, d: u64): v128 {
   return i64x2.replace_lane(i64x2.splat(a | (b << 32)), 1, c | (d << 32))

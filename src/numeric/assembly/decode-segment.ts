@@ -48,7 +48,6 @@ export function decodeSegment(header: usize, payload: usize, bytes: u32, batch: 
 }
 
 /** Whether so many more bytes are there; says so when not. */
-// @ts-ignore: decorator
 @inline
 function has(end: usize, bytes: u64): bool {
   if (u64(end - cursor) >= bytes) return true
@@ -322,7 +321,6 @@ function byRow<T>(header: usize, batch: usize, end: usize, out: usize): void {
 }
 
 /** A dictionary of count values, then n codes. */
-// @ts-ignore: decorator
 @inline
 function coded<T>(end: usize, count: u32, n: u32, out: usize, scratch: usize): void {
   const bits = codeBits(count)

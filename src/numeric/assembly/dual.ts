@@ -20,7 +20,6 @@ export function sweepBoxF32(problem: usize, sweep: usize, budget: f64): bool { r
 export function sweepLogisticF64(problem: usize, sweep: usize, budget: f64): bool { return sweepLogistic<f64>(problem, sweep, budget) }
 export function sweepLogisticF32(problem: usize, sweep: usize, budget: f64): bool { return sweepLogistic<f32>(problem, sweep, budget) }
 
-// @ts-ignore: decorator
 @inline
 function sweepBox<W>(problem: usize, sweep: usize, budget: f64): bool {
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
@@ -118,7 +117,6 @@ function sweepBox<W>(problem: usize, sweep: usize, budget: f64): bool {
 // Logistic regression, Yu, Huang, Lin (Machine Learning 85, 2011), Algorithm 5: the dual adds Σ α log α + (C−α) log(C−α)
 // to ½ αᵀQα over 0 < α < C. Each visit minimises in one variable by Newton steps on whichever of α and C−α is smaller,
 // so that neither loses its digits near zero; both are kept.
-// @ts-ignore: decorator
 @inline
 function sweepLogistic<W>(problem: usize, sweep: usize, budget: f64): bool {
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
@@ -202,7 +200,6 @@ function sweepLogistic<W>(problem: usize, sweep: usize, budget: f64): bool {
 export function startEntropicF64(problem: usize): void { startEntropic<f64>(problem) }
 export function startEntropicF32(problem: usize): void { startEntropic<f32>(problem) }
 
-// @ts-ignore: decorator
 @inline
 function startEntropic<W>(problem: usize): void {
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
@@ -231,7 +228,6 @@ function startEntropic<W>(problem: usize): void {
 export function addDualF64(problem: usize, from: u32, to: u32, stride: u32): void { addDual<f64>(problem, from, to, stride) }
 export function addDualF32(problem: usize, from: u32, to: u32, stride: u32): void { addDual<f32>(problem, from, to, stride) }
 
-// @ts-ignore: decorator
 @inline
 function addDual<W>(problem: usize, from: u32, to: u32, stride: u32): void {
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)

@@ -205,7 +205,6 @@ function makeCodes(n: u32): u32 {
   return used
 }
 
-// @ts-ignore: decorator
 @inline
 export function reverse(code: u32, bits: u32): u32 {
   let result: u32 = 0

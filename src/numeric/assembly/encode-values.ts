@@ -9,7 +9,6 @@ import {
 } from '../segment-layout'
 
 /** Bits of a code among so many. */
-// @ts-ignore: decorator
 @inline
 export function codeBits(count: u32): u32 {
   return count <= 1 ? 0 : count <= 2 ? 1 : count <= 4 ? 2 : count <= 16 ? 4 : count <= 256 ? 8 : 16
@@ -33,7 +32,6 @@ function newDictionary(state: usize, slots: u32): void {
 }
 
 /** Code of a value, or `next` after entering it under that code. */
-// @ts-ignore: decorator
 @inline
 function codeOf(bits: u64, next: u32): u32 {
   let slot = u32((bits * 0x9e3779b97f4a7c15) >> 40) & mask

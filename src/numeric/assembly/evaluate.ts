@@ -13,7 +13,6 @@ import { dotRow } from './row'
 export function evaluateF64(problem: usize, from: u32, to: u32, sums: usize): void { evaluate<f64>(problem, from, to, sums) }
 export function evaluateF32(problem: usize, from: u32, to: u32, sums: usize): void { evaluate<f32>(problem, from, to, sums) }
 
-// @ts-ignore: decorator
 @inline
 function evaluate<W>(problem: usize, from: u32, to: u32, sums: usize): void {
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)

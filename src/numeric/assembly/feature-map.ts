@@ -13,7 +13,6 @@ const PAGE_BYTES: u32 = 12288
 const ABSENT: u32 = 0xffffffff
 
 /** Enters a feature; false when there is no room for another page. */
-// @ts-ignore: decorator
 @inline
 function enter(top: usize, feature: u32): bool {
   const slot = top + (usize(feature >> 16) << 2)
@@ -102,7 +101,6 @@ export function listFeatures(top: usize, out: usize): void {
   }
 }
 
-// @ts-ignore: decorator
 @inline
 function lookup(top: usize, feature: u32): u32 {
   const page = <usize>load<u32>(top + (usize(feature >> 16) << 2))
@@ -128,21 +126,28 @@ export function countFeatures(top: usize, table: usize, rows: u32, step: u32, co
 }
 
 /** Numbers by frequency: `counts` becomes, for each mapped feature, its place when features are sorted by the binary
- *  order of magnitude of their count, frequent ones first, ties in rising order. The first `fixed` keep their place. */
-export function orderByFrequency(counts: usize, features: u32, fixed: u32): void {
+ *  order of magnitude of their count, frequent ones first, ties in rising order. The first `fixed` keep their place.
+ *  `scratch` is room for 33 u32. */
+export function orderByFrequency(counts: usize, features: u32, fixed: u32, scratch: usize): void {
+  memory.fill(scratch, 0, 33 * 4)
+  for (let j = fixed; j < features; j++) {
+    const slot = scratch + (usize(clz(load<u32>(counts + (usize(j) << 2)))) << 2)
+    store<u32>(slot, load<u32>(slot) + 1)
+  }
+  // Few leading zeros mean a large count: the slots are in the order wanted, and become the first place of each.
   let next = fixed
-  for (let magnitude = 32; magnitude >= 0; magnitude--) {
-    // A place is written as its complement's negative: counts stay below 2^31, places are marked by the top bit.
-    for (let j = fixed; j < features; j++) {
-      const at = counts + (usize(j) << 2)
-      const count = load<u32>(at)
-      if (count < 0x80000000 && 32 - i32(clz(count)) == magnitude) store<u32>(at, 0x80000000 | next++)
-    }
+  for (let k: usize = 0; k < 33; k++) {
+    const size = load<u32>(scratch + (k << 2))
+    store<u32>(scratch + (k << 2), next)
+    next += size
   }
   for (let j: u32 = 0; j < fixed; j++) store<u32>(counts + (usize(j) << 2), j)
   for (let j = fixed; j < features; j++) {
     const at = counts + (usize(j) << 2)
-    store<u32>(at, load<u32>(at) & 0x7fffffff)
+    const slot = scratch + (usize(clz(load<u32>(at))) << 2)
+    const place = load<u32>(slot)
+    store<u32>(slot, place + 1)
+    store<u32>(at, place)
   }
 }
 

@@ -34,7 +34,6 @@ const TEXT_ZERO_POINT: u16 = 0x2e30
 let state: u64 = 0
 let nonzeros: u32 = 0
 
-// @ts-ignore: decorator
 @inline
 function next(): u64 {
   state += STEP
@@ -42,14 +41,12 @@ function next(): u64 {
 }
 
 /** A number in [0, 1). */
-// @ts-ignore: decorator
 @inline
 function uniform(): f64 {
   return f64(next() >> 32) * UNIT
 }
 
 /** A well mixed word for a place in the hidden model. */
-// @ts-ignore: decorator
 @inline
 function hiddenWord(place: u32, salt: u32): u32 {
   let h = (place ^ salt) * 0x9e3779b1
@@ -58,7 +55,6 @@ function hiddenWord(place: u32, salt: u32): u32 {
 }
 
 /** Eight decimal digits, a byte each, the first digit in the lowest byte. */
-// @ts-ignore: decorator
 @inline
 function eightDigits(value: u32): u64 {
   const high = value / 10000
@@ -70,7 +66,6 @@ function eightDigits(value: u32): u64 {
 }
 
 /** Writes a number above 0 without leading zeros; up to eight bytes beyond it are overwritten. */
-// @ts-ignore: decorator
 @inline
 function writeNumber(p: usize, value: u32): usize {
   if (value >= 100000000) {
@@ -82,7 +77,6 @@ function writeNumber(p: usize, value: u32): usize {
   return writeUpTo8(p, value)
 }
 
-// @ts-ignore: decorator
 @inline
 function writeUpTo8(p: usize, value: u32): usize {
   const word = eightDigits(value)
@@ -156,7 +150,6 @@ function sortKeys(a: usize, b: usize, count: u32, bytes: u32, histograms: usize)
 
 /** The feature within its group that a random word draws. Ten bits choose the piece of the distribution, 32 the place
  *  in it, 16 decide on the twin. */
-// @ts-ignore: decorator
 @inline
 function draw(random: u64, ranks: usize, salt: u32, telling: u32, positive: u32, tilt: u32): u32 {
   const piece = ranks + (usize(random >> 54) << 3)
@@ -270,7 +263,6 @@ function writeSparseRow(plan: usize, slot: usize, p: usize, positive: u32, tilt:
 }
 
 /** A draw from the normal distribution, cut off at its outermost quantile, from 32 random bits. */
-// @ts-ignore: decorator
 @inline
 function normal(table: usize, random: u32): f32 {
   const piece = table + (usize(random >> 22) << 2)

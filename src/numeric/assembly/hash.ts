@@ -2,13 +2,11 @@
 const P1: u64 = 0x9e3779b185ebca87, P2: u64 = 0xc2b2ae3d27d4eb4f, P3: u64 = 0x165667b19e3779f9
 const P4: u64 = 0x85ebca77c2b2ae63, P5: u64 = 0x27d4eb2f165667c5
 
-// @ts-ignore: decorator
 @inline
 function round(lane: u64, word: u64): u64 {
   return rotl(lane + word * P2, 31) * P1
 }
 
-// @ts-ignore: decorator
 @inline
 function merge(hash: u64, lane: u64): u64 {
   return (hash ^ round(0, lane)) * P1 + P4

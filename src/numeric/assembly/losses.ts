@@ -2,7 +2,6 @@
 
 /** The loss whose dual is the box 0 ≤ a ≤ bound with diagonal D: max_a a·slack − ½ D a².
  *  Hinge: bound C, D 0. Squared hinge: bound ∞, D 1/(2C). Finite bound and D: the smoothed hinge. */
-// @ts-ignore: decorator
 @inline
 export function boxLoss(slack: f64, bound: f64, diagonal: f64): f64 {
   if (slack <= 0) return 0
@@ -12,14 +11,12 @@ export function boxLoss(slack: f64, bound: f64, diagonal: f64): f64 {
 }
 
 /** log(1 + e^−m) without overflow. */
-// @ts-ignore: decorator
 @inline
 export function logisticLoss(margin: f64): f64 {
   return margin > 0 ? Math.log1p(Math.exp(-margin)) : Math.log1p(Math.exp(margin)) - margin
 }
 
 /** −(a log a + r log r − C log C) with r = C − a: the separable part of the logistic dual. */
-// @ts-ignore: decorator
 @inline
 export function negativeEntropy(a: f64, rest: f64, bound: f64): f64 {
   return -(a > 0 ? a * Math.log(a / bound) : 0) - (rest > 0 ? rest * Math.log(rest / bound) : 0)

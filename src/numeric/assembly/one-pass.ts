@@ -15,7 +15,6 @@ import { axpyRow, dotRow } from './row'
 export function growBallF64(problem: usize, ball: usize): void { growBall<f64>(problem, ball) }
 export function growBallF32(problem: usize, ball: usize): void { growBall<f32>(problem, ball) }
 
-// @ts-ignore: decorator
 @inline
 function growBall<W>(problem: usize, ball: usize): void {
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)

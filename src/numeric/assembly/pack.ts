@@ -26,7 +26,6 @@ function newGeneration(hash: usize): void {
 }
 
 /** Code of a value, or `next` after entering it under that code. */
-// @ts-ignore: decorator
 @inline
 function codeOf(hash: usize, bits: u32, next: u32): u32 {
   let slot = (bits * 0x9e3779b1) >> 22
@@ -44,7 +43,6 @@ function codeOf(hash: usize, bits: u32, next: u32): u32 {
 }
 
 /** Room for one record in this thread's extent; 0 when the window is full. */
-// @ts-ignore: decorator
 @inline
 function reserve(state: usize, bytes: u32): usize {
   const next = load<u32>(state, PACK_NEXT)
@@ -158,7 +156,6 @@ export function packBatch(state: usize, batch: usize): bool {
   return true
 }
 
-// @ts-ignore: decorator
 @inline
 function isConstant(value: usize, n: u32): bool {
   if (n == 0) return true
@@ -190,7 +187,6 @@ function sharedDictionary(state: usize, batch: usize): usize {
 }
 
 /** Writes the codes of a row's values; how many distinct there are, or 0 when a dictionary would not pay. */
-// @ts-ignore: decorator
 @inline
 function ownDictionary(hash: usize, value: usize, n: u32, codes: usize): u32 {
   newGeneration(hash)

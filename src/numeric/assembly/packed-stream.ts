@@ -12,7 +12,6 @@ const WIDTHS: usize = 320
 /** Second, third and fourth histogram: neighbours of equal width would otherwise wait for each other's store. */
 const HISTOGRAM: usize = 384
 
-// @ts-ignore: decorator
 @inline
 function widthOf(x: u32): u32 {
   return 32 - clz(x)
@@ -126,7 +125,6 @@ function makeTables(widths: usize, scratch: usize): void {
 }
 
 /** Reads `bytes` bytes, at most 8, as a little-endian number. */
-// @ts-ignore: decorator
 @inline
 export function loadBytes(from: usize, bytes: usize): u64 {
   let word: u64 = 0

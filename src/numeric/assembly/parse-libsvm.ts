@@ -25,14 +25,12 @@ const POWERS: StaticArray<f64> = [
 const WHOLE_POWERS: StaticArray<u64> = [1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000]
 
 /** High bit of every byte that is not a digit, given the word with '0' taken off each byte. */
-// @ts-ignore: decorator
 @inline
 function notDigits(word: u64): u64 {
   return ((word + 0x7676767676767676) | word) & 0x8080808080808080
 }
 
 /** The number written by eight digits, first digit in the lowest byte; '0' already taken off. */
-// @ts-ignore: decorator
 @inline
 function eightDigits(word: u64): u64 {
   word = (word * 2561) >> 8
@@ -41,7 +39,6 @@ function eightDigits(word: u64): u64 {
 }
 
 /** Whether a character ends a token. */
-// @ts-ignore: decorator
 @inline
 function isBreak(c: u32): bool {
   return c == SPACE || c == LF || c == TAB || c == CR || c == HASH
@@ -129,7 +126,6 @@ function spellsNotFinite(p: usize): bool {
   return word == 0x6e616e || word == 0x666e69
 }
 
-// @ts-ignore: decorator
 @inline
 function parse<V>(state: usize, batch: usize): void {
   const end = <usize>load<u32>(state, PARSE_END)

@@ -27,14 +27,12 @@ export function pegasosBlockF32(problem: usize, list: usize, before: f64, all: f
 }
 
 /** Below it the scalar is multiplied in: the vector keeps its digits, and stays far from the largest number of its type. */
-// @ts-ignore: decorator
 @inline
 export function smallestScale<W>(): f64 {
   return sizeof<W>() == 8 ? 1e-100 : 1e-12
 }
 
 /** w ← factor · w. */
-// @ts-ignore: decorator
 @inline
 export function scaleWeights<W>(w: usize, count: u32, factor: f64): void {
   if (factor == 1) return
@@ -42,13 +40,11 @@ export function scaleWeights<W>(w: usize, count: u32, factor: f64): void {
   for (; w < end; w += sizeof<W>()) store<W>(w, <W>(f64(load<W>(w)) * factor))
 }
 
-// @ts-ignore: decorator
 @inline
 export function lengthOf<W>(w: usize, count: u32): f64 {
   return sizeof<W>() == 8 ? squaredLengthF64(w, count) : squaredLengthF32(w, count)
 }
 
-// @ts-ignore: decorator
 @inline
 function pegasosRows<W>(problem: usize, order: usize, before: f64, all: f64, ball: f64): f64 {
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
@@ -99,7 +95,6 @@ function pegasosRows<W>(problem: usize, order: usize, before: f64, all: f64, bal
   return lossSum
 }
 
-// @ts-ignore: decorator
 @inline
 function pegasosBlock<W>(problem: usize, list: usize, before: f64, all: f64, ball: f64): f64 {
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)

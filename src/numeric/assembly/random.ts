@@ -1,6 +1,5 @@
 // Seeded pseudo-random numbers: splitmix64 steps over a 64-bit state in memory.
 
-// @ts-ignore: decorator
 @inline
 export function mix(value: u64): u64 {
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9
@@ -8,7 +7,6 @@ export function mix(value: u64): u64 {
   return value ^ (value >> 31)
 }
 
-// @ts-ignore: decorator
 @inline
 export function nextRandom(state: usize): u64 {
   const s = load<u64>(state) + 0x9e3779b97f4a7c15
@@ -17,7 +15,6 @@ export function nextRandom(state: usize): u64 {
 }
 
 /** A number from 0 up to but not including bound. The bias of the multiplication is below 2^-32. */
-// @ts-ignore: decorator
 @inline
 export function randomBelow(state: usize, bound: u32): u32 {
   return u32(((nextRandom(state) >> 32) * u64(bound)) >> 32)

@@ -5,13 +5,11 @@ import {
   ROW_SCALE,
 } from '../layouts'
 
-// @ts-ignore: decorator
 @inline
 function weight<W>(w: usize, index: u32): f64 {
   return f64(load<W>(w + usize(index) * sizeof<W>()))
 }
 
-// @ts-ignore: decorator
 @inline
 function addTo<W>(w: usize, index: u32, amount: f64): void {
   const at = w + usize(index) * sizeof<W>()
@@ -19,14 +17,12 @@ function addTo<W>(w: usize, index: u32, amount: f64): void {
 }
 
 /** Where the f64 values of n entries start: the next multiple of 8 after the indices. */
-// @ts-ignore: decorator
 @inline
 export function wideValues(entries: usize, n: u32): usize {
   return (entries + (usize(n) << 2) + 7) & ~7
 }
 
 /** Σ w_j x_j, scale included. */
-// @ts-ignore: decorator
 @inline
 export function dotRow<W>(row: usize, w: usize): f64 {
   const n = load<u32>(row, ROW_COUNT)
@@ -78,7 +74,6 @@ export function dotRow<W>(row: usize, w: usize): f64 {
   return (a + b + (c + d)) * load<f64>(row, ROW_SCALE)
 }
 
-// @ts-ignore: decorator
 @inline
 function denseDot<W>(values: usize, n: u32, w: usize): f64 {
   let lo = f64x2.splat(0), hi = f64x2.splat(0)
@@ -106,7 +101,6 @@ function denseDot<W>(values: usize, n: u32, w: usize): f64 {
 }
 
 /** w += step · row. */
-// @ts-ignore: decorator
 @inline
 export function axpyRow<W>(row: usize, step: f64, w: usize): void {
   const n = load<u32>(row, ROW_COUNT)
@@ -131,7 +125,6 @@ export function axpyRow<W>(row: usize, step: f64, w: usize): void {
   }
 }
 
-// @ts-ignore: decorator
 @inline
 function denseAxpy<W>(values: usize, n: u32, s: f64, w: usize): void {
   const end4 = values + (usize(n & ~3) << 2)
@@ -203,7 +196,6 @@ export function squaredNorm(row: usize): f64 {
 export function squaredLengthF64(w: usize, count: u32): f64 { return squaredLength<f64>(w, count) }
 export function squaredLengthF32(w: usize, count: u32): f64 { return squaredLength<f32>(w, count) }
 
-// @ts-ignore: decorator
 @inline
 function squaredLength<W>(w: usize, count: u32): f64 {
   let a: f64 = 0, b: f64 = 0

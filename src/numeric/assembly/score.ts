@@ -10,7 +10,6 @@ export function scoreBatch(batch: usize, weights: usize, features: u32, models: 
   else score<f32>(batch, weights, features, models, bias, factors, unit, scores)
 }
 
-// @ts-ignore: decorator
 @inline
 function score<V>(batch: usize, weights: usize, features: u32, models: u32, bias: usize, factors: usize, unit: bool, scores: usize): void {
   const rows = load<u32>(batch, BATCH_ROWS)
