@@ -264,8 +264,14 @@ export async function planFor(
   }
   // Without a limit to fill, blocks are what the user made them.
   const memory = allowedMemory(options)
-  const reserve = fromText ? afterIngest(memory) : 0
+  const reserve = options.memory === undefined ? 0 : forFilePages(memory) + (fromText ? afterIngest(memory) : 0)
   return planMemory(manifest, memory - reserve, needs, options.memory !== undefined)
+}
+
+/** Started from a cold disk, some 65 MB of Node's own file count against a cap, of which NODE_BYTES holds the smallest part
+ *  that works: where there is memory for it, more of them stay, for reading them again and again is what makes a run crawl. */
+function forFilePages(memory: number): number {
+  return Math.min(32 << 20, Math.max(0, Math.floor((memory - (104 << 20)) / 5)))
 }
 
 /** What an ingest leaves behind in the same process: heap and allocator keep what its buffers took, the more the larger
