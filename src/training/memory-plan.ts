@@ -29,6 +29,8 @@ export interface PlanNeeds {
   slots: number
   /** Share of what is left for blocks that is kept for a cache of rows. */
   cacheShare: number
+  /** Bytes left alone: what the system and an earlier ingest hold on to. */
+  reserve?: number
 }
 
 export interface MemoryPlan {
@@ -71,6 +73,7 @@ export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds,
     },
     { what: `dual variables of ${manifest.rows} rows`, bytes: manifest.rows * needs.alphaBytes },
     { what: 'map of the features', bytes: needs.mapBytes },
+    { what: "left for file pages and the ingest's remains", bytes: needs.reserve ?? 0 },
   ].filter(part => part.bytes > 0)
   const fixed = parts.reduce((sum, part) => sum + part.bytes, 0)
   const left = Math.min(memory - fixed, WINDOW_BYTES - (fixed - NODE_BYTES))

@@ -265,7 +265,7 @@ export async function planFor(
   // Without a limit to fill, blocks are what the user made them.
   const memory = allowedMemory(options)
   const reserve = options.memory === undefined ? 0 : forFilePages(memory) + (fromText ? afterIngest(memory) : 0)
-  return planMemory(manifest, memory - reserve, needs, options.memory !== undefined)
+  return planMemory(manifest, memory, { ...needs, reserve }, options.memory !== undefined)
 }
 
 /** Started from a cold disk, some 65 MB of Node's own file count against a cap, of which NODE_BYTES holds the smallest part
