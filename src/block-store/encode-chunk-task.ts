@@ -1,9 +1,9 @@
 // One chunk of text to encoded segments: what a worker does during an ingest.
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-format.ts'
+import { type LabelCount, LabelNumbers } from '../input-formats/label-numbers.ts'
 import { BATCH_LABELS } from '../numeric/layouts.ts'
 import type { TaskContext } from '../threads/task.ts'
-import { type LabelCount, LabelNumbers } from '../training/label-numbers.ts'
 import { type EncodedSegment, type EncoderOptions, SegmentEncoder } from './codecs.ts'
 import { newFeatureMap } from './feature-set.ts'
 

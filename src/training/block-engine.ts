@@ -44,8 +44,6 @@ export interface EngineCounts {
   bytesRead: number
   readSeconds: number
   decodeSeconds: number
-  /** Time from asking for a block to having it; the two before are sums over the reading threads. */
-  loadSeconds: number
   /** Time that the solver waited for a block. */
   waitSeconds: number
 }
@@ -68,7 +66,7 @@ export class BlockEngine {
     bytesRead: 0,
     readSeconds: 0,
     decodeSeconds: 0,
-    loadSeconds: 0,
+
     waitSeconds: 0,
   }
   readonly #reader: ThreadPool
@@ -129,7 +127,6 @@ export class BlockEngine {
   async #load(blocks: number[], turn: number): Promise<LoadedBlock> {
     const slot = this.#slots[turn % this.#slots.length]
     const { room, table, order, problem, sweep, alpha } = slot
-    const began = performance.now()
     const loads: Promise<LoadedRows>[] = []
     let [bytes, tableRows] = [0, 0]
     for (const share of shares(blocks)) {
@@ -166,7 +163,6 @@ export class BlockEngine {
       this.counts.decodeSeconds += loaded.decodeMilliseconds / 1000
     }
     this.counts.blocksRead += blocks.length
-    this.counts.loadSeconds += (performance.now() - began) / 1000
     const parts = blocks.map(block => ({
       block,
       rows: this.store.manifest.blocks[block].rows,

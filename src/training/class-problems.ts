@@ -1,9 +1,9 @@
 // The binary problems of a data set: one for two classes, one against the rest for each of more.
 import { UsageError } from '../errors.ts'
+import type { LabelCount } from '../input-formats/label-numbers.ts'
 import type { Loss } from '../losses/loss.ts'
 import type { Certificate as ModelCertificate } from '../model/model.ts'
 import type { ExitReason, Solution } from './driver.ts'
-import type { LabelCount } from './label-numbers.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { ProblemSettings } from './problem.ts'
 

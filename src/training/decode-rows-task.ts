@@ -1,9 +1,9 @@
 // One segment of a store to row records in the arena.
 import { SegmentDecoder } from '../block-store/codecs.ts'
+import { type LabelCount, LabelNumbers } from '../input-formats/label-numbers.ts'
 import { windowFull } from '../numeric/arena.ts'
 import { BATCH_LABELS, BATCH_ROWS } from '../numeric/layouts.ts'
 import type { TaskContext } from '../threads/task.ts'
-import { type LabelCount, LabelNumbers } from './label-numbers.ts'
 import { type PackSettings, RowPacker } from './row-packer.ts'
 
 export interface DecodeRowsOptions {

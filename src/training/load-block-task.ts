@@ -2,9 +2,9 @@
 import { SegmentDecoder } from '../block-store/codecs.ts'
 import { openStore, ReadBuffer, type Store } from '../block-store/reader.ts'
 import { SpillwayError } from '../errors.ts'
+import { LabelNumbers } from '../input-formats/label-numbers.ts'
 import { BATCH_LABELS, BATCH_ROWS } from '../numeric/layouts.ts'
 import type { TaskContext } from '../threads/task.ts'
-import { LabelNumbers } from './label-numbers.ts'
 import { READ_BYTES } from './memory-plan.ts'
 import { RowPacker } from './row-packer.ts'
 

@@ -1,7 +1,8 @@
 // What training gives, however it was done: the parts of a model and the account of the run.
+
+import type { LabelCount } from '../input-formats/label-numbers.ts'
 import type { WeightVectors } from '../model/weights.ts'
 import type { Solution } from './driver.ts'
-import type { LabelCount } from './label-numbers.ts'
 
 export interface TrainingOutcome {
   data: {

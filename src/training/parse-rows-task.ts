@@ -1,10 +1,10 @@
 // One chunk of text to row records in the arena: what a worker does while the main thread reads the next chunk.
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-format.ts'
+import { LabelNumbers } from '../input-formats/label-numbers.ts'
 import { type Arena, windowFull } from '../numeric/arena.ts'
 import { BATCH_LABELS } from '../numeric/layouts.ts'
 import type { TaskContext } from '../threads/task.ts'
-import { LabelNumbers } from './label-numbers.ts'
 import { type PackSettings, RowPacker } from './row-packer.ts'
 
 export interface ParseRowsOptions {

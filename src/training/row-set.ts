@@ -1,6 +1,7 @@
 // Rows in memory, put together from the pieces that threads packed.
+
+import { type LabelCount, mergeLabels } from '../input-formats/label-numbers.ts'
 import type { Arena } from '../numeric/arena.ts'
-import { type LabelCount, mergeLabels } from './label-numbers.ts'
 
 /** Rows as solvers see them: records in the arena and a table of their addresses. */
 export interface RowSet {

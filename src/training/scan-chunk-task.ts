@@ -1,9 +1,9 @@
 // One chunk of text looked at, nothing kept: what `inspect` learns about data.
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-format.ts'
+import { LabelNumbers } from '../input-formats/label-numbers.ts'
 import { BATCH_LABELS, BATCH_STARTS, BATCH_VALUES } from '../numeric/layouts.ts'
 import type { TaskContext } from '../threads/task.ts'
-import { LabelNumbers } from './label-numbers.ts'
 
 export interface ScanChunkOptions {
   format: string

@@ -1,12 +1,12 @@
 // A look at data without keeping it: counts, labels and ranges, in constant memory.
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { BadRowAccount } from '../input-formats/bad-rows.ts'
+import { type LabelCount, mergeLabels } from '../input-formats/label-numbers.ts'
 import { LineChunks } from '../input-formats/line-chunks.ts'
 import { Arena } from '../numeric/arena.ts'
 import { inOrder } from '../threads/in-order.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import { untilAborted } from '../threads/until-aborted.ts'
-import { type LabelCount, mergeLabels } from './label-numbers.ts'
 import { CHUNK_BYTES } from './load-rows.ts'
 
 export interface DataSummary {

@@ -44,7 +44,14 @@ const lists: {
     list: allInputFormats,
     looksLikeOne: value => 'newParser' in value,
     others: file =>
-      ['input-format.ts', 'bad-rows.ts', 'byte-source.ts', 'line-chunks.ts', 'zstd-frames.ts'].includes(file),
+      [
+        'input-format.ts',
+        'bad-rows.ts',
+        'byte-source.ts',
+        'label-numbers.ts',
+        'line-chunks.ts',
+        'zstd-frames.ts',
+      ].includes(file),
   },
 ]
 
