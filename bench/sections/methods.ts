@@ -58,7 +58,7 @@ export async function methodsSection(context: SuiteContext, names: string[]): Pr
     protocol: [
       `Hinge loss, C = ${COST}; blocks as in the paper: ${names.map(name => `${BLOCKS[name]} for ${name}`).join(', ')}.`,
       `Each point is a run of its own from a ready-made store, ended by --max-passes; its time is store and run together. Spillway reads the data once more at the end, to certify: that counts.`,
-      `Blocks that fit in memory together are solved together, so Spillway runs with the least memory it accepts, one block at a time as in the paper; selective, which needs a cache, with ${MEMORY[context.size]}. Pieces: sub-problems in a pass, as Spillway tells its plan.`,
+      `Blocks that fit in memory together are solved together, so Spillway runs with the least memory it accepts, one block at a time as in the paper; selective, which needs a cache, with ${MEMORY[context.size]}, or the least it accepts where that is more. Pieces: sub-problems in a pass, as Spillway tells its plan.`,
       "LIBLINEAR: in memory, from text, with -e 1, 0.1 and 0.01; no store. one-pass: the squared hinge loss, so its distance from the hinge problem's optimum is left out.",
       'Difference: (P − P*) / P* on the training file; below best: test accuracy under the best of all points, in percentage points. Both by the evaluator.',
     ],

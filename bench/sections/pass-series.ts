@@ -32,7 +32,7 @@ export interface Variant {
   store: StoreSpec
   passes: number[]
   /** Blocks that fit in memory together are solved together, as one. `block`: the least memory that Spillway accepts, so
-   *  that it takes one block at a time, as the papers do; `cap`: the suite's memory. */
+   *  that it takes one block at a time, as the papers do; `cap`: the suite's memory, or the least that works. */
   memory: 'block' | 'cap'
 }
 
@@ -153,9 +153,8 @@ class PassSeries {
 
   async #memoryFor(variant: Variant): Promise<string> {
     const cap = MEMORY[this.#context.size]
-    if (variant.memory === 'cap') return cap
     try {
-      await this.#train(variant, 1, TOO_LITTLE)
+      await this.#train(variant, 1, variant.memory === 'cap' ? cap : TOO_LITTLE)
     } catch (error) {
       // It refuses, and says how much would do.
       const least = /what would help: --memory (\d+M)/.exec((error as Error).message)?.[1]
@@ -172,7 +171,7 @@ class PassSeries {
     // Nothing that an earlier run left in the store may help the next one.
     const anew = (await trainHelp()).includes('--cold') ? ['--cold'] : []
     // A primal method has no gap to stop at.
-    const stop = variant.words.includes('block') || variant.words.includes('selective') ? NEVER : undefined
+    const stop = variant.words.includes('pegasos') || variant.words.includes('one-pass') ? undefined : NEVER
     const words = [...variant.words, '--memory', memory, ...anew]
     const request = { loss: variant.loss, cost: COST, stop, maxPasses: passes, model, words, talk: true }
     return spillway.train(this.#storePath(storeName(variant.store)), request, { limit })

@@ -145,38 +145,3 @@ function recordBytes(arena: Arena, record: number): number {
   const per = kind === ROW_KIND_CONSTANT || kind === ROW_KIND_DENSE ? 4 : kind === ROW_KIND_F64 ? 12 : 8
   return (ROW_ENTRIES + count * per + (kind === ROW_KIND_F64 ? 8 : 0) + 7) & ~7
 }
-
-export interface SelectiveFillOptions {
-  block: { table: number; rows: number; parts: { rows: number; firstRow: number }[] }
-  memory: SelectiveMemory
-  /** Numbers of the rows that belong into the cache, rising. */
-  wanted: Uint32Array
-  cached: number
-  used: number
-}
-
-/** Puts back the rows of a block that were in the cache when a checkpoint was written. */
-export function selectiveFillTask(
-  { arena }: TaskContext,
-  options: SelectiveFillOptions,
-): { cached: number; used: number } {
-  const { block, memory, wanted } = options
-  let { cached, used } = options
-  const table = arena.u32(block.table, block.rows)
-  const places = new Map(Array.from(wanted, (number, c) => [number, c]))
-  let row = 0
-  for (const part of block.parts) {
-    for (let r = 0; r < part.rows; r++, row++) {
-      const c = places.get(part.firstRow + r)
-      if (c === undefined) continue
-      const size = recordBytes(arena, table[row])
-      const at = memory.records.at + used
-      arena.bytes(at, size).set(arena.bytes(table[row], size))
-      arena.u32(memory.rowNumbers, memory.capacity)[c] = part.firstRow + r
-      arena.u32(memory.table, memory.capacity)[c] = at
-      used += size
-      cached++
-    }
-  }
-  return { cached, used }
-}

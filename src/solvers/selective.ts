@@ -6,6 +6,7 @@
 import { ROW_BOUND } from '../numeric/layouts.ts'
 import type { BlockEngine, LoadedBlock } from '../training/block-engine.ts'
 import type { BlockProblem } from '../training/block-problem.ts'
+import type { Stretch } from '../training/checkpoint.ts'
 import type { BlockRun, BlockSettings, BlockSolver, VisitReport } from './solver.ts'
 
 /** Where the cache and the union of block and cache are: addresses only, for it crosses to the trainer's thread. */
@@ -32,9 +33,7 @@ class SelectiveBlockMinimisation implements BlockRun {
   readonly #memory: SelectiveMemory
   #cached = 0
   #used = 0
-  #wanted = new Uint32Array(0)
-  /** What the cache holds in the middle of a pass is not written down. */
-  readonly checkpointsBetweenPasses = true
+  #moved = 0
 
   constructor(engine: BlockEngine, problem: BlockProblem, settings: BlockSettings) {
     this.#engine = engine
@@ -91,31 +90,31 @@ class SelectiveBlockMinimisation implements BlockRun {
     return { loss, gap }
   }
 
-  /** The rows themselves are on disk: a checkpoint needs only their numbers. */
   state(): unknown {
-    const numbers = this.#engine.arena.u32(this.#memory.rowNumbers, this.#cached)
-    return { rows: Buffer.from(numbers.slice().buffer).toString('base64') }
+    return { cached: this.#cached, used: this.#used, base: this.#memory.records.at }
+  }
+
+  memory(): Stretch[] {
+    const { rowNumbers, table, records } = this.#memory
+    return [
+      { at: rowNumbers, bytes: this.#cached * 4 },
+      { at: table, bytes: this.#cached * 4 },
+      { at: records.at, bytes: this.#used },
+    ]
   }
 
   restore(state: unknown): void {
-    const bytes = Buffer.from((state as { rows: string }).rows, 'base64')
-    this.#wanted = new Uint32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength))
+    const { cached, used, base } = state as { cached: number; used: number; base: number }
+    this.#cached = cached
+    this.#used = used
+    this.#moved = this.#memory.records.at - base
   }
 
-  /** Reads the cached rows again, by a pass over the blocks. */
-  async prepare(groups: number[][]): Promise<void> {
-    if (this.#wanted.length === 0) return
-    for await (const block of this.#engine.pass(groups)) {
-      const { cached, used } = await this.#engine.trainer.run('selective-fill', {
-        block: { table: block.table, rows: block.rows, parts: block.parts },
-        memory: this.#memory,
-        wanted: this.#wanted,
-        cached: this.#cached,
-        used: this.#used,
-      })
-      this.#cached = cached
-      this.#used = used
-    }
+  /** The records lie where this run has put its cache, not where the earlier one had it. */
+  restored(): void {
+    const table = this.#engine.arena.u32(this.#memory.table, this.#cached)
+    for (let c = 0; c < table.length; c++) table[c] += this.#moved
+    this.#moved = 0
   }
 }
 

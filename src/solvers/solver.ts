@@ -5,6 +5,7 @@ import type { Loss } from '../losses/loss.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import type { BlockEngine, LoadedBlock } from '../training/block-engine.ts'
 import type { BlockProblem } from '../training/block-problem.ts'
+import type { Stretch } from '../training/checkpoint.ts'
 import type { BinaryProblem } from '../training/problem.ts'
 
 export interface SolverSettings {
@@ -73,6 +74,9 @@ export type Solver = MemorySolver | BlockSolver
 export const solverOptions = ['innerPasses', 'innerTolerance', 'blockOrder', 'batch', 'shrinking', 'tolerance'] as const
 export type SolverOption = (typeof solverOptions)[number]
 
+/** Training options that have a meaning only where rows are in a store. */
+const storeOptions = ['store', 'blocks', 'resume', 'cold', 'checkpointSeconds'] as const
+
 export interface BlockSettings extends SolverSettings {
   /** Sweeps over a block each time it is in memory. */
   innerPasses: number
@@ -93,17 +97,31 @@ export interface BlockRun {
   visit(block: LoadedBlock, pass: number): Promise<VisitReport>
   /** What a checkpoint must hold besides weights and dual variables: small plain data. */
   state?(): unknown
+  /** Rows kept in memory and the like: a checkpoint holds them, so that they need not be read again. */
+  memory?(): Stretch[]
+  /** Goes on from a state; what `memory` names then is filled in afterwards. */
   restore?(state: unknown): void
-  /** After restore: brings back what must be read again, by a pass over these groups of blocks. */
-  prepare?(groups: number[][]): Promise<void>
-  /** True when a run can go on from the end of a pass only. */
-  checkpointsBetweenPasses?: boolean
+  /** The memory has been filled in. */
+  restored?(): void
   /** The weights are final: brings them into their place if the method kept them otherwise. */
   finish?(): void
 }
 
 /** The one refusal of what does not go together. `given` are the names of the options that were said. */
-export function checkCompatible(solver: Solver, loss: Loss, given: ReadonlySet<string>): void {
+export function checkCompatible(
+  solver: Solver,
+  loss: Loss,
+  options: { given: ReadonlySet<string>; solver?: string } & Partial<Record<string, unknown>>,
+): void {
+  const { given } = options
+  // Whoever leaves the choice to us says them for the case that there is a store.
+  const asked = solver.data === 'memory' && options.solver === solver.name
+  const storeOption = asked && storeOptions.find(name => given.has(name) && options[name] !== false)
+  if (storeOption) {
+    throw new UsageError(
+      `the option ${storeOption} is not compatible with solver ${solver.name}, which keeps all rows in memory: it would be ignored`,
+    )
+  }
   if (!solver.lossNeeds.has(loss)) {
     throw new UsageError(
       `the ${loss.name} loss is not compatible with solver ${solver.name}: missing ${solver.lossNeeds.what}`,

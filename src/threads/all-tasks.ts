@@ -14,7 +14,6 @@ export const allTasks = {
   'renumber-rows': () => import('../training/renumber-task.ts').then(m => m.renumberRowsTask),
   'evaluate-rows': () => import('../training/evaluate-rows-task.ts').then(m => m.evaluateRowsTask),
   'predict-chunk': () => import('../model/predict-chunk-task.ts').then(m => m.predictChunkTask),
-  'selective-fill': () => import('../solvers/selective-task.ts').then(m => m.selectiveFillTask),
   'selective-visit': () => import('../solvers/selective-task.ts').then(m => m.selectiveVisitTask),
   'scan-chunk': () => import('../training/scan-chunk-task.ts').then(m => m.scanChunkTask),
   'parse-rows': () => import('../training/parse-rows-task.ts').then(m => m.parseRowsTask),

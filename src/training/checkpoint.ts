@@ -17,9 +17,11 @@ import type { BlockProblem } from './block-problem.ts'
 
 const MAGIC = Buffer.from('SPCHECK1', 'latin1')
 const ALPHA_MAGIC = Buffer.from('SPALPHA1', 'latin1')
+const MEMORY_MAGIC = Buffer.from('SPROWSM1', 'latin1')
 /** Magic, length of the JSON (u32), spare (u32), xxh64 of all that follows. */
 const HEADER_BYTES = 24
 const WRITE_PIECE = 8 << 20
+const FILES_AT_A_TIME = 16
 export const CHECKPOINT_FILE = 'checkpoint.bin'
 export const NEXT_CHECKPOINT_FILE = 'checkpoint-next.bin'
 
@@ -44,11 +46,19 @@ export interface RunState {
   done?: unknown
 }
 
+/** A stretch of the arena. */
+export interface Stretch {
+  at: number
+  bytes: number
+}
+
 export interface StoredState extends RunState {
   weightBytes: number
   weightCount: number
   /** Version of each block's dual variables, by the block's file. */
   alpha: Record<string, number>
+  /** Version of the file with the solver's own memory, when there is one. */
+  memory?: number
   /** Only dual variables are here, of a store that has changed since; there are no weights. `passes`: of the last run. */
   carried?: { passes: number }
 }
@@ -69,6 +79,7 @@ export class Checkpoints {
   readonly #changed = new Set<number>()
   #versions: Record<string, number> = {}
   #version = 0
+  #memory: number | undefined
 
   constructor(arena: Arena, problem: BlockProblem, manifest: Manifest, folder: string) {
     this.#arena = arena
@@ -100,28 +111,41 @@ export class Checkpoints {
     if (!state?.carried) await this.clear()
   }
 
-  async save(state: RunState): Promise<void> {
+  /** `memory`: what the solver has in memory that would have to be read again; left out when that is cheaper. */
+  async save(state: RunState, memory?: Stretch[]): Promise<void> {
     const version = ++this.#version
     const versions = { ...this.#versions }
     try {
       await mkdir(this.folder, { recursive: true })
-      for (const block of this.#changed) {
-        const { file } = this.#manifest.blocks[block]
-        await this.#writeAlpha(block, alphaFile(file, version))
-        versions[file] = version
+      if (memory) await this.#writeMemory(memoryFile(version), memory)
+      // Side by side: most of the time goes into waiting for the disk to confirm each file.
+      const changed = [...this.#changed]
+      for (let from = 0; from < changed.length; from += FILES_AT_A_TIME) {
+        await Promise.all(
+          changed.slice(from, from + FILES_AT_A_TIME).map(async block => {
+            const { file } = this.#manifest.blocks[block]
+            await this.#writeAlpha(block, alphaFile(file, version))
+            versions[file] = version
+          }),
+        )
       }
     } catch (error) {
       throw error instanceof SpillwayError ? error : fileError(error, this.folder, 'write a checkpoint into')
     }
     const { weights, weightCount, settings } = this.#problem
     const weightBytes = settings.weightBits / 8
-    const stored: StoredState = { ...state, weightBytes, weightCount, alpha: versions }
+    const stored: StoredState = {
+      ...state,
+      ...{ weightBytes, weightCount, alpha: versions },
+      ...(memory && { memory: version }),
+    }
     const { header, json } = checkpointHead(this.#arena, stored, weights, weightCount * weightBytes)
     await writeAtomically(
       join(this.folder, CHECKPOINT_FILE),
       this.#pieces(header, json, weights, weightCount * weightBytes),
     )
     this.#versions = versions
+    this.#memory = memory && version
     this.#changed.clear()
     await this.#removeStale()
   }
@@ -152,9 +176,48 @@ export class Checkpoints {
     if (weights.length !== bytes) throw wrong(`${weights.length} bytes of weights were found, ${bytes} expected`)
     this.#arena.bytes(at, bytes).set(weights)
     if (hashOf(this.#arena, json, at, bytes) !== file.readBigUInt64LE(16)) throw wrong('its checksum does not match')
-    const { alpha, weightBytes: _, weightCount: __, ...state } = JSON.parse(json.toString()) as StoredState
+    const { alpha, memory, weightBytes: _, weightCount: __, ...state } = JSON.parse(json.toString()) as StoredState
     await this.#loadAlpha(alpha)
+    this.#memory = memory
+    this.#version = Math.max(this.#version, memory ?? 0)
     return state
+  }
+
+  /** Fills the solver's memory from the checkpoint that was loaded. */
+  async loadMemory(stretches: Stretch[]): Promise<void> {
+    const path = join(this.folder, memoryFile(this.#memory ?? 0))
+    const damaged = new SpillwayError(`${path} is damaged`, 'train again without --resume')
+    try {
+      await using file = await open(path, 'r')
+      const header = Buffer.alloc(HEADER_BYTES)
+      const expected = stretches.reduce((sum, { bytes }) => sum + bytes, HEADER_BYTES)
+      await file.read(header, 0, HEADER_BYTES, 0)
+      if ((await file.stat()).size !== expected || !header.subarray(0, 8).equals(MEMORY_MAGIC)) throw damaged
+      let position = HEADER_BYTES
+      for (const { at, bytes } of stretches) {
+        for (let from = 0; from < bytes; from += WRITE_PIECE) {
+          const piece = this.#arena.bytes(at + from, Math.min(WRITE_PIECE, bytes - from))
+          const { bytesRead } = await file.read(piece, 0, piece.length, position)
+          if (bytesRead !== piece.length) throw damaged
+          position += bytesRead
+        }
+      }
+      if (hashOfAll(this.#arena, stretches) !== header.readBigUInt64LE(16)) throw damaged
+    } catch (error) {
+      throw error instanceof SpillwayError ? error : fileError(error, path, 'read')
+    }
+  }
+
+  async #writeMemory(name: string, stretches: Stretch[]): Promise<void> {
+    const header = Buffer.alloc(HEADER_BYTES)
+    MEMORY_MAGIC.copy(header)
+    header.writeBigUInt64LE(hashOfAll(this.#arena, stretches), 16)
+    await using file = await open(join(this.folder, name), 'w')
+    await file.writeFile(header)
+    for (const { at, bytes } of stretches) {
+      for (const piece of this.#pieces(undefined, undefined, at, bytes)) await file.writeFile(piece)
+    }
+    await file.sync()
   }
 
   /** Puts the dual variables in place that were carried over a change of the store; undefined when there are none.
@@ -188,7 +251,7 @@ export class Checkpoints {
     const { at, bytes } = this.#alphaPlace(block)
     const header = alphaHead(this.#arena, this.#problem.alphaStride, at, bytes)
     await using file = await open(join(this.folder, name), 'w')
-    for (const piece of this.#pieces(header, Buffer.alloc(0), at, bytes)) await file.writeFile(piece)
+    for (const piece of this.#pieces(header, undefined, at, bytes)) await file.writeFile(piece)
     await file.sync()
   }
 
@@ -208,9 +271,9 @@ export class Checkpoints {
     }
   }
 
-  *#pieces(header: Buffer, json: Buffer, at: number, bytes: number): Generator<Uint8Array> {
-    yield header
-    if (json.length > 0) yield json
+  *#pieces(header: Buffer | undefined, json: Buffer | undefined, at: number, bytes: number): Generator<Uint8Array> {
+    if (header) yield header
+    if (json) yield json
     for (let from = 0; from < bytes; from += WRITE_PIECE) {
       yield this.#arena.bytes(at + from, Math.min(WRITE_PIECE, bytes - from))
     }
@@ -219,8 +282,9 @@ export class Checkpoints {
   /** Versions that no checkpoint names any more, and what a run that was killed had half written. */
   async #removeStale(): Promise<void> {
     const present = new Set(Object.entries(this.#versions).map(([file, version]) => alphaFile(file, version)))
+    if (this.#memory !== undefined) present.add(memoryFile(this.#memory))
     for (const name of await readdir(this.folder)) {
-      const stale = name.startsWith('alpha-') ? !present.has(name) : name.endsWith('.tmp')
+      const stale = /^(alpha|memory)-/.test(name) ? !present.has(name) : name.endsWith('.tmp')
       if (stale) await unlink(join(this.folder, name)).catch(() => {})
     }
   }
@@ -305,6 +369,16 @@ export function alphaOf(file: Buffer): Buffer {
 function hashOf(arena: Arena, json: Buffer, at: number, bytes: number): bigint {
   const hash = createHash('sha256').update(json).digest().readBigUInt64LE(0)
   return hash ^ BigInt.asUintN(64, arena.numeric.xxh64(at, bytes))
+}
+
+function hashOfAll(arena: Arena, stretches: Stretch[]): bigint {
+  return stretches.reduce((hash, { at, bytes }) => {
+    return BigInt.asUintN(64, hash * 0x9e3779b97f4a7c15n + BigInt.asUintN(64, arena.numeric.xxh64(at, bytes)))
+  }, 1n)
+}
+
+function memoryFile(version: number): string {
+  return `memory-${version}.bin`
 }
 
 /** block-000007.bin, version 3 → alpha-000007-3.bin */

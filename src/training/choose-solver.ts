@@ -52,6 +52,10 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
   const need = Number.isFinite(needed)
     ? `the data takes about ${formatBytes(needed)} in memory`
     : 'how much the data takes cannot be known'
+  // How a store would be made and kept is said for the case that there is one; these two are about one that there was.
+  const wish = options.resume ? 'resume' : options.cold ? 'cold' : undefined
+  if (fits && wish)
+    return { solver: findSolver('selective'), reason: `${need}, which fits, but ${wish} asks for a store` }
   if (fits) return { solver: findSolver('dual'), reason: `${need}, which fits` }
   const limit = allowed < WINDOW_BYTES ? formatBytes(allowed) : `the ${formatBytes(WINDOW_BYTES)} of one memory`
   return { solver: findSolver('selective'), reason: Number.isFinite(needed) ? `${need}, more than ${limit}` : need }

@@ -29,8 +29,8 @@ export interface PlanNeeds {
   slots: number
   /** Share of what is left for blocks that is kept for a cache of rows. */
   cacheShare: number
-  /** Bytes left alone: what the system and an earlier ingest hold on to. */
-  reserve?: number
+  /** Bytes left alone of so much memory: what the system and an earlier ingest hold on to. */
+  reserve?: (memory: number) => number
 }
 
 export interface MemoryPlan {
@@ -73,7 +73,7 @@ export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds,
     },
     { what: `dual variables of ${manifest.rows} rows`, bytes: manifest.rows * needs.alphaBytes },
     { what: 'map of the features', bytes: needs.mapBytes },
-    { what: "left for file pages and the ingest's remains", bytes: needs.reserve ?? 0 },
+    { what: "left for file pages and the ingest's remains", bytes: needs.reserve?.(memory) ?? 0 },
   ].filter(part => part.bytes > 0)
   const fixed = parts.reduce((sum, part) => sum + part.bytes, 0)
   const left = Math.min(memory - fixed, WINDOW_BYTES - (fixed - NODE_BYTES))
@@ -134,6 +134,15 @@ export function planLines(parts: MemoryPlan['parts'], memory: number): string[] 
   return rows.map(row => `${row.what.padEnd(width)}  ${formatBytes(row.bytes).padStart(9)}`)
 }
 
+/** Mebibytes that would do. What is left alone grows with the memory, and so this is more than the sum for too little. */
+function enough(total: number, memory: number, needs: PlanNeeds): number {
+  const reserve = needs.reserve ?? (() => 0)
+  const others = total - reserve(memory)
+  let megabytes = Math.ceil(total / 2 ** 20)
+  while (megabytes * 2 ** 20 < others + reserve(megabytes * 2 ** 20)) megabytes++
+  return megabytes
+}
+
 function tooLittle(
   memory: number,
   parts: MemoryPlan['parts'],
@@ -147,7 +156,7 @@ function tooLittle(
   }
   const all = [...parts, slots]
   const total = all.reduce((sum, part) => sum + part.bytes, 0)
-  const help = [`--memory ${Math.ceil(total / 2 ** 20)}M`]
+  const help = [`--memory ${enough(total, memory, needs)}M`]
   const blocksShare = slots.bytes / total
   if (blocksShare > 0.2)
     help.push(

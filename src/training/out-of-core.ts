@@ -20,7 +20,8 @@ export interface OutOfCoreSettings extends BlockSettings {
   signal?: AbortSignal | undefined
 }
 
-/** Weights are written with every checkpoint. While they are small beside a block, one after every block costs little. */
+/** Weights and the rows that a solver keeps are written with every checkpoint. While they are small beside a block, one
+ *  after every block costs little. */
 const CHEAP_SHARE = 0.1
 
 export class OutOfCoreDriver {
@@ -56,9 +57,12 @@ export class OutOfCoreDriver {
   }
 
   /** Goes on from a checkpoint. */
-  restore(state: RunState): void {
+  async restore(state: RunState): Promise<void> {
     this.#state = state
     this.#run.restore?.(state.solver)
+    const memory = this.#run.memory?.()
+    if (memory) await this.#checkpoints.loadMemory(memory)
+    this.#run.restored?.()
   }
 
   /** Starts from dual variables that are in place already: w = Σ α y x, by one reading pass. */
@@ -77,8 +81,8 @@ export class OutOfCoreDriver {
 
   async solve(): Promise<Solution> {
     const { tolerance, maxPasses, signal } = this.#settings
+    const { store } = this.#engine
     const state = this.#state
-    await this.#run.prepare?.(this.#groups(-1))
     for (;;) {
       const groups = this.#groups(state.pass)
       for await (const block of this.#engine.pass(groups, state.position)) {
@@ -87,13 +91,16 @@ export class OutOfCoreDriver {
         state.position++
         state.loss += report.loss
         state.gap += report.gap
-        this.#checkpoints.touch(block.parts.map(part => part.block))
+        // Rows that stay in memory belong to any block.
+        this.#checkpoints.touch(
+          this.#run.memory ? [...store.manifest.blocks.keys()] : block.parts.map(part => part.block),
+        )
         this.#progress(state.pass, state.position / groups.length)
         if (signal?.aborted) break
         if (this.#checkpointDue(block.packedBytes) && state.position < groups.length) await this.#checkpoint()
       }
       if (signal?.aborted && state.position < groups.length) {
-        if (!this.#run.checkpointsBetweenPasses) await this.#checkpoint()
+        await this.#checkpoint()
         return { certificate: undefined, passes: state.pass + 1, exitReason: 'interrupted' }
       }
       // Until it is decided how to go on, the run stands at the end of this pass: one that is resumed decides the same.
@@ -163,22 +170,22 @@ export class OutOfCoreDriver {
   }
 
   #checkpointDue(blockBytes: number): boolean {
-    if (this.#run.checkpointsBetweenPasses) return false
     const weightBytes = this.#problem.weightCount * (this.#problem.narrow ? 4 : 8)
-    if (weightBytes <= CHEAP_SHARE * blockBytes) return true
+    const memory = this.#run.memory?.() ?? []
+    const bytes = memory.reduce((sum, stretch) => sum + stretch.bytes, weightBytes)
+    if (bytes <= CHEAP_SHARE * blockBytes) return true
     return performance.now() - this.#lastCheckpoint >= this.#settings.checkpointSeconds * 1000
   }
 
   async #checkpoint(): Promise<void> {
     this.#state.bytesRead = this.#engine.counts.bytesRead
     this.#state.solver = this.#run.state?.()
-    await this.#checkpoints.save(this.#state)
+    await this.#checkpoints.save(this.#state, this.#run.memory?.())
     this.#lastCheckpoint = performance.now()
   }
 
   /** Writes down how the run ended, so that resuming it only reads the answer. */
   async close(done: unknown): Promise<void> {
-    if (this.#run.checkpointsBetweenPasses && this.#state.position > 0) return
     this.#state.done = done
     await this.#checkpoint()
   }

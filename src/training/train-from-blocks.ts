@@ -188,7 +188,7 @@ async function solveOne(
     refuseOtherCourse(found, fresh)
     // A run that was stopped by its own limits may go on under wider ones.
     delete found.done
-    driver.restore(found)
+    await driver.restore(found)
   } else await checkpoints.clear()
   const solution = await driver.solve()
   await driver.close(solution)
@@ -264,8 +264,9 @@ export async function planFor(
   }
   // Without a limit to fill, blocks are what the user made them.
   const memory = allowedMemory(options)
-  const reserve = options.memory === undefined ? 0 : forFilePages(memory) + (fromText ? afterIngest(memory) : 0)
-  return planMemory(manifest, memory, { ...needs, reserve }, options.memory !== undefined)
+  const reserve = (bytes: number): number => forFilePages(bytes) + (fromText ? afterIngest(bytes) : 0)
+  if (options.memory === undefined) return planMemory(manifest, memory, needs, false)
+  return planMemory(manifest, memory, { ...needs, reserve }, true)
 }
 
 /** Started from a cold disk, some 65 MB of Node's own file count against a cap, of which NODE_BYTES holds the smallest part

@@ -24,7 +24,7 @@ export function train(data: string | string[], options: TrainOptions = {}): Trai
   return new TrainingRun(async tell => {
     const started = performance.now()
     const { solver, reason } = await chooseSolver(paths, resolved)
-    checkCompatible(solver, loss, resolved.given)
+    checkCompatible(solver, loss, { ...resolved })
     const limited = underLimits(solver, resolved)
     tell({ stage: 'plan', solver: solver.name, reason })
     const outcome =

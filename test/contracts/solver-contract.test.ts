@@ -86,7 +86,10 @@ for (const solver of allSolvers.filter(candidate => candidate.data === 'memory')
     for (const loss of allLosses) {
       if (!solver.lossNeeds.has(loss)) {
         it(`refuses the ${loss.name} loss in words`, () => {
-          assert.throws(() => checkCompatible(solver, loss, new Set()), /is not compatible with solver .*: missing /)
+          assert.throws(
+            () => checkCompatible(solver, loss, { given: new Set() }),
+            /is not compatible with solver .*: missing /,
+          )
         })
         continue
       }

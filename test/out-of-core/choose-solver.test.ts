@@ -69,6 +69,14 @@ describe('the choice of the solver', () => {
     assert.ok(plan.lines!.some(line => /^allowed +110 MiB$/.test(line)))
   })
 
+  it('has a store to go on from when it is told to resume, though all would fit', async () => {
+    for (const wish of ['resume', 'cold'] as const) {
+      const { name, reason } = await choice([text], { [wish]: true })
+      assert.equal(name, 'selective')
+      assert.match(reason, new RegExp(`which fits, but ${wish} asks for a store$`))
+    }
+  })
+
   it('is the one that was asked for', async () => {
     for (const solver of ['dual', 'block', 'pegasos', 'one-pass']) {
       const { name, reason } = await choice([text], { solver })
@@ -111,6 +119,9 @@ describe('refused before any work', () => {
       [{ innerTolerance: 0.1 }, 'innerTolerance', 'dual'],
       [{ blockOrder: 'fixed' }, 'blockOrder', 'dual'],
       [{ batch: 'block' }, 'batch', 'dual'],
+      [{ solver: 'dual' }, 'store', 'dual, which keeps all rows in memory'],
+      [{ solver: 'dual', store: undefined, resume: true }, 'resume', 'dual, which keeps all rows in memory'],
+      [{ solver: 'dual', store: undefined, blocks: 3 }, 'blocks', 'dual, which keeps all rows in memory'],
       [{ solver: 'block', batch: 'row' }, 'batch', 'block'],
       [{ solver: 'pegasos', innerPasses: 3 }, 'innerPasses', 'pegasos'],
       [{ solver: 'pegasos', shrinking: false }, 'shrinking', 'pegasos'],

@@ -203,8 +203,12 @@ describe('too little memory', () => {
       [3, 2_000_000, 2_000_000],
     ]) {
       const manifest = manifestOf(equal(count, rows, nonzeros))
-      for (const cacheShare of [0, 0.5]) {
-        const some = { ...needs, cacheShare }
+      for (const [cacheShare, reserve] of [
+        [0, () => 0],
+        [0.5, () => 0],
+        [0.5, (memory: number) => Math.floor(memory / 3)],
+      ] as const) {
+        const some = { ...needs, cacheShare, reserve }
         const megabytes = Number(/--memory (\d+)M/.exec(refusal(manifest, 64 << 20, some).advice!)![1])
         planMemory(manifest, megabytes << 20, some, true)
       }
