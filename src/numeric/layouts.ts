@@ -155,7 +155,9 @@ export const PROBLEM_DIAGONAL_NEGATIVE = 56
 export const PROBLEM_LOGISTIC = 64
 /** u32: address of f64[rows] that receives each row's margin as it is met, or 0. */
 export const PROBLEM_MARGINS = 68
-export const PROBLEM_BYTES = 72
+/** u32: address of f64[rows] that receives each row's gradient after its visit (its margin, for the logistic loss), or 0. */
+export const PROBLEM_GRADIENTS = 72
+export const PROBLEM_BYTES = 80
 
 // --- A sweep of dual coordinate descent: what it carries from slice to slice
 /** u32: address of u32[rows], row numbers, the active ones first. */

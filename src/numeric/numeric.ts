@@ -90,6 +90,54 @@ export interface NumericFunctions {
     unit: boolean,
     scores: number,
   ): void
+  listAbsent(
+    ...args: [
+      set: number,
+      order: number,
+      listed: number,
+      numbers: number,
+      first: number,
+      rows: number,
+      firstNumber: number,
+    ]
+  ): number
+  keepListed(order: number, count: number, table: number, alpha: number, stride: number): void
+  takeInF64(
+    ...args: [
+      set: number,
+      problem: number,
+      order: number,
+      count: number,
+      numbers: number,
+      alpha: number,
+      gradients: number,
+    ]
+  ): void
+  takeInF32(
+    ...args: [
+      set: number,
+      problem: number,
+      order: number,
+      count: number,
+      numbers: number,
+      alpha: number,
+      gradients: number,
+    ]
+  ): void
+  listNear(set: number, problem: number, order: number, nearness: number): number
+  settleAlpha(set: number): void
+  enterEvaluated(
+    ...args: [
+      set: number,
+      problem: number,
+      count: number,
+      order: number,
+      numbers: number,
+      alpha: number,
+      margins: number,
+    ]
+  ): void
+  followWeights(w: number, copy: number, count: number): number
   generateRows(plan: number, slot: number, out: number, rows: number, chunk: number, stream: number): number
 }
 

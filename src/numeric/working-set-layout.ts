@@ -50,8 +50,10 @@ export const WORKING_BYTES = 112
 /** f64: their part of the dual objective, and how many have α > 0. */
 export const LEDGER_DUAL = 0
 export const LEDGER_SUPPORT = 8
+/** f64: how many were on the right side when they were met. */
+export const LEDGER_CORRECT = 16
 /** f64[LEDGER_RADII]: the most they owe to the duality gap if w is within the k-th radius of where it was when they were
  *  met; the first radius is 0. */
-export const LEDGER_OWED = 16
+export const LEDGER_OWED = 24
 export const LEDGER_RADII = 16
-export const LEDGER_BYTES = 144
+export const LEDGER_BYTES = 152

@@ -6,8 +6,9 @@ import { onePass } from './one-pass.ts'
 import { pegasos } from './pegasos.ts'
 import { selective } from './selective.ts'
 import type { Solver } from './solver.ts'
+import { stream } from './stream.ts'
 
-export const allSolvers: Solver[] = [dual, block, selective, pegasos, onePass]
+export const allSolvers: Solver[] = [dual, block, selective, stream, pegasos, onePass]
 
 export function findSolver(name: string): Solver {
   const found = allSolvers.find(solver => solver.name === name)

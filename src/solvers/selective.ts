@@ -39,7 +39,7 @@ class SelectiveBlockMinimisation implements BlockRun {
     this.#engine = engine
     this.#problem = problem
     this.#settings = settings
-    const { arena, plan, store } = engine
+    const { plan, store } = engine
     const { rows, nonzeros } = store.manifest
     const stride = problem.alphaStride
     // What a row of the union takes besides its record: table, order, dual variable, margin, worth; and in the cache its
@@ -50,18 +50,18 @@ class SelectiveBlockMinimisation implements BlockRun {
     const capacity = Math.min(rows, Math.floor(left / (perRecord + perUnionRow + 8)))
     const bytes = Math.max(0, Math.floor(Math.min(left - capacity * (perUnionRow + 8), rows * perRecord * 1.2)))
     const union = plan.slotRows + capacity
-    const room = (size: number): number => arena.allocate(Math.max(size, 8), 'the cache of rows')
+    const room = (what: string, size: number): number => engine.room(`the cache of rows: ${what}`, size)
     this.#memory = {
-      records: { at: room(bytes), bytes },
-      table: room(capacity * 4),
-      rowNumbers: room(capacity * 4),
+      records: { at: room('records', bytes), bytes },
+      table: room('table', capacity * 4),
+      rowNumbers: room('rowNumbers', capacity * 4),
       capacity,
-      unionTable: room(union * 4),
-      unionAlpha: room(union * stride),
-      unionOrder: room(union * 4),
-      margins: room(union * 8),
-      worth: room(union * 8),
-      sums: room(16),
+      unionTable: room('unionTable', union * 4),
+      unionAlpha: room('unionAlpha', union * stride),
+      unionOrder: room('unionOrder', union * 4),
+      margins: room('margins', union * 8),
+      worth: room('worth', union * 8),
+      sums: room('sums', 16),
     }
   }
 

@@ -65,6 +65,8 @@ export interface BlockSolver extends AnySolver {
   dual: boolean
   /** Share of the memory for blocks that it wants for a cache of rows. */
   cacheShare: number
+  /** Bytes that it needs besides, for each weight and for each row. */
+  extra?: { perWeight: number; perRow: number }
   start(engine: BlockEngine, problem: BlockProblem, settings: BlockSettings): BlockRun
 }
 
@@ -93,6 +95,18 @@ export interface VisitReport {
   gap: number
 }
 
+/** What a solver that keeps rows in memory knows of all rows. */
+export interface Account {
+  dual: number
+  /** What all rows owe to the gap, those that are not in memory as they were last met: an estimate. */
+  owed: number
+  /** The most that all rows can owe: what a certificate rests on. Infinite when nothing is known of some. */
+  certain: number
+  supportVectors: number
+  /** Rows on the right side; null when that would have to be read. */
+  correct: number | null
+}
+
 export interface BlockRun {
   visit(block: LoadedBlock, pass: number): Promise<VisitReport>
   /** What a checkpoint must hold besides weights and dual variables: small plain data. */
@@ -103,6 +117,16 @@ export interface BlockRun {
   restore?(state: unknown): void
   /** The memory has been filled in. */
   restored?(): void
+  /** True when it puts dual variables into their places itself, and the copies beside a block's rows are not used. */
+  keepsAlpha?: boolean
+  /** Works on the rows in memory alone, towards a gap; how much, in passes over all nonzeros. */
+  settle?(gap: number, signal?: AbortSignal): Promise<number>
+  account?(): Promise<Account>
+  /** Blocks that may owe something to the gap that matters beside so much, most first; undefined for all of them. */
+  owing?(gap: number): number[] | undefined
+  /** For the certificate: looks at a block's rows, w as it is. */
+  evaluate?(block: LoadedBlock): Promise<void>
+  endRound?(): void
   /** The weights are final: brings them into their place if the method kept them otherwise. */
   finish?(): void
 }

@@ -15,6 +15,8 @@ export const allTasks = {
   'evaluate-rows': () => import('../training/evaluate-rows-task.ts').then(m => m.evaluateRowsTask),
   'predict-chunk': () => import('../model/predict-chunk-task.ts').then(m => m.predictChunkTask),
   'selective-visit': () => import('../solvers/selective-task.ts').then(m => m.selectiveVisitTask),
+  'stream-visit': () => import('../solvers/stream-task.ts').then(m => m.streamVisitTask),
+  'stream-evaluate': () => import('../solvers/stream-task.ts').then(m => m.streamEvaluateTask),
   'scan-chunk': () => import('../training/scan-chunk-task.ts').then(m => m.scanChunkTask),
   'parse-rows': () => import('../training/parse-rows-task.ts').then(m => m.parseRowsTask),
 }

@@ -71,6 +71,7 @@ export class BlockEngine {
   }
   readonly #reader: ThreadPool
   readonly #slots: Slot[] = []
+  readonly #rooms = new Map<string, { at: number; bytes: number }>()
   /** Number of each block's first row in the order of the store. */
   readonly firstRows: number[] = []
   #transforms: RowTransforms = { map: 0, factors: 0, unit: false, plain: false }
@@ -97,6 +98,15 @@ export class BlockEngine {
       this.firstRows.push(first)
       first += block.rows
     }
+  }
+
+  /** Room for a solver, filled with zeros. Classes are solved one after the other: the same name is the same room. */
+  room(name: string, bytes: number): number {
+    const found = this.#rooms.get(name)
+    const at = found?.bytes === bytes ? found.at : this.arena.allocate(Math.max(bytes, 8), name)
+    this.#rooms.set(name, { at, bytes })
+    this.arena.bytes(at, bytes).fill(0)
+    return at
   }
 
   transformBy(transforms: RowTransforms): void {

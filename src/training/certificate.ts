@@ -11,8 +11,8 @@ export interface Certificate {
   /** (primal − dual) / primal. */
   gap: number | null
   supportVectors: number | null
-  /** Share of training rows on the right side. */
-  trainingAccuracy: number
+  /** Share of training rows on the right side; null when rows were left unread that cannot owe anything to the gap. */
+  trainingAccuracy: number | null
 }
 
 /** Rows summed apart: the pieces are the same for any number of threads, so the sums are the same bits. */

@@ -34,6 +34,10 @@ export interface RunState {
   pass: number
   /** Groups of this pass that are done. */
   position: number
+  /** Blocks that this pass reads; null for all of them. */
+  wanted: number[] | null
+  /** Work done, in passes over all nonzeros. */
+  work: number
   /** Estimates gathered in this pass so far, and what the driver knows. */
   loss: number
   gap: number

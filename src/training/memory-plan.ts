@@ -25,9 +25,11 @@ export interface PlanNeeds {
   weights: number
   /** Bytes of other numbers for each weight (scale factors, say). */
   perWeight: number
+  /** Bytes of other things for each row. */
+  perRow?: number
   /** Blocks in memory at a time: the one being worked on and the one being read. */
   slots: number
-  /** Share of what is left for blocks that is kept for a cache of rows. */
+  /** Share of what is left for blocks that is to be kept for a cache of rows. */
   cacheShare: number
   /** Bytes left alone of so much memory: what the system and an earlier ingest hold on to. */
   reserve?: (memory: number) => number
@@ -71,20 +73,27 @@ export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds,
       what: `weights of ${needs.weights} features`,
       bytes: (needs.weights + 1) * (needs.weightBytes + needs.perWeight),
     },
-    { what: `dual variables of ${manifest.rows} rows`, bytes: manifest.rows * needs.alphaBytes },
+    {
+      what: `dual variables of ${manifest.rows} rows`,
+      bytes: Math.ceil(manifest.rows * (needs.alphaBytes + (needs.perRow ?? 0))),
+    },
     { what: 'map of the features', bytes: needs.mapBytes },
     { what: "left for file pages and the ingest's remains", bytes: needs.reserve?.(memory) ?? 0 },
   ].filter(part => part.bytes > 0)
   const fixed = parts.reduce((sum, part) => sum + part.bytes, 0)
   const left = Math.min(memory - fixed, WINDOW_BYTES - (fixed - NODE_BYTES))
-  const cacheBytes = Math.floor(Math.max(left, 0) * needs.cacheShare)
-  const room = Math.floor((left - cacheBytes) / needs.slots)
   const perRow = PER_LOADED_ROW + needs.alphaBytes
   const costs = manifest.blocks.map(block => ({ bytes: decodedBound(block, manifest.valueBits), rows: block.rows }))
   const mostBytes = Math.max(0, ...costs.map(cost => cost.bytes))
   const mostRows = Math.max(0, ...costs.map(cost => cost.rows))
   // A slot has room for the block with the most bytes and for the one with the most rows, which may be another.
   const largest = mostBytes + mostRows * perRow
+  // A cache gives way to blocks that need the room, down to a quarter of its share.
+  const share = needs.cacheShare
+  const cacheBytes = Math.floor(
+    Math.max(0, Math.min(left * share, Math.max((left * share) / 4, left - needs.slots * largest))),
+  )
+  const room = Math.floor((left - cacheBytes) / needs.slots)
   if (largest > room) throw tooLittle(memory, parts, largest, needs, manifest.blocks.length)
   const all = sum(costs, 'bytes') + sum(costs, 'rows') * perRow
   // As many blocks together as the memory holds, or, with no limit to fill, two.
@@ -152,7 +161,7 @@ function tooLittle(
 ): SpillwayError {
   const slots = {
     what: `${needs.slots} blocks of ${formatBytes(largest)}`,
-    bytes: Math.ceil((needs.slots * largest) / (1 - needs.cacheShare)),
+    bytes: Math.ceil((needs.slots * largest) / (1 - needs.cacheShare / 4)) + 1,
   }
   const all = [...parts, slots]
   const total = all.reduce((sum, part) => sum + part.bytes, 0)

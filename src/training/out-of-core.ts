@@ -84,11 +84,12 @@ export class OutOfCoreDriver {
     const { store } = this.#engine
     const state = this.#state
     for (;;) {
-      const groups = this.#groups(state.pass)
+      const groups = this.#groups(state.pass, state.wanted)
       for await (const block of this.#engine.pass(groups, state.position)) {
         const report = await this.#run.visit(block, state.pass)
-        this.#problem.keep(block)
+        if (!this.#run.keepsAlpha) this.#problem.keep(block)
         state.position++
+        state.work += block.nonzeros / Math.max(store.manifest.nonzeros, 1)
         state.loss += report.loss
         state.gap += report.gap
         // Rows that stay in memory belong to any block.
@@ -101,16 +102,16 @@ export class OutOfCoreDriver {
       }
       if (signal?.aborted && state.position < groups.length) {
         await this.#checkpoint()
-        return { certificate: undefined, passes: state.pass + 1, exitReason: 'interrupted' }
+        return { certificate: undefined, passes: this.#passes(), exitReason: 'interrupted' }
       }
+      await this.#takeStock()
       // Until it is decided how to go on, the run stands at the end of this pass: one that is resumed decides the same.
       await this.#checkpoint()
-      const passes = state.pass + 1
-      state.primal = 0.5 * this.#problem.squaredLength() + state.loss
-      const last = passes >= maxPasses
+      const last = this.#passes() >= maxPasses
       const ready = this.#solver.dual && state.gap <= tolerance * state.primal * state.optimism
       if (ready || last || signal?.aborted) {
         const certificate = await this.certify()
+        const passes = this.#passes()
         if (!certificate) return { certificate, passes, exitReason: 'interrupted' }
         state.primal = certificate.primal
         this.#tell({ pass: passes, primal: certificate.primal, gap: certificate.gap, certified: true })
@@ -125,13 +126,38 @@ export class OutOfCoreDriver {
       state.position = 0
       state.loss = 0
       state.gap = 0
+      state.wanted = this.#run.owing?.(tolerance * state.primal) ?? null
     }
+  }
+
+  /** Passes so far. A solver that leaves blocks out, or works on rows in memory, makes them in parts. */
+  #passes(): number {
+    return Math.max(1, this.#run.account ? Math.round(this.#state.work) : this.#state.pass + 1)
+  }
+
+  /** At the end of a pass: what the primal and the gap are, by what the rows showed as they were met. */
+  async #takeStock(): Promise<void> {
+    const { tolerance, signal } = this.#settings
+    const state = this.#state
+    if (!this.#run.account) {
+      state.primal = 0.5 * this.#problem.squaredLength() + state.loss
+      return
+    }
+    // A new w has a new primal; the last one will do to say how exact the rows in memory are to be.
+    const before = state.primal || 0.5 * this.#problem.squaredLength() + state.loss
+    state.work += (await this.#run.settle?.(0.5 * tolerance * before * state.optimism, signal)) ?? 0
+    this.#run.endRound?.()
+    const { dual, owed } = await this.#run.account()
+    state.primal = dual + owed
+    state.gap = owed
+    this.#tell({ pass: this.#passes(), primal: state.primal, gap: owed / state.primal, certified: false })
   }
 
   /** Primal, dual and gap over all rows by a reading pass; undefined when it was interrupted. */
   async certify(): Promise<Certificate | undefined> {
     const { arena, trainer, store } = this.#engine
     this.#run.finish?.()
+    if (this.#run.account && this.#run.evaluate && !this.#problem.narrow) return this.#certifyByAccount()
     const total = new Float64Array(SUMS_BYTES / 8)
     // In the order of the store, whatever order the solver took: the sums are the same bits for the same weights.
     for await (const block of this.#engine.pass(this.#groups(-1))) {
@@ -150,7 +176,29 @@ export class OutOfCoreDriver {
     return certificateOf(total, this.#problem.squaredLength(), store.manifest.rows, this.#solver.dual)
   }
 
+  /** The same by what the solver knows of all rows, once those have been read of which it does not know enough. */
+  async #certifyByAccount(): Promise<Certificate | undefined> {
+    const { tolerance, signal } = this.#settings
+    const blocks = this.#run.owing!(tolerance * this.#state.primal)
+    for await (const block of this.#engine.pass(this.#groups(-1, blocks))) {
+      if (signal?.aborted) return undefined
+      await this.#run.evaluate!(block)
+    }
+    const { dual, certain, supportVectors, correct } = await this.#run.account!()
+    const primal = dual + certain
+    const { rows } = this.#engine.store.manifest
+    return {
+      primal,
+      dual,
+      gap: primal > 0 ? certain / primal : 0,
+      supportVectors,
+      trainingAccuracy: correct === null ? null : correct / rows,
+    }
+  }
+
   #progress(pass: number, share: number): void {
+    // Of a round that leaves blocks out nothing can be concluded before its end.
+    if (this.#state.wanted) return
     const primal = 0.5 * this.#problem.squaredLength() + this.#state.loss / share
     const gap = this.#solver.dual && primal > 0 ? this.#state.gap / share / primal : null
     this.#tell({ pass: pass + share, primal, gap, certified: false })
@@ -158,8 +206,9 @@ export class OutOfCoreDriver {
 
   /** What is loaded together in a pass: drawn from seed and pass, so that a resumed run draws the same. Pass −1, and
    *  every pass of a fixed order, takes the blocks as they stand. */
-  #groups(pass: number): number[][] {
+  #groups(pass: number, wanted?: number[] | null): number[][] {
     const { plan, store } = this.#engine
+    if (wanted) return groupsOf(plan, wanted)
     const order = store.manifest.blocks.map((_, k) => k)
     if (pass < 0 || this.#settings.blockOrder === 'fixed') return groupsOf(plan, order)
     for (let k = order.length - 1; k > 0; k--) {

@@ -168,6 +168,8 @@ async function solveOne(
     fingerprint: manifest.fingerprint,
     pass: 0,
     position: 0,
+    wanted: null,
+    work: 0,
     loss: 0,
     gap: 0,
     primal: 0,
@@ -258,7 +260,11 @@ export async function planFor(
     mapBytes: mapped ? await featureSetBytes(store.folder, featureFileOf(manifest)) : 0,
     weights: mapped ? manifest.usedFeatures : manifest.features,
     // The model at the end is a copy of the weights, in a list of its own when few features are in use.
-    perWeight: (mapped ? 12 : 8) * (classes === 2 ? 1 : classes) + (options.scale ? 24 : 0),
+    perWeight:
+      (mapped ? 12 : 8) * (classes === 2 ? 1 : classes) +
+      (options.scale ? 24 : 0) +
+      (options.weights === 'f32' ? 0 : (solver.extra?.perWeight ?? 0)),
+    perRow: solver.extra?.perRow ?? 0,
     slots: 2,
     cacheShare: solver.cacheShare,
   }

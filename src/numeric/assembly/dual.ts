@@ -7,7 +7,7 @@
 // order. The sweep runs in slices, so that its thread can hear of an abort between them.
 import {
   PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_BOUND_NEGATIVE, PROBLEM_BOUND_POSITIVE, PROBLEM_COUNT,
-  PROBLEM_DIAGONAL_NEGATIVE, PROBLEM_DIAGONAL_POSITIVE, PROBLEM_LOGISTIC, PROBLEM_MARGINS, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS,
+  PROBLEM_DIAGONAL_NEGATIVE, PROBLEM_DIAGONAL_POSITIVE, PROBLEM_GRADIENTS, PROBLEM_LOGISTIC, PROBLEM_MARGINS, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS,
   ROW_COUNT, ROW_NORM, SWEEP_ACTIVE, SWEEP_CURSOR, SWEEP_GAP, SWEEP_GRADIENT_MAX, SWEEP_GRADIENT_MIN, SWEEP_INNER,
   SWEEP_LOSS, SWEEP_LOWER, SWEEP_NEWTON, SWEEP_ORDER, SWEEP_SHRINK, SWEEP_UPPER, SWEEP_VISITED,
 } from '../layouts'
@@ -33,6 +33,7 @@ function sweepBox<W>(problem: usize, sweep: usize, budget: f64): bool {
   const diagonalPositive = load<f64>(problem, PROBLEM_DIAGONAL_POSITIVE)
   const diagonalNegative = load<f64>(problem, PROBLEM_DIAGONAL_NEGATIVE)
   const margins = <usize>load<u32>(problem, PROBLEM_MARGINS)
+  const gradients = <usize>load<u32>(problem, PROBLEM_GRADIENTS)
   const order = <usize>load<u32>(sweep, SWEEP_ORDER)
   const shrink = load<u32>(sweep, SWEEP_SHRINK) != 0
   const upper = load<f64>(sweep, SWEEP_UPPER)
@@ -61,6 +62,7 @@ function sweepBox<W>(problem: usize, sweep: usize, budget: f64): bool {
     const margin = y * dot
     if (margins != 0) store<f64>(margins + (usize(i) << 3), margin)
     const gradient = margin - 1 + diagonal * a
+    if (gradients != 0) store<f64>(gradients + (usize(i) << 3), gradient)
     const loss = boxLoss(1 - margin, bound, diagonal)
     lossSum += loss
     gapSum += loss - a * (1 - margin) + 0.5 * diagonal * a * a
@@ -99,6 +101,7 @@ function sweepBox<W>(problem: usize, sweep: usize, budget: f64): bool {
         const step = (next - a) * y
         axpyRow<W>(row, step, w)
         if (bias != 0) store<W>(biasAt, <W>(f64(load<W>(biasAt)) + step * bias))
+        if (gradients != 0) store<f64>(gradients + (usize(i) << 3), gradient + curvature * (next - a))
       }
     }
     cursor++
@@ -128,6 +131,7 @@ function sweepLogistic<W>(problem: usize, sweep: usize, budget: f64): bool {
   const boundPositive = load<f64>(problem, PROBLEM_BOUND_POSITIVE)
   const boundNegative = load<f64>(problem, PROBLEM_BOUND_NEGATIVE)
   const margins = <usize>load<u32>(problem, PROBLEM_MARGINS)
+  const gradients = <usize>load<u32>(problem, PROBLEM_GRADIENTS)
   const order = <usize>load<u32>(sweep, SWEEP_ORDER)
   const active = load<u32>(sweep, SWEEP_ACTIVE)
   const inner = load<f64>(sweep, SWEEP_INNER)
@@ -182,7 +186,8 @@ function sweepLogistic<W>(problem: usize, sweep: usize, budget: f64): bool {
       const step = sign * (z - old) * y
       axpyRow<W>(row, step, w)
       if (bias != 0) store<W>(biasAt, <W>(f64(load<W>(biasAt)) + step * bias))
-    }
+      if (gradients != 0) store<f64>(gradients + (usize(i) << 3), margin + curvature * sign * (z - old))
+    } else if (gradients != 0) store<f64>(gradients + (usize(i) << 3), margin)
     cursor++
   }
 
@@ -281,6 +286,7 @@ export function rowWorth(problem: usize, count: u32, worth: usize): void {
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
   const alpha = <usize>load<u32>(problem, PROBLEM_ALPHA)
   const margins = <usize>load<u32>(problem, PROBLEM_MARGINS)
+  const gradients = <usize>load<u32>(problem, PROBLEM_GRADIENTS)
   const positive = load<u32>(problem, PROBLEM_POSITIVE)
   const logistic = load<u32>(problem, PROBLEM_LOGISTIC) != 0
   for (let i: u32 = 0; i < count; i++) {

@@ -3,7 +3,7 @@
 // caller learns ‖Σ α y x‖² even when rounding has moved w a little.
 import {
   PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_BOUND_NEGATIVE, PROBLEM_BOUND_POSITIVE,
-  PROBLEM_DIAGONAL_NEGATIVE, PROBLEM_DIAGONAL_POSITIVE, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS,
+  PROBLEM_DIAGONAL_NEGATIVE, PROBLEM_DIAGONAL_POSITIVE, PROBLEM_LOGISTIC, PROBLEM_MARGINS, PROBLEM_POSITIVE, PROBLEM_ROWS,
   PROBLEM_WEIGHTS, ROW_CLASS, SUMS_ALPHA_MARGIN, SUMS_CORRECT, SUMS_DUAL, SUMS_LOSS, SUMS_SUPPORT,
 } from '../layouts'
 import { boxLoss, logisticLoss, negativeEntropy } from './losses'
@@ -26,6 +26,7 @@ function evaluate<W>(problem: usize, from: u32, to: u32, sums: usize): void {
   const boundNegative = load<f64>(problem, PROBLEM_BOUND_NEGATIVE)
   const diagonalPositive = load<f64>(problem, PROBLEM_DIAGONAL_POSITIVE)
   const diagonalNegative = load<f64>(problem, PROBLEM_DIAGONAL_NEGATIVE)
+  const margins = <usize>load<u32>(problem, PROBLEM_MARGINS)
   let lossSum: f64 = 0, dualSum: f64 = 0, alphaMargin: f64 = 0, correct: f64 = 0, support: f64 = 0
   for (let i = from; i < to; i++) {
     const row = <usize>load<u32>(rows + (usize(i) << 2))
@@ -33,6 +34,7 @@ function evaluate<W>(problem: usize, from: u32, to: u32, sums: usize): void {
     const bound = isPositive ? boundPositive : boundNegative
     const dot = dotRow<W>(row, w) + biasPart
     const margin = isPositive ? dot : -dot
+    if (margins != 0) store<f64>(margins + (usize(i) << 3), margin)
     if (isPositive ? dot > 0 : dot <= 0) correct += 1
     if (logistic) {
       const at = alpha + (usize(i) << 4)

@@ -10,7 +10,7 @@ import {
   ROW_ENTRIES, ROW_KIND, ROW_KIND_CONSTANT, ROW_KIND_DENSE, ROW_KIND_F64, ROW_NORM,
 } from '../layouts'
 import {
-  LEDGER_BYTES, LEDGER_DUAL, LEDGER_OWED, LEDGER_SUPPORT, WORKING_ALL_ALPHA, WORKING_ALPHA, WORKING_BLOCKS,
+  LEDGER_BYTES, LEDGER_CORRECT, LEDGER_DUAL, LEDGER_OWED, LEDGER_SUPPORT, WORKING_ALL_ALPHA, WORKING_ALPHA, WORKING_BLOCKS,
   WORKING_CAPACITY, WORKING_COUNT, WORKING_DISMISSED, WORKING_DRAWN, WORKING_EPSILON, WORKING_EVICTED,
   WORKING_FIRST_ROWS, WORKING_GRADIENTS, WORKING_LEDGER, WORKING_MOVED, WORKING_NUMBERS, WORKING_RADII, WORKING_RADIUS,
   WORKING_RANDOM, WORKING_RECORDS, WORKING_RESIDENT, WORKING_ROOM, WORKING_STRIDE, WORKING_TABLE, WORKING_USED,
@@ -29,13 +29,13 @@ const MOST_EPSILON: f64 = 9
 
 @inline
 function isResident(set: usize, number: u32): bool {
-  return (load<u8>(usize(load<u32>(set, WORKING_RESIDENT)) + usize(number >> 3)) & (1 << (number & 7))) != 0
+  return (load<u8>(usize(load<u32>(set, WORKING_RESIDENT)) + usize(number >> 3)) & u8(u32(1) << (number & 7))) != 0
 }
 
 @inline
 function markResident(set: usize, number: u32, here: bool): void {
   const at = usize(load<u32>(set, WORKING_RESIDENT)) + usize(number >> 3)
-  const bit = u8(1 << (number & 7))
+  const bit = u8(u32(1) << (number & 7))
   store<u8>(at, here ? load<u8>(at) | bit : load<u8>(at) & ~bit)
 }
 
@@ -45,10 +45,8 @@ function recordBytes(row: usize): usize {
   const count = usize(load<u32>(row, ROW_COUNT))
   const kind = load<u32>(row, ROW_KIND)
   const per: usize = kind == ROW_KIND_CONSTANT || kind == ROW_KIND_DENSE ? 4 : kind == ROW_KIND_F64 ? 12 : 8
-  return (ROW_ENTRIES + count * per + (kind == ROW_KIND_F64 ? 8 : 0) + 7) & ~7
+  return (usize(ROW_ENTRIES) + count * per + usize(kind == ROW_KIND_F64 ? 8 : 0) + 7) & ~7
 }
-
-export function recordBytesOf(row: usize): u32 { return u32(recordBytes(row)) }
 
 /** Lists which of `rows` rows of a block, numbered from `firstNumber` on, are not in memory: their places in the block
  *  behind the first `listed` of the order, and every row's number. How many are listed then. */
@@ -108,6 +106,7 @@ function enterLedger(set: usize, number: u32, logistic: bool, a: f64, rest: f64,
   const dualPart = logistic ? negativeEntropy(a, rest, bound) : a - 0.5 * diagonal * a * a
   store<f64>(ledger, load<f64>(ledger, LEDGER_DUAL) + dualPart, LEDGER_DUAL)
   if (a > 0) store<f64>(ledger, load<f64>(ledger, LEDGER_SUPPORT) + 1, LEDGER_SUPPORT)
+  if (margin > 0) store<f64>(ledger, load<f64>(ledger, LEDGER_CORRECT) + 1, LEDGER_CORRECT)
   const owed = ledger + LEDGER_OWED
   store<f64>(owed, load<f64>(owed) + max(owedAt(logistic, a, rest, bound, diagonal, margin), 0))
   const length = Math.sqrt(norm)
