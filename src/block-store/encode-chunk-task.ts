@@ -4,6 +4,7 @@ import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-
 import { type LabelCount, LabelNumbers } from '../input-formats/label-numbers.ts'
 import { BATCH_LABELS } from '../numeric/layouts.ts'
 import type { TaskContext } from '../threads/task.ts'
+import { RowPacker } from '../training/row-packer.ts'
 import { type EncodedSegment, type EncoderOptions, SegmentEncoder } from './codecs.ts'
 import { newFeatureMap } from './feature-set.ts'
 
@@ -20,6 +21,8 @@ export interface EncodeChunkOptions {
   out: { at: number; bytes: number }
   /** Pages that this thread's map of features may take. */
   mapPages: number
+  /** Where rows are packed besides, for whoever trains on them meanwhile; as many as there is room for. */
+  pack?: { at: number; bytes: number; table: number; rows: number; unit: boolean; plain: boolean } | undefined
 }
 
 export interface EncodedChunk {
@@ -29,6 +32,8 @@ export interface EncodedChunk {
   rows: number
   nonzeros: number
   features: number
+  /** Rows that were packed: the first ones. */
+  packed: number
   /** Address of this thread's map of the features met so far; 0 when they were too many for it. */
   map: number
   labels: LabelCount[]
@@ -41,6 +46,7 @@ interface Kept {
   parser: ChunkParser
   numbers: LabelNumbers
   encoder: SegmentEncoder
+  packer: RowPacker
   map: number
 }
 
@@ -52,18 +58,24 @@ export function encodeChunkTask({ arena, kept }: TaskContext, options: EncodeChu
       parser: findInputFormat(options.format).newParser(arena),
       numbers: new LabelNumbers(arena),
       encoder: new SegmentEncoder(arena, options.encoder),
+      packer: new RowPacker(arena),
       map: newFeatureMap(arena, options.mapPages),
     }
     kept.set(key, tools)
   }
-  const { parser, numbers, encoder } = tools
+  const { parser, numbers, encoder, packer } = tools
+  const { pack } = options
+  if (pack) packer.startRoom(pack, pack, pack.table, pack.rows)
+  let packing = pack !== undefined
   let { out } = options
   let filled = 0
   const segments: EncodedSegment[] = []
   const total = { rows: 0, nonzeros: 0, features: 0 }
   numbers.start()
   for (const { batch, rows, nonzeros, features } of parser.parse(options.at, options.bytes, options.parse)) {
-    numbers.add(arena.getU32(batch + BATCH_LABELS), rows, row => parser.labelText(row))
+    const codes = numbers.add(arena.getU32(batch + BATCH_LABELS), rows, row => parser.labelText(row))
+    // Rows after one that has no room are not packed: those that are have to be the first.
+    if (packing) packing = packer.rows + rows <= pack!.rows && packer.pack(batch, rows, codes)
     if (tools.map && !arena.numeric.enterBatch(tools.map, batch)) tools.map = 0
     for (const segment of encoder.encode(batch, options.chunk, total.rows, options.block)) {
       if (filled + segment.bytes > out.bytes) {
@@ -83,5 +95,6 @@ export function encodeChunkTask({ arena, kept }: TaskContext, options: EncodeChu
     total.features = Math.max(total.features, features)
   }
   const { lines, badRows, bad } = parser
-  return { segments, out, ...total, map: tools.map, labels: numbers.labels, lines, badRows, bad }
+  const packed = pack ? packer.rows : 0
+  return { segments, out, ...total, packed, map: tools.map, labels: numbers.labels, lines, badRows, bad }
 }

@@ -4,7 +4,14 @@ import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import { version } from '../version.ts'
 import type { CompressionChoice } from './compression.ts'
 import type { Manifest } from './manifest.ts'
-import { bufferSizes, expectedText, type IngestProgress, keepFeatureSet, readIntoBlocks } from './read-into-blocks.ts'
+import {
+  bufferSizes,
+  expectedText,
+  type Follower,
+  type IngestProgress,
+  keepFeatureSet,
+  readIntoBlocks,
+} from './read-into-blocks.ts'
 import { StoreWriter } from './writer.ts'
 
 export type { IngestProgress }
@@ -24,6 +31,10 @@ export interface IngestOptions {
   threads?: number
   /** Bytes of memory to stay inside of; without it buffers are what serves speed best. */
   memory?: number
+  /** Text for a block, when the memory is not to decide it. */
+  blockText?: number
+  /** Who trains on the rows meanwhile. */
+  follower?: Follower
   /** Where to work; a memory of its own when not given. */
   arena?: Arena
   signal?: AbortSignal
@@ -54,7 +65,7 @@ export async function ingest(
   const seed = options.seed ?? 1
   const valueBits = options.values === 'f64' ? 64 : 32
   const textBytes = await expectedText(paths)
-  const sizes = bufferSizes(options.memory)
+  const sizes = { ...bufferSizes(options.memory), ...(options.blockText && { blockText: options.blockText }) }
   const blocks =
     options.blocks ?? Math.max(1, textBytes === undefined ? DEFAULT_BLOCKS : Math.ceil(textBytes / sizes.blockText))
   const arena = options.arena ?? new Arena()
@@ -79,6 +90,7 @@ export async function ingest(
       labels: [],
       firstPosition: 0,
       sizes,
+      follower: options.follower,
       textBytes,
       signal: options.signal,
       progress: options.progress && (progress => options.progress?.({ seconds: seconds(), ...progress })),

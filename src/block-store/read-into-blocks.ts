@@ -14,6 +14,7 @@ import { SEGMENT_HEADER_BYTES } from '../numeric/segment-layout.ts'
 import { inOrder } from '../threads/in-order.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { untilAborted } from '../threads/until-aborted.ts'
+import type { Piece, PieceRoom } from '../training/first-pass.ts'
 import { NODE_BYTES } from '../training/memory-plan.ts'
 import { type CompressionChoice, chooseCompression } from './compression.ts'
 import type { EncodeChunkOptions, EncodedChunk } from './encode-chunk-task.ts'
@@ -47,8 +48,16 @@ export interface TextSettings {
   sizes: BufferSizes
   /** Bytes of text to come, as far as is known. */
   textBytes: number | undefined
+  /** Who trains on the rows meanwhile. */
+  follower?: Follower | undefined
   signal: AbortSignal | undefined
   progress: ((progress: Omit<IngestProgress, 'seconds'>) => void) | undefined
+}
+
+/** Somebody who wants the rows of every chunk, packed, in the order of the text. */
+export interface Follower {
+  room(): Promise<PieceRoom | undefined>
+  take(piece: Piece): void
 }
 
 export interface TextInBlocks {
@@ -111,8 +120,10 @@ export async function readIntoBlocks(
   if (settings.compress !== 'auto') compression = settings.compress
   else if ((settings.textBytes ?? 0) < LEAST_TO_MEASURE) compression = 'none'
 
-  const encode = (chunk: LineChunk, compress: 'zstd' | 'none'): Promise<EncodedChunk> =>
-    pool.run('encode-chunk', {
+  const rooms = new Map<number, PieceRoom | undefined>()
+  const encode = (chunk: LineChunk, compress: 'zstd' | 'none'): Promise<EncodedChunk> => {
+    const room = rooms.get(chunk.number)
+    return pool.run('encode-chunk', {
       format: 'libsvm',
       chunk: chunk.number,
       at: chunk.at,
@@ -122,11 +133,14 @@ export async function readIntoBlocks(
       block: split === 'random' ? 0 : sequentialBlock(chunks, blocks),
       mapPages: sizes.mapPages,
       out: free.pop() ?? { at: arena.allocate(sizes.chunk, 'encoded segments'), bytes: sizes.chunk },
+      pack: room && { ...room, plain: false },
     })
+  }
 
   // The first chunk decides, when there is something to decide: it is encoded plainly, measured, and encoded again.
   let verdict: Promise<'zstd' | 'none'> | undefined
   const start = async (chunk: LineChunk): Promise<EncodedChunk> => {
+    if (settings.follower) rooms.set(chunk.number, await settings.follower.room())
     if (compression) return encode(chunk, compression)
     verdict ??= encode(chunk, 'none').then(async plain => {
       free.push(plain.out)
@@ -150,7 +164,9 @@ export async function readIntoBlocks(
     },
     async (chunk, encoded) => {
       account.add(chunk, encoded, onBadRow)
-      mergeLabels(labels, byValue, encoded.labels)
+      const map = mergeLabels(labels, byValue, encoded.labels)
+      settings.follower?.take({ ...encoded, chunk: chunk.number, room: rooms.get(chunk.number), labels, map })
+      rooms.delete(chunk.number)
       await writer.append(encoded.segments, settings.firstPosition + total.rows)
       free.push(encoded.out)
       maps.add(encoded.map)

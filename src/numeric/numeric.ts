@@ -137,7 +137,14 @@ export interface NumericFunctions {
       margins: number,
     ]
   ): void
+  adoptRows(set: number, from: number, places: number, features: number, map: number): void
   followWeights(w: number, copy: number, count: number): number
+  numberFeatures(dictionary: number, rows: number, count: number, order: number): number
+  placeRows(seed: bigint, chunk: number, rows: number, blocks: number, next: number, places: number): void
+  placeAlpha(from: number, places: number, rows: number, to: number, stride: number): void
+  placeWeightsF64(features: number, count: number, map: number, from: number, to: number): void
+  placeWeightsF32(features: number, count: number, map: number, from: number, to: number): void
+  placeFeatures(features: number, map: number, row: number): void
   generateRows(plan: number, slot: number, out: number, rows: number, chunk: number, stream: number): number
 }
 

@@ -57,3 +57,14 @@ export const LEDGER_CORRECT = 16
 export const LEDGER_OWED = 24
 export const LEDGER_RADII = 16
 export const LEDGER_BYTES = 152
+
+// --- A dictionary that numbers features in the order in which they are met.
+/** u32: features that have a number, and how many may get one. */
+export const DICTIONARY_COUNT = 0
+export const DICTIONARY_CAPACITY = 4
+/** u32: address of u32[capacity], the features by their numbers. */
+export const DICTIONARY_FEATURES = 8
+/** u32: slots of the hash table, a power of two, and its address: a feature plus 1 and its number in each, or 0. */
+export const DICTIONARY_SLOTS = 12
+export const DICTIONARY_TABLE = 16
+export const DICTIONARY_BYTES = 24

@@ -7,6 +7,7 @@ import type { BlockEngine, LoadedBlock } from '../training/block-engine.ts'
 import type { BlockProblem } from '../training/block-problem.ts'
 import type { Stretch } from '../training/checkpoint.ts'
 import type { BinaryProblem } from '../training/problem.ts'
+import type { WorkingSet } from './working-set.ts'
 
 export interface SolverSettings {
   seed: number
@@ -48,6 +49,8 @@ interface AnySolver {
   defaultPasses?: number
   /** Passes after which it has nothing more to learn; more are refused. */
   mostPasses?: number
+  /** Sweeps over a block, or visits in memory for each row that is read, when the user does not say how many. */
+  defaultInnerPasses?: number
   /** Whether it knows a single cost for all rows; class weights are refused. */
   oneCost?: true
 }
@@ -67,6 +70,8 @@ export interface BlockSolver extends AnySolver {
   cacheShare: number
   /** Bytes that it needs besides, for each weight and for each row. */
   extra?: { perWeight: number; perRow: number }
+  /** Whether it can train on text while that is being read into a store. */
+  firstPass?: true
   start(engine: BlockEngine, problem: BlockProblem, settings: BlockSettings): BlockRun
 }
 
@@ -127,6 +132,8 @@ export interface BlockRun {
   /** For the certificate: looks at a block's rows, w as it is. */
   evaluate?(block: LoadedBlock): Promise<void>
   endRound?(): void
+  /** Takes over rows that were trained on while text was being read. */
+  adopt?(rows: WorkingSet, places: number, features: number, map: number): void
   /** The weights are final: brings them into their place if the method kept them otherwise. */
   finish?(): void
 }
@@ -163,9 +170,14 @@ export function checkCompatible(
 
 /** The options as this solver takes them: its own number of passes unless one was said, and none that it cannot follow. */
 export function underLimits<
-  O extends { maxPasses: number; classWeights: Record<string, number>; given: ReadonlySet<string> },
+  O extends {
+    maxPasses: number
+    innerPasses: number
+    classWeights: Record<string, number>
+    given: ReadonlySet<string>
+  },
 >(solver: Solver, options: O): O {
-  const { defaultPasses, mostPasses, oneCost, name } = solver
+  const { defaultPasses, defaultInnerPasses, mostPasses, oneCost, name } = solver
   if (mostPasses !== undefined && options.given.has('maxPasses') && options.maxPasses > mostPasses) {
     throw new UsageError(
       `maxPasses is ${options.maxPasses}, and solver ${name} makes ${mostPasses === 1 ? 'a single pass' : `at most ${mostPasses} passes`}: more would be ignored`,
@@ -177,6 +189,9 @@ export function underLimits<
       'take another solver, or leave the class weights away',
     )
   }
-  if (defaultPasses === undefined || options.given.has('maxPasses')) return options
-  return { ...options, maxPasses: defaultPasses }
+  return {
+    ...options,
+    ...(defaultPasses !== undefined && !options.given.has('maxPasses') && { maxPasses: defaultPasses }),
+    ...(defaultInnerPasses !== undefined && !options.given.has('innerPasses') && { innerPasses: defaultInnerPasses }),
+  }
 }

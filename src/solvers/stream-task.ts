@@ -47,9 +47,43 @@ const ALL_EVERY = 4
 const ENOUGH = 0.05
 
 export function streamVisitTask({ arena }: TaskContext, options: StreamVisitOptions): StreamVisitResult {
+  const { memory, order, parts } = options
+  return visitNew(arena, options, listAbsent(arena, memory.set, order, memory.numbers, parts))
+}
+
+export interface FirstVisitOptions extends Omit<StreamVisitOptions, 'parts'> {
+  stride: number
+  table: number
+  rows: number
+  /** Number of the first of them, in the order of the text. */
+  firstRow: number
+  /** Map from the chunk's class numbers to those of all, or 0. */
+  labelMap: number
+  /** Dictionary that numbers features as they are met, or 0 where they have their own numbers. */
+  dictionary: number
+}
+
+/** The same for rows that were just parsed, none of which is known. How many could be trained on comes with it. */
+export function firstVisitTask(
+  { arena }: TaskContext,
+  options: FirstVisitOptions,
+): StreamVisitResult & { rows: number } {
+  const { memory, order, table, rows, firstRow, dictionary } = options
+  const { numeric } = arena
+  if (options.labelMap) numeric.relabelRows(table, rows, options.labelMap)
+  let count = rows
+  if (dictionary) count = numeric.numberFeatures(dictionary, table, rows, order)
+  else numeric.iota(order, rows)
+  const numbers = arena.u32(memory.numbers, rows)
+  for (let k = 0; k < rows; k++) numbers[k] = firstRow + k
+  arena.bytes(options.alpha, rows * options.stride).fill(0)
+  return { ...visitNew(arena, options, count), rows: count }
+}
+
+/** Visits the rows that the order lists, lets them in or dismisses them, and visits the working set. */
+function visitNew(arena: Arena, options: Omit<StreamVisitOptions, 'parts'>, count: number): StreamVisitResult {
   const { memory, problem, sweep, order, logistic, narrow } = options
   const { numeric } = arena
-  const count = listAbsent(arena, memory.set, order, memory.numbers, options.parts)
   // The first visit of each row that is new here.
   const inner = Math.max(1e-9, 10 ** (-2 - options.pass))
   startListed(arena, sweep, order, count, drawFrom(options.random), inner)
@@ -68,7 +102,12 @@ export function streamVisitTask({ arena }: TaskContext, options: StreamVisitOpti
 }
 
 /** Visits rows of the working set, in random order, as many as there is time for. */
-function visitWorkingSet(arena: Arena, options: StreamVisitOptions, inner: number, newGap: number): void {
+function visitWorkingSet(
+  arena: Arena,
+  options: Omit<StreamVisitOptions, 'parts'>,
+  inner: number,
+  newGap: number,
+): void {
   const { memory, logistic, narrow, random, budget } = options
   const { set, problem, sweep, order } = memory
   const rows = arena.getU32(set + WORKING_COUNT)

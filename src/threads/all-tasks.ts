@@ -16,6 +16,7 @@ export const allTasks = {
   'predict-chunk': () => import('../model/predict-chunk-task.ts').then(m => m.predictChunkTask),
   'selective-visit': () => import('../solvers/selective-task.ts').then(m => m.selectiveVisitTask),
   'stream-visit': () => import('../solvers/stream-task.ts').then(m => m.streamVisitTask),
+  'first-visit': () => import('../solvers/stream-task.ts').then(m => m.firstVisitTask),
   'stream-evaluate': () => import('../solvers/stream-task.ts').then(m => m.streamEvaluateTask),
   'scan-chunk': () => import('../training/scan-chunk-task.ts').then(m => m.scanChunkTask),
   'parse-rows': () => import('../training/parse-rows-task.ts').then(m => m.parseRowsTask),

@@ -4,6 +4,7 @@ import type { Store } from '../block-store/reader.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { PROBLEM_BYTES, SWEEP_BYTES } from '../numeric/layouts.ts'
 import { ThreadPool } from '../threads/pool.ts'
+import type { Stretch } from './checkpoint.ts'
 import type { LoadedRows } from './load-block-task.ts'
 import type { MemoryPlan } from './memory-plan.ts'
 
@@ -71,6 +72,8 @@ export class BlockEngine {
   }
   readonly #reader: ThreadPool
   readonly #slots: Slot[] = []
+  readonly #alphaStride: number
+  #spare = { at: 0, end: 0 }
   readonly #rooms = new Map<string, { at: number; bytes: number }>()
   /** Number of each block's first row in the order of the store. */
   readonly firstRows: number[] = []
@@ -82,17 +85,7 @@ export class BlockEngine {
     this.plan = plan
     this.#reader = new ThreadPool(arena.share, READERS)
     this.trainer = new ThreadPool(arena.share, 1)
-    const rows = Math.max(plan.slotRows, 1)
-    for (let k = 0; k < plan.slots; k++) {
-      this.#slots.push({
-        alpha: alphaStride > 0 ? arena.allocate(rows * alphaStride, 'a block') : 0,
-        room: { at: arena.allocate(plan.slotBytes, 'a block'), bytes: plan.slotBytes },
-        table: arena.allocate(rows * 4, 'a block'),
-        order: arena.allocate(rows * 4, 'a block'),
-        problem: arena.allocateZeroed(PROBLEM_BYTES, 'a block'),
-        sweep: arena.allocateZeroed(SWEEP_BYTES, 'a block'),
-      })
-    }
+    this.#alphaStride = alphaStride
     let first = 0
     for (const block of store.manifest.blocks) {
       this.firstRows.push(first)
@@ -100,13 +93,41 @@ export class BlockEngine {
     }
   }
 
-  /** Room for a solver, filled with zeros. Classes are solved one after the other: the same name is the same room. */
-  room(name: string, bytes: number): number {
+  /** Room for a solver. Classes are solved one after the other: the same name is the same room. */
+  room(name: string, bytes: number, zeroed = true): number {
     const found = this.#rooms.get(name)
     const at = found?.bytes === bytes ? found.at : this.arena.allocate(Math.max(bytes, 8), name)
     this.#rooms.set(name, { at, bytes })
-    this.arena.bytes(at, bytes).fill(0)
+    if (zeroed) this.arena.bytes(at, bytes).fill(0)
     return at
+  }
+
+  /** Memory that was in use before: blocks go there first. */
+  reuse(spare: Stretch): void {
+    this.#spare = { at: (spare.at + 63) & ~63, end: spare.at + spare.bytes }
+  }
+
+  #allocate(bytes: number): number {
+    const { at, end } = this.#spare
+    if (at + bytes > end) return this.arena.allocate(bytes, 'a block')
+    this.#spare.at = (at + bytes + 63) & ~63
+    return at
+  }
+
+  /** Made when the first block is loaded: by then it is known what else there is. */
+  #makeSlots(): void {
+    const rows = Math.max(this.plan.slotRows, 1)
+    const { slotBytes } = this.plan
+    for (let k = 0; k < this.plan.slots; k++) {
+      this.#slots.push({
+        room: { at: this.#allocate(slotBytes), bytes: slotBytes },
+        alpha: this.#alphaStride > 0 ? this.#allocate(rows * this.#alphaStride) : 0,
+        table: this.#allocate(rows * 4),
+        order: this.#allocate(rows * 4),
+        problem: this.arena.allocateZeroed(PROBLEM_BYTES, 'a block'),
+        sweep: this.arena.allocateZeroed(SWEEP_BYTES, 'a block'),
+      })
+    }
   }
 
   transformBy(transforms: RowTransforms): void {
@@ -115,6 +136,7 @@ export class BlockEngine {
 
   /** These groups of blocks from the `first`-th on, each loaded while the one before is worked on. */
   async *pass(groups: number[][], first = 0): AsyncGenerator<LoadedBlock> {
+    if (this.#slots.length === 0) this.#makeSlots()
     let loading: Promise<LoadedBlock> | undefined
     try {
       for (let k = first; k < groups.length; k++) {

@@ -9,6 +9,7 @@ import type { BlockProblem } from './block-problem.ts'
 import { type Certificate, certificateOf } from './certificate.ts'
 import type { Checkpoints, RunState } from './checkpoint.ts'
 import type { PassProgress, Solution } from './driver.ts'
+import type { FirstPass } from './first-pass.ts'
 import { groupsOf } from './memory-plan.ts'
 
 export interface OutOfCoreSettings extends BlockSettings {
@@ -63,6 +64,18 @@ export class OutOfCoreDriver {
     const memory = this.#run.memory?.()
     if (memory) await this.#checkpoints.loadMemory(memory)
     this.#run.restored?.()
+  }
+
+  /** Starts from what was learnt while the text was read: that was the first pass. */
+  startFrom(first: FirstPass, map: number): void {
+    const { store, firstRows } = this.#engine
+    first.move(store, firstRows, this.#problem, map, (...rows) => this.#run.adopt?.(...rows))
+    this.#engine.reuse(first.region)
+    const state = this.#state
+    state.pass = 1
+    state.work = 1
+    state.wanted = this.#run.owing?.(0) ?? null
+    this.#checkpoints.touch([...store.manifest.blocks.keys()])
   }
 
   /** Starts from dual variables that are in place already: w = Σ α y x, by one reading pass. */

@@ -87,6 +87,11 @@ export class RowPacker {
     return this.#arena.u32(this.#table, this.#arena.getU32(this.#state + PACK_ROWS)).slice()
   }
 
+  /** Rows packed so far. */
+  get rows(): number {
+    return this.#arena.getU32(this.#state + PACK_ROWS)
+  }
+
   get written(): number {
     return this.#arena.getU32(this.#state + PACK_WRITTEN)
   }

@@ -5,6 +5,7 @@ import { basename, join } from 'node:path'
 import { featureSetBytes, featuresOf, readFeatureSet } from '../block-store/feature-set.ts'
 import { ingest } from '../block-store/ingest.ts'
 import { featureFileOf, nextPosition } from '../block-store/manifest.ts'
+import { bufferSizes } from '../block-store/read-into-blocks.ts'
 import { openStore, type Store } from '../block-store/reader.ts'
 import { SpillwayError, UsageError } from '../errors.ts'
 import { learnFactors } from '../features/scale.ts'
@@ -12,13 +13,15 @@ import { findLoss } from '../losses/all-losses.ts'
 import type { WeightVectors } from '../model/weights.ts'
 import { Arena } from '../numeric/arena.ts'
 import type { BlockSolver } from '../solvers/solver.ts'
+import { defaultThreads } from '../threads/pool.ts'
 import { BlockEngine } from './block-engine.ts'
 import { BlockProblem } from './block-problem.ts'
 import { Checkpoints, type RunState, stateFolder } from './checkpoint.ts'
 import { allowedMemory } from './choose-solver.ts'
 import { classProblems } from './class-problems.ts'
 import type { Solution } from './driver.ts'
-import { groupsOf, type MemoryPlan, planLines, planMemory } from './memory-plan.ts'
+import { FirstPass, type FirstPassSizes, pieceBytes } from './first-pass.ts'
+import { groupsOf, type MemoryPlan, NODE_BYTES, planLines, planMemory } from './memory-plan.ts'
 import { type ResolvedOptions, refuseTextOptions } from './options.ts'
 import { OutOfCoreDriver } from './out-of-core.ts'
 import type { TrainingOutcome } from './outcome.ts'
@@ -34,7 +37,7 @@ export async function trainFromBlocks(
   const started = performance.now()
   const seconds = (): number => (performance.now() - started) / 1000
   const arena = new Arena()
-  const { store, read } = await theStore(arena, paths, options, tell, seconds)
+  const { store, read, first } = await theStore(arena, paths, solver, options, tell, seconds)
   const readSeconds = seconds()
   const { manifest } = store
   const classes = manifest.labels.filter(label => label.rows > 0)
@@ -82,6 +85,7 @@ export async function trainFromBlocks(
         progress => tell({ stage: 'train', seconds: seconds(), ...progress, problem: k + 1, problems: K }),
         // Of several classes each says the same, or nearly.
         reason => k === 0 && tell({ stage: 'plan', solver: solver.name, reason }),
+        first && K === 1 ? { pass: first, map } : undefined,
       )
       solutions.push(solution)
       const w = problem.copyWeights()
@@ -150,6 +154,7 @@ async function solveOne(
   options: ResolvedOptions,
   tell: ConstructorParameters<typeof OutOfCoreDriver>[6],
   say: (reason: string) => void,
+  first: { pass: FirstPass; map: number } | undefined,
 ): Promise<Solution> {
   const { manifest } = store
   const course = {
@@ -192,6 +197,7 @@ async function solveOne(
     delete found.done
     await driver.restore(found)
   } else await checkpoints.clear()
+  if (first && !found) driver.startFrom(first.pass, first.map)
   const solution = await driver.solve()
   await driver.close(solution)
   return solution
@@ -302,10 +308,11 @@ interface Read {
 async function theStore(
   arena: Arena,
   paths: string[],
+  solver: BlockSolver,
   options: ResolvedOptions,
   tell: ProgressListener,
   seconds: () => number,
-): Promise<{ store: Store; read: Read }> {
+): Promise<{ store: Store; read: Read; first?: FirstPass | undefined }> {
   const nothing: Read = { bytesRead: 0, badRows: 0, badRowMessages: [] }
   const folders = []
   for (const path of paths) if ((await stat(path).catch(() => undefined))?.isDirectory()) folders.push(path)
@@ -314,33 +321,72 @@ async function theStore(
     refuseTextOptions(options)
     return { store: await openStore(paths[0]), read: nothing }
   }
-  const first = paths[0] === '-' ? 'stdin' : basename(paths[0]).replace(/\.(gz|zst)$/, '')
-  const folder = options.store ?? `${first}.spill`
+  const name = paths[0] === '-' ? 'stdin' : basename(paths[0]).replace(/\.(gz|zst)$/, '')
+  const folder = options.store ?? `${name}.spill`
   const earlier = await madeFrom(folder, paths, options)
   if (earlier === 'fresh') {
     tell({ stage: 'plan', solver: '', reason: `the text is in ${folder} already` })
     return { store: await openStore(folder), read: nothing }
   }
   const memory = allowedMemory(options)
+  const sizes = firstPassSizes(solver, options, memory)
+  const first = sizes && new FirstPass(arena, options, sizes.pass)
   const mark = arena.mark()
-  const result = await ingest(paths, folder, {
-    ...(options.blocks !== undefined && { blocks: options.blocks }),
-    values: options.values,
-    seed: options.seed,
-    onBadRow: options.onBadRow,
-    ...(options.indexBase !== undefined && { indexBase: options.indexBase }),
-    ...(options.threads !== undefined && { threads: options.threads }),
-    ...(options.signal && { signal: options.signal }),
-    ...(options.memory !== undefined && { memory }),
-    overwrite: earlier === 'stale',
-    arena,
-    progress: ({ bytesRead, bytesTotal, rows, badRows }) =>
-      tell({ stage: 'read', seconds: seconds(), bytesRead, bytesTotal, rows, badRows }),
-  })
-  arena.release(mark)
-  const { bytesRead, badRows, badRowMessages } = result
-  return { store: await openStore(folder), read: { bytesRead, badRows, badRowMessages } }
+  try {
+    const result = await ingest(paths, folder, {
+      ...(options.blocks !== undefined && { blocks: options.blocks }),
+      values: options.values,
+      seed: options.seed,
+      onBadRow: options.onBadRow,
+      ...(options.indexBase !== undefined && { indexBase: options.indexBase }),
+      ...(options.threads !== undefined && { threads: options.threads }),
+      ...(options.signal && { signal: options.signal }),
+      ...(options.memory !== undefined && { memory }),
+      ...(sizes && options.memory !== undefined && { memory: sizes.ingest, blockText: sizes.blockText }),
+      ...(first && { follower: first }),
+      overwrite: earlier === 'stale',
+      arena,
+      progress: ({ bytesRead, bytesTotal, rows, badRows }) =>
+        tell({ stage: 'read', seconds: seconds(), bytesRead, bytesTotal, rows, badRows }),
+    })
+    await first?.end()
+    arena.release(mark)
+    const { bytesRead, badRows, badRowMessages } = result
+    const read = { bytesRead, badRows, badRowMessages }
+    return { store: await openStore(folder), read, first: first?.trained ? first : undefined }
+  } catch (error) {
+    await first?.abandon()
+    throw error
+  }
 }
+
+/** How memory is shared out while text is read and trained on at the same time; undefined where that cannot be: values that
+ *  will be scaled are not known before all have been read. */
+function firstPassSizes(
+  solver: BlockSolver,
+  options: ResolvedOptions,
+  memory: number,
+): { pass: FirstPassSizes; ingest: number; blockText: number } | undefined {
+  if (!solver.firstPass || options.scale) return undefined
+  const rooms = (options.threads ?? defaultThreads()) + 2
+  if (options.memory === undefined) {
+    const { chunk, blockText } = bufferSizes(undefined)
+    const bytes = Math.min(MOST_FIRST_PASS, Math.floor((memory - NODE_BYTES) / 2))
+    return { pass: { chunk, rooms, bytes }, ingest: memory, blockText }
+  }
+  const reading = NODE_BYTES + Math.floor(FIRST_PASS_READING * (memory - NODE_BYTES))
+  if (reading - NODE_BYTES < LEAST_FIRST_PASS) return undefined
+  const { chunk } = bufferSizes(reading)
+  const others = reading + pieceBytes({ chunk, rooms }) + forFilePages(memory) + afterIngest(memory) / 2
+  const bytes = Math.min(MOST_FIRST_PASS, Math.floor(memory - others))
+  if (bytes < LEAST_FIRST_PASS) return undefined
+  return { pass: { chunk, rooms, bytes }, ingest: reading, blockText: bufferSizes(memory).blockText }
+}
+
+/** Share of the memory besides Node that reading and writing get while there is training too. */
+const FIRST_PASS_READING = 0.4
+const LEAST_FIRST_PASS = 16 << 20
+const MOST_FIRST_PASS = 1 << 30
 
 /** Whether a folder holds a finished store of just these files as they are, read in the same way (`fresh`), or of an
  *  earlier state of them (`stale`), which may be made anew. A store of anything else is not touched. */

@@ -102,7 +102,7 @@ export function listFeatures(top: usize, out: usize): void {
 }
 
 @inline
-function lookup(top: usize, feature: u32): u32 {
+export function lookup(top: usize, feature: u32): u32 {
   const page = <usize>load<u32>(top + (usize(feature >> 16) << 2))
   if (page == 0) return ABSENT
   const k = usize((feature >> 6) & 1023)

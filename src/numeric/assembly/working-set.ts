@@ -15,6 +15,7 @@ import {
   WORKING_FIRST_ROWS, WORKING_GRADIENTS, WORKING_LEDGER, WORKING_MOVED, WORKING_NUMBERS, WORKING_RADII, WORKING_RADIUS,
   WORKING_RANDOM, WORKING_RECORDS, WORKING_RESIDENT, WORKING_ROOM, WORKING_STRIDE, WORKING_TABLE, WORKING_USED,
 } from '../working-set-layout'
+import { placeFeatures } from './first-pass'
 import { boxLoss, logisticLoss, negativeEntropy } from './losses'
 import { nextRandom } from './random'
 import { dotRow } from './row'
@@ -334,6 +335,41 @@ export function enterEvaluated(set: usize, problem: usize, count: u32, order: us
     const number = load<u32>(numbers + (usize(load<u32>(order + (usize(k) << 2))) << 2))
     enterLedger(set, number, logistic, a, rest, bound, diagonal, load<f64>(margins + (usize(k) << 3)), load<f64>(row, ROW_NORM) + bias * bias)
   }
+}
+
+/** Takes over the rows of a working set of the first pass: their numbers become places, their features those of the store. */
+export function adoptRows(set: usize, from: usize, places: usize, features: usize, map: usize): void {
+  const stride = usize(load<u32>(set, WORKING_STRIDE))
+  const records = usize(load<u32>(set, WORKING_RECORDS))
+  const room = FULL * f64(load<u32>(set, WORKING_ROOM))
+  const capacity = load<u32>(set, WORKING_CAPACITY)
+  const table = usize(load<u32>(set, WORKING_TABLE))
+  const numbers = usize(load<u32>(set, WORKING_NUMBERS))
+  const alpha = usize(load<u32>(set, WORKING_ALPHA))
+  const gradients = usize(load<u32>(set, WORKING_GRADIENTS))
+  const count = load<u32>(from, WORKING_COUNT)
+  let used: usize = 0
+  let kept: u32 = 0
+  for (let k: u32 = 0; k < count; k++) {
+    const row = usize(load<u32>(usize(load<u32>(from, WORKING_TABLE)) + (usize(k) << 2)))
+    const size = recordBytes(row)
+    // A dense row has no feature numbers that could change.
+    if (map != 0 && load<u32>(row, ROW_KIND) == ROW_KIND_DENSE) continue
+    if (f64(used + size) > room || kept >= capacity) break
+    const place = load<u32>(places + (usize(load<u32>(usize(load<u32>(from, WORKING_NUMBERS)) + (usize(k) << 2))) << 2))
+    memory.copy(records + used, row, size)
+    placeFeatures(features, map, records + used)
+    store<u32>(table + (usize(kept) << 2), u32(records + used))
+    store<u32>(numbers + (usize(kept) << 2), place)
+    memory.copy(alpha + usize(kept) * stride, usize(load<u32>(from, WORKING_ALPHA)) + usize(k) * stride, stride)
+    store<f64>(gradients + (usize(kept) << 3), load<f64>(usize(load<u32>(from, WORKING_GRADIENTS)) + (usize(k) << 3)))
+    markResident(set, place, true)
+    used += size
+    kept++
+  }
+  store<u32>(set, u32(used), WORKING_USED)
+  store<u32>(set, kept, WORKING_COUNT)
+  store<f64>(set, load<f64>(from, WORKING_EPSILON), WORKING_EPSILON)
 }
 
 /** ‖w − copy‖², after which the copy is w. */

@@ -1,0 +1,99 @@
+// Training on text as it is parsed: features get their weights in the order in which they are met, for nobody knows yet which
+// there are; rows are numbered as they come, for nobody knows yet how many each block will have.
+import { ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_DENSE } from '../layouts'
+import {
+  DICTIONARY_CAPACITY, DICTIONARY_COUNT, DICTIONARY_FEATURES, DICTIONARY_SLOTS, DICTIONARY_TABLE,
+} from '../working-set-layout'
+import { lookup } from './feature-map'
+import { mix } from './random'
+
+/** Number of a feature, a new one if it has none; 2^32 − 1 when there is no room for it. */
+@inline
+function numberOf(dictionary: usize, table: usize, mask: u32, feature: u32): u32 {
+  let slot = ((feature * 0x9e3779b1) >>> 7) & mask
+  let at = table + (usize(slot) << 3)
+  let key = load<u32>(at)
+  while (key != feature + 1 && key != 0) {
+    slot = (slot + 1) & mask
+    at = table + (usize(slot) << 3)
+    key = load<u32>(at)
+  }
+  if (key != 0) return load<u32>(at, 4)
+  const count = load<u32>(dictionary, DICTIONARY_COUNT)
+  if (count >= load<u32>(dictionary, DICTIONARY_CAPACITY)) return 0xffffffff
+  store<u32>(at, feature + 1)
+  store<u32>(at, count, 4)
+  store<u32>(usize(load<u32>(dictionary, DICTIONARY_FEATURES)) + (usize(count) << 2), feature)
+  store<u32>(dictionary, count + 1, DICTIONARY_COUNT)
+  return count
+}
+
+/** Renumbers the entries of rows by the dictionary, and lists the rows whose features all have a number. */
+export function numberFeatures(dictionary: usize, rows: usize, count: u32, order: usize): u32 {
+  const table = usize(load<u32>(dictionary, DICTIONARY_TABLE))
+  const mask = load<u32>(dictionary, DICTIONARY_SLOTS) - 1
+  let listed: u32 = 0
+  for (let k: u32 = 0; k < count; k++) {
+    const row = usize(load<u32>(rows + (usize(k) << 2)))
+    if (load<u32>(row, ROW_KIND) == ROW_KIND_DENSE) continue
+    let at = row + ROW_ENTRIES
+    let whole = true
+    for (const end = at + (usize(load<u32>(row, ROW_COUNT)) << 2); at < end; at += 4) {
+      const number = numberOf(dictionary, table, mask, load<u32>(at))
+      if (number == 0xffffffff) {
+        whole = false
+        break
+      }
+      store<u32>(at, number)
+    }
+    if (!whole) continue
+    store<u32>(order + (usize(listed) << 2), k)
+    listed++
+  }
+  return listed
+}
+
+/** Places in the store of the rows of a chunk, which were drawn into blocks: `next` has the place of each block's next row. */
+export function placeRows(seed: u64, chunk: u32, rows: u32, blocks: u32, next: usize, places: usize): void {
+  const stream = mix(seed + 0x9e3779b97f4a7c15) ^ (u64(chunk) << 32)
+  for (let r: u32 = 0; r < rows; r++) {
+    const draw = mix(mix(stream ^ u64(r)) + 0x9e3779b97f4a7c15)
+    const at = next + (usize(u32(((draw >> 32) * u64(blocks)) >> 32)) << 2)
+    const place = load<u32>(at)
+    store<u32>(at, place + 1)
+    store<u32>(places + (usize(r) << 2), place)
+  }
+}
+
+/** Puts dual variables from the order of arrival into the order of the store. */
+export function placeAlpha(from: usize, places: usize, rows: u32, to: usize, stride: u32): void {
+  for (let r: u32 = 0; r < rows; r++) {
+    memory.copy(to + usize(load<u32>(places + (usize(r) << 2))) * usize(stride), from + usize(r) * usize(stride), usize(stride))
+  }
+}
+
+/** Puts weights from the order of a dictionary into that of the features (map 0), or of the features in use. */
+export function placeWeightsF64(features: usize, count: u32, map: usize, from: usize, to: usize): void { placeWeights<f64>(features, count, map, from, to) }
+export function placeWeightsF32(features: usize, count: u32, map: usize, from: usize, to: usize): void { placeWeights<f32>(features, count, map, from, to) }
+
+@inline
+function placeWeights<W>(features: usize, count: u32, map: usize, from: usize, to: usize): void {
+  for (let k: u32 = 0; k < count; k++) {
+    const feature = features == 0 ? k : load<u32>(features + (usize(k) << 2))
+    const weight = load<W>(from + usize(k) * sizeof<W>())
+    if (weight == 0) continue
+    const place = map == 0 ? feature : lookup(map, feature)
+    store<W>(to + usize(place) * sizeof<W>(), weight)
+  }
+}
+
+/** Renumbers a record's entries the same way. Dense rows have no numbers: they come without a dictionary and without a map. */
+export function placeFeatures(features: usize, map: usize, row: usize): void {
+  if (load<u32>(row, ROW_KIND) == ROW_KIND_DENSE) return
+  let at = row + ROW_ENTRIES
+  for (const end = at + (usize(load<u32>(row, ROW_COUNT)) << 2); at < end; at += 4) {
+    const number = load<u32>(at)
+    const feature = features == 0 ? number : load<u32>(features + (usize(number) << 2))
+    store<u32>(at, map == 0 ? feature : lookup(map, feature))
+  }
+}
