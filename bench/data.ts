@@ -34,6 +34,8 @@ export const cacheFolder = process.env['SPILLWAY_BENCH_CACHE'] ?? fileURLToPath(
 const SEED = 1
 /** Bytes of text of a generated training file. */
 const GENERATED_SIZE: Record<Size, string> = { small: '60M', full: '600M' }
+/** For suites of many runs. */
+const MEDIUM_SIZE: Record<Size, string> = { small: '60M', full: '200M' }
 /** A little over ten times the memory that the suite out-of-core allows, 256M. */
 const LARGE_SIZE: Record<Size, string> = { small: '60M', full: '2600M' }
 
@@ -42,6 +44,10 @@ export const dataSets: Record<string, DataSet> = {
   'yahoo-korea': generated('yahoo-korea', 'text', 'sparse rows, 3.1 M features'),
   epsilon: generated('epsilon', 'dense', '2,000 features, all present'),
   kddb: generated('kddb', 'ones', 'every value 1, 29.9 M features'),
+  'webspam-medium': generated('webspam', 'text', 'long sparse rows, 16.6 M features', MEDIUM_SIZE),
+  'yahoo-korea-medium': generated('yahoo-korea', 'text', 'sparse rows, 3.1 M features', MEDIUM_SIZE),
+  'epsilon-medium': generated('epsilon', 'dense', '2,000 features, all present', MEDIUM_SIZE),
+  'kddb-medium': generated('kddb', 'ones', 'every value 1, 29.9 M features', MEDIUM_SIZE),
   'webspam-large': generated('webspam', 'text', 'long sparse rows, ten times the memory allowed', LARGE_SIZE),
   'webspam-sorted': {
     ...{ kind: 'generated', values: 'text', about: 'webspam, all rows of one label before those of the next' },

@@ -6,6 +6,7 @@
 // classes it is the sum over one-against-the-rest problems.
 //
 //   node bench/evaluator.ts DATA MODEL --loss hinge --cost 1 [--normalize unit]
+import { freemem } from 'node:os'
 import { parseArgs } from 'node:util'
 import { type LinearModel, readLiblinearModel } from './liblinear-model.ts'
 import { forEachRow, type TextRow } from './libsvm-text.ts'
@@ -55,7 +56,7 @@ export class CompensatedSum {
 }
 
 /** All models of one call share one reading of the file; weights of more than this are judged in several readings. */
-const WEIGHT_BYTES = 400e6
+const WEIGHT_BYTES = Math.max(400e6, freemem() / 8)
 
 /** Judges model files (LIBLINEAR text) on one data file; results come in the order of the models. */
 export async function evaluateFiles(data: string, modelFiles: string[], objective: Objective): Promise<Evaluation[]> {

@@ -19,6 +19,8 @@ export interface Measured {
 export interface MeasureOptions {
   /** A memory cap such as 2G; the command then runs under `limit`, which counts page cache too. */
   limit?: string
+  /** With a limit: the most bytes a second that the command may read from the disk, e.g. 150M. */
+  readBps?: string
   /** Seconds after which the command is stopped and counts as failed. */
   timeout?: number
 }
@@ -26,6 +28,10 @@ export interface MeasureOptions {
 const wrapper = fileURLToPath(new URL('./measure-child.py', import.meta.url))
 const limitProgram = fileURLToPath(new URL('../../shared/bin/limit', import.meta.url))
 const DEFAULT_TIMEOUT = 3600
+/** `timeout` ends a command with this code. */
+const STOPPED = 124
+/** Seconds between the stop of a command under `limit` and that of `limit` itself, which has a group to remove. */
+const GRACE = 10
 
 export class CommandFailed extends Error {}
 
@@ -33,12 +39,13 @@ export async function measure(command: string[], options: MeasureOptions = {}): 
   const folder = await mkdtemp(join(tmpdir(), 'spillway-bench-'))
   try {
     const [result, out, err] = ['result', 'out', 'err'].map(name => join(folder, name))
-    const line = options.limit ? [requireLimit(), '--memory', options.limit, '--report', '--', ...command] : command
     const timeout = options.timeout ?? DEFAULT_TIMEOUT
-    await runPython([wrapper, result, out, err, String(timeout), ...line], line[0])
+    const line = options.limit ? limited(command, options.limit, options.readBps, options.timeout) : command
+    await runPython([wrapper, result, out, err, String(timeout + GRACE), ...line], line[0])
     const [told, stdout, stderr] = await Promise.all([result, out, err].map(file => readFile(file, 'utf8')))
     const { exit, timedOut, ...figures } = JSON.parse(told) as Measured & { exit: number; timedOut: boolean }
-    if (timedOut) throw new CommandFailed(`stopped after ${timeout} s: ${command.join(' ')}`)
+    if (timedOut || (options.limit && options.timeout && exit === STOPPED))
+      throw new CommandFailed(`stopped after ${timeout} s: ${command.join(' ')}`)
     if (exit !== 0) {
       const last = stderr.trim().split('\n').slice(-3).join('; ')
       const killed = options.limit && exit === 137 ? `, out of memory under --limit ${options.limit}` : ''
@@ -56,6 +63,23 @@ export async function canLimit(): Promise<boolean> {
     () => true,
     () => false,
   )
+}
+
+/** Whether `limit` can slow the disk down, too. */
+export async function canSlowDisk(): Promise<boolean> {
+  return measure(['true'], { limit: '64M', readBps: '150M' }).then(
+    () => true,
+    () => false,
+  )
+}
+
+function limited(command: string[], memory: string, readBps: string | undefined, timeout: number | undefined): string[] {
+  return [
+    ...[requireLimit(), '--memory', memory, ...(readBps ? ['--read-bps', readBps] : []), '--report', '--'],
+    // Stopped from inside, so that `limit` lives to remove its group.
+    ...(timeout === undefined ? [] : ['timeout', '-k', '1', String(timeout)]),
+    ...command,
+  ]
 }
 
 function requireLimit(): string {

@@ -23,7 +23,12 @@ const CAPPED = 'Spillway, capped'
 const FREE = 'Spillway, all the memory'
 const PEER = 'LIBLINEAR, all the memory'
 
-export async function budgetSection(context: SuiteContext, names: string[]): Promise<Section> {
+/** Without LIBLINEAR where only Spillway's own two runs are asked about: it takes minutes. */
+export async function budgetSection(
+  context: SuiteContext,
+  names: string[],
+  { withLiblinear = true }: { withLiblinear?: boolean } = {},
+): Promise<Section> {
   const cap = MEMORY[context.size]
   const hard = await canLimit()
   const table: Table = { columns, rows: [] }
@@ -39,18 +44,22 @@ export async function budgetSection(context: SuiteContext, names: string[]): Pro
       hard
         ? `Capped: --memory ${cap} under \`limit --memory ${cap}\`, which kills what goes above; its peak counts page cache, that of the others does not.`
         : `Capped: --memory ${cap} alone: \`limit\` is not there or not allowed here, so the peak is the resident set, and goal 15 is not judged.`,
-      `LIBLINEAR, with the loosest -e of ${EPSILONS.join(', ')} that comes within ${GAP}, stands in for LIBLINEAR-cdblock (goal 2), which is not packaged: it has all the memory.`,
+      ...(withLiblinear
+        ? [
+            `LIBLINEAR, with the loosest -e of ${EPSILONS.join(', ')} that comes within ${GAP}, stands in for LIBLINEAR-cdblock (goal 2), which is not packaged: it has all the memory.`,
+          ]
+        : []),
       'Differences, (P − P*) / P*, by the evaluator: the worst of all rounds.',
     ],
     ...{ tables: [table], details: [], notes: [] },
   }
-  const versions = { spillway: await spillway.version(), liblinear: await liblinear.version() }
+  const versions = { spillway: await spillway.version(), liblinear: withLiblinear ? await liblinear.version() : undefined }
   if (!versions.spillway) {
     context.skip('budget', `not measured: ${spillway.howToInstall}`)
     return section
   }
   if (!hard) context.skip('budget, the hard cap', 'not measured: ../shared/bin/limit is missing, or needs root')
-  if (!versions.liblinear) context.skip('budget, LIBLINEAR', `not measured: ${liblinear.howToInstall}`)
+  if (withLiblinear && !versions.liblinear) context.skip('budget, LIBLINEAR', `not measured: ${liblinear.howToInstall}`)
   for await (const data of context.data(names)) {
     try {
       const { rows, details } = await new Budget(context, data, hard).run(versions.liblinear !== undefined)

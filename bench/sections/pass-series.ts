@@ -1,5 +1,6 @@
 // A method after 1, 2, 4, … passes, as the papers draw it: each point is a run of its own from a ready-made store, stopped by
-// --max-passes; its time is that of making the store and that of the run. Used by the sections methods and ablations.
+// --max-passes; its time is that of making the store and that of the run. Used by the sections methods,
+// ablations, costs and memory.
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PreparedData, Size } from '../data.ts'
@@ -9,13 +10,13 @@ import type { TrainRun } from '../peers/peer.ts'
 import { spillway } from '../peers/spillway.ts'
 import { type Contestant, interleave, type Timing, timingOf } from '../rounds.ts'
 import type { SuiteContext } from '../suite.ts'
+import { decodedBytes, heldBytes, leastMemory, memoryHolding, TOO_LITTLE } from './memory-words.ts'
 
 export const COST = 1
 /** What Spillway may use where it is not the least that works. */
 export const MEMORY: Record<Size, string> = { small: '160M', full: '256M' }
 /** Nobody gets there: passes end a run, not the gap. */
 const NEVER = 1e-9
-const TOO_LITTLE = '1M'
 
 export interface StoreSpec {
   blocks: number
@@ -27,13 +28,16 @@ export interface Variant {
   name: string
   /** The loss it is trained with; all are judged by the hinge loss. */
   loss: LossName
+  /** C; COST when left out. */
+  cost?: number
   /** Words of the command line: the solver and its options. */
   words: string[]
   store: StoreSpec
   passes: number[]
   /** Blocks that fit in memory together are solved together, as one. `block`: the least memory that Spillway accepts, so
-   *  that it takes one block at a time, as the papers do; `cap`: the suite's memory, or the least that works. */
-  memory: 'block' | 'cap'
+   *  that it takes one block at a time, as the papers do; `cap`: the suite's memory, or the least that works; a share of the
+   *  rows that it is to hold, reckoned for the first variant that asks and alike for all that ask for the same. */
+  memory: 'block' | 'cap' | { share: number }
 }
 
 export interface SeriesPoint {
@@ -45,6 +49,8 @@ export interface SeriesPoint {
   memory: string
   /** Sub-problems in a pass, as Spillway tells its plan: fewer than blocks where several were solved together. */
   pieces?: number
+  /** Share of the decoded rows that its memory plan has room for. */
+  held?: number
   store: Timing
   run: Timing
   /** Store and run together. */
@@ -74,6 +80,7 @@ class PassSeries {
   readonly #data: PreparedData
   readonly #section: string
   readonly #judgeTest: boolean
+  readonly #memoryOf = new Map<string, string>()
 
   constructor(context: SuiteContext, data: PreparedData, section: string, judgeTest: boolean) {
     this.#context = context
@@ -99,10 +106,15 @@ class PassSeries {
             runs.push(await this.#train(variant, passes, memory))
             say(`${pointName(variant, passes)}: ${runs.at(-1)!.seconds.toFixed(3)} s`)
           }
-          const judged = await this.#judge(runs)
+          const judged = await this.#judge(runs, variant.cost ?? COST)
           variant.passes.forEach((passes, k) => {
-            const pieces = piecesOf(runs[k].stderr)
-            points.push({ variant, passes, memory, pieces, store, ...judged[k], told: runs[k].told, runs: [runs[k]] })
+            const { stderr, told } = runs[k]
+            const [pieces, held] = [piecesOf(stderr), heldBytes(stderr)]
+            const share = held === undefined ? undefined : Math.min(1, held / decodedBytes(told))
+            points.push({
+              ...{ variant, passes, memory, pieces, held: share, store, ...judged[k], told },
+              runs: [runs[k]],
+            })
           })
         } catch (error) {
           this.#skip(variant.name, error)
@@ -152,16 +164,27 @@ class PassSeries {
   }
 
   async #memoryFor(variant: Variant): Promise<string> {
-    const cap = MEMORY[this.#context.size]
+    const { memory } = variant
+    const cap = typeof memory === 'object' ? await this.#memoryHolding(variant, memory.share) : MEMORY[this.#context.size]
     try {
-      await this.#train(variant, 1, variant.memory === 'cap' ? cap : TOO_LITTLE)
+      await this.#train(variant, 1, memory === 'block' ? TOO_LITTLE : cap)
     } catch (error) {
-      // It refuses, and says how much would do.
-      const least = /what would help: --memory (\d+M)/.exec((error as Error).message)?.[1]
+      const least = leastMemory(error)
       if (least) return least
       throw error
     }
     return cap
+  }
+
+  async #memoryHolding(variant: Variant, share: number): Promise<string> {
+    const key = `${storeName(variant.store)} ${share}`
+    let memory = this.#memoryOf.get(key)
+    if (memory === undefined) {
+      memory = await memoryHolding(share, each => this.#train(variant, 1, each))
+      this.#context.say(`--memory ${memory} to hold ${100 * share} % of the rows`)
+      this.#memoryOf.set(key, memory)
+    }
+    return memory
   }
 
   async #train(variant: Variant, passes: number, memory: string): Promise<TrainRun> {
@@ -173,15 +196,15 @@ class PassSeries {
     // A primal method has no gap to stop at.
     const stop = variant.words.includes('pegasos') || variant.words.includes('one-pass') ? undefined : NEVER
     const words = [...variant.words, '--memory', memory, ...anew]
-    const request = { loss: variant.loss, cost: COST, stop, maxPasses: passes, model, words, talk: true }
+    const request = { loss: variant.loss, cost: variant.cost ?? COST, stop, maxPasses: passes, model, words, talk: true }
     return spillway.train(this.#storePath(storeName(variant.store)), request, { limit })
   }
 
-  async #judge(runs: TrainRun[]): Promise<Pick<SeriesPoint, 'training' | 'test'>[]> {
+  async #judge(runs: TrainRun[], cost: number): Promise<Pick<SeriesPoint, 'training' | 'test'>[]> {
     const texts: string[] = []
     try {
       for (const { modelFile } of runs) texts.push(await spillway.asLiblinear(modelFile))
-      const objective = { loss: 'hinge' as const, cost: COST }
+      const objective = { loss: 'hinge' as const, cost }
       const training = await evaluateFiles(this.#data.file, texts, objective)
       const test =
         this.#judgeTest && this.#data.testFile ? await evaluateFiles(this.#data.testFile, texts, objective) : []

@@ -42,6 +42,9 @@ export function trainSummary(
         `(disk ${formatSeconds(blocks.readSeconds)}, decoding ${formatSeconds(blocks.decodeSeconds)}, ` +
         `waited ${formatSeconds(blocks.waitSeconds)})`,
     )
+    if (blocks.bytesSkipped > 0) {
+      lines.push(`${formatBytes(blocks.bytesSkipped)} were left unread: their rows cannot change anything`)
+    }
   }
   if (test) lines.push(`test accuracy ${formatShare(test.accuracy)} on ${formatCount(test.rows)} rows`)
   lines.push(`model: ${model}`)

@@ -74,13 +74,18 @@ export const trainCommand: Command = {
     'no-shrinking': { help: 'visit every row in every pass', group: 'The solver' },
     'inner-passes': {
       value: 'N',
-      help: 'block, selective: sweeps over a block each time it is read',
-      fallback: '4',
+      help: 'block, selective: sweeps over a block each time it is read; stream: visits in memory for each row read',
+      fallback: '4, and 1 for stream',
       group: 'The solver',
     },
     'inner-tolerance': {
       value: 'EPS',
       help: "block, selective: sweep until a block's projected gradients agree to EPS",
+      group: 'The solver',
+    },
+    'gradient-tolerance': {
+      value: 'EPS',
+      help: 'stream: stop when the projected gradients of a round agree to EPS, whatever the gap',
       group: 'The solver',
     },
     'block-order': {
@@ -134,6 +139,12 @@ export const trainCommand: Command = {
       group: 'The solver',
     },
     ...readingOptions,
+    threads: {
+      value: 'N',
+      help: 'threads; with dual and stream, N of them train on one shared weight vector, and bits vary from run to run',
+      fallback: 'as many as there are cores, one of which trains',
+      group: 'The data',
+    },
     normalize: { value: 'unit', help: 'make every row unit length', choices: ['unit'], group: 'The data' },
     scale: {
       value: 'KIND',
@@ -279,6 +290,7 @@ export function trainOptions(options: OptionValues): TrainOptions {
     checkpointSeconds: numberOption(options, 'checkpoint-seconds', { least: 0 }),
     innerPasses: numberOption(options, 'inner-passes', { least: 1, whole: true }),
     innerTolerance: numberOption(options, 'inner-tolerance', { above: 0 }),
+    gradientTolerance: numberOption(options, 'gradient-tolerance', { above: 0 }),
     blockOrder: textOption(options, 'block-order') as TrainOptions['blockOrder'],
     batch: textOption(options, 'batch') as TrainOptions['batch'],
   }

@@ -145,6 +145,18 @@ export interface NumericFunctions {
   placeWeightsF64(features: number, count: number, map: number, from: number, to: number): void
   placeWeightsF32(features: number, count: number, map: number, from: number, to: number): void
   placeFeatures(features: number, map: number, row: number): void
+  sumReplicasF64(
+    ...args: [w: number, base: number, replicas: number, stride: number, count: number, weights: number]
+  ): number
+  sumReplicasF32(
+    ...args: [w: number, base: number, replicas: number, stride: number, count: number, weights: number]
+  ): number
+  withoutReplicasF64(
+    ...args: [w: number, base: number, replicas: number, stride: number, count: number, weights: number]
+  ): void
+  withoutReplicasF32(
+    ...args: [w: number, base: number, replicas: number, stride: number, count: number, weights: number]
+  ): void
   generateRows(plan: number, slot: number, out: number, rows: number, chunk: number, stream: number): number
 }
 

@@ -16,13 +16,22 @@ export interface DualSweepsResult {
   /** Of the last finished sweep. */
   gap: number
   loss: number
+  /** The largest and the smallest projected gradient of all sweeps. */
+  highest: number
+  lowest: number
 }
 
 export function dualSweepsTask({ arena }: TaskContext, options: DualSweepsOptions): DualSweepsResult {
   const sweeps = new Sweeps(arena, options.problem, options.sweep, options)
+  let [highest, lowest] = [0, 0]
   for (;;) {
     const outcome = sweeps.advance(options.budget - sweeps.work)
+    const seen = outcome ?? sweeps.extremes
+    highest = Math.max(highest, seen.highest)
+    lowest = Math.min(lowest, seen.lowest)
     const ready = outcome !== undefined && outcome.gap <= options.targetGap
-    if (ready || sweeps.work >= options.budget) return { work: sweeps.work, ready, ...sweeps.last }
+    if (ready || sweeps.work >= options.budget) {
+      return { work: sweeps.work, ready, highest, lowest, ...sweeps.last }
+    }
   }
 }

@@ -12,6 +12,8 @@ import type { WorkingSet } from './working-set.ts'
 export interface SolverSettings {
   seed: number
   shrinking: boolean
+  /** Threads that train at the same time. */
+  trainers: number
 }
 
 /** What the driver tells a solver before a pass. */
@@ -70,6 +72,8 @@ export interface BlockSolver extends AnySolver {
   cacheShare: number
   /** Bytes that it needs besides, for each weight and for each row. */
   extra?: { perWeight: number; perRow: number }
+  /** Whether several threads can train at the same time. */
+  severalTrainers?: true
   /** Whether it can train on text while that is being read into a store. */
   firstPass?: true
   start(engine: BlockEngine, problem: BlockProblem, settings: BlockSettings): BlockRun
@@ -78,7 +82,15 @@ export interface BlockSolver extends AnySolver {
 export type Solver = MemorySolver | BlockSolver
 
 /** Names of training options that only some solvers understand. */
-export const solverOptions = ['innerPasses', 'innerTolerance', 'blockOrder', 'batch', 'shrinking', 'tolerance'] as const
+export const solverOptions = [
+  'innerPasses',
+  'innerTolerance',
+  'blockOrder',
+  'batch',
+  'shrinking',
+  'tolerance',
+  'gradientTolerance',
+] as const
 export type SolverOption = (typeof solverOptions)[number]
 
 /** Training options that have a meaning only where rows are in a store. */
@@ -110,6 +122,8 @@ export interface Account {
   supportVectors: number
   /** Rows on the right side; null when that would have to be read. */
   correct: number | null
+  /** Distance between the largest and the smallest projected gradient met in the last round. */
+  spread: number
 }
 
 export interface BlockRun {
@@ -124,8 +138,8 @@ export interface BlockRun {
   restored?(): void
   /** True when it puts dual variables into their places itself, and the copies beside a block's rows are not used. */
   keepsAlpha?: boolean
-  /** Works on the rows in memory alone, towards a gap; how much, in passes over all nonzeros. */
-  settle?(gap: number, signal?: AbortSignal): Promise<number>
+  /** Works on the rows in memory alone, towards a gap; how much and at most how much, in passes over all nonzeros. */
+  settle?(gap: number, most: number, signal?: AbortSignal): Promise<number>
   account?(): Promise<Account>
   /** Blocks that may owe something to the gap that matters beside so much, most first; undefined for all of them. */
   owing?(gap: number): number[] | undefined

@@ -38,6 +38,14 @@ export interface StreamVisitResult {
    *  now while this block's were visited. */
   moved: number
   within: number
+  /** The largest and the smallest projected gradient of all visits. */
+  highest: number
+  lowest: number
+}
+
+interface Extremes {
+  highest: number
+  lowest: number
 }
 
 /** Rows that are far from moving are left out of most rounds over the working set. */
@@ -90,15 +98,19 @@ function visitNew(arena: Arena, options: Omit<StreamVisitOptions, 'parts'>, coun
   arena.setU32(problem + PROBLEM_GRADIENTS, memory.gradients)
   if (logistic) (narrow ? numeric.startEntropicF32 : numeric.startEntropicF64)(problem)
   const first = new Sweeps(arena, problem, sweep, { rows: count, logistic, narrow, shrink: false })
-  const { loss, gap } = first.advance(Number.POSITIVE_INFINITY)!
+  const { loss, gap, highest, lowest } = first.advance(Number.POSITIVE_INFINITY)!
   const takeIn = narrow ? numeric.takeInF32 : numeric.takeInF64
   takeIn(memory.set, problem, order, count, memory.numbers, options.alpha, memory.gradients)
   const within = arena.getF64(memory.set + WORKING_MOVED)
   const moved = memory.followed
     ? Math.sqrt(numeric.followWeights(options.weights, memory.followed, options.weightCount))
     : 0
-  visitWorkingSet(arena, options, inner, gap)
-  return { loss, gap, moved, within }
+  const again = visitWorkingSet(arena, options, inner, gap)
+  return {
+    ...{ loss, gap, moved, within },
+    highest: Math.max(highest, again.highest),
+    lowest: Math.min(lowest, again.lowest),
+  }
 }
 
 /** Visits rows of the working set, in random order, as many as there is time for. */
@@ -107,7 +119,7 @@ function visitWorkingSet(
   options: Omit<StreamVisitOptions, 'parts'>,
   inner: number,
   newGap: number,
-): void {
+): Extremes {
   const { memory, logistic, narrow, random, budget } = options
   const { set, problem, sweep, order } = memory
   const rows = arena.getU32(set + WORKING_COUNT)
@@ -117,10 +129,15 @@ function visitWorkingSet(
   const near = arena.numeric.listNear(set, problem, order, nearness)
   startListed(arena, sweep, order, near, drawFrom([...random, 1]), inner)
   const sweeps = new Sweeps(arena, problem, sweep, { rows: near, logistic, narrow, shrink: false })
+  const seen = { highest: 0, lowest: 0 }
   while (near > 0 && sweeps.work < budget) {
     const outcome = sweeps.advance(budget - sweeps.work)
+    const { highest, lowest } = outcome ?? sweeps.extremes
+    seen.highest = Math.max(seen.highest, highest)
+    seen.lowest = Math.min(seen.lowest, lowest)
     if (!outcome || outcome.gap <= ENOUGH * newGap) break
   }
+  return seen
 }
 
 export interface StreamEvaluateOptions {

@@ -10,11 +10,12 @@
 // when w has moved by so much since they were met. Blocks that cannot owe anything are not read, neither to train on nor for
 // the certificate: rows left because they were far from mattering, and w has to move that far before they do.
 import type { Arena } from '../numeric/arena.ts'
-import { ROW_NORM, SUMS_BYTES, SWEEP_LOWER, SWEEP_UPPER } from '../numeric/layouts.ts'
+import { ROW_NORM, SUMS_BYTES, SWEEP_LOWER, SWEEP_RANDOM, SWEEP_UPPER } from '../numeric/layouts.ts'
 import { LEDGER_CORRECT, LEDGER_DUAL, LEDGER_OWED, LEDGER_SUPPORT } from '../numeric/working-set-layout.ts'
 import type { BlockEngine, LoadedBlock } from '../training/block-engine.ts'
 import type { BlockProblem } from '../training/block-problem.ts'
 import type { Stretch } from '../training/checkpoint.ts'
+import { ParallelSweeps } from './parallel-sweeps.ts'
 import type { Account, BlockRun, BlockSettings, BlockSolver, VisitReport } from './solver.ts'
 import { startSweeps } from './sweeps.ts'
 import { WorkingSet } from './working-set.ts'
@@ -61,6 +62,10 @@ class DualCachedLoops implements BlockRun {
   #rounds = 0
   /** What the rows that came in this round owed as they were met. */
   #met = 0
+  /** The largest and the smallest projected gradient met in this round: the paper's M₊ and m₋, formula (10). */
+  #highest = 0
+  #lowest = 0
+  readonly #parallel: ParallelSweeps | undefined
   #thresholds: [number, number] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   readonly keepsAlpha = true
 
@@ -100,6 +105,18 @@ class DualCachedLoops implements BlockRun {
       followed: problem.narrow ? 0 : room('weights as they were', problem.weightCount * 8),
       sums: room('sums', SUMS_BYTES),
     }
+    if (settings.trainers > 1) {
+      const shared = {
+        problem: this.#set.problem,
+        weights: problem.weights,
+        weightCount: problem.weightCount,
+        stride: problem.alphaStride,
+        logistic: this.#logistic,
+        narrow: problem.narrow,
+        shrink: settings.shrinking,
+      }
+      this.#parallel = new ParallelSweeps(arena, engine.trainer, settings.trainers, shared, true, room)
+    }
   }
 
   adopt(rows: WorkingSet, places: number, features: number, map: number): void {
@@ -128,13 +145,14 @@ class DualCachedLoops implements BlockRun {
     })
     this.#path += met.moved
     this.#met += met.gap
+    this.#seen(met)
     // Rows were met while w was on its way to where it is followed from.
     for (const { block: b } of block.parts) this.#metAt[b] = this.#path - met.within
     return { loss: met.loss, gap: met.gap }
   }
 
   /** Works on the rows in memory alone; in passes over all nonzeros. */
-  async settle(target: number, signal?: AbortSignal): Promise<number> {
+  async settle(target: number, passes: number, signal?: AbortSignal): Promise<number> {
     const arena = this.#arena
     const { problem, sweep, order } = this.#memory
     const count = this.#set.count
@@ -145,9 +163,10 @@ class DualCachedLoops implements BlockRun {
     arena.setF64(sweep + SWEEP_LOWER, this.#thresholds[1])
     const all = this.#engine.store.manifest.nonzeros + 4 * this.#engine.store.manifest.rows
     const sweepWork = arena.numeric.workOf(this.#set.table.byteOffset, count)
-    const most = SETTLE_SWEEPS * sweepWork
+    const most = Math.min(SETTLE_SWEEPS * sweepWork, passes * all)
     // While rows that are not here owe more, it is they who should come.
     const targetGap = Math.max(target, BESIDE_ABSENT * this.#met)
+    if (this.#parallel) return (await this.#settleTogether(this.#parallel, targetGap, most, signal)) / Math.max(all, 1)
     let work = 0
     let ready = false
     while (work < most && !signal?.aborted) {
@@ -162,6 +181,7 @@ class DualCachedLoops implements BlockRun {
         targetGap,
       })
       work += step.work
+      this.#seen(step)
       ready = step.ready
       if (ready) break
     }
@@ -170,6 +190,27 @@ class DualCachedLoops implements BlockRun {
       ? [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
       : [arena.getF64(sweep + SWEEP_UPPER), arena.getF64(sweep + SWEEP_LOWER)]
     return work / Math.max(all, 1)
+  }
+
+  /** The same with several trainers; in nonzeros. */
+  async #settleTogether(
+    sweeps: ParallelSweeps,
+    targetGap: number,
+    most: number,
+    signal: AbortSignal | undefined,
+  ): Promise<number> {
+    const { order, sweep } = this.#memory
+    const { count } = this.#set
+    this.#arena.numeric.shuffle(order, count, sweep + SWEEP_RANDOM)
+    await sweeps.start(order, count, BigInt(this.#settings.seed) + BigInt(this.#rounds) * 0x10001n)
+    let work = 0
+    while (work < most && !signal?.aborted) {
+      work += await sweeps.sweep()
+      this.#seen(sweeps)
+      if (sweeps.gap <= targetGap) break
+    }
+    await sweeps.repair()
+    return work
   }
 
   /** What is known of all rows: those in memory are looked at, for the others there is the ledger. */
@@ -208,6 +249,7 @@ class DualCachedLoops implements BlockRun {
       certain: followed ? certain : Number.POSITIVE_INFINITY,
       supportVectors: support,
       correct: exact ? correct : null,
+      spread: this.#highest - this.#lowest,
     }
   }
 
@@ -236,9 +278,16 @@ class DualCachedLoops implements BlockRun {
     for (const { block: b } of block.parts) this.#metAt[b] = this.#path
   }
 
+  #seen({ highest, lowest }: { highest: number; lowest: number }): void {
+    this.#highest = Math.max(this.#highest, highest)
+    this.#lowest = Math.min(this.#lowest, lowest)
+  }
+
   endRound(): void {
     this.#rounds++
     this.#met = 0
+    this.#highest = 0
+    this.#lowest = 0
   }
 
   #mostOwed(block: number): number {
@@ -254,6 +303,7 @@ class DualCachedLoops implements BlockRun {
       metAt: this.#metAt.map(met => met ?? null),
       rounds: this.#rounds,
       met: this.#met,
+      extremes: [this.#highest, this.#lowest],
       thresholds: this.#thresholds.map(String),
     }
   }
@@ -270,12 +320,15 @@ class DualCachedLoops implements BlockRun {
       metAt: (number | null)[]
       rounds: number
       met: number
+      extremes: number[]
       thresholds: string[]
     }
     this.#set.restore(from.set)
     this.#path = from.path
     this.#rounds = from.rounds
     this.#met = from.met
+    this.#highest = from.extremes[0]
+    this.#lowest = from.extremes[1]
     this.#thresholds = [Number(from.thresholds[0]), Number(from.thresholds[1])]
     from.metAt.forEach((met, b) => {
       this.#metAt[b] = met ?? undefined
@@ -303,7 +356,8 @@ export const stream: BlockSolver = {
   extra: { perWeight: 8, perRow: 1 / 8 },
   defaultInnerPasses: 1,
   firstPass: true,
-  options: ['innerPasses', 'blockOrder', 'shrinking', 'tolerance'],
+  severalTrainers: true,
+  options: ['innerPasses', 'blockOrder', 'shrinking', 'tolerance', 'gradientTolerance'],
   lossNeeds: {
     what: 'a dual (box or entropic)',
     has: loss => loss.box !== undefined || loss.entropicDual === true,

@@ -73,7 +73,9 @@ export interface SweepOutcome {
   loss: number
   /** Whether it met every row. */
   all: boolean
-  /** Distance between the largest and the smallest projected gradient (LIBLINEAR's stopping rule). */
+  /** The largest and the smallest projected gradient, and the distance between them (LIBLINEAR's stopping rule). */
+  highest: number
+  lowest: number
   spread: number
 }
 
@@ -109,6 +111,13 @@ export class Sweeps {
   /** Of the last finished sweep; the loss of the last one that met every row. */
   get last(): { gap: number; loss: number } {
     return { gap: this.#f64[SWEEP_LAST_GAP / 8], loss: this.#f64[SWEEP_LAST_LOSS / 8] }
+  }
+
+  /** The largest and the smallest projected gradient of the present sweep so far. */
+  get extremes(): { highest: number; lowest: number } {
+    const highest = this.#f64[SWEEP_GRADIENT_MAX / 8]
+    const lowest = this.#f64[SWEEP_GRADIENT_MIN / 8]
+    return highest >= lowest ? { highest, lowest } : { highest: 0, lowest: 0 }
   }
 
   /** Goes on with the present sweep, or begins one, until about `budget` nonzeros were visited; its outcome if it ended. */
@@ -152,6 +161,7 @@ export class Sweeps {
     const lower = f64[SWEEP_GRADIENT_MIN / 8]
     f64[SWEEP_UPPER / 8] = upper > 0 ? upper : Number.POSITIVE_INFINITY
     f64[SWEEP_LOWER / 8] = lower < 0 ? lower : Number.NEGATIVE_INFINITY
-    return { gap, loss, all, spread: upper >= lower ? upper - lower : 0 }
+    const [highest, lowest] = upper >= lower ? [upper, lower] : [0, 0]
+    return { gap, loss, all, highest, lowest, spread: highest - lowest }
   }
 }

@@ -9,6 +9,7 @@ export const allTasks = {
   pegasos: () => import('../solvers/pegasos-task.ts').then(m => m.pegasosTask),
   'one-pass': () => import('../solvers/one-pass-task.ts').then(m => m.onePassTask),
   'add-dual': () => import('../training/add-dual-task.ts').then(m => m.addDualTask),
+  'one-sweep': () => import('../solvers/one-sweep-task.ts').then(m => m.oneSweepTask),
   'dual-sweeps': () => import('../solvers/dual-sweeps-task.ts').then(m => m.dualSweepsTask),
   'enter-features': () => import('../training/renumber-task.ts').then(m => m.enterFeaturesTask),
   'renumber-rows': () => import('../training/renumber-task.ts').then(m => m.renumberRowsTask),

@@ -43,6 +43,8 @@ export interface LoadedBlock {
 export interface EngineCounts {
   blocksRead: number
   bytesRead: number
+  /** Bytes of blocks that a pass or a certificate left out. */
+  bytesSkipped: number
   readSeconds: number
   decodeSeconds: number
   /** Time that the solver waited for a block. */
@@ -65,9 +67,9 @@ export class BlockEngine {
   readonly counts: EngineCounts = {
     blocksRead: 0,
     bytesRead: 0,
+    bytesSkipped: 0,
     readSeconds: 0,
     decodeSeconds: 0,
-
     waitSeconds: 0,
   }
   readonly #reader: ThreadPool
@@ -79,12 +81,12 @@ export class BlockEngine {
   readonly firstRows: number[] = []
   #transforms: RowTransforms = { map: 0, factors: 0, unit: false, plain: false }
 
-  constructor(arena: Arena, store: Store, plan: MemoryPlan, alphaStride: number) {
+  constructor(arena: Arena, store: Store, plan: MemoryPlan, alphaStride: number, trainers = 1) {
     this.arena = arena
     this.store = store
     this.plan = plan
     this.#reader = new ThreadPool(arena.share, READERS)
-    this.trainer = new ThreadPool(arena.share, 1)
+    this.trainer = new ThreadPool(arena.share, trainers)
     this.#alphaStride = alphaStride
     let first = 0
     for (const block of store.manifest.blocks) {

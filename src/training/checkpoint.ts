@@ -43,6 +43,8 @@ export interface RunState {
   gap: number
   primal: number
   optimism: number
+  /** Distance between the projected gradients of the last round. */
+  spread: number
   seconds: number
   bytesRead: number
   solver: unknown

@@ -41,7 +41,7 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
       if (needed > allowed) {
         throw new UsageError(
           `solver ${solver.name} keeps all rows in memory: about ${formatBytes(needed)}, and --memory allows ${formatBytes(allowed)}`,
-          'leave the choice to --solver auto, or take --solver selective or block',
+          'leave the choice to --solver auto, or take --solver stream, selective or block',
         )
       }
     }
@@ -54,11 +54,10 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
     : 'how much the data takes cannot be known'
   // How a store would be made and kept is said for the case that there is one; these two are about one that there was.
   const wish = options.resume ? 'resume' : options.cold ? 'cold' : undefined
-  if (fits && wish)
-    return { solver: findSolver('selective'), reason: `${need}, which fits, but ${wish} asks for a store` }
+  if (fits && wish) return { solver: findSolver('stream'), reason: `${need}, which fits, but ${wish} asks for a store` }
   if (fits) return { solver: findSolver('dual'), reason: `${need}, which fits` }
   const limit = allowed < WINDOW_BYTES ? formatBytes(allowed) : `the ${formatBytes(WINDOW_BYTES)} of one memory`
-  return { solver: findSolver('selective'), reason: Number.isFinite(needed) ? `${need}, more than ${limit}` : need }
+  return { solver: findSolver('stream'), reason: Number.isFinite(needed) ? `${need}, more than ${limit}` : need }
 }
 
 /** What training in memory would take, as far as sizes tell before anything is read. */

@@ -25,7 +25,7 @@ export interface TrainOptions {
   values?: 'f32' | 'f64'
   indexBase?: 0 | 1
   onBadRow?: 'fail' | 'skip'
-  /** Parsing and certifying threads. */
+  /** Threads for parsing and certifying, all cores when not given; when given, as many train, on one shared weight vector. */
   threads?: number
   /** Bytes of memory that the run may take, Node and all, or a text such as 512M; what there is when not given. */
   memory?: number | string
@@ -43,6 +43,8 @@ export interface TrainOptions {
   innerPasses?: number
   /** Or sweeps until the projected gradients of a block lie within so much of each other. */
   innerTolerance?: number
+  /** Stop when the projected gradients met in a round lie within so much of each other, whatever the gap. */
+  gradientTolerance?: number
   blockOrder?: 'random' | 'fixed'
   /** What a primal method takes for one step. */
   batch?: 'block' | 'row'
@@ -58,12 +60,17 @@ const OPTIONAL = [
   'store',
   'blocks',
   'innerTolerance',
+  'gradientTolerance',
   'signal',
 ] as const
 type Optional = (typeof OPTIONAL)[number]
 
 export type ResolvedOptions = Required<Omit<TrainOptions, Optional>> &
-  Pick<TrainOptions, Exclude<Optional, 'memory'>> & { memory: number | undefined; given: ReadonlySet<string> }
+  Pick<TrainOptions, Exclude<Optional, 'memory'>> & {
+    memory: number | undefined
+    trainers: number
+    given: ReadonlySet<string>
+  }
 
 export const DEFAULTS = {
   loss: 'hinge',
@@ -95,6 +102,8 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
   }
   const said = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
   const options = { ...DEFAULTS, ...said, given: new Set(Object.keys(said)) } as unknown as ResolvedOptions
+  // Several trainers give another result every time: only whoever asks for them gets them.
+  options.trainers = options.threads ?? 1
   if (typeof said['memory'] === 'string') options.memory = parseBytes(said['memory'], 'memory')
   const number = (name: keyof TrainOptions, expected: string, fits: (value: number) => boolean): void => {
     const value = options[name] as number | undefined
@@ -113,6 +122,7 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
   number('blocks', 'a whole number from 1 to 100000', value => Number.isInteger(value) && value >= 1 && value <= 1e5)
   number('innerPasses', 'a whole number of at least 1', value => Number.isInteger(value) && value >= 1)
   number('innerTolerance', 'a number above 0', value => value > 0)
+  number('gradientTolerance', 'a number above 0', value => value > 0)
   number('threads', 'a whole number from 1 to 256', value => Number.isInteger(value) && value >= 1 && value <= 256)
   const choice = (name: keyof TrainOptions, choices: readonly unknown[]): void => {
     const value = options[name]

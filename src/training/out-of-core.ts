@@ -14,6 +14,8 @@ import { groupsOf } from './memory-plan.ts'
 
 export interface OutOfCoreSettings extends BlockSettings {
   tolerance: number
+  /** Stop when the projected gradients of a round lie so close together, whatever the gap. */
+  gradientTolerance?: number | undefined
   maxPasses: number
   blockOrder: 'random' | 'fixed'
   /** Seconds between two checkpoints. */
@@ -93,11 +95,12 @@ export class OutOfCoreDriver {
   }
 
   async solve(): Promise<Solution> {
-    const { tolerance, maxPasses, signal } = this.#settings
+    const { tolerance, gradientTolerance, maxPasses, signal } = this.#settings
     const { store } = this.#engine
     const state = this.#state
     for (;;) {
       const groups = this.#groups(state.pass, state.wanted)
+      if (state.position === 0 && groups.length > 0) this.#countSkipped(state.wanted)
       for await (const block of this.#engine.pass(groups, state.position)) {
         const report = await this.#run.visit(block, state.pass)
         if (!this.#run.keepsAlpha) this.#problem.keep(block)
@@ -120,15 +123,18 @@ export class OutOfCoreDriver {
       await this.#takeStock()
       // Until it is decided how to go on, the run stands at the end of this pass: one that is resumed decides the same.
       await this.#checkpoint()
-      const last = this.#passes() >= maxPasses
-      const ready = this.#solver.dual && state.gap <= tolerance * state.primal * state.optimism
+      const last = this.#run.account ? state.work >= maxPasses - 1e-3 : this.#passes() >= maxPasses
+      const settled = gradientTolerance !== undefined && state.spread <= gradientTolerance
+      // Whoever asks for the paper's rule is stopped by it, not by the gap.
+      const close = this.#solver.dual && state.gap <= tolerance * state.primal * state.optimism
+      const ready = gradientTolerance === undefined ? close : settled
       if (ready || last || signal?.aborted) {
         const certificate = await this.certify()
         const passes = this.#passes()
         if (!certificate) return { certificate, passes, exitReason: 'interrupted' }
         state.primal = certificate.primal
         this.#tell({ pass: passes, primal: certificate.primal, gap: certificate.gap, certified: true })
-        const converged = certificate.gap !== null && certificate.gap <= tolerance
+        const converged = settled || (certificate.gap !== null && certificate.gap <= tolerance)
         if (converged || last || signal?.aborted) {
           const exitReason = converged ? 'converged' : last ? 'max-passes' : 'interrupted'
           return { certificate, passes, exitReason }
@@ -145,12 +151,13 @@ export class OutOfCoreDriver {
 
   /** Passes so far. A solver that leaves blocks out, or works on rows in memory, makes them in parts. */
   #passes(): number {
-    return Math.max(1, this.#run.account ? Math.round(this.#state.work) : this.#state.pass + 1)
+    if (!this.#run.account) return this.#state.pass + 1
+    return Math.min(this.#settings.maxPasses, Math.max(1, Math.ceil(this.#state.work - 1e-3)))
   }
 
   /** At the end of a pass: what the primal and the gap are, by what the rows showed as they were met. */
   async #takeStock(): Promise<void> {
-    const { tolerance, signal } = this.#settings
+    const { tolerance, maxPasses, signal } = this.#settings
     const state = this.#state
     if (!this.#run.account) {
       state.primal = 0.5 * this.#problem.squaredLength() + state.loss
@@ -158,9 +165,12 @@ export class OutOfCoreDriver {
     }
     // A new w has a new primal; the last one will do to say how exact the rows in memory are to be.
     const before = state.primal || 0.5 * this.#problem.squaredLength() + state.loss
-    state.work += (await this.#run.settle?.(0.5 * tolerance * before * state.optimism, signal)) ?? 0
+    // By the paper's rule the rows in memory are worked on as long as they move.
+    const target = this.#settings.gradientTolerance === undefined ? 0.5 * tolerance * before * state.optimism : 0
+    state.work += (await this.#run.settle?.(target, maxPasses - state.work, signal)) ?? 0
+    const { dual, owed, spread } = await this.#run.account()
     this.#run.endRound?.()
-    const { dual, owed } = await this.#run.account()
+    state.spread = spread
     state.primal = dual + owed
     state.gap = owed
     this.#tell({ pass: this.#passes(), primal: state.primal, gap: owed / state.primal, certified: false })
@@ -193,6 +203,7 @@ export class OutOfCoreDriver {
   async #certifyByAccount(): Promise<Certificate | undefined> {
     const { tolerance, signal } = this.#settings
     const blocks = this.#run.owing!(tolerance * this.#state.primal)
+    this.#countSkipped(blocks)
     for await (const block of this.#engine.pass(this.#groups(-1, blocks))) {
       if (signal?.aborted) return undefined
       await this.#run.evaluate!(block)
@@ -207,6 +218,13 @@ export class OutOfCoreDriver {
       supportVectors,
       trainingAccuracy: correct === null ? null : correct / rows,
     }
+  }
+
+  #countSkipped(wanted: number[] | null | undefined): void {
+    if (!wanted) return
+    const { blocks } = this.#engine.store.manifest
+    const all = blocks.reduce((sum, block) => sum + block.bytes, 0)
+    this.#engine.counts.bytesSkipped += wanted.reduce((sum, block) => sum - blocks[block].bytes, all)
   }
 
   #progress(pass: number, share: number): void {

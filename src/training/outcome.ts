@@ -28,6 +28,8 @@ export interface TrainingOutcome {
   blocks?: {
     count: number
     read: number
+    /** Bytes that were not read because they cannot change anything. */
+    bytesSkipped: number
     readSeconds: number
     decodeSeconds: number
     waitSeconds: number

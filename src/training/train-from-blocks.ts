@@ -12,6 +12,7 @@ import { learnFactors } from '../features/scale.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import type { WeightVectors } from '../model/weights.ts'
 import { Arena } from '../numeric/arena.ts'
+import { bytesForTrainers } from '../solvers/parallel-sweeps.ts'
 import type { BlockSolver } from '../solvers/solver.ts'
 import { defaultThreads } from '../threads/pool.ts'
 import { BlockEngine } from './block-engine.ts'
@@ -57,7 +58,13 @@ export async function trainFromBlocks(
   const mapped = usesMap(store)
   const weightCount = mapped ? manifest.usedFeatures : manifest.features
   const map = mapped ? await readFeatureSet(arena, store.folder, featureFileOf(manifest)) : 0
-  const engine = new BlockEngine(arena, store, plan, solver.dual ? alphaStride(options) : 0)
+  const engine = new BlockEngine(
+    arena,
+    store,
+    plan,
+    solver.dual ? alphaStride(options) : 0,
+    solver.severalTrainers ? options.trainers : 1,
+  )
   try {
     const unit = options.normalize === 'unit'
     const factors = options.scale ? await learnFactors(engine, options.scale, weightCount, map) : 0
@@ -95,7 +102,7 @@ export async function trainFromBlocks(
     const features = mapped ? featuresOf(arena, map, weightCount) : undefined
     const byFeature = (values: Float64Array): Float64Array | WeightVectors =>
       features ? { layout: 'sparse', indices: features, values } : values
-    const { blocksRead, bytesRead, readSeconds: diskSeconds, decodeSeconds, waitSeconds } = engine.counts
+    const { blocksRead, bytesRead, bytesSkipped, readSeconds: diskSeconds, decodeSeconds, waitSeconds } = engine.counts
     return {
       data: { ...manifest, fingerprint: `xxh64:${manifest.fingerprint}` },
       labels,
@@ -111,6 +118,7 @@ export async function trainFromBlocks(
       blocks: {
         count: manifest.blocks.length,
         read: blocksRead,
+        bytesSkipped,
         readSeconds: diskSeconds,
         decodeSeconds,
         waitSeconds,
@@ -179,6 +187,7 @@ async function solveOne(
     gap: 0,
     primal: 0,
     optimism: 1,
+    spread: Number.MAX_VALUE,
     seconds: 0,
     bytesRead: 0,
     solver: undefined,
@@ -269,7 +278,8 @@ export async function planFor(
     perWeight:
       (mapped ? 12 : 8) * (classes === 2 ? 1 : classes) +
       (options.scale ? 24 : 0) +
-      (options.weights === 'f32' ? 0 : (solver.extra?.perWeight ?? 0)),
+      (options.weights === 'f32' ? 0 : (solver.extra?.perWeight ?? 0)) +
+      (solver.severalTrainers ? bytesForTrainers(options.trainers, options.weights === 'f32' ? 4 : 8) : 0),
     perRow: solver.extra?.perRow ?? 0,
     slots: 2,
     cacheShare: solver.cacheShare,

@@ -37,7 +37,7 @@ const lists: {
     folder: 'solvers',
     list: allSolvers,
     looksLikeOne: value => 'lossNeeds' in value,
-    others: file => ['solver.ts', 'sweeps.ts'].includes(file) || file.endsWith('-task.ts'),
+    others: file => ['solver.ts', 'sweeps.ts', 'working-set.ts'].includes(file) || file.endsWith('-task.ts'),
   },
   {
     folder: 'input-formats',

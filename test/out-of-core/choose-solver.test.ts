@@ -72,7 +72,7 @@ describe('the choice of the solver', () => {
   it('has a store to go on from when it is told to resume, though all would fit', async () => {
     for (const wish of ['resume', 'cold'] as const) {
       const { name, reason } = await choice([text], { [wish]: true })
-      assert.equal(name, 'selective')
+      assert.equal(name, 'stream')
       assert.match(reason, new RegExp(`which fits, but ${wish} asks for a store$`))
     }
   })

@@ -3,62 +3,16 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { ingest } from '../../src/block-store/ingest.ts'
-import { loadModel, saveModel } from '../../src/model/files.ts'
-import { denseScaleFactors, denseWeights } from '../../src/model/model.ts'
 import type { TrainOptions } from '../../src/training/options.ts'
 import { train } from '../../src/training/train.ts'
 import type { TrainResult } from '../../src/training/training-run.ts'
 import { randomNumbers } from '../numeric/reference.ts'
-import {
-  findData,
-  type LossName,
-  objectiveOf,
-  type Row,
-  readData,
-  unitLength,
-  writeData,
-} from '../training/liblinear.ts'
+import { findData, type LossName, type Row, readData, writeData } from '../training/liblinear.ts'
 import { fastFolder, memoryFor } from './fixture.ts'
+import { objectiveOfFile } from './model-objective.ts'
 
 const folder = fastFolder()
 const losses: LossName[] = ['hinge', 'squared-hinge', 'logistic']
-
-const units = new WeakMap<Row[], Row[]>()
-function unitRows(rows: Row[]): Row[] {
-  if (!units.has(rows)) units.set(rows, rows.map(unitLength))
-  return units.get(rows)!
-}
-
-/** The objective of a model file on rows as the text has them, summed over its weight vectors. */
-async function objectiveOfFile(result: TrainResult, rows: Row[], options: TrainOptions): Promise<number> {
-  const path = join(folder.path, 'some.model')
-  await saveModel(path, result.model)
-  const model = await loadModel(path)
-  const w = denseWeights(model)
-  const factors = denseScaleFactors(model)
-  const factorOf = (index: number): number => factors?.[index - model.indexBase] ?? 1
-  const scaled = factors
-    ? rows.map(row => ({ ...row, values: row.values.map((x, k) => x * factorOf(row.indices[k])) }))
-    : rows
-  const seen = options.normalize ? unitRows(scaled) : scaled
-  const K = model.vectors
-  let sum = 0
-  for (let k = 0; k < K; k++) {
-    const size = w.reduce((total, x, at) => (at % K === k ? total + x * x : total), 0)
-    const positive = model.labels[k].value
-    // Against the rest, only the class itself is weighted.
-    const known = Object.entries(options.classWeights ?? {})
-      .map(([label, weight]) => [Number(label), weight])
-      .filter(([label]) => K === 1 || label === positive)
-    sum += objectiveOf(seen, positive, index => w[(index - model.indexBase) * K + k], model.biasWeights[k] ?? 0, size, {
-      loss: result.loss as LossName,
-      cost: result.cost,
-      bias: model.bias,
-      classWeights: Object.fromEntries(known),
-    })
-  }
-  return sum
-}
 
 /** Trains in memory to a gap below the one that is asked of blocks. */
 async function inMemory(data: string, options: TrainOptions): Promise<{ primal: number; dual: number }> {
@@ -88,7 +42,7 @@ async function inBlocks(
   )
   // No dual value is above any primal one.
   assert.ok(best.dual <= primal * (1 + exact) && dual <= best.primal * (1 + exact), `dual ${dual}, ${best.primal}`)
-  const mine = await objectiveOfFile(result, rows, options)
+  const mine = await objectiveOfFile(folder.path, result, rows, options)
   assert.ok(Math.abs(primal - mine) <= exact * mine, `${primal}, the tests' evaluator says ${mine}`)
   return result
 }

@@ -1,0 +1,49 @@
+// What Spillway says about its memory, read from its words: how much would do, and how many rows its plan has room for.
+
+/** It refuses this, and says how much would do. */
+export const TOO_LITTLE = '1M'
+
+/** The memory that a refusal names; undefined when the failure is about something else. */
+export function leastMemory(error: unknown): string | undefined {
+  return /(?:what would help:|give) --memory (\d+M)/.exec((error as Error).message)?.[1]
+}
+
+/** Bytes for rows in a plan as it is told on stderr: loaded blocks and the cache. */
+export function heldBytes(stderr: string): number | undefined {
+  const lines = [...stderr.matchAll(/^ *(?:\d+ loaded blocks? of at most .*|cache of rows) {2,}([\d.]+) ([KMG]i)?B$/gm)]
+  if (lines.length === 0) return undefined
+  return lines.reduce(
+    (sum, [, digits, unit]) => sum + Number(digits) * (unit ? 1024 ** (1 + 'KMG'.indexOf(unit[0])) : 1),
+    0,
+  )
+}
+
+/** All rows as Spillway keeps them in memory: 8 bytes a nonzero, and a little for each row. */
+export function decodedBytes(told: Record<string, unknown> | undefined): number {
+  return 8 * Number(told?.['nonzeros']) + 24 * Number(told?.['rows'])
+}
+
+const TRIES = 4
+const NEAR = 0.1
+
+/** The --memory whose plan has room for about so large a share of the rows, or the least that works. `train` is a short run
+ *  that tells its plan. Some of what is added goes elsewhere, to pages of files, so this asks again for what is missing. */
+export async function memoryHolding(
+  share: number,
+  train: (memory: string) => Promise<{ stderr: string; told?: Record<string, unknown> }>,
+): Promise<string> {
+  const refused = await train(TOO_LITTLE).catch(error => error)
+  const least = Number.parseInt(leastMemory(refused) ?? '', 10)
+  if (!least) throw refused instanceof Error ? refused : new Error(`--memory ${TOO_LITTLE} was not refused`)
+  let megabytes = least
+  for (let k = 0; k < TRIES; k++) {
+    const { stderr, told } = await train(`${megabytes}M`)
+    const wanted = share * decodedBytes(told)
+    const missing = wanted - (heldBytes(stderr) ?? wanted)
+    if (Math.abs(missing) < NEAR * wanted) break
+    const next = Math.max(least, megabytes + Math.ceil(missing / 2 ** 20))
+    if (next === megabytes) break
+    megabytes = next
+  }
+  return `${megabytes}M`
+}
