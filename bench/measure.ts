@@ -41,7 +41,7 @@ export async function measure(command: string[], options: MeasureOptions = {}): 
     const [result, out, err] = ['result', 'out', 'err'].map(name => join(folder, name))
     const timeout = options.timeout ?? DEFAULT_TIMEOUT
     const line = options.limit ? limited(command, options.limit, options.readBps, options.timeout) : command
-    await runPython([wrapper, result, out, err, String(timeout + GRACE), ...line], line[0])
+    await runPython([wrapper, result, out, err, String(options.limit ? timeout + GRACE : timeout), ...line], line[0])
     const [told, stdout, stderr] = await Promise.all([result, out, err].map(file => readFile(file, 'utf8')))
     const { exit, timedOut, ...figures } = JSON.parse(told) as Measured & { exit: number; timedOut: boolean }
     if (timedOut || (options.limit && options.timeout && exit === STOPPED))
@@ -73,7 +73,12 @@ export async function canSlowDisk(): Promise<boolean> {
   )
 }
 
-function limited(command: string[], memory: string, readBps: string | undefined, timeout: number | undefined): string[] {
+function limited(
+  command: string[],
+  memory: string,
+  readBps: string | undefined,
+  timeout: number | undefined,
+): string[] {
   return [
     ...[requireLimit(), '--memory', memory, ...(readBps ? ['--read-bps', readBps] : []), '--report', '--'],
     // Stopped from inside, so that `limit` lives to remove its group.

@@ -53,7 +53,10 @@ export async function budgetSection(
     ],
     ...{ tables: [table], details: [], notes: [] },
   }
-  const versions = { spillway: await spillway.version(), liblinear: withLiblinear ? await liblinear.version() : undefined }
+  const versions = {
+    spillway: await spillway.version(),
+    liblinear: withLiblinear ? await liblinear.version() : undefined,
+  }
   if (!versions.spillway) {
     context.skip('budget', `not measured: ${spillway.howToInstall}`)
     return section

@@ -165,7 +165,8 @@ class PassSeries {
 
   async #memoryFor(variant: Variant): Promise<string> {
     const { memory } = variant
-    const cap = typeof memory === 'object' ? await this.#memoryHolding(variant, memory.share) : MEMORY[this.#context.size]
+    const cap =
+      typeof memory === 'object' ? await this.#memoryHolding(variant, memory.share) : MEMORY[this.#context.size]
     try {
       await this.#train(variant, 1, memory === 'block' ? TOO_LITTLE : cap)
     } catch (error) {
@@ -196,7 +197,15 @@ class PassSeries {
     // A primal method has no gap to stop at.
     const stop = variant.words.includes('pegasos') || variant.words.includes('one-pass') ? undefined : NEVER
     const words = [...variant.words, '--memory', memory, ...anew]
-    const request = { loss: variant.loss, cost: variant.cost ?? COST, stop, maxPasses: passes, model, words, talk: true }
+    const request = {
+      loss: variant.loss,
+      cost: variant.cost ?? COST,
+      stop,
+      maxPasses: passes,
+      model,
+      words,
+      talk: true,
+    }
     return spillway.train(this.#storePath(storeName(variant.store)), request, { limit })
   }
 

@@ -16,6 +16,8 @@ export interface WholeRun {
   name: string
   /** Words of the command line: the solver and its options. */
   words: string[]
+  /** Whether its solver keeps all rows in memory, and has no use for a store. */
+  inMemory?: boolean
   /** A store that is there already; otherwise the text is read, and the store that it goes into is deleted afterwards. */
   store?: string
   stop?: number
@@ -72,8 +74,7 @@ export class WholeRuns {
       // The programs themselves are warm: loading Node is no part of the comparison.
       await spillway.help('train')
     }
-    // Nothing that an earlier run left in a store may help the next one.
-    const words = [...run.words, ...(run.store ? ['--cold'] : ['--store', store])]
+    const words = [...run.words, ...(run.store || run.inMemory ? [] : ['--store', store])]
     const request = { loss: 'hinge' as const, cost: COST, model, words, talk: true }
     try {
       const { stop, maxPasses } = run

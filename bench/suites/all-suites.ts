@@ -1,6 +1,7 @@
-// Every suite, one file and one line each. To come: stream, additive.
+// Every suite, one file and one line each. To come: additive.
 import type { Suite } from '../suite.ts'
 import { inMemory } from './in-memory.ts'
 import { outOfCore } from './out-of-core.ts'
+import { stream } from './stream.ts'
 
-export const allSuites: Suite[] = [inMemory, outOfCore]
+export const allSuites: Suite[] = [inMemory, outOfCore, stream]

@@ -75,7 +75,7 @@ export const trainCommand: Command = {
     'inner-passes': {
       value: 'N',
       help: 'block, selective: sweeps over a block each time it is read; stream: visits in memory for each row read',
-      fallback: '4, and 1 for stream',
+      fallback: '4; stream 1, and 3 while text is parsed',
       group: 'The solver',
     },
     'inner-tolerance': {

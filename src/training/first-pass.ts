@@ -56,6 +56,8 @@ export interface FirstPassSizes {
   rooms: number
   /** Bytes for weights, dual variables and the working set. */
   bytes: number
+  /** Bytes of text in all, as far as is known. */
+  text: number | undefined
 }
 
 /** With so few features, each has its weight by its number. */
@@ -66,6 +68,7 @@ const WEIGHT_SHARE = 0.35
 const ALPHA_SHARE = 0.15
 /** A row of text is hardly shorter; of chunks with shorter rows, the first ones are trained on. */
 const ROW_TEXT = 16
+const VISITS = 3
 /** Record bytes for a byte of text. */
 const RECORD_SHARE = 1.1
 
@@ -122,6 +125,11 @@ export class FirstPass {
     if (this.#problem === 'none') return Promise.resolve(undefined)
     const room = this.#free.pop()
     return room ? Promise.resolve(room) : new Promise(resolve => this.#waiting.push(resolve))
+  }
+
+  /** Visits in memory for each row that comes. Parsing takes longer than decoding: there is time for more of them. */
+  get #visits(): number {
+    return this.#options.given.has('innerPasses') ? this.#options.innerPasses : VISITS
   }
 
   /** Chunks come in the order of the text. */
@@ -188,7 +196,7 @@ export class FirstPass {
       narrow: options.weights === 'f32',
       random: [options.seed, 0, this.#pieces++],
       pass: 0,
-      budget: (options.innerPasses * piece.nonzeros * rows) / Math.max(piece.rows, 1),
+      budget: (this.#visits * piece.nonzeros * rows) / Math.max(piece.rows, 1),
     })
     this.#trained += met.rows
     this.loss += met.loss
@@ -197,18 +205,21 @@ export class FirstPass {
 
   /** Room for the set grows out of what the first chunk shows. */
   #newLearner(piece: Piece, problem: ProblemSettings): Learner {
-    const { bytes, chunk } = this.#sizes
+    const { bytes, chunk, text } = this.#sizes
     const arena = this.#arena
     const stride = problem.loss.entropicDual ? 16 : 8
     const weightBytes = problem.weightBits / 8
     const few = piece.features <= FEW_FEATURES
     const perFeature = few ? weightBytes : weightBytes + 4 + 16
-    const most = Math.floor((bytes * WEIGHT_SHARE) / perFeature)
-    const window = few ? Math.min(WINDOW_FEATURES, most) : most
+    const mostFeatures = Math.floor((bytes * WEIGHT_SHARE) / perFeature)
+    const window = few ? Math.min(WINDOW_FEATURES, mostFeatures) : mostFeatures
     const allocate = (_: string, size: number, zeroed = true): number => this.#allocate(size, zeroed)
     const weights = allocate('weights', (window + 1) * weightBytes)
     const dictionary = few ? 0 : this.#newDictionary(window)
-    const alphaRows = Math.floor((bytes * ALPHA_SHARE) / (stride + 1 / 8))
+    // As many rows as the rest of the text will have if it is like its beginning, and some more.
+    const most = Math.floor((bytes * ALPHA_SHARE) / (stride + 1 / 8))
+    const expected = text === undefined ? most : Math.ceil((1.5 * piece.rows * text) / chunk) + 1000
+    const alphaRows = Math.min(most, expected)
     const alpha = allocate('dual variables', alphaRows * stride)
     const rows = Math.ceil(chunk / ROW_TEXT)
     const set = new WorkingSet(arena, allocate, {

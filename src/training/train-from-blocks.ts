@@ -5,7 +5,7 @@ import { basename, join } from 'node:path'
 import { featureSetBytes, featuresOf, readFeatureSet } from '../block-store/feature-set.ts'
 import { ingest } from '../block-store/ingest.ts'
 import { featureFileOf, nextPosition } from '../block-store/manifest.ts'
-import { bufferSizes } from '../block-store/read-into-blocks.ts'
+import { bufferSizes, expectedText } from '../block-store/read-into-blocks.ts'
 import { openStore, type Store } from '../block-store/reader.ts'
 import { SpillwayError, UsageError } from '../errors.ts'
 import { learnFactors } from '../features/scale.ts'
@@ -339,7 +339,7 @@ async function theStore(
     return { store: await openStore(folder), read: nothing }
   }
   const memory = allowedMemory(options)
-  const sizes = firstPassSizes(solver, options, memory)
+  const sizes = firstPassSizes(solver, options, memory, await expectedText(paths))
   const first = sizes && new FirstPass(arena, options, sizes.pass)
   const mark = arena.mark()
   try {
@@ -376,13 +376,14 @@ function firstPassSizes(
   solver: BlockSolver,
   options: ResolvedOptions,
   memory: number,
+  text: number | undefined,
 ): { pass: FirstPassSizes; ingest: number; blockText: number } | undefined {
   if (!solver.firstPass || options.scale) return undefined
   const rooms = (options.threads ?? defaultThreads()) + 2
   if (options.memory === undefined) {
     const { chunk, blockText } = bufferSizes(undefined)
     const bytes = Math.min(MOST_FIRST_PASS, Math.floor((memory - NODE_BYTES) / 2))
-    return { pass: { chunk, rooms, bytes }, ingest: memory, blockText }
+    return { pass: { chunk, rooms, bytes, text }, ingest: memory, blockText }
   }
   const reading = NODE_BYTES + Math.floor(FIRST_PASS_READING * (memory - NODE_BYTES))
   if (reading - NODE_BYTES < LEAST_FIRST_PASS) return undefined
@@ -390,11 +391,11 @@ function firstPassSizes(
   const others = reading + pieceBytes({ chunk, rooms }) + forFilePages(memory) + afterIngest(memory) / 2
   const bytes = Math.min(MOST_FIRST_PASS, Math.floor(memory - others))
   if (bytes < LEAST_FIRST_PASS) return undefined
-  return { pass: { chunk, rooms, bytes }, ingest: reading, blockText: bufferSizes(memory).blockText }
+  return { pass: { chunk, rooms, bytes, text }, ingest: reading, blockText: bufferSizes(memory).blockText }
 }
 
 /** Share of the memory besides Node that reading and writing get while there is training too. */
-const FIRST_PASS_READING = 0.4
+const FIRST_PASS_READING = 0.3
 const LEAST_FIRST_PASS = 16 << 20
 const MOST_FIRST_PASS = 1 << 30
 
