@@ -1,15 +1,17 @@
 // Goal 5: data ten times the memory cap on a slow disk, against one plain read of the text; the solvers beside each other on
 // that disk and on the disk as it is.
-import type { PreparedData } from '../data.ts'
-import { canLimit, canSlowDisk, type Measured, type MeasureOptions, makeCold, measure } from '../measure.ts'
+import type { PreparedData, Size } from '../data.ts'
+import { canLimit, canSlowDisk, type MeasureOptions, makeCold, measure } from '../measure.ts'
 import { spillway } from '../peers/spillway.ts'
 import { referenceFor } from '../reference.ts'
-import { type Timing, timingOf } from '../rounds.ts'
+import { type Contestant, type Timing, timingOf } from '../rounds.ts'
 import type { Cell, Section, SuiteContext, Table } from '../suite.ts'
 import { bytesOf } from './budget.ts'
 import { COST, knownSolvers, MEMORY } from './pass-series.ts'
 import { type WholeRun, WholeRuns } from './whole-runs.ts'
 
+/** Small data has all its features in little text: reading it while training takes more than its tenth. */
+const CAP: Record<Size, string> = { small: '192M', full: MEMORY.full }
 const READ_BPS = '150M'
 const GAP = 1e-3
 const SOLVERS = ['stream', 'selective', 'block']
@@ -28,7 +30,7 @@ const PATIENCE = { times: 5, least: 60 }
 type Disk = 'slowed' | 'as it is'
 
 export async function slowDiskSection(context: SuiteContext, names: string[]): Promise<Section> {
-  const cap = MEMORY[context.size]
+  const cap = CAP[context.size]
   const table: Table = { columns, rows: [] }
   const verdicts: Table = { title: 'Goals', columns: verdictColumns, rows: [] }
   const section: Section = {
@@ -42,7 +44,7 @@ export async function slowDiskSection(context: SuiteContext, names: string[]): P
       `Solvers to a certified gap of ${GAP}, which bounds the difference (P − P*) / P*, judged by the evaluator: the worst of all rounds. Another solver is given up after ${PATIENCE.times} times as long as stream, and at least ${PATIENCE.least} s.`,
       `For goal 5 stream is ended by --max-passes ${PASSES.join(' or ')}; the fastest run of any that is accurate enough counts, its certificate included. The best accuracy is that of all runs.`,
       'Plain read: dd to /dev/null with blocks of 1 MiB, under the same limits.',
-      `Goal 5 is judged only where the text is at least ${TIMES_THE_CAP} times the cap, no slower means at most ${NO_SLOWER} times the time of the fastest other solver.`,
+      `Judged only where the text is at least ${TIMES_THE_CAP} times the cap; no slower means at most ${NO_SLOWER} times the time of the fastest other solver.`,
     ],
     ...{ tables: [table, verdicts], details: [], notes: [] },
   }
@@ -120,7 +122,7 @@ class SlowDisk {
     this.#context = context
     this.#data = data
     this.#runs = runs
-    this.#cap = MEMORY[context.size]
+    this.#cap = CAP[context.size]
   }
 
   async run(disks: Disk[]): Promise<{
@@ -137,11 +139,12 @@ class SlowDisk {
     const toGap: string[] = []
     const told: Record<string, unknown> = {}
     for (const disk of disks) {
-      const plain = await this.#plainRead(disk)
-      shown.push({ disk, who: 'plain read', timing: plain, timesARead: 1 })
+      const read = this.#plainRead(disk)
       const runs = this.#wholeRuns(disk, solvers)
       toGap.push(...runs.flatMap(({ name, stop }) => (stop === undefined ? [] : [name])))
-      for (const [who, list] of await this.#runs.time(runs)) {
+      const timed = await this.#runs.time(runs, [read])
+      const plain = timingOf(timed.get(read.name)!)
+      for (const [who, list] of timed) {
         const timing = timingOf(list)
         const [passes, bytesRead] = ['passes', 'bytesRead'].map(key => list[0].told?.[key] as number | undefined)
         shown.push({ disk, who, timing, timesARead: timing.seconds / plain.seconds, passes, bytesRead })
@@ -168,7 +171,12 @@ class SlowDisk {
       accuracy === undefined ? undefined : 100 * (bestAccuracy - accuracy)
     return {
       rows: shown.map(each => ({
-        ...{ data: this.#data.name, disk: each.disk, who: each.who, timesARead: each.timesARead },
+        ...{
+          data: this.#data.name,
+          disk: each.disk,
+          who: each.who.replace(/, slowed$/, ''),
+          timesARead: each.timesARead,
+        },
         ...{ seconds: each.timing.seconds, spread: each.timing.spread, memory: each.timing.peakMemoryBytes },
         ...{ passes: each.passes, bytesRead: each.bytesRead, difference: each.difference },
         ...{ accuracy: each.accuracy, belowBest: belowBest(each) },
@@ -184,7 +192,7 @@ class SlowDisk {
 
   #goal5(shown: Shown[], belowBest: (each: Shown) => number | undefined): Record<string, Cell>[] {
     const { bytes, name } = this.#data
-    const plain = shown.find(({ disk, who }) => disk === 'slowed' && who === 'plain read')
+    const plain = shown.find(({ disk, who }) => disk === 'slowed' && who.startsWith('plain read'))
     if (!plain) return []
     if (bytes / plain.timing.seconds > SLOWED * bytesOf(READ_BPS)) {
       this.#context.skip(
@@ -205,7 +213,7 @@ class SlowDisk {
           data: name,
           goal: '5: within reach of the best accuracy',
           timesTheCap,
-          by: accurate?.who ?? 'nobody',
+          by: accurate?.who.replace(/, slowed$/, '') ?? 'nobody',
           ratio,
         },
         most: TIMES_A_READ,
@@ -220,12 +228,13 @@ class SlowDisk {
     const stream = timed.find(({ who }) => who.startsWith('stream'))
     const other = timed.filter(each => each !== stream).sort((a, b) => a.timing.seconds - b.timing.seconds)[0]
     if (!stream || !other) return []
+    const timesTheCap = this.#data.bytes / bytesOf(this.#cap)
     const ratio = stream.timing.seconds / other.timing.seconds
     return [
       {
         ...{ data: this.#data.name, goal: `stream no slower, disk as it is, to gap ${GAP}`, ratio, most: NO_SLOWER },
-        ...{ by: `against ${other.who}`, reached: ratio <= NO_SLOWER },
-        timesTheCap: this.#data.bytes / bytesOf(this.#cap),
+        ...{ by: `against ${other.who}`, timesTheCap },
+        reached: timesTheCap >= TIMES_THE_CAP ? ratio <= NO_SLOWER : undefined,
       },
     ]
   }
@@ -251,14 +260,15 @@ class SlowDisk {
     ]
   }
 
-  async #plainRead(disk: Disk): Promise<Timing> {
-    const reads: Measured[] = []
-    for (let round = 0; round < this.#context.rounds; round++) {
-      await makeCold(this.#data.file)
-      reads.push(await measure(['dd', `if=${this.#data.file}`, 'of=/dev/null', 'bs=1M'], this.#limits(disk)))
-      this.#context.say(`plain read, disk ${disk}: ${reads.at(-1)!.seconds.toFixed(3)} s`)
+  #plainRead(disk: Disk): Contestant {
+    const { file } = this.#data
+    return {
+      name: disk === 'slowed' ? 'plain read, slowed' : 'plain read',
+      run: async () => {
+        await makeCold(file)
+        return measure(['dd', `if=${file}`, 'of=/dev/null', 'bs=1M'], this.#limits(disk))
+      },
     }
-    return timingOf(reads)
   }
 
   #limits(disk: Disk): MeasureOptions {

@@ -1,15 +1,17 @@
 // Figures 2, 3 and 4 of the paper on dual cached loops: the distance from the optimum over time, for costs and for sizes of
 // memory.
 import type { Chart } from '../chart.ts'
+import type { Size } from '../data.ts'
 import { type Reference, referenceFor } from '../reference.ts'
 import type { Section, SuiteContext, Table } from '../suite.ts'
 import { COST, knownSolvers, passSeries, type SeriesPoint, type StoreSpec, type Variant } from './pass-series.ts'
 
 const SOLVERS = ['stream', 'selective', 'block']
-const COSTS = [1e-4, 1e-2, 1, 1e2, 1e3]
-const PASSES = [1, 2, 4, 8]
+/** Small runs show that the harness works: fewer of everything, for judging a model takes longer than training it. */
+const COSTS: Record<Size, number[]> = { small: [1e-2, 1, 1e2], full: [1e-4, 1e-2, 1, 1e2, 1e3] }
+const PASSES: Record<Size, number[]> = { small: [1, 4], full: [1, 2, 4, 8] }
 const TENTH = 0.1
-const SHARES = [0.05, 0.2, 0.5, 1]
+const SHARES: Record<Size, number[]> = { small: [0.2, 1], full: [0.05, 0.2, 0.5, 1] }
 /** Small enough for two of them to leave room for a cache in a twentieth of the rows. */
 const STORE: StoreSpec = { blocks: 100, split: 'random', compress: 'auto' }
 
@@ -26,13 +28,13 @@ interface Panel {
 }
 
 /** `solver` at C and memory of a panel. */
-const variantOf = (solver: string, { title, cost, share }: Panel): Variant => ({
-  ...{ name: `${solver}, ${title}`, loss: 'hinge', cost, words: ['--solver', solver], store: STORE, passes: PASSES },
+const variantOf = (solver: string, { title, cost, share }: Panel, passes: number[]): Variant => ({
+  ...{ name: `${solver}, ${title}`, loss: 'hinge', cost, words: ['--solver', solver], store: STORE, passes },
   memory: { share },
 })
 
 export function costsSection(context: SuiteContext, names: string[]): Promise<Section> {
-  const panels = COSTS.map(cost => ({ title: `C = ${cost}`, cost, share: TENTH }))
+  const panels = COSTS[context.size].map(cost => ({ title: `C = ${cost}`, cost, share: TENTH }))
   return figureSection(context, names, panels, {
     name: 'costs',
     title: 'Costs: distance from the optimum over time',
@@ -45,7 +47,7 @@ export function costsSection(context: SuiteContext, names: string[]): Promise<Se
 }
 
 export function memorySection(context: SuiteContext, names: string[]): Promise<Section> {
-  const panels = SHARES.map(share => ({ title: `room for ${100 * share} %`, cost: COST, share }))
+  const panels = SHARES[context.size].map(share => ({ title: `room for ${100 * share} %`, cost: COST, share }))
   return figureSection(context, names, panels, {
     name: 'memory',
     title: `Memory: distance from the optimum over time, C = ${COST}`,
@@ -73,10 +75,10 @@ async function figureSection(
   for await (const data of context.data(names)) {
     try {
       context.say(`${words.name} ${data.name}`)
-      const variants = panels.flatMap(panel => solvers.map(solver => variantOf(solver, panel)))
+      const variants = panels.flatMap(panel => solvers.map(solver => variantOf(solver, panel, PASSES[context.size])))
       const points = await passSeries(context, data, variants, words.name, false)
       for (const panel of panels) {
-        const own = new Map(solvers.map(solver => [variantOf(solver, panel).name, solver]))
+        const own = new Map(solvers.map(solver => [variantOf(solver, panel, PASSES[context.size]).name, solver]))
         const chosen = points.filter(({ variant }) => own.has(variant.name))
         const { cost } = panel
         const reference = await referenceFor(data, { loss: 'hinge', cost }, context.workFolder, context.say)

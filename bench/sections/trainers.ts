@@ -86,10 +86,17 @@ async function compare(
   cases: typeof CASES,
 ): Promise<{ rows: Record<string, Cell>[]; details: unknown }> {
   const { cold, limit, workFolder, say } = context
+  // For the most threads, which take the most memory besides rows.
   const tenth = cases.some(({ fits }) => !fits)
     ? await memoryHolding(TENTH, memory =>
         runs.train({
-          ...{ name: 'memory', words: ['--solver', 'stream', '--memory', memory], store, maxPasses: 1, cold: false },
+          ...{
+            name: 'memory',
+            words: ['--solver', 'stream', '--threads', String(Math.max(...THREADS)), '--memory', memory],
+            store,
+            maxPasses: 1,
+            cold: false,
+          },
         }),
       )
     : undefined

@@ -4,7 +4,7 @@ import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PreparedData } from '../data.ts'
 import { type Evaluation, evaluateFiles } from '../evaluator.ts'
-import { type MeasureOptions, makeCold, warm } from '../measure.ts'
+import { type Measured, type MeasureOptions, makeCold, warm } from '../measure.ts'
 import type { TrainRun } from '../peers/peer.ts'
 import { spillway } from '../peers/spillway.ts'
 import { type Contestant, interleave } from '../rounds.ts'
@@ -26,8 +26,11 @@ export interface WholeRun {
   cold: boolean
   limits?: MeasureOptions
   /** Seconds after which it is given up, by what others took in the first round. */
-  patience?: (first: ReadonlyMap<string, TrainRun>) => number
+  patience?: (first: ReadonlyMap<string, Timed>) => number
 }
+
+/** A run, or something else that was timed beside the runs. */
+export type Timed = Measured & Pick<TrainRun, 'told'>
 
 export class WholeRuns {
   readonly #context: SuiteContext
@@ -45,11 +48,12 @@ export class WholeRuns {
   }
 
   /** All rounds of all runs; one that fails in the first round is named in the results and left out. */
-  async time(runs: WholeRun[]): Promise<Map<string, TrainRun[]>> {
+  async time(runs: WholeRun[], beside: Contestant[] = []): Promise<Map<string, Timed[]>> {
     const { say, rounds, skip } = this.#context
     if (runs.some(run => !run.cold)) await warm(this.#data.file)
-    const first = new Map<string, TrainRun>()
-    const contestants: Contestant<TrainRun>[] = []
+    const first = new Map<string, Timed>()
+    const contestants: Contestant<Timed>[] = [...beside]
+    for (const { name, run } of beside) first.set(name, await run(0))
     for (const run of runs) {
       const timeout = run.patience && Math.ceil(run.patience(first))
       try {
