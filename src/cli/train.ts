@@ -74,8 +74,8 @@ export const trainCommand: Command = {
     'no-shrinking': { help: 'visit every row in every pass', group: 'The solver' },
     'inner-passes': {
       value: 'N',
-      help: 'block, selective: sweeps over a block each time it is read; stream: visits in memory for each row read',
-      fallback: '4; stream 1, and 3 while text is parsed',
+      help: 'sweeps over a block when it is read; stream: visits for each row read',
+      fallback: '4, stream 1',
       group: 'The solver',
     },
     'inner-tolerance': {
@@ -141,8 +141,8 @@ export const trainCommand: Command = {
     ...readingOptions,
     threads: {
       value: 'N',
-      help: 'threads; with dual and stream, N of them train on one shared weight vector, and bits vary from run to run',
-      fallback: 'as many as there are cores, one of which trains',
+      help: 'threads; solver stream then has N trainers, and its bits vary',
+      fallback: 'as many as there are cores',
       group: 'The data',
     },
     normalize: { value: 'unit', help: 'make every row unit length', choices: ['unit'], group: 'The data' },

@@ -8,10 +8,9 @@
 // entropy models (Machine Learning 85, 2011), Algorithm 5. The loops are in numeric/assembly/dual.ts. The sum of what
 // each row owes to the duality gap, P − D = Σ_i loss_i − dual part_i + α_i m_i, is kept as rows are met, so that the
 // certificate is asked for when it is likely to hold.
-import { SWEEP_BYTES, SWEEP_RANDOM } from '../numeric/layouts.ts'
+import { SWEEP_BYTES } from '../numeric/layouts.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import type { BinaryProblem } from '../training/problem.ts'
-import { ParallelSweeps } from './parallel-sweeps.ts'
 import type { MemorySolver, PassOrder, PassReport, SolverRun, SolverSettings } from './solver.ts'
 import { activateAll, startSweeps } from './sweeps.ts'
 
@@ -24,11 +23,6 @@ class DualRun implements SolverRun {
   readonly #settings: SolverSettings
   readonly #sweep: number
   readonly #passWork: number
-  readonly #order: number
-  /** When there are several trainers. */
-  readonly #parallel: ParallelSweeps | undefined
-  #started = false
-  #attempts = 0
   /** Certified gap over estimated gap, learnt when a certificate was asked for in vain. */
   #optimism = 1
 
@@ -41,45 +35,9 @@ class DualRun implements SolverRun {
     this.#sweep = arena.allocate(SWEEP_BYTES, 'the sweep')
     const order = arena.allocate(Math.max(rows.rows, 1) * 4, 'the order of the rows')
     startSweeps(arena, this.#sweep, order, rows.rows, BigInt(settings.seed))
-    this.#order = order
-    if (settings.trainers > 1) {
-      const shared = {
-        problem: problem.at,
-        weights: problem.weights,
-        weightCount: problem.weightCount,
-        stride: problem.alphaStride,
-        logistic: problem.settings.loss.entropicDual === true,
-        narrow: problem.narrow,
-        shrink: settings.shrinking,
-      }
-      const allocate = (what: string, bytes: number): number => arena.allocate(bytes, what)
-      this.#parallel = new ParallelSweeps(arena, pool, settings.trainers, shared, false, allocate)
-    }
   }
 
-  /** The same with several trainers, sweep by sweep. */
-  async #passOfAll(sweeps: ParallelSweeps, { most, targetGap, signal }: PassOrder): Promise<PassReport> {
-    const { arena, rows } = this.#problem
-    if (!this.#started) {
-      this.#started = true
-      arena.numeric.shuffle(this.#order, rows.rows, this.#sweep + SWEEP_RANDOM)
-      await sweeps.start(this.#order, rows.rows, BigInt(this.#settings.seed))
-    }
-    const limit = most * this.#passWork
-    let work = 0
-    for (;;) {
-      work += await sweeps.sweep()
-      const ready = sweeps.gap <= targetGap * this.#optimism
-      if (!ready && work < limit && !signal?.aborted) continue
-      await sweeps.repair()
-      const primal = 0.5 * this.#problem.squaredLength() + sweeps.loss
-      return { passes: work / this.#passWork, estimate: { primal, gap: sweeps.gap }, ready }
-    }
-  }
-
-  async pass(order: PassOrder): Promise<PassReport> {
-    if (this.#parallel) return this.#passOfAll(this.#parallel, order)
-    const { most, targetGap, signal } = order
+  async pass({ most, targetGap, signal }: PassOrder): Promise<PassReport> {
     const limit = most * this.#passWork
     let work = 0
     for (;;) {
@@ -103,7 +61,6 @@ class DualRun implements SolverRun {
 
   notYet(): void {
     this.#optimism *= 0.7
-    this.#parallel?.activateAll(this.#order, BigInt(this.#settings.seed) + BigInt(++this.#attempts))
     activateAll(this.#problem.arena, this.#sweep, this.#problem.rows.rows)
   }
 }

@@ -12,8 +12,6 @@ import type { WorkingSet } from './working-set.ts'
 export interface SolverSettings {
   seed: number
   shrinking: boolean
-  /** Threads that train at the same time. */
-  trainers: number
 }
 
 /** What the driver tells a solver before a pass. */
@@ -97,6 +95,8 @@ export type SolverOption = (typeof solverOptions)[number]
 const storeOptions = ['store', 'blocks', 'resume', 'cold', 'checkpointSeconds'] as const
 
 export interface BlockSettings extends SolverSettings {
+  /** Threads that train at the same time, for a solver that can have several. */
+  trainers: number
   /** Sweeps over a block each time it is in memory. */
   innerPasses: number
   /** Or sweeps until the projected gradients of a block lie within so much of each other. */

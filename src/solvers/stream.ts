@@ -26,8 +26,9 @@ const FIRST_RADIUS = 2 ** -12
 const SLICE = 4e6
 /** Of the tolerance: how much all blocks that are not read may owe together. */
 const SKIPPED_SHARE = 1e-3
-/** Sweeps over the working set between two rounds of reading, at most. */
+/** Sweeps over the working set between two rounds of reading, at most, and when all rows are in memory. */
 const SETTLE_SWEEPS = 4
+const SETTLE_ALONE = 12
 
 /** Of what absent rows owe: how much the working set may owe when it is left for them. */
 const BESIDE_ABSENT = 0.25
@@ -163,7 +164,9 @@ class DualCachedLoops implements BlockRun {
     arena.setF64(sweep + SWEEP_LOWER, this.#thresholds[1])
     const all = this.#engine.store.manifest.nonzeros + 4 * this.#engine.store.manifest.rows
     const sweepWork = arena.numeric.workOf(this.#set.table.byteOffset, count)
-    const most = Math.min(SETTLE_SWEEPS * sweepWork, passes * all)
+    // With nobody left to wait for, there is no reason to stop before it is done, but that somebody may want to watch.
+    const sweeps = count === this.#engine.store.manifest.rows ? SETTLE_ALONE : SETTLE_SWEEPS
+    const most = Math.min(sweeps * sweepWork, passes * all)
     // While rows that are not here owe more, it is they who should come.
     const targetGap = Math.max(target, BESIDE_ABSENT * this.#met)
     if (this.#parallel) return (await this.#settleTogether(this.#parallel, targetGap, most, signal)) / Math.max(all, 1)

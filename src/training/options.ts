@@ -25,7 +25,7 @@ export interface TrainOptions {
   values?: 'f32' | 'f64'
   indexBase?: 0 | 1
   onBadRow?: 'fail' | 'skip'
-  /** Threads for parsing and certifying, all cores when not given; when given, as many train, on one shared weight vector. */
+  /** Threads for parsing and certifying, all cores when not given; when given, solver `stream` has as many trainers. */
   threads?: number
   /** Bytes of memory that the run may take, Node and all, or a text such as 512M; what there is when not given. */
   memory?: number | string

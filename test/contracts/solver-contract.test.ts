@@ -70,7 +70,7 @@ for (const solver of allSolvers.filter(candidate => candidate.data === 'memory')
         weightBits,
       })
       const progress: PassProgress[] = []
-      const defaults = { tolerance: 1e-8, maxPasses: 100_000, seed: 1, shrinking: true, trainers: 1, signal: undefined }
+      const defaults = { tolerance: 1e-8, maxPasses: 100_000, seed: 1, shrinking: true, signal: undefined }
       const settings = { ...defaults, ...driver }
       const solution = await solve(pool, solver, problem, settings, record => progress.push(record))
       const stride = problem.alphaStride / 8
