@@ -115,15 +115,17 @@ describe('killed at any moment', () => {
     }
   })
 
-  it(`train from text: ${killsOf('text')} kills`, async () => {
-    const words = ['train', 'rows.svm', 'rows.model', '--blocks', '20', '--store', 'rows.spill', ...trainWords]
-    await killTraining(words, killsOf('text'))
-  })
+  for (const solver of ['auto', 'stream'])
+    it(`train from text, ${solver}: ${killsOf('text')} kills`, async () => {
+      const words = ['train', 'rows.svm', 'rows.model', '--blocks', '20', '--store', 'rows.spill', '--solver', solver]
+      await killTraining([...words, ...trainWords], killsOf('text'))
+    })
 
-  it(`train from a store: ${killsOf('store')} kills`, async () => {
-    const words = ['train', 'rows.spill', 'rows.model', '--solver', 'block', '--loss', 'logistic', ...trainWords]
-    await killTraining(words, killsOf('store'), store)
-  })
+  for (const solver of ['block', 'stream'])
+    it(`train from a store, ${solver}: ${killsOf('store')} kills`, async () => {
+      const words = ['train', 'rows.spill', 'rows.model', '--solver', solver, '--loss', 'logistic', ...trainWords]
+      await killTraining(words, killsOf('store'), store)
+    })
 
   it(`add: ${killsOf('add')} kills, and each time the old store or the new one`, async () => {
     const training = ['train', 'rows.spill', 'rows.model', '--solver', 'block', ...trainWords]

@@ -83,14 +83,15 @@ describe('a run that is aborted and resumed', () => {
     })
   }
 
-  it('gives the model of one that ran through, also with a cache of rows', async () => {
-    const options: TrainOptions = { solver: 'selective', cost: 0.02, tolerance: 0.01 }
-    options.memory = await memoryFor(store, 1, options)
-    const whole = await told(fresh(), options)
-    const { last, stops } = await inPieces(fresh(), options, () => 3)
-    assert.ok(stops > 1)
-    assertSameModel(last.result, whole.result)
-  })
+  for (const solver of ['selective', 'stream'])
+    it(`gives the model of one that ran through, also with rows kept in memory: ${solver}`, async () => {
+      const options: TrainOptions = { solver, cost: 0.02, tolerance: 0.01 }
+      options.memory = await memoryFor(store, 1, options)
+      const whole = await told(fresh(), options)
+      const { last, stops } = await inPieces(fresh(), options, () => 3)
+      assert.ok(stops > 1)
+      assertSameModel(last.result, whole.result)
+    })
 
   it('gives the same model wherever it was stopped', async () => {
     const memory = await memoryFor(store, 2)

@@ -73,7 +73,6 @@ async function assertHonest(
   // No dual value is above any primal one.
   assert.ok(dual <= best.primal * (1 + exact), `dual ${dual} is above the primal ${best.primal} of the memory`)
   assert.ok(primal >= best.dual * (1 - exact), `primal ${primal} is below the dual ${best.dual} of the memory`)
-  assert.ok(primal <= best.primal * (1 + gap) * (1 + exact), `primal ${primal}, ${best.primal} in memory, gap ${gap}`)
 }
 
 async function converges(
@@ -134,12 +133,33 @@ function covtype(t: TestContext): Promise<Data> | undefined {
   })
 }
 
+/** A tenth of the rows of a9a. */
+function tenth(t: TestContext): Promise<Data> | undefined {
+  const data = findData('a9a')
+  if ('why' in data) {
+    t.skip(data.why)
+    return undefined
+  }
+  return dataOf('tenth', () => {
+    const rows = readData(data.path, line => line % 10 === 0)
+    return { path: folder.write('tenth.svm', writeData(rows)), rows }
+  })
+}
+
 const said = (result: TrainResult): string =>
   `gap ${result.gap?.toExponential(1)} after ${result.passes} passes, ${result.blocks?.read} blocks read`
 
 describe('the optimum of the memory, whatever share of the rows stays', () => {
+  const slow = process.env['SPILLWAY_SLOW'] === '1'
   // Rows of the logistic loss that are not at hand pull against those that are: with few of them it takes many passes.
-  const fewRows: Record<string, number> = { a9a: 1e-4, imdb: 3e-4, covtype: 1e-3 }
+  const fewLogistic: Record<string, number> = { a9a: 1e-3, imdb: 1e-3, covtype: 2e-3 }
+  /** Left to SPILLWAY_SLOW=1, for it takes its time. */
+  const later = new Set([
+    'a9a squared-hinge 5 %',
+    'a9a logistic 5 %',
+    'covtype squared-hinge 5 %',
+    'covtype logistic 5 %',
+  ])
   const sets: [string, (t: TestContext) => Promise<Data> | undefined, TrainOptions, number][] = [
     ['a9a', t => realData(t, 'a9a'), {}, 1e-9],
     ['imdb', t => realData(t, 'imdb'), { normalize: 'unit' }, 1e-9],
@@ -153,11 +173,12 @@ describe('the optimum of the memory, whatever share of the rows stays', () => {
         if (!data) return
         const best = await inMemory(data.path, { loss, ...more, ...(name === 'covtype' && { indexBase: 1 }) })
         for (const [share, words] of shares) {
-          const tolerance = loss === 'logistic' && share < 1 ? fewRows[name] : 1e-6
+          if (!slow && later.has(`${name} ${loss} ${words}`)) continue
+          const tolerance = loss === 'logistic' && share < 1 && !slow ? fewLogistic[name] : 1e-6
           const options: TrainOptions = { loss, ...more, tolerance }
           const memory = await memoryForShare(data.store, share, options)
           const result = await converges(data.store, data.rows, best, { ...options, memory }, exact)
-          t.diagnostic(`${words} of the rows: ${said(result)}`)
+          t.diagnostic(`room for ${words}: ${said(result)}`)
         }
       })
     }
@@ -167,7 +188,7 @@ describe('the optimum of the memory, whatever share of the rows stays', () => {
 describe('a hundred passes', () => {
   for (const cost of [1e-4, 1e-2, 1, 1e2, 1e3]) {
     it(`at C = ${cost}: an honest gap, whatever it is`, async t => {
-      const data = await realData(t, 'a9a')
+      const data = await tenth(t)
       if (!data) return
       for (const loss of losses) {
         // Beyond C = 1 the memory has its troubles too: what is known of the optimum lies between its two values.
@@ -178,7 +199,8 @@ describe('a hundred passes', () => {
         assert.ok(result.passes <= 100)
         assert.ok(result.exitReason === 'max-passes' || result.gap! <= 1e-6)
         await assertHonest(result, data.rows, options, best)
-        t.diagnostic(`${loss}: ${result.exitReason}, ${said(result)}`)
+        const memory = (best.primal - best.dual) / best.primal
+        t.diagnostic(`${loss}: ${said(result)}; 300 passes in memory: gap ${memory.toExponential(1)}`)
       }
     })
   }
@@ -230,11 +252,11 @@ describe('blocks that are left out', () => {
 
 describe('the same seed', () => {
   let store = ''
-  const text = `${noisyRows(6000, 25, 7)}\n`
+  const text = `${noisyRows(2000, 25, 7)}\n`
   let count = 0
   const fresh = (from = store): string => copyStore(from, join(folder.path, `copy-${++count}.spill`))
   before(async () => {
-    store = await noisyStore(folder, 'noisy', { rows: 6000, blocks: BLOCKS })
+    store = await noisyStore(folder, 'noisy', { rows: 2000, blocks: 12 })
   })
 
   it('gives the same model from a store, another seed another one', async () => {
@@ -287,7 +309,7 @@ describe('the same seed', () => {
       assert.equal(whole.result.exitReason, 'converged')
       // Every few records, an odd number of them, so that stops fall within passes and at their ends.
       const path = fresh()
-      const every = Math.max(1, Math.floor(whole.train.length / 9)) | 1
+      const every = Math.max(1, Math.floor(whole.train.length / 6)) | 1
       for (let stops = 0; ; stops++) {
         assert.ok(stops < 100, 'it never ends')
         const part = await abortAfter(path, { ...options, resume: true }, every)
@@ -303,7 +325,7 @@ describe('the same seed', () => {
     const options: TrainOptions = { solver: 'stream', checkpointSeconds: 0, cost: 0.1, tolerance: 0.01 }
     options.memory = await memoryForShare(store, 0.1, options)
     const whole = await told(fresh(), options)
-    const step = Math.max(1, Math.floor(whole.train.length / 12))
+    const step = Math.max(1, Math.floor(whole.train.length / 8))
     for (let records = 1; records < whole.train.length; records += step) {
       const path = fresh()
       const first = await abortAfter(path, options, records)
@@ -315,7 +337,7 @@ describe('the same seed', () => {
 
   it('of three classes gives the same model to a run that is stopped and resumed', async () => {
     const three = join(folder.path, 'three-to-resume.spill')
-    await ingest(folder.write('three-to-resume.svm', `${threeClasses(3000, 5)}\n`), three, { blocks: 20 })
+    await ingest(folder.write('three-to-resume.svm', `${threeClasses(1200, 5)}\n`), three, { blocks: 8 })
     const options: TrainOptions = { solver: 'stream', checkpointSeconds: 0, cost: 0.1, tolerance: 0.01 }
     options.memory = await memoryForShare(three, 0.2, options)
     const whole = await told(fresh(three), options)
