@@ -5,10 +5,10 @@ import { constants } from 'node:fs'
 import { open, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SpillwayError, UsageError } from '../errors.ts'
-import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { BadRowAccount } from '../input-formats/bad-rows.ts'
 import { type LabelCount, mergeLabels } from '../input-formats/label-numbers.ts'
 import { type LineChunk, LineChunks } from '../input-formats/line-chunks.ts'
+import { Reading } from '../input-formats/reading.ts'
 import { type Arena, formatBytes } from '../numeric/arena.ts'
 import { SEGMENT_HEADER_BYTES } from '../numeric/segment-layout.ts'
 import { inOrder } from '../threads/in-order.ts'
@@ -37,6 +37,8 @@ export interface TextSettings {
   split: 'random' | 'sequential'
   valueBits: 32 | 64
   compress: CompressionChoice
+  /** The name of a format, or `auto`. */
+  format: string | undefined
   /** Found out from the first row when not given. */
   indexBase: number | undefined
   onBadRow: 'fail' | 'skip'
@@ -57,6 +59,7 @@ export interface TextInBlocks {
   features: number
   labels: LabelCount[]
   sources: SourceEntry[]
+  format: string
   indexBase: number
   compression: 'zstd' | 'none'
   /** Addresses of the threads' maps of features; 0 among them when one was given up. */
@@ -106,18 +109,18 @@ export async function readIntoBlocks(
   const total = { rows: 0, nonzeros: 0, features: 0 }
   const free: EncodeChunkOptions['out'][] = []
   const maps = new Set<number>()
-  let { indexBase } = settings
+  const reading = new Reading(settings.format, settings.indexBase)
   let compression: 'zstd' | 'none' | undefined
   if (settings.compress !== 'auto') compression = settings.compress
   else if ((settings.textBytes ?? 0) < LEAST_TO_MEASURE) compression = 'none'
 
   const encode = (chunk: LineChunk, compress: 'zstd' | 'none'): Promise<EncodedChunk> =>
     pool.run('encode-chunk', {
-      format: 'libsvm',
+      format: reading.format.name,
       chunk: chunk.number,
       at: chunk.at,
       bytes: chunk.bytes,
-      parse: { indexBase: indexBase ?? 1, skipBad: onBadRow === 'skip', valueBits: settings.valueBits },
+      parse: { indexBase: reading.indexBase, skipBad: onBadRow === 'skip', valueBits: settings.valueBits },
       encoder: { blocks, seed, mode: split, compression: compress },
       block: split === 'random' ? 0 : sequentialBlock(chunks, blocks),
       mapPages: sizes.mapPages,
@@ -143,9 +146,7 @@ export async function readIntoBlocks(
     untilAborted(chunks.read(paths), signal),
     chunk => {
       signal?.throwIfAborted()
-      indexBase ??= findInputFormat('libsvm').detectIndexBase(
-        arena.bytes(chunk.at, Math.min(chunk.bytes, 1 << 16)).slice(),
-      )
+      reading.look(arena.bytes(chunk.at, chunk.bytes))
       return start(chunk)
     },
     async (chunk, encoded) => {
@@ -170,13 +171,13 @@ export async function readIntoBlocks(
     chunk => chunk.release(),
   )
   signal?.throwIfAborted()
-  if (total.rows === 0)
-    throw new SpillwayError(`${paths.join(', ')} has no rows`, 'a row is LABEL INDEX:VALUE INDEX:VALUE …')
+  if (total.rows === 0) throw new SpillwayError(`${paths.join(', ')} has no rows`, `a row is ${reading.format.row}`)
   return {
     ...total,
     labels,
     sources,
-    indexBase: indexBase ?? 1,
+    format: reading.format.name,
+    indexBase: reading.indexBase,
     compression: compression ?? 'none',
     maps,
     bytesRead: chunks.bytesRead,

@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openStore, type Store } from '../block-store/reader.ts'
 import { fileError, UsageError } from '../errors.ts'
+import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { allModelFormats } from '../model/all-model-formats.ts'
 import { loadModel } from '../model/files.ts'
 import { Arena } from '../numeric/arena.ts'
@@ -73,6 +74,7 @@ async function runInspect(input: CommandInput): Promise<number> {
   }
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const summary = await scanData(paths, {
+    format: textOption(options, 'format'),
     indexBase: numberOption(options, 'index-base'),
     onBadRow: textOption(options, 'on-bad-row') as 'fail' | 'skip' | undefined,
     threads: numberOption(options, 'threads', { least: 1, most: 256, whole: true }),
@@ -89,6 +91,7 @@ function refuseMisplaced(kind: 'data' | 'store' | 'model', options: OptionValues
     top: 'model',
     verify: 'store',
     memory: 'store',
+    format: 'data',
     'index-base': 'data',
     'on-bad-row': 'data',
   }
@@ -132,7 +135,7 @@ function describeData(paths: string[], data: DataSummary): string[] {
   const perRow = rows > 0 ? nonzeros / rows : 0
   const shown = labels.slice(0, 20)
   const lines = [
-    `${paths.map(sourceName).join(', ')}: LIBSVM text, ${formatBytes(data.bytes)}${paths.includes('-') ? '' : ' on disk'}`,
+    `${paths.map(sourceName).join(', ')}: ${findInputFormat(data.format).title}, ${formatBytes(data.bytes)}${paths.includes('-') ? '' : ' on disk'}`,
     `rows       ${formatCount(rows)}${data.emptyRows > 0 ? `, ${formatCount(data.emptyRows)} of them without a nonzero` : ''}`,
     `features   ${formatCount(features)}, counted from ${data.indexBase}`,
     `nonzeros   ${formatCount(nonzeros)}: ${perRow.toFixed(1)} a row, ${formatCount(data.longestRow)} at most` +

@@ -165,7 +165,7 @@ export const trainCommand: Command = {
     },
   ],
   notes:
-    'DATA is LIBSVM text, plain or compressed with gzip or zstd, - for standard input, or one store. The last of several\n' +
+    'DATA is LIBSVM text or labelled strings, plain or compressed with gzip or zstd, - for standard input, or one store. The last of several\n' +
     'arguments is the model unless it is a file of data. Without one the model is named after the first file, in this folder.\n' +
     'Ctrl-C ends after the current step, saves the model, and exits with 130.',
   rewrite: fromLiblinear,
@@ -268,6 +268,7 @@ export function trainOptions(options: OptionValues): TrainOptions {
     values: textOption(options, 'values') as TrainOptions['values'],
     normalize: textOption(options, 'normalize') as TrainOptions['normalize'],
     scale: textOption(options, 'scale') as TrainOptions['scale'],
+    format: textOption(options, 'format'),
     indexBase: indexBase as TrainOptions['indexBase'],
     onBadRow: textOption(options, 'on-bad-row') as TrainOptions['onBadRow'],
     threads: numberOption(options, 'threads', { least: 1, most: 256, whole: true }),

@@ -55,6 +55,7 @@ export function readHeader(parsed: unknown, file: string): ModelHeader {
     bias: header.number('bias'),
     biasWeights: header.count('biasWeights'),
     weights: readShape(header.object('weights')),
+    ...(header.has('inputFormat') && { inputFormat: header.text('inputFormat') }),
     indexBase: header.choice('indexBase', [0, 1]),
     loss: header.text('loss'),
     cost: header.numberOrNull('cost'),

@@ -61,6 +61,8 @@ export interface Model {
   bias: number
   /** One weight for each vector, or empty without a bias. (LIBLINEAR's -B 0 makes a weight that never counts.) */
   biasWeights: Float64Array
+  /** The format of the text that it was trained on; LIBSVM text when not given. */
+  inputFormat?: string
   /** The number of the first feature in the user's data; the model itself counts from 0. */
   indexBase: 0 | 1
   loss: string
@@ -108,6 +110,7 @@ export function makeModel(parts: ModelParts): Model {
     weights: asVectors(parts.weights),
     bias: parts.bias ?? 0,
     biasWeights: parts.biasWeights ?? new Float64Array(0),
+    ...(parts.inputFormat !== undefined && { inputFormat: parts.inputFormat }),
     indexBase: parts.indexBase ?? 1,
     loss: parts.loss,
     cost: parts.cost ?? null,

@@ -2,6 +2,7 @@
 
 import { BadRowAccount } from '../input-formats/bad-rows.ts'
 import { type LineChunk, LineChunks } from '../input-formats/line-chunks.ts'
+import { Reading } from '../input-formats/reading.ts'
 import { Arena } from '../numeric/arena.ts'
 import { inOrder } from '../threads/in-order.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
@@ -13,6 +14,8 @@ import type { PredictChunkOptions, PredictedChunk } from './predict-chunk-task.t
 import { placeModel } from './scorer.ts'
 
 export interface PredictOptions {
+  /** Format of the data, or `auto`; the model's own by default. */
+  format?: string
   /** Number of the first feature; the model's own by default. */
   indexBase?: 0 | 1
   onBadRow?: 'fail' | 'skip'
@@ -119,6 +122,7 @@ async function run(
   const pool = new ThreadPool(arena.share, options.threads ?? defaultThreads())
   const account = new BadRowAccount()
   const onBadRow = options.onBadRow ?? 'fail'
+  const reading = new Reading(options.format ?? model.inputFormat ?? 'libsvm', options.indexBase)
   let rows = 0
   let correct = 0
   try {
@@ -128,8 +132,9 @@ async function run(
       untilAborted(chunks.read(typeof data === 'string' ? [data] : data), options.signal),
       (chunk: LineChunk) => {
         options.signal?.throwIfAborted()
+        const { format } = reading.look(arena.bytes(chunk.at, chunk.bytes))
         return pool.run('predict-chunk', {
-          format: 'libsvm',
+          format,
           at: chunk.at,
           bytes: chunk.bytes,
           parse: { indexBase: options.indexBase ?? model.indexBase, skipBad: onBadRow === 'skip', valueBits: 32 },

@@ -64,7 +64,7 @@ export const BATCH_NONZERO_CAPACITY = 36
 export const BATCH_LABEL_AT = 40
 export const BATCH_BYTES = 64
 
-// --- The state of a LIBSVM parser between calls
+// --- The state of a text parser between calls
 /** u32: next byte to parse (in and out). */
 export const PARSE_CURSOR = 0
 /** u32: end of the text; the byte before it is a line feed, 32 readable bytes follow it. */
@@ -105,6 +105,13 @@ export const PARSE_ERROR_AFTER_LABEL = 11
 export const PARSE_ERROR_AFTER_VALUE = 12
 export const PARSE_ERROR_TOO_MANY_ENTRIES = 13
 export const PARSE_ERROR_MISSING_VALUE = 14
+export const PARSE_ERROR_MISSING_STRING = 15
+export const PARSE_ERROR_LETTER = 16
+export const PARSE_ERROR_STRING_LENGTH = 17
+export const PARSE_ERROR_AFTER_STRING = 18
+
+/** Letters of the longest string that is read. */
+export const LONGEST_STRING = 1048576
 
 // --- The state of a packer: where row records of one thread go
 /** u32: next free byte of the present extent. */

@@ -48,6 +48,7 @@ export interface NumericFunctions {
   evaluateF64(problem: number, from: number, to: number, sums: number): void
   evaluateF32(problem: number, from: number, to: number, sums: number): void
   parseLibsvm(state: number, batch: number): void
+  parseLabelString(state: number, batch: number): void
   numberLabels(labels: number, rows: number, codes: number, firsts: number, table: number, slots: number): number
   packBatch(state: number, batch: number): number
   workOf(table: number, rows: number): number

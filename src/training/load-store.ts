@@ -1,5 +1,6 @@
 // A block store to rows in memory: several blocks are read at a time, their segments decoded by the pool's threads, and
 // the rows put together in the order of blocks and segments.
+import { inputFormatOf } from '../block-store/manifest.ts'
 import { ReadBuffer, type Store } from '../block-store/reader.ts'
 import type { Arena } from '../numeric/arena.ts'
 import type { ThreadPool } from '../threads/pool.ts'
@@ -59,6 +60,7 @@ export async function loadStore(
       weights: manifest.features,
       renumbered: undefined,
       labels: collector.labels,
+      format: inputFormatOf(manifest),
       indexBase: manifest.indexBase,
       packedBytes: collector.packedBytes,
       fingerprint: `xxh64:${manifest.fingerprint}`,

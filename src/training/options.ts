@@ -1,6 +1,7 @@
 // What `train` can be told, with its defaults and their limits: one list for the library and the command line.
 import { UsageError } from '../errors.ts'
 import { type ScaleKind, scaleKinds } from '../features/scale.ts'
+import { formatChoices } from '../input-formats/all-input-formats.ts'
 import { parseBytes } from '../sizes.ts'
 
 export interface TrainOptions {
@@ -23,6 +24,8 @@ export interface TrainOptions {
   weights?: 'f64' | 'f32'
   /** Precision in which values are kept. */
   values?: 'f32' | 'f64'
+  /** What the text is: the name of an input format, or `auto`. */
+  format?: string
   indexBase?: 0 | 1
   onBadRow?: 'fail' | 'skip'
   /** Parsing and certifying threads. */
@@ -77,6 +80,7 @@ export const DEFAULTS = {
   shrinking: true,
   weights: 'f64',
   values: 'f32',
+  format: 'auto',
   onBadRow: 'fail',
   resume: false,
   cold: false,
@@ -124,6 +128,7 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
   choice('scale', scaleKinds)
   choice('weights', ['f64', 'f32'])
   choice('values', ['f32', 'f64'])
+  choice('format', formatChoices)
   choice('indexBase', [0, 1])
   choice('onBadRow', ['fail', 'skip'])
   choice('blockOrder', ['random', 'fixed'])
@@ -139,7 +144,7 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
 
 /** Options of reading text, which a store has behind it. */
 export function refuseTextOptions(options: ResolvedOptions): void {
-  for (const name of ['values', 'indexBase', 'onBadRow', 'store', 'blocks']) {
+  for (const name of ['values', 'format', 'indexBase', 'onBadRow', 'store', 'blocks']) {
     if (options.given.has(name)) {
       throw new UsageError(`the option ${name} is for reading text, and this is a store: it would be ignored`)
     }

@@ -9,6 +9,8 @@ export interface TrainingOutcome {
     rows: number
     nonzeros: number
     features: number
+    /** The input format. */
+    format: string
     indexBase: number
     fingerprint: string
     sources: { name: string }[]

@@ -17,6 +17,8 @@ export interface RowSet {
   renumbered: { features: Uint32Array; weightOf: Uint32Array } | undefined
   /** The class number of a row is its label's place here. */
   labels: LabelCount[]
+  /** The input format that the rows came in. */
+  format: string
   indexBase: number
   packedBytes: number
   /** Names the text exactly: a hash over all its bytes. */

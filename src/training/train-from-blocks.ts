@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { featureSetBytes, featuresOf, readFeatureSet } from '../block-store/feature-set.ts'
 import { ingest } from '../block-store/ingest.ts'
-import { featureFileOf, nextPosition } from '../block-store/manifest.ts'
+import { featureFileOf, inputFormatOf, nextPosition } from '../block-store/manifest.ts'
 import { openStore, type Store } from '../block-store/reader.ts'
 import { SpillwayError, UsageError } from '../errors.ts'
 import { learnFactors } from '../features/scale.ts'
@@ -93,7 +93,7 @@ export async function trainFromBlocks(
       features ? { layout: 'sparse', indices: features, values } : values
     const { blocksRead, bytesRead, readSeconds: diskSeconds, decodeSeconds, waitSeconds } = engine.counts
     return {
-      data: { ...manifest, fingerprint: `xxh64:${manifest.fingerprint}` },
+      data: { ...manifest, format: inputFormatOf(manifest), fingerprint: `xxh64:${manifest.fingerprint}` },
       labels,
       weights: byFeature(weights),
       biasWeights,
@@ -321,6 +321,7 @@ async function theStore(
     values: options.values,
     seed: options.seed,
     onBadRow: options.onBadRow,
+    format: options.format,
     ...(options.indexBase !== undefined && { indexBase: options.indexBase }),
     ...(options.threads !== undefined && { threads: options.threads }),
     ...(options.signal && { signal: options.signal }),
@@ -358,6 +359,7 @@ async function madeFrom(
     manifest.seed === options.seed &&
     manifest.valueBits === (options.values === 'f64' ? 64 : 32) &&
     (options.blocks === undefined || options.blocks === manifest.blocks.length) &&
+    (options.format === 'auto' || options.format === inputFormatOf(manifest)) &&
     (options.indexBase === undefined || options.indexBase === manifest.indexBase)
   return alike && changes.every(file => file !== undefined && file.mtimeMs <= finished.mtimeMs) ? 'fresh' : 'stale'
 }

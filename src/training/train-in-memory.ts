@@ -3,6 +3,7 @@ import { statSync } from 'node:fs'
 import { openStore } from '../block-store/reader.ts'
 import { SpillwayError, UsageError } from '../errors.ts'
 import { scaleInMemory } from '../features/scale.ts'
+import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { Arena } from '../numeric/arena.ts'
 import type { MemorySolver } from '../solvers/solver.ts'
@@ -91,7 +92,7 @@ async function load(
     return loadStore(arena, pool, await openStore(paths[0]), pack, report, options.signal)
   }
   const settings = {
-    format: 'libsvm',
+    format: options.format,
     indexBase: options.indexBase,
     onBadRow: options.onBadRow,
     valueBits: options.values === 'f64' ? (64 as const) : (32 as const),
@@ -106,7 +107,7 @@ function checkRows(rows: RowSet, paths: string[], cutShort: boolean, badRows: nu
     throw new SpillwayError(`interrupted when ${found} read from ${where} yet: there is no model`, undefined, 130)
   }
   if (rows.rows === 0 && badRows > 0) throw new SpillwayError(`none of the ${badRows} rows of ${where} can be read`)
-  if (rows.rows === 0) throw new SpillwayError(`${where} has no rows`, 'a row is LABEL INDEX:VALUE INDEX:VALUE …')
+  if (rows.rows === 0) throw new SpillwayError(`${where} has no rows`, `a row is ${findInputFormat(rows.format).row}`)
   if (rows.labels.length < 2) {
     throw new SpillwayError(
       `all ${rows.rows} rows of ${where} have the label ${rows.labels[0].text}: there is nothing to tell apart`,

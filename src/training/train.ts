@@ -44,6 +44,7 @@ function asResult(outcome: TrainingOutcome, options: ResolvedOptions, seconds: n
     weights: outcome.weights,
     bias: options.bias,
     biasWeights: options.bias === 0 ? new Float64Array(0) : outcome.biasWeights,
+    ...(data.format !== 'libsvm' && { inputFormat: data.format }),
     indexBase: data.indexBase === 0 ? 0 : 1,
     loss: options.loss,
     cost: options.cost,

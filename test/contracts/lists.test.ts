@@ -50,6 +50,8 @@ const lists: {
         'byte-source.ts',
         'label-numbers.ts',
         'line-chunks.ts',
+        'reading.ts',
+        'text-parser.ts',
         'zstd-frames.ts',
       ].includes(file),
   },
