@@ -17,6 +17,9 @@ export {
   renumberBatch,
   renumberRows,
 } from './feature-map'
+export { expandHash, hashFeatures } from './expand-hash'
+export { expandPolynomial } from './expand-polynomial'
+export { expandWeightedDegree } from './expand-weighted-degree'
 export { generateRows } from './generate'
 export { xxh64 } from './hash'
 export { allocate } from './memory'
