@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { UsageError } from '../errors.ts'
+import { allExpansions } from '../features/all-expansions.ts'
 import { scaleKinds } from '../features/scale.ts'
 import { allLosses } from '../losses/all-losses.ts'
 import { allModelFormats } from '../model/all-model-formats.ts'
@@ -141,6 +142,12 @@ export const trainCommand: Command = {
       choices: scaleKinds,
       group: 'The data',
     },
+    expand: {
+      value: 'STEPS',
+      help: `features made as rows are decoded: ${allExpansions.map(({ name, takes }) => `${name}:${takes}`).join(', ')}, or some with + between`,
+      group: 'The data',
+    },
+    'keep-names': { help: 'keep in the model which features were hashed, for inspect to show', group: 'The data' },
     values: {
       value: 'TYPE',
       help: 'precision in which values are kept',
@@ -158,6 +165,10 @@ export const trainCommand: Command = {
     {
       line: 'spillway train day1.svm.zst day2.svm.zst clicks.model --loss logistic --cost 0.1 --normalize unit',
       does: 'logistic regression on two compressed files with rows of unit length',
+    },
+    {
+      line: 'spillway train acceptors.txt --expand weighted-degree:8 --normalize unit --memory 256M',
+      does: 'DNA, LABEL STRING a line: every string of 1 to 8 letters at its position is a feature',
     },
     {
       line: 'spillway train -s 1 -c 4 -w1 10 -B 1 data.svm data.model',
@@ -268,6 +279,8 @@ export function trainOptions(options: OptionValues): TrainOptions {
     values: textOption(options, 'values') as TrainOptions['values'],
     normalize: textOption(options, 'normalize') as TrainOptions['normalize'],
     scale: textOption(options, 'scale') as TrainOptions['scale'],
+    expand: textOption(options, 'expand'),
+    ...(options['keep-names'] === true && { keepNames: true }),
     format: textOption(options, 'format'),
     indexBase: indexBase as TrainOptions['indexBase'],
     onBadRow: textOption(options, 'on-bad-row') as TrainOptions['onBadRow'],

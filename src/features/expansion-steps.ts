@@ -35,6 +35,11 @@ export class ExpansionSteps {
     return features
   }
 
+  /** How many features there are before they are hashed, 2^32 and more included. */
+  featuresBeforeHash(before: number): number {
+    return this.steps.filter(step => !step.hashes).reduce((features, step) => step.features(features), before)
+  }
+
   /** The most entries that a row of so many gets. */
   entries(before: number): number {
     return this.steps.reduce((entries, step) => step.entries(entries), before)
@@ -57,6 +62,11 @@ export class ExpansionSteps {
     return steps[steps.length - 1].nameOf(feature, earlier => this.nameOf(earlier, first, before))
   }
 
+  /** Where a feature falls that is hashed. */
+  placeOf(feature: number): number {
+    return this.steps[this.steps.length - 1].placeOf?.(feature) ?? feature
+  }
+
   /** The name of a feature as it was before it was hashed. */
   nameBeforeHash(feature: number, first: (feature: number) => string): string {
     const hash = this.steps.findIndex(step => step.hashes)
@@ -75,6 +85,15 @@ export function parseExpansion(text: string): ExpansionSteps {
     kept.set(text, found)
   }
   return found
+}
+
+/** Refuses to make features of letters where there are none. */
+export function checkExpandable(text: string, format: { letters: boolean; title: string }): void {
+  if (format.letters || !parseExpansion(text).letters) return
+  throw new UsageError(
+    `${text} makes features of letters, and the data is ${format.title}`,
+    'strings come one a line, LABEL STRING (--format label-string); for features that are numbers there is --expand polynomial:2',
+  )
 }
 
 function parseStep(said: string): ExpansionStep {

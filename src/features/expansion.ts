@@ -44,6 +44,8 @@ export interface ExpansionStep {
   tooManyFeatures(): SpillwayError
   /** The same for one row, written to be read: the loop is tested against it. `round` rounds a value as it is kept. */
   expandRow(row: ExpandedRow, round: (value: number) => number): ExpandedRow
+  /** Of a step that hashes: where a feature falls. */
+  placeOf?(feature: number): number
   /** A feature's name, given the names of the features it is made of. */
   nameOf(feature: number, before: (feature: number) => string): string
 }

@@ -66,6 +66,9 @@ export class Hashing implements ExpansionStep {
     return { indices: kept.map(([bucket]) => bucket), values: kept.map(([, sum]) => sum) }
   }
 
+  placeOf(feature: number): number {
+    return Number(hashOf(BigInt(feature), this.bits).bucket)
+  }
   nameOf(feature: number): string {
     return String(feature)
   }

@@ -122,7 +122,8 @@ async function run(
   const pool = new ThreadPool(arena.share, options.threads ?? defaultThreads())
   const account = new BadRowAccount()
   const onBadRow = options.onBadRow ?? 'fail'
-  const reading = new Reading(options.format ?? model.inputFormat ?? 'libsvm', options.indexBase)
+  const expand = model.transforms.expand?.steps
+  const reading = new Reading(options.format ?? model.inputFormat ?? 'libsvm', options.indexBase, expand)
   let rows = 0
   let correct = 0
   try {
@@ -138,6 +139,7 @@ async function run(
           at: chunk.at,
           bytes: chunk.bytes,
           parse: { indexBase: options.indexBase ?? model.indexBase, skipBad: onBadRow === 'skip', valueBits: 32 },
+          expand,
           scorer,
           labels: model.labels,
           answer,

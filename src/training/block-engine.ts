@@ -50,6 +50,7 @@ export interface EngineCounts {
 
 /** How rows are changed on their way into memory. */
 export interface RowTransforms {
+  expand?: string | undefined
   map: number
   factors: number
   unit: boolean
@@ -143,6 +144,7 @@ export class BlockEngine {
           room: { at: room.at + bytes, bytes: cost.bytes },
           table: table + tableRows * 4,
           tableRows: cost.rows,
+          expand: undefined,
           ...this.#transforms,
         }),
       )

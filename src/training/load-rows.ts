@@ -1,13 +1,14 @@
 // Text to rows in memory: the main thread reads, the pool's threads parse and pack, results are taken in the order of
 // the text, so that the outcome is the same for any number of threads.
 import { BadRowAccount } from '../input-formats/bad-rows.ts'
+import { expandedFeatures } from '../features/kept-names.ts'
 import { LineChunks } from '../input-formats/line-chunks.ts'
 import { Reading } from '../input-formats/reading.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { inOrder } from '../threads/in-order.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { untilAborted } from '../threads/until-aborted.ts'
-import { RowCollector, type RowSet } from './row-set.ts'
+import { RowCollector, type RowMaking, type RowSet } from './row-set.ts'
 
 export interface ReadSettings {
   /** The name of a format, or `auto`. */
@@ -36,16 +37,18 @@ export async function loadRows(
   pool: ThreadPool,
   paths: string[],
   settings: ReadSettings,
-  pack: { unit: boolean; plain: boolean },
+  make: RowMaking,
   report: (progress: ReadReport) => void,
   signal?: AbortSignal,
 ): Promise<{ rows: RowSet; read: ReadReport; readMilliseconds: number }> {
   const chunks = new LineChunks(arena, CHUNK_BYTES, pool.size + 3)
-  const reading = new Reading(settings.format, settings.indexBase)
   const account = new BadRowAccount()
   const collector = new RowCollector()
+  const { expansion, ...pack } = make
+  const reading = new Reading(settings.format, settings.indexBase, expansion?.expand)
   const sources = paths.map(path => ({ name: path === '-' ? 'standard input' : path, rows: 0 }))
   const hashes: bigint[] = []
+  const names = new Set<number>()
   let nonzeros = 0
   let features = 0
   const progress = (): ReadReport => ({
@@ -65,6 +68,7 @@ export async function loadRows(
         at: chunk.at,
         bytes: chunk.bytes,
         parse: { indexBase, skipBad: settings.onBadRow === 'skip', valueBits: settings.valueBits },
+        expansion,
         pack: { ...pack, load: collector.load },
       })
     },
@@ -75,6 +79,7 @@ export async function loadRows(
       nonzeros += parsed.nonzeros
       features = Math.max(features, parsed.features)
       hashes.push(parsed.hash)
+      names.add(parsed.names)
       report(progress())
     },
     chunk => chunk.release(),
@@ -85,8 +90,7 @@ export async function loadRows(
       table: collector.finish(arena),
       rows,
       nonzeros,
-      features,
-      weights: features,
+      ...expandedFeatures(arena, expansion, features, names),
       renumbered: undefined,
       labels,
       format: reading.format.name,

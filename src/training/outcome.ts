@@ -14,6 +14,8 @@ export interface TrainingOutcome {
     indexBase: number
     fingerprint: string
     sources: { name: string }[]
+    /** Of hashed features, when they are kept. */
+    names?: Uint32Array
   }
   /** In the order of the model. */
   labels: LabelCount[]

@@ -52,6 +52,9 @@ function asResult(outcome: TrainingOutcome, options: ResolvedOptions, seconds: n
     seed: options.seed,
     classWeights: Object.entries(options.classWeights).map(([label, weight]) => ({ label, weight })),
     transforms: {
+      ...(options.expand !== undefined && {
+        expand: { steps: options.expand, ...(data.names && { names: data.names }) },
+      }),
       ...(options.normalize && { normalize: options.normalize }),
       ...(options.scale && outcome.factors && { scale: { kind: options.scale, factors: outcome.factors } }),
     },
