@@ -2,13 +2,14 @@
 // writes, the pool's threads parse and encode; chunks are appended in the order of the text, so the blocks have the same
 // bytes for any number of threads.
 import { constants } from 'node:fs'
-import { open, stat, unlink } from 'node:fs/promises'
+import { open, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SpillwayError, UsageError } from '../errors.ts'
 import { BadRowAccount } from '../input-formats/bad-rows.ts'
 import { type LabelCount, mergeLabels } from '../input-formats/label-numbers.ts'
 import { type LineChunk, LineChunks } from '../input-formats/line-chunks.ts'
 import { Reading } from '../input-formats/reading.ts'
+import { textSize } from '../input-formats/text-size.ts'
 import { type Arena, formatBytes } from '../numeric/arena.ts'
 import { SEGMENT_HEADER_BYTES } from '../numeric/segment-layout.ts'
 import { inOrder } from '../threads/in-order.ts'
@@ -73,8 +74,6 @@ export interface TextInBlocks {
 const CHUNK_BYTES = 4 << 20
 /** Text for one block, when nobody says how many blocks there are to be. */
 const BLOCK_TEXT_BYTES = 128 << 20
-/** How much larger compressed text is taken to be. */
-const EXPANSION = 4
 /** Below so much text the disk is not worth a measurement. */
 const LEAST_TO_MEASURE = 256 << 20
 /** Pages of 65,536 features that a thread's map may take: 48 MiB, features up to 2^28 if they are spread evenly. */
@@ -226,9 +225,9 @@ export async function keepFeatureSet(
 export async function expectedText(paths: string[]): Promise<number | undefined> {
   let sum = 0
   for (const path of paths) {
-    const found = path === '-' ? undefined : await stat(path).catch(() => undefined)
-    if (!found?.isFile()) return undefined
-    sum += /\.(gz|zst)$/.test(path) ? found.size * EXPANSION : found.size
+    const size = await textSize(path)
+    if (size === undefined) return undefined
+    sum += size
   }
   return sum
 }

@@ -25,6 +25,10 @@ export class ExpansionSteps {
     return this.steps[this.steps.length - 1].constant
   }
 
+  get proportional(): boolean {
+    return this.steps.every(step => step.proportional)
+  }
+
   /** How many features rows of so many features get in the end; refuses what numbers of 32 bits cannot count. */
   features(before: number): number {
     let features = before

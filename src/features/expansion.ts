@@ -30,6 +30,8 @@ export interface ExpansionStep {
   hashes: boolean
   /** Whether every value of a row is the same. */
   constant: boolean
+  /** Whether entries grow in proportion, so that sums over rows tell how many there will be. */
+  proportional: boolean
   /** How many features rows of so many features get, 2^32 and more included. */
   features(before: number): number
   /** The most entries that a row of so many gets. */

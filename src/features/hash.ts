@@ -28,6 +28,7 @@ export class Hashing implements ExpansionStep {
   readonly letters = false
   readonly hashes = true
   readonly constant = false
+  readonly proportional = true
   readonly text: string
   readonly bits: number
 

@@ -15,6 +15,7 @@ const step: ExpansionStep = {
   letters: false,
   hashes: false,
   constant: false,
+  proportional: false,
   features: before => (before * (before + 3)) / 2,
   entries: before => (before * (before + 3)) / 2,
   valueBytes: before => before,

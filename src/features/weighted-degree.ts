@@ -22,6 +22,7 @@ class WeightedDegree implements ExpansionStep {
   readonly letters = true
   readonly hashes = false
   readonly constant = true
+  readonly proportional = true
   readonly text: string
   readonly #degree: number
   readonly #alphabet: string

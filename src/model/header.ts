@@ -3,6 +3,7 @@
 import { SpillwayError } from '../errors.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
 import type { Certificate, DataSummary, Model, ModelLabel } from './model.ts'
+import { fileShape } from './weights.ts'
 
 /** How many numbers follow the header for one set of vectors. */
 export interface SectionShape {
@@ -31,17 +32,12 @@ export function headerOf(model: Model): ModelHeader {
   return {
     ...rest,
     biasWeights: biasWeights.length,
-    weights: shapeOf(weights),
+    weights: fileShape(weights, model.features, model.vectors),
     transforms: {
       ...(expand && { expand: { steps: expand.steps, ...(expand.names && { names: expand.names.length }) } }),
-      ...(scale && { scale: { kind: scale.kind, ...shapeOf(scale.factors) } }),
+      ...(scale && { scale: { kind: scale.kind, ...fileShape(scale.factors, model.features, 1) } }),
       ...(normalize && { normalize }),
     },
-  }
-
-  function shapeOf(vectors: Model['weights']): SectionShape {
-    const { layout } = vectors
-    return { layout, count: layout === 'sparse' ? vectors.indices.length : model.features }
   }
 }
 

@@ -110,7 +110,7 @@ function* liblinearText(model: Model): Generator<string> {
   if (hasBias) yield weightLine(biasWeights, 0, vectors, model.bias < 0 ? -1 : 1)
 }
 
-function weightLine(values: Float64Array, at: number, vectors: number, factor: number): string {
+function weightLine(values: Float64Array | Float32Array, at: number, vectors: number, factor: number): string {
   let line = ''
   for (let k = 0; k < vectors; k++) {
     const value = values[at + k] * factor

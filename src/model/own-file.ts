@@ -20,7 +20,7 @@
 import { SpillwayError } from '../errors.ts'
 import { headerOf, type ModelHeader, readHeader, type SectionShape } from './header.ts'
 import { MODEL_VERSION, type Model, modelComplaint, vectorCount } from './model.ts'
-import type { WeightVectors } from './weights.ts'
+import { type LentVectors, usedFeatures, type WeightVectors } from './weights.ts'
 import { Xxh64, xxh64Text } from './xxh64.ts'
 
 const MAGIC = 'SPILLMDL'
@@ -76,16 +76,42 @@ function* unsealedChunks(model: Model): Generator<Uint8Array> {
   first.set(json, PRELUDE_BYTES)
   yield first
   yield* numbers(model.biasWeights)
-  yield* section(model.weights)
-  if (model.transforms.scale) yield* section(model.transforms.scale.factors)
+  yield* section(model.weights, header.weights, model.vectors)
+  const { scale } = model.transforms
+  if (scale) yield* section(scale.factors, header.transforms.scale!, 1)
   if (model.transforms.expand?.names) yield* integers(model.transforms.expand.names)
 }
 
-function* section(vectors: WeightVectors): Generator<Uint8Array> {
-  if (vectors.layout === 'sparse') {
-    yield* integers(vectors.indices)
+function* section(vectors: WeightVectors, shape: SectionShape, width: number): Generator<Uint8Array> {
+  if (vectors.layout === 'lent' && shape.layout === 'sparse') yield* lentSection(vectors, width)
+  else {
+    if (vectors.layout === 'sparse') yield* integers(vectors.indices)
+    yield* numbers(vectors.values)
   }
-  yield* numbers(vectors.values)
+}
+
+/** Lent numbers as a sparse section: gone through twice, a few at a time. */
+function* lentSection(lent: LentVectors, width: number): Generator<Uint8Array> {
+  const most = CHUNK_NUMBERS
+  const indices = new Uint32Array(most)
+  const values = new Float64Array(most * width)
+  let filled = 0
+  for (const [feature] of usedFeatures(lent, width)) {
+    indices[filled++] = feature
+    if (filled < most) continue
+    yield* integers(indices)
+    filled = 0
+  }
+  yield* integers(indices.subarray(0, filled))
+  filled = 0
+  for (const [, at] of usedFeatures(lent, width)) {
+    values.set(lent.values.subarray(at, at + width), filled * width)
+    filled++
+    if (filled < most) continue
+    yield* numbers(values)
+    filled = 0
+  }
+  yield* numbers(values.subarray(0, filled * width))
 }
 
 /** u32 each, padded to 8 bytes in the end. */
@@ -98,7 +124,7 @@ function* integers(list: Uint32Array): Generator<Uint8Array> {
   }
 }
 
-function* numbers(values: Float64Array): Generator<Uint8Array> {
+function* numbers(values: Float64Array | Float32Array): Generator<Uint8Array> {
   for (let from = 0; from < values.length; from += CHUNK_NUMBERS) {
     const count = Math.min(CHUNK_NUMBERS, values.length - from)
     const view = new DataView(new ArrayBuffer(count * 8))

@@ -75,6 +75,7 @@ export function predictChunkTask({ arena, kept }: TaskContext, options: PredictC
         scorer.factors,
         scorer.unit,
         tools.scores + piece.first * K * 8,
+        scorer.narrow,
       )
     }
     const scores = arena.f64(tools.scores, count * K)

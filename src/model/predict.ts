@@ -9,6 +9,7 @@ import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import { untilAborted } from '../threads/until-aborted.ts'
 import { CHUNK_BYTES } from '../training/load-rows.ts'
 import { loadModel } from './files.ts'
+import { placeOfLent } from './lent-weights.ts'
 import type { Model } from './model.ts'
 import type { PredictChunkOptions, PredictedChunk } from './predict-chunk-task.ts'
 import { placeModel } from './scorer.ts'
@@ -118,7 +119,8 @@ async function run(
 ): Promise<PredictResult> {
   const started = performance.now()
   const seconds = (): number => (performance.now() - started) / 1000
-  const arena = new Arena()
+  // Lent weights are scored with where they are. What is allocated there stays: other runs may be under way.
+  const arena = placeOfLent(model.weights)?.arena ?? new Arena()
   const pool = new ThreadPool(arena.share, options.threads ?? defaultThreads())
   const account = new BadRowAccount()
   const onBadRow = options.onBadRow ?? 'fail'

@@ -94,6 +94,7 @@ export interface NumericFunctions {
     factors: number,
     unit: boolean,
     scores: number,
+    narrow?: boolean,
   ): void
   generateRows(plan: number, slot: number, out: number, rows: number, chunk: number, stream: number): number
 }

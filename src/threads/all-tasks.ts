@@ -16,6 +16,7 @@ export const allTasks = {
   'predict-chunk': () => import('../model/predict-chunk-task.ts').then(m => m.predictChunkTask),
   'selective-fill': () => import('../solvers/selective-task.ts').then(m => m.selectiveFillTask),
   'selective-visit': () => import('../solvers/selective-task.ts').then(m => m.selectiveVisitTask),
+  'survey-block': () => import('../training/survey-block-task.ts').then(m => m.surveyBlockTask),
   'scan-chunk': () => import('../training/scan-chunk-task.ts').then(m => m.scanChunkTask),
   'parse-rows': () => import('../training/parse-rows-task.ts').then(m => m.parseRowsTask),
 }

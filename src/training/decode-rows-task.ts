@@ -66,5 +66,11 @@ export function decodeRowsTask({ arena, kept }: TaskContext, options: DecodeRows
     if (!packer.pack(piece.batch, piece.rows, classes + piece.first * 4)) throw windowFull('the rows')
     nonzeros += piece.nonzeros
   }
-  return { table: packer.table(), nonzeros, names: expander?.namesComplete ? names : 0, labels: numbers.labels, packedBytes: packer.written }
+  return {
+    table: packer.table(),
+    nonzeros,
+    names: expander?.namesComplete ? names : 0,
+    labels: numbers.labels,
+    packedBytes: packer.written,
+  }
 }

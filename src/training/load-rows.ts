@@ -1,7 +1,8 @@
 // Text to rows in memory: the main thread reads, the pool's threads parse and pack, results are taken in the order of
 // the text, so that the outcome is the same for any number of threads.
-import { BadRowAccount } from '../input-formats/bad-rows.ts'
+
 import { expandedFeatures } from '../features/kept-names.ts'
+import { BadRowAccount } from '../input-formats/bad-rows.ts'
 import { LineChunks } from '../input-formats/line-chunks.ts'
 import { Reading } from '../input-formats/reading.ts'
 import type { Arena } from '../numeric/arena.ts'

@@ -1,7 +1,7 @@
 // What `train` can be told, with its defaults and their limits: one list for the library and the command line.
 import { UsageError } from '../errors.ts'
-import { type ScaleKind, scaleKinds } from '../features/scale.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
+import { type ScaleKind, scaleKinds } from '../features/scale.ts'
 import { formatChoices } from '../input-formats/all-input-formats.ts'
 import { parseBytes } from '../sizes.ts'
 import type { ExpansionOptions } from './parse-rows-task.ts'

@@ -22,6 +22,8 @@ export interface OutOfCoreSettings extends BlockSettings {
 
 /** Weights are written with every checkpoint. While they are small beside a block, one after every block costs little. */
 const CHEAP_SHARE = 0.1
+/** The length of more weights than these is not worked out after every group: with small groups it would take longer. */
+const MANY_WEIGHTS = 1 << 20
 
 export class OutOfCoreDriver {
   readonly #engine: BlockEngine
@@ -33,6 +35,7 @@ export class OutOfCoreDriver {
   readonly #sums: number
   readonly #tell: (progress: PassProgress) => void
   #lastCheckpoint = performance.now()
+  #quietUntil = 0
   #state: RunState
 
   constructor(
@@ -144,9 +147,13 @@ export class OutOfCoreDriver {
   }
 
   #progress(pass: number, share: number): void {
+    const began = performance.now()
+    if (this.#problem.weightCount > MANY_WEIGHTS && began < this.#quietUntil && share < 1) return
     const primal = 0.5 * this.#problem.squaredLength() + this.#state.loss / share
     const gap = this.#solver.dual && primal > 0 ? this.#state.gap / share / primal : null
     this.#tell({ pass: pass + share, primal, gap, certified: false })
+    const now = performance.now()
+    this.#quietUntil = now + 20 * (now - began)
   }
 
   /** What is loaded together in a pass: drawn from seed and pass, so that a resumed run draws the same. Pass −1, and

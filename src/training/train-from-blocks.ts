@@ -2,13 +2,15 @@
 // the memory that was named.
 import { stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { featureSetBytes, featuresOf, readFeatureSet } from '../block-store/feature-set.ts'
+import { bitsOfMap, featuresOf } from '../block-store/feature-set.ts'
 import { ingest } from '../block-store/ingest.ts'
-import { featureFileOf, inputFormatOf, nextPosition } from '../block-store/manifest.ts'
+import { inputFormatOf, nextPosition } from '../block-store/manifest.ts'
+import { expectedText } from '../block-store/read-into-blocks.ts'
 import { openStore, type Store } from '../block-store/reader.ts'
 import { SpillwayError, UsageError } from '../errors.ts'
 import { learnFactors } from '../features/scale.ts'
 import { findLoss } from '../losses/all-losses.ts'
+import { lendWeights } from '../model/lent-weights.ts'
 import type { WeightVectors } from '../model/weights.ts'
 import { Arena } from '../numeric/arena.ts'
 import type { BlockSolver } from '../solvers/solver.ts'
@@ -18,12 +20,14 @@ import { Checkpoints, type RunState, stateFolder } from './checkpoint.ts'
 import { allowedMemory } from './choose-solver.ts'
 import { classProblems } from './class-problems.ts'
 import type { Solution } from './driver.ts'
-import { groupsOf, type MemoryPlan, planLines, planMemory } from './memory-plan.ts'
+import { groupsOf, type MemoryPlan, NODE_BYTES, planLines, planMemory } from './memory-plan.ts'
 import { type ResolvedOptions, refuseTextOptions } from './options.ts'
 import { OutOfCoreDriver } from './out-of-core.ts'
 import type { TrainingOutcome } from './outcome.ts'
 import type { ProblemSettings } from './problem.ts'
 import type { ProgressListener } from './progress.ts'
+import { type RowsOfStore, rowsOfStore } from './rows-of-store.ts'
+import { sampleText } from './sample-text.ts'
 
 export async function trainFromBlocks(
   paths: string[],
@@ -44,28 +48,31 @@ export async function trainFromBlocks(
       'training needs rows of at least two classes',
     )
   }
-  const plan = await planFor(store, solver, options, store.folder !== paths[0])
+  const rows = await rowsOfStore(store, options, arena)
+  const plan = await planWeights(store, solver, options, store.folder !== paths[0], rows)
+  options = { ...options, weights: plan.weights }
   const { length: count } = groupsOf(
     plan,
     manifest.blocks.map((_, k) => k),
   )
   const reason = `${manifest.blocks.length} blocks, read in ${count} ${count === 1 ? 'piece' : 'pieces'} a pass`
   tell({ stage: 'plan', solver: solver.name, reason, lines: planLines(plan.parts, plan.memory) })
-  const mapped = usesMap(store)
-  const weightCount = mapped ? manifest.usedFeatures : manifest.features
-  const map = mapped ? await readFeatureSet(arena, store.folder, featureFileOf(manifest)) : 0
+  const weightCount = rows.weights
+  const map = await rows.placeMap(arena)
+  const { labels, problems } = classProblems(manifest.labels, findLoss(options.loss), options)
+  const K = problems.length
+  // One problem's memory serves all of them in turn.
+  const problem = new BlockProblem({ arena, store }, problems[0], weightCount, solver.dual)
+  const besidesWeights = arena.mark()
   const engine = new BlockEngine(arena, store, plan, solver.dual ? alphaStride(options) : 0)
   try {
     const unit = options.normalize === 'unit'
     const factors = options.scale ? await learnFactors(engine, options.scale, weightCount, map) : 0
-    engine.transformBy({ map, factors, unit, plain: false })
-    const { labels, problems } = classProblems(manifest.labels, findLoss(options.loss), options)
-    const K = problems.length
-    const weights = new Float64Array(weightCount * K)
+    engine.transformBy({ expand: options.expand, map, factors, unit, plain: false })
+    const lent = rows.expanded !== undefined && K === 1
+    const weights = new Float64Array(lent ? 0 : weightCount * K)
     const biasWeights = new Float64Array(K)
     const solutions: Solution[] = []
-    // One problem's memory serves all of them in turn.
-    const problem = new BlockProblem(engine, problems[0], weightCount, solver.dual)
     if (!options.resume) {
       // Of all classes at once: whoever resumes this run later must not meet what an earlier one has left.
       for (const settings of problems) await checkpointsOf(problem, settings, store, options).clearFinished()
@@ -84,18 +91,35 @@ export async function trainFromBlocks(
         reason => k === 0 && tell({ stage: 'plan', solver: solver.name, reason }),
       )
       solutions.push(solution)
+      if (lent) {
+        biasWeights[k] = problem.biasWeight()
+        continue
+      }
       const w = problem.copyWeights()
       for (let j = 0; j < weightCount; j++) weights[j * K + k] = w[j]
       biasWeights[k] = w[weightCount]
     }
-    const features = mapped ? featuresOf(arena, map, weightCount) : undefined
+    const features = map && !lent ? featuresOf(arena, map, weightCount) : undefined
     const byFeature = (values: Float64Array): Float64Array | WeightVectors =>
       features ? { layout: 'sparse', indices: features, values } : values
     const { blocksRead, bytesRead, readSeconds: diskSeconds, decodeSeconds, waitSeconds } = engine.counts
     return {
-      data: { ...manifest, format: inputFormatOf(manifest), fingerprint: `xxh64:${manifest.fingerprint}` },
+      data: {
+        ...manifest,
+        features: rows.features,
+        nonzeros: rows.nonzeros,
+        format: inputFormatOf(manifest),
+        fingerprint: `xxh64:${manifest.fingerprint}`,
+        ...(rows.names && { names: rows.names }),
+      },
       labels,
-      weights: byFeature(weights),
+      weights: lent
+        ? lendWeights(
+            { arena, weights: problem.weights, narrow: problem.narrow, map },
+            weightCount,
+            map ? bitsOfMap(arena, map) : undefined,
+          )
+        : byFeature(weights),
       biasWeights,
       factors: factors ? byFeature(arena.f64(factors, weightCount).slice()) : undefined,
       solver: solver.name,
@@ -115,6 +139,30 @@ export async function trainFromBlocks(
     }
   } finally {
     await engine.close()
+    // What was needed besides weights and map is free for whoever works with the model next.
+    arena.release(besidesWeights)
+  }
+}
+
+/** Weights in f64 where they fit. Expanded features are so many that f32 may be all there is room for: then it is taken,
+ *  unless the user said what to take. */
+async function planWeights(
+  store: Store,
+  solver: BlockSolver,
+  options: ResolvedOptions,
+  fromText: boolean,
+  rows: RowsOfStore,
+): Promise<MemoryPlan & { weights: ResolvedOptions['weights'] }> {
+  const planned = async (weights: ResolvedOptions['weights']) => ({
+    ...(await planFor(store, solver, { ...options, weights }, fromText, rows)),
+    weights,
+  })
+  if (options.expand === undefined || options.given.has('weights')) return planned(options.weights)
+  try {
+    return await planned('f64')
+  } catch (error) {
+    if (!(error instanceof SpillwayError)) throw error
+    return planned('f32')
   }
 }
 
@@ -134,6 +182,7 @@ function checkpointsOf(
     normalize: options.normalize ?? null,
     scale: options.scale ?? null,
     weights: options.weights,
+    ...(options.expand !== undefined && { expand: options.expand }),
   }
   return new Checkpoints(problem.arena, problem, manifest, stateFolder(folder, identity))
 }
@@ -237,28 +286,29 @@ function refuseOtherCourse(found: RunState, fresh: RunState): void {
   }
 }
 
-/** With few of many features in use, weights are kept for those alone. */
-function usesMap({ manifest }: Store): boolean {
-  return manifest.usedFeatures > 0 && manifest.usedFeatures < 0.7 * manifest.features
-}
-
 /** The plan of a store under a solver's needs. */
 export async function planFor(
   store: Store,
   solver: BlockSolver,
   options: ResolvedOptions,
   fromText = false,
+  rows?: RowsOfStore,
 ): Promise<MemoryPlan> {
   const { manifest } = store
-  const mapped = usesMap(store)
+  const { weights, mapBytes, expanded } = rows ?? (await rowsOfStore(store, options))
   const classes = manifest.labels.filter(label => label.rows > 0).length
   const needs = {
     weightBytes: options.weights === 'f32' ? 4 : 8,
     alphaBytes: solver.dual ? alphaStride(options) : 0,
-    mapBytes: mapped ? await featureSetBytes(store.folder, featureFileOf(manifest)) : 0,
-    weights: mapped ? manifest.usedFeatures : manifest.features,
-    // The model at the end is a copy of the weights, in a list of its own when few features are in use.
-    perWeight: (mapped ? 12 : 8) * (classes === 2 ? 1 : classes) + (options.scale ? 24 : 0),
+    mapBytes,
+    weights,
+    expanded,
+    // The model at the end is a copy of the weights, in a list of its own when few features are in use. Weights of expanded
+    // features are lent to the model, unless there are several vectors to put together.
+    perWeight:
+      expanded && classes === 2
+        ? 0
+        : (mapBytes > 0 ? 12 : 8) * (classes === 2 ? 1 : classes) + (options.scale ? 24 : 0),
     slots: 2,
     cacheShare: solver.cacheShare,
   }
@@ -285,6 +335,11 @@ function alphaStride(options: ResolvedOptions): number {
   return findLoss(options.loss).entropicDual ? 16 : 8
 }
 
+/** Expanded rows of a stream of unknown length, and of files that show no row at their beginning. */
+const BLOCKS_OF_A_STREAM = 64
+/** Without a limit, blocks of expanded rows are about so large in memory. */
+const LARGEST_EXPANDED_BLOCK = 128 << 20
+
 interface Read {
   bytesRead: number
   badRows: number
@@ -309,7 +364,8 @@ async function theStore(
   }
   const first = paths[0] === '-' ? 'stdin' : basename(paths[0]).replace(/\.(gz|zst)$/, '')
   const folder = options.store ?? `${first}.spill`
-  const earlier = await madeFrom(folder, paths, options)
+  const blocks = options.blocks ?? (await expandedBlocks(paths, options))
+  const earlier = await madeFrom(folder, paths, options, blocks)
   if (earlier === 'fresh') {
     tell({ stage: 'plan', solver: '', reason: `the text is in ${folder} already` })
     return { store: await openStore(folder), read: nothing }
@@ -317,7 +373,7 @@ async function theStore(
   const memory = allowedMemory(options)
   const mark = arena.mark()
   const result = await ingest(paths, folder, {
-    ...(options.blocks !== undefined && { blocks: options.blocks }),
+    ...(blocks !== undefined && { blocks }),
     values: options.values,
     seed: options.seed,
     onBadRow: options.onBadRow,
@@ -336,12 +392,27 @@ async function theStore(
   return { store: await openStore(folder), read: { bytesRead, badRows, badRowMessages } }
 }
 
+/** Blocks that text is to be drawn into when its rows are expanded: by their size in memory, not by that of the text, so that
+ *  a dozen have room beside the weights. Undefined where the size of the text decides. */
+async function expandedBlocks(paths: string[], options: ResolvedOptions): Promise<number | undefined> {
+  if (options.expand === undefined) return undefined
+  const text = await expectedText(paths)
+  const sample = text === undefined ? undefined : await sampleText(paths[0], options)
+  if (text === undefined || !sample) return BLOCKS_OF_A_STREAM
+  const memory = allowedMemory(options)
+  const weights = Math.min(sample.features, sample.entries * text) * 4
+  const room = Math.max(memory / 16, memory - NODE_BYTES - forFilePages(memory) - afterIngest(memory) - weights)
+  const blockBytes = Math.min(room / 12, LARGEST_EXPANDED_BLOCK)
+  return Math.min(100_000, Math.max(1, Math.ceil((text * sample.recordBytes) / blockBytes)))
+}
+
 /** Whether a folder holds a finished store of just these files as they are, read in the same way (`fresh`), or of an
  *  earlier state of them (`stale`), which may be made anew. A store of anything else is not touched. */
 async function madeFrom(
   folder: string,
   paths: string[],
   options: ResolvedOptions,
+  blocks: number | undefined,
 ): Promise<'fresh' | 'stale' | undefined> {
   const finished = await stat(join(folder, 'manifest.json')).catch(() => undefined)
   if (!finished) return undefined
@@ -358,7 +429,7 @@ async function madeFrom(
   const alike =
     manifest.seed === options.seed &&
     manifest.valueBits === (options.values === 'f64' ? 64 : 32) &&
-    (options.blocks === undefined || options.blocks === manifest.blocks.length) &&
+    (blocks === undefined || blocks === manifest.blocks.length) &&
     (options.format === 'auto' || options.format === inputFormatOf(manifest)) &&
     (options.indexBase === undefined || options.indexBase === manifest.indexBase)
   return alike && changes.every(file => file !== undefined && file.mtimeMs <= finished.mtimeMs) ? 'fresh' : 'stale'

@@ -114,11 +114,13 @@ function expand<V>(state: usize, from: usize, to: usize): void {
       do {
         const key = u32(load<u64>(keys + (usize(k) << 3)))
         const x = f64(load<V>(value + usize(key & 0x7fffffff) * sizeof<V>()))
-        sum += key >> 31 == 0 ? x : -x
+        // A sign is as likely one as the other: no branch guesses it.
+        sum += reinterpret<f64>(reinterpret<u64>(x) ^ (u64(key >> 31) << 63))
         k++
       } while (k < n && u32(load<u64>(keys + (usize(k) << 3)) >> 32) == bucket)
       // Those that cancel out leave no entry; a sum beyond the largest number stays there.
-      const kept = <V>(sizeof<V>() == 4 ? min(max(sum, f64(-f32.MAX_VALUE)), f64(f32.MAX_VALUE)) : min(max(sum, -f64.MAX_VALUE), f64.MAX_VALUE))
+      let kept = <V>sum
+      if (!(abs(kept) < <V>Infinity)) kept = sum > 0 ? (sizeof<V>() == 4 ? <V>f32.MAX_VALUE : <V>f64.MAX_VALUE) : (sizeof<V>() == 4 ? <V>-f32.MAX_VALUE : <V>-f64.MAX_VALUE)
       if (kept == 0) continue
       store<u32>(outIndices + (usize(entries) << 2), bucket)
       store<V>(outValues + usize(entries) * sizeof<V>(), kept)
