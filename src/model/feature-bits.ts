@@ -24,15 +24,26 @@ export class FeatureBits {
     this.size = last ? last.before[1023] + bitCount(last.bits[2046]) + bitCount(last.bits[2047]) : 0
   }
 
-  /** The features in rising order. */
-  *[Symbol.iterator](): Generator<number> {
-    for (const { number, bits } of this.#pages) {
-      for (let word = 0; word < bits.length; word++) {
-        for (let rest = bits[word]; rest !== 0; rest &= rest - 1) {
-          yield number * 65536 + word * 32 + (31 - Math.clz32(rest & -rest))
-        }
+  /** Copies the features from a place on, in rising order, as many as there are or as the target holds; how many. */
+  copy(place: number, target: Uint32Array): number {
+    const count = Math.min(target.length, this.size - place)
+    if (count <= 0) return 0
+    let page = lastNotAbove(this.#pages.length, k => this.#pages[k].before[0], place)
+    let { number, bits, before } = this.#pages[page]
+    let word = 2 * lastNotAbove(1024, k => before[k], place)
+    let skip = place - before[word >>> 1]
+    for (let filled = 0; filled < count; word++) {
+      if (word === bits.length) {
+        ;({ number, bits, before } = this.#pages[++page])
+        word = 0
+      }
+      const base = number * 65536 + word * 32
+      for (let rest = bits[word]; rest !== 0 && filled < count; rest &= rest - 1) {
+        if (skip > 0) skip--
+        else target[filled++] = base + (31 - Math.clz32(rest & -rest))
       }
     }
+    return count
   }
 
   /** A feature's place among them, or −1. */
@@ -48,15 +59,9 @@ export class FeatureBits {
 
   /** The feature at a place. */
   at(place: number): number {
-    const { number, bits, before } = this.#pages[lastNotAbove(this.#pages.length, k => this.#pages[k].before[0], place)]
-    const pair = lastNotAbove(1024, k => before[k], place)
-    let left = place - before[pair]
-    for (let word = 2 * pair; word < 2 * pair + 2; word++) {
-      for (let rest = bits[word]; rest !== 0; rest &= rest - 1) {
-        if (left-- === 0) return number * 65536 + word * 32 + (31 - Math.clz32(rest & -rest))
-      }
-    }
-    throw new RangeError(`there is no place ${place} among ${this.size} features`)
+    const found = new Uint32Array(1)
+    if (this.copy(place, found) === 0) throw new RangeError(`there is no place ${place} among ${this.size} features`)
+    return found[0]
   }
 }
 

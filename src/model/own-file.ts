@@ -20,7 +20,7 @@
 import { SpillwayError } from '../errors.ts'
 import { headerOf, type ModelHeader, readHeader, type SectionShape } from './header.ts'
 import { MODEL_VERSION, type Model, modelComplaint, vectorCount } from './model.ts'
-import { type LentVectors, usedFeatures, type WeightVectors } from './weights.ts'
+import { differs, type LentVectors, lentPieces, type WeightVectors } from './weights.ts'
 import { Xxh64, xxh64Text } from './xxh64.ts'
 
 const MAGIC = 'SPILLMDL'
@@ -90,28 +90,30 @@ function* section(vectors: WeightVectors, shape: SectionShape, width: number): G
   }
 }
 
-/** Lent numbers as a sparse section: gone through twice, a few at a time. */
+/** Lent numbers as a sparse section: gone through twice, some at a time, and features whose numbers are all 0 left out. */
 function* lentSection(lent: LentVectors, width: number): Generator<Uint8Array> {
-  const most = CHUNK_NUMBERS
-  const indices = new Uint32Array(most)
-  const values = new Float64Array(most * width)
+  const indices = new Uint32Array(CHUNK_NUMBERS)
   let filled = 0
-  for (const [feature] of usedFeatures(lent, width)) {
-    indices[filled++] = feature
-    if (filled < most) continue
-    yield* integers(indices)
-    filled = 0
+  for (const { features, first } of lentPieces(lent, width)) {
+    for (let k = 0; k < features.length; k++) {
+      if (!differs(lent.values, (first + k) * width, width, 0)) continue
+      indices[filled++] = features[k]
+      if (filled < indices.length) continue
+      yield* integers(indices)
+      filled = 0
+    }
   }
   yield* integers(indices.subarray(0, filled))
+  const values = new Float64Array(CHUNK_NUMBERS * width)
   filled = 0
-  for (const [, at] of usedFeatures(lent, width)) {
-    values.set(lent.values.subarray(at, at + width), filled * width)
-    filled++
-    if (filled < most) continue
+  for (let at = 0; at < lent.values.length; at += width) {
+    if (!differs(lent.values, at, width, 0)) continue
+    for (let k = 0; k < width; k++) values[filled++] = lent.values[at + k]
+    if (filled < values.length) continue
     yield* numbers(values)
     filled = 0
   }
-  yield* numbers(values.subarray(0, filled * width))
+  yield* numbers(values.subarray(0, filled))
 }
 
 /** u32 each, padded to 8 bytes in the end. */

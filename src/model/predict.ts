@@ -49,6 +49,8 @@ export interface PredictResult {
   seconds: number
 }
 
+const SMALL_CHUNK_BYTES = 1 << 18
+
 /** Predictions of some rows, in the order of the input. */
 export interface PredictedRows {
   /** As the user wrote them in the training data. */
@@ -119,8 +121,10 @@ async function run(
 ): Promise<PredictResult> {
   const started = performance.now()
   const seconds = (): number => (performance.now() - started) / 1000
-  // Lent weights are scored with where they are. What is allocated there stays: other runs may be under way.
-  const arena = placeOfLent(model.weights)?.arena ?? new Arena()
+  // Lent weights are scored with where they are, in little memory besides: there was no room for a copy of them. What is
+  // allocated there stays, for other runs may be under way.
+  const lent = placeOfLent(model.weights)
+  const arena = lent?.arena ?? new Arena()
   const pool = new ThreadPool(arena.share, options.threads ?? defaultThreads())
   const account = new BadRowAccount()
   const onBadRow = options.onBadRow ?? 'fail'
@@ -130,7 +134,7 @@ async function run(
   let correct = 0
   try {
     const scorer = placeModel(arena, model)
-    const chunks = new LineChunks(arena, CHUNK_BYTES, pool.size + 3)
+    const chunks = new LineChunks(arena, lent ? SMALL_CHUNK_BYTES : CHUNK_BYTES, pool.size + 3)
     await inOrder(
       untilAborted(chunks.read(typeof data === 'string' ? [data] : data), options.signal),
       (chunk: LineChunk) => {

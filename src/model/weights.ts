@@ -58,8 +58,8 @@ export function smallerLayout(
   return from.layout === 'dense' ? from : scatter(from, features, vectors, fill)
 }
 
-// −0 counts as used: a file that says −0 is written back as it was.
-function differs(values: Float64Array | Float32Array, at: number, vectors: number, fill: number): boolean {
+/** Whether a feature's numbers, from a place on, are not all the fill. −0 counts: a file that says −0 is written back so. */
+export function differs(values: Float64Array | Float32Array, at: number, vectors: number, fill: number): boolean {
   for (let k = 0; k < vectors; k++) if (!Object.is(values[at + k], fill)) return true
   return false
 }
@@ -98,10 +98,11 @@ export function toDense(from: WeightVectors, features: number, vectors: number, 
   if (from.layout === 'sparse') return scatter(from, features, vectors, fill).values
   if (!from.features) return Float64Array.from(from.values)
   const values = new Float64Array(features * vectors).fill(fill)
-  let place = 0
-  for (const feature of from.features) {
-    for (let k = 0; k < vectors; k++) values[feature * vectors + k] = from.values[place * vectors + k]
-    place++
+  for (const { features: list, first } of lentPieces(from, vectors)) {
+    list.forEach((feature, k) => {
+      const at = (first + k) * vectors
+      values.set(from.values.subarray(at, at + vectors), feature * vectors)
+    })
   }
   return values
 }
@@ -119,17 +120,21 @@ export function fileShape(
   return sparse ? { layout: 'sparse', count: used } : { layout: 'dense', count: features }
 }
 
-/** Lent numbers feature by feature, those that are all 0 left out: the feature, and where its numbers start. */
-export function* usedFeatures({ features, values }: LentVectors, vectors: number): Generator<[number, number]> {
-  let at = 0
-  for (const feature of features ?? range(values.length / vectors)) {
-    if (differs(values, at, vectors, 0)) yield [feature, at]
-    at += vectors
-  }
-}
+const PIECE_FEATURES = 1 << 15
 
-function* range(count: number): Generator<number> {
-  for (let k = 0; k < count; k++) yield k
+/** The features of lent numbers, some at a time, and the place of the first of them; each list is there until the next. */
+export function* lentPieces(
+  { features, values }: LentVectors,
+  vectors: number,
+): Generator<{ features: Uint32Array; first: number }> {
+  const list = new Uint32Array(PIECE_FEATURES)
+  const count = values.length / vectors
+  for (let first = 0; first < count; first += list.length) {
+    const piece = list.subarray(0, Math.min(list.length, count - first))
+    if (features) features.copy(first, piece)
+    else for (let k = 0; k < piece.length; k++) piece[k] = first + k
+    yield { features: piece, first }
+  }
 }
 
 /** Where the numbers of a feature start in `values`, or -1 when it has none. */
