@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
+import v8 from 'node:v8'
 import { UsageError } from '../errors.ts'
 import { allExpansions } from '../features/all-expansions.ts'
 import { scaleKinds } from '../features/scale.ts'
@@ -306,6 +307,8 @@ async function runTrain({ arguments: given, options, signal }: CommandInput): Pr
   await checkOutput(modelPath, data)
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const text = new TrainingText(settings.tolerance ?? DEFAULTS.tolerance)
+  // What the heap once grew to it keeps, and a limit counts it. There is little to collect in this thread.
+  if (settings.memory !== undefined) v8.setFlagsFromString('--semi-space-growth-factor=1')
   const started = performance.now()
   const run = train(data, { ...settings, signal })
   try {

@@ -76,11 +76,18 @@ export class BlockEngine {
   readonly firstRows: number[] = []
   #transforms: RowTransforms = { map: 0, factors: 0, unit: false, plain: false }
 
-  constructor(arena: Arena, store: Store, plan: MemoryPlan, alphaStride: number) {
+  /** `reader`: threads of the arena that have nothing else to do; new ones when not given. */
+  constructor(
+    arena: Arena,
+    store: Store,
+    plan: MemoryPlan,
+    alphaStride: number,
+    reader = new ThreadPool(arena.share, READERS),
+  ) {
     this.arena = arena
     this.store = store
     this.plan = plan
-    this.#reader = new ThreadPool(arena.share, READERS)
+    this.#reader = reader
     this.trainer = new ThreadPool(arena.share, 1)
     const rows = Math.max(plan.slotRows, 1)
     for (let k = 0; k < plan.slots; k++) {

@@ -20,7 +20,7 @@ export interface RowsOfStore {
   weights: number
   /** Bytes of the map from features to weights; 0 when features keep their numbers. */
   mapBytes: number
-  /** Puts that map into memory; its address, or 0. */
+  /** Puts that map into memory, if it is not there yet; its address, or 0. */
   placeMap(arena: Arena): Promise<number>
   /** When rows are expanded: nonzeros of each block, bytes of an entry at most, and what expanding takes in a thread. */
   expanded?: { nonzeros: number[]; entryBytes: number; threadBytes: number }
@@ -34,9 +34,19 @@ const WORTH_A_MAP = 0.7
 const MAP_PAGES = 4096
 const PAGE_BYTES = 12288
 
-/** `arena` is where a survey works; a memory of its own when not given. */
-export async function rowsOfStore(store: Store, options: ResolvedOptions, arena?: Arena): Promise<RowsOfStore> {
-  if (options.expand !== undefined) return surveyStore(arena ?? new Arena(), store, options)
+/** `pool` has threads for a survey, whose map then lies in `arena`; a survey makes its own when they are not given. */
+export async function rowsOfStore(
+  store: Store,
+  options: ResolvedOptions,
+  arena?: Arena,
+  pool?: ThreadPool,
+): Promise<RowsOfStore> {
+  if (options.expand !== undefined) {
+    if (arena && pool) return surveyStore(arena, pool, store, options)
+    const own = arena ?? new Arena()
+    const threads = new ThreadPool(own.share, READERS)
+    return surveyStore(own, threads, store, options).finally(() => threads.close())
+  }
   const { folder, manifest } = store
   const { features, nonzeros, usedFeatures } = manifest
   if (usedFeatures === 0 || usedFeatures >= WORTH_A_MAP * features) {
@@ -52,45 +62,46 @@ export async function rowsOfStore(store: Store, options: ResolvedOptions, arena?
   }
 }
 
-/** Reads the store once, expanding its rows. What is taken of the arena is given back. */
-async function surveyStore(arena: Arena, store: Store, options: ResolvedOptions): Promise<RowsOfStore> {
+/** Reads the store once, expanding its rows. What is taken of the arena is given back, but for the map. */
+async function surveyStore(
+  arena: Arena,
+  pool: ThreadPool,
+  store: Store,
+  options: ResolvedOptions,
+): Promise<RowsOfStore> {
   const { folder, manifest } = store
   const expansion = expansionOf(options)!
   checkExpandable(expansion.expand, findInputFormat(inputFormatOf(manifest)))
   // Feature numbers that cannot be are told before anything is read.
   parseExpansion(expansion.expand).features(manifest.features)
   const mark = arena.mark()
-  const pool = new ThreadPool(arena.share, READERS)
   const mapPages = Math.min(MAP_PAGES, Math.max(0, Math.floor((allowedMemory(options) - NODE_BYTES) / 8 / PAGE_BYTES)))
-  try {
-    const blocks = await Promise.all(
-      manifest.blocks.map((_, block) => pool.run('survey-block', { folder, block, expansion, mapPages })),
-    )
-    const { features, names } = expandedFeatures(
-      arena,
-      expansion,
-      manifest.features,
-      new Set(blocks.map(block => block.names)),
-    )
-    const used = usedOf(arena, new Set(blocks.map(block => block.map)))
-    const mapped = used !== undefined && used.features < WORTH_A_MAP * features
-    const nonzeros = blocks.map(block => block.nonzeros)
-    return {
-      features,
-      nonzeros: nonzeros.reduce((sum, count) => sum + count, 0),
-      weights: mapped ? used.features : features,
-      mapBytes: mapped ? mapBytes(used.bits) : 0,
-      placeMap: async into => (mapped ? placeMap(into, used.bits).top : 0),
-      expanded: {
-        nonzeros,
-        entryBytes: parseExpansion(expansion.expand).entryBytes(manifest.valueBits),
-        threadBytes: Math.max(0, ...blocks.map(block => block.expanderBytes)),
-      },
-      ...(names && { names }),
-    }
-  } finally {
-    await pool.close()
-    arena.release(mark)
+  const blocks = await Promise.all(
+    manifest.blocks.map((_, block) => pool.run('survey-block', { folder, block, expansion, mapPages })),
+  )
+  const { features, names } = expandedFeatures(
+    arena,
+    expansion,
+    manifest.features,
+    new Set(blocks.map(block => block.names)),
+  )
+  const used = usedOf(arena, new Set(blocks.map(block => block.map)))
+  arena.release(mark)
+  const mapped = used !== undefined && used.features < WORTH_A_MAP * features
+  const map = mapped ? placeMap(arena, used.bits).top : 0
+  const nonzeros = blocks.map(block => block.nonzeros)
+  return {
+    features,
+    nonzeros: nonzeros.reduce((sum, count) => sum + count, 0),
+    weights: mapped ? used.features : features,
+    mapBytes: mapped ? mapBytes(used.bits) : 0,
+    placeMap: async () => map,
+    expanded: {
+      nonzeros,
+      entryBytes: parseExpansion(expansion.expand).entryBytes(manifest.valueBits),
+      threadBytes: Math.max(0, ...blocks.map(block => block.expanderBytes)),
+    },
+    ...(names && { names }),
   }
 }
 

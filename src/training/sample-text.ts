@@ -17,7 +17,8 @@ export interface TextSample {
   features: number
 }
 
-const SAMPLE_BYTES = 1 << 18
+/** Small, for its memory comes back only when the system feels like it. */
+const SAMPLE_BYTES = 1 << 16
 const LINE_FEED = 10
 
 /** Looks at the first rows of a file; undefined when it has none to show. */

@@ -14,7 +14,8 @@ import { lendWeights } from '../model/lent-weights.ts'
 import type { WeightVectors } from '../model/weights.ts'
 import { Arena } from '../numeric/arena.ts'
 import type { BlockSolver } from '../solvers/solver.ts'
-import { BlockEngine } from './block-engine.ts'
+import { ThreadPool } from '../threads/pool.ts'
+import { BlockEngine, READERS } from './block-engine.ts'
 import { BlockProblem } from './block-problem.ts'
 import { Checkpoints, type RunState, stateFolder } from './checkpoint.ts'
 import { allowedMemory } from './choose-solver.ts'
@@ -48,8 +49,8 @@ export async function trainFromBlocks(
       'training needs rows of at least two classes',
     )
   }
-  const rows = await rowsOfStore(store, options, arena)
-  const plan = await planWeights(store, solver, options, store.folder !== paths[0], rows)
+  const readers = new ThreadPool(arena.share, READERS)
+  const { rows, ...plan } = await planRows(arena, readers, store, solver, options, store.folder !== paths[0])
   options = { ...options, weights: plan.weights }
   const { length: count } = groupsOf(
     plan,
@@ -64,7 +65,7 @@ export async function trainFromBlocks(
   // One problem's memory serves all of them in turn.
   const problem = new BlockProblem({ arena, store }, problems[0], weightCount, solver.dual)
   const besidesWeights = arena.mark()
-  const engine = new BlockEngine(arena, store, plan, solver.dual ? alphaStride(options) : 0)
+  const engine = new BlockEngine(arena, store, plan, solver.dual ? alphaStride(options) : 0, readers)
   try {
     const unit = options.normalize === 'unit'
     const factors = options.scale ? await learnFactors(engine, options.scale, weightCount, map) : 0
@@ -144,25 +145,31 @@ export async function trainFromBlocks(
   }
 }
 
-/** Weights in f64 where they fit. Expanded features are so many that f32 may be all there is room for: then it is taken,
- *  unless the user said what to take. */
-async function planWeights(
+/** The rows and the plan. Weights are f64 where they fit; expanded features are so many that f32 may be all there is room
+ *  for: then it is taken, unless the user said what to take. Without a plan there is nothing for the threads to do. */
+async function planRows(
+  arena: Arena,
+  readers: ThreadPool,
   store: Store,
   solver: BlockSolver,
   options: ResolvedOptions,
   fromText: boolean,
-  rows: RowsOfStore,
-): Promise<MemoryPlan & { weights: ResolvedOptions['weights'] }> {
-  const planned = async (weights: ResolvedOptions['weights']) => ({
-    ...(await planFor(store, solver, { ...options, weights }, fromText, rows)),
-    weights,
-  })
-  if (options.expand === undefined || options.given.has('weights')) return planned(options.weights)
+): Promise<MemoryPlan & { weights: ResolvedOptions['weights']; rows: RowsOfStore }> {
   try {
-    return await planned('f64')
+    const rows = await rowsOfStore(store, options, arena, readers)
+    const planned = async (weights: ResolvedOptions['weights']) => ({
+      ...(await planFor(store, solver, { ...options, weights }, fromText, rows)),
+      weights,
+      rows,
+    })
+    if (rows.expanded === undefined || options.given.has('weights')) return await planned(options.weights)
+    return await planned('f64').catch(error => {
+      if (error instanceof SpillwayError) return planned('f32')
+      throw error
+    })
   } catch (error) {
-    if (!(error instanceof SpillwayError)) throw error
-    return planned('f32')
+    await readers.close()
+    throw error
   }
 }
 
@@ -314,7 +321,8 @@ export async function planFor(
   }
   // Without a limit to fill, blocks are what the user made them.
   const memory = allowedMemory(options)
-  const reserve = options.memory === undefined ? 0 : forFilePages(memory) + (fromText ? afterIngest(memory) : 0)
+  const reserve =
+    options.memory === undefined ? 0 : forFilePages(memory) + (fromText ? ingestRemains(options, memory) : 0)
   return planMemory(manifest, memory, { ...needs, reserve }, options.memory !== undefined)
 }
 
@@ -328,6 +336,17 @@ function forFilePages(memory: number): number {
  *  they were. Measured: 26 MB under 256M. A store that was made before is planned for alike, so that a run can be resumed. */
 function afterIngest(memory: number): number {
   return Math.min(32 << 20, Math.max(0, Math.floor((memory - (128 << 20)) / 4)))
+}
+
+/** What an ingest is given. Where rows are expanded the text is small beside them: small buffers read it as well, and leave
+ *  less behind. */
+function ingestMemory(options: ResolvedOptions, memory: number): number {
+  return options.expand === undefined ? memory : Math.max(Math.floor(memory / 2), Math.min(memory, 112 << 20))
+}
+
+/** What it leaves behind then. Measured: 17 MB under 256M. */
+function ingestRemains(options: ResolvedOptions, memory: number): number {
+  return options.expand === undefined ? afterIngest(memory) : Math.min(20 << 20, afterIngest(memory))
 }
 
 /** Bytes of dual variable for each row. */
@@ -381,7 +400,7 @@ async function theStore(
     ...(options.indexBase !== undefined && { indexBase: options.indexBase }),
     ...(options.threads !== undefined && { threads: options.threads }),
     ...(options.signal && { signal: options.signal }),
-    ...(options.memory !== undefined && { memory }),
+    ...(options.memory !== undefined && { memory: ingestMemory(options, memory) }),
     overwrite: earlier === 'stale',
     arena,
     progress: ({ bytesRead, bytesTotal, rows, badRows }) =>
@@ -393,7 +412,7 @@ async function theStore(
 }
 
 /** Blocks that text is to be drawn into when its rows are expanded: by their size in memory, not by that of the text, so that
- *  a dozen have room beside the weights. Undefined where the size of the text decides. */
+ *  several have room beside the weights. Undefined where the size of the text decides. */
 async function expandedBlocks(paths: string[], options: ResolvedOptions): Promise<number | undefined> {
   if (options.expand === undefined) return undefined
   const text = await expectedText(paths)
@@ -401,8 +420,9 @@ async function expandedBlocks(paths: string[], options: ResolvedOptions): Promis
   if (text === undefined || !sample) return BLOCKS_OF_A_STREAM
   const memory = allowedMemory(options)
   const weights = Math.min(sample.features, sample.entries * text) * 4
-  const room = Math.max(memory / 16, memory - NODE_BYTES - forFilePages(memory) - afterIngest(memory) - weights)
-  const blockBytes = Math.min(room / 12, LARGEST_EXPANDED_BLOCK)
+  const reserve = forFilePages(memory) + ingestRemains(options, memory)
+  const room = Math.max(memory / 16, memory - NODE_BYTES - reserve - weights)
+  const blockBytes = Math.min(room / 8, LARGEST_EXPANDED_BLOCK)
   return Math.min(100_000, Math.max(1, Math.ceil((text * sample.recordBytes) / blockBytes)))
 }
 
