@@ -14,10 +14,14 @@ import {
   BATCH_UPPER,
   BATCH_VALUE_BYTES,
   BATCH_VALUES,
+  EXPAND_BITS,
   EXPAND_BYTES,
+  EXPAND_CODES,
+  EXPAND_DEGREE,
   EXPAND_ERROR,
   EXPAND_ERROR_FEATURE,
   EXPAND_ERROR_VALUE,
+  EXPAND_LETTERS,
   EXPAND_MOST_ENTRIES,
   EXPAND_NEEDED,
   EXPAND_ROW,
@@ -101,13 +105,21 @@ class Stage {
     this.#room = new Region(arena, 'expanded rows')
     arena.setU32(this.#batch + BATCH_STARTS, arena.allocate((PIECE_ROWS + 1) * 4, 'the expansion'))
     arena.setU32(this.#batch + BATCH_ROW_CAPACITY, PIECE_ROWS)
-    step.prepare(arena, this.#state)
+    const { degree = 0, letters = 0, codes, bits = 0 } = step.settings
+    arena.setU32(this.#state + EXPAND_DEGREE, degree)
+    arena.setU32(this.#state + EXPAND_LETTERS, letters)
+    arena.setU32(this.#state + EXPAND_BITS, bits)
+    if (codes) {
+      const at = arena.allocate(codes.length, 'the alphabet')
+      arena.bytes(at, codes.length).set(codes)
+      arena.setU32(this.#state + EXPAND_CODES, at)
+    }
   }
 
   *run(from: number): Generator<{ batch: number; first: number }> {
     const arena = this.#arena
     const state = this.#state
-    const loop = this.step.loop(arena.numeric)
+    const loop = arena.numeric[this.step.loop]
     const rows = arena.getU32(from + BATCH_ROWS)
     this.#makeRoom(this.#capacity || PIECE_ENTRIES, this.step.valueBytes(arena.getU32(from + BATCH_VALUE_BYTES)))
     arena.setU32(state + EXPAND_ROW, 0)

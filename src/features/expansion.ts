@@ -2,8 +2,6 @@
 // decoded. Steps are told by a text such as `weighted-degree:8+hash:22`, and only that text crosses to threads and into files.
 // Nothing here or in the steps needs Node, so that a model with an expansion loads in a browser, too.
 import type { SpillwayError } from '../errors.ts'
-import type { Arena } from '../numeric/arena.ts'
-import type { NumericFunctions } from '../numeric/numeric.ts'
 
 /** A row whose feature numbers may pass 2^32. */
 export interface ExpandedRow {
@@ -38,10 +36,9 @@ export interface ExpansionStep {
   entries(before: number): number
   /** Bytes of a value, given those of the rows before. */
   valueBytes(before: number): number
-  /** Puts the step's settings into an EXPAND_ structure. */
-  prepare(arena: Arena, state: number): void
-  /** The compiled loop. */
-  loop(numeric: NumericFunctions): (state: number, from: number, to: number) => void
+  /** The compiled loop, and what it has to be told: see EXPAND_ in numeric/layouts.ts. */
+  loop: 'expandWeightedDegree' | 'expandPolynomial' | 'expandHash'
+  settings: { degree?: number; letters?: number; codes?: Uint8Array; bits?: number }
   /** The words for a row whose feature numbers pass 2^32. */
   tooManyFeatures(): SpillwayError
   /** The same for one row, written to be read: the loop is tested against it. `round` rounds a value as it is kept. */

@@ -6,7 +6,6 @@
 //
 // Weinberger, Dasgupta, Langford, Smola, Attenberg: Feature hashing for large scale multitask learning (ICML 2009).
 import { type SpillwayError, UsageError } from '../errors.ts'
-import { EXPAND_BITS } from '../numeric/layouts.ts'
 import type { ExpandedRow, Expansion, ExpansionStep } from './expansion.ts'
 
 const MOST_BITS = 31
@@ -25,6 +24,7 @@ export function hashOf(number: bigint, bits: number): { bucket: bigint; sign: 1 
 }
 
 export class Hashing implements ExpansionStep {
+  readonly loop = 'expandHash'
   readonly letters = false
   readonly hashes = true
   readonly constant = false
@@ -46,11 +46,8 @@ export class Hashing implements ExpansionStep {
   valueBytes(before: number): number {
     return before
   }
-  prepare(arena: Parameters<ExpansionStep['prepare']>[0], state: number): void {
-    arena.setU32(state + EXPAND_BITS, this.bits)
-  }
-  loop(numeric: Parameters<ExpansionStep['loop']>[0]): ReturnType<ExpansionStep['loop']> {
-    return numeric.expandHash
+  get settings(): ExpansionStep['settings'] {
+    return { bits: this.bits }
   }
   tooManyFeatures(): SpillwayError {
     throw new Error('a hash has no such numbers')

@@ -19,8 +19,8 @@ const step: ExpansionStep = {
   features: before => (before * (before + 3)) / 2,
   entries: before => (before * (before + 3)) / 2,
   valueBytes: before => before,
-  prepare: () => {},
-  loop: numeric => numeric.expandPolynomial,
+  loop: 'expandPolynomial',
+  settings: {},
   tooManyFeatures: () =>
     new SpillwayError(
       'the data has more than 92680 features, and the numbers of their products pass 2^32',

@@ -9,7 +9,7 @@
 //
 // Rätsch, Sonnenburg, Schäfer: Learning interpretable SVMs for biological sequence classification (BMC Bioinformatics 2006).
 import { SpillwayError, UsageError } from '../errors.ts'
-import { EXPAND_CODES, EXPAND_DEGREE, EXPAND_LETTERS, EXPAND_NO_LETTER } from '../numeric/layouts.ts'
+import { EXPAND_NO_LETTER } from '../numeric/layouts.ts'
 import type { ExpandedRow, Expansion, ExpansionStep } from './expansion.ts'
 
 const MOST_DEGREE = 8
@@ -19,6 +19,7 @@ const MOST_LETTERS = 32
 const MOST_PER_POSITION = 2 ** 33
 
 class WeightedDegree implements ExpansionStep {
+  readonly loop = 'expandWeightedDegree'
   readonly letters = true
   readonly hashes = false
   readonly constant = true
@@ -50,18 +51,12 @@ class WeightedDegree implements ExpansionStep {
     return 4
   }
 
-  prepare(arena: Parameters<ExpansionStep['prepare']>[0], state: number): void {
-    const codes = arena.allocate(256, 'the alphabet')
-    const table = arena.bytes(codes, 256).fill(EXPAND_NO_LETTER)
+  get settings(): ExpansionStep['settings'] {
+    const codes = new Uint8Array(256).fill(EXPAND_NO_LETTER)
     ;[...this.#alphabet].forEach((letter, code) => {
-      table[letter.charCodeAt(0)] = code
+      codes[letter.charCodeAt(0)] = code
     })
-    arena.setU32(state + EXPAND_CODES, codes)
-    arena.setU32(state + EXPAND_DEGREE, this.#degree)
-    arena.setU32(state + EXPAND_LETTERS, this.#alphabet.length)
-  }
-  loop(numeric: Parameters<ExpansionStep['loop']>[0]): ReturnType<ExpansionStep['loop']> {
-    return numeric.expandWeightedDegree
+    return { degree: this.#degree, letters: this.#alphabet.length, codes }
   }
 
   tooManyFeatures(): SpillwayError {
