@@ -8,7 +8,7 @@ import { COST, knownSolvers, passSeries, type SeriesPoint, type StoreSpec, type 
 
 const SOLVERS = ['stream', 'selective', 'block']
 /** Small runs show that the harness works: fewer of everything, for judging a model takes longer than training it. */
-const COSTS: Record<Size, number[]> = { small: [1e-2, 1, 1e2], full: [1e-4, 1e-2, 1, 1e2, 1e3] }
+const COSTS: Record<Size, number[]> = { small: [1e-2, 1e2], full: [1e-4, 1e-2, 1, 1e2, 1e3] }
 const PASSES: Record<Size, number[]> = { small: [1, 4], full: [1, 2, 4, 8] }
 const TENTH = 0.1
 const SHARES: Record<Size, number[]> = { small: [0.2, 1], full: [0.05, 0.2, 0.5, 1] }

@@ -1,11 +1,12 @@
 // `add`: rows of text into new blocks of a store. Old blocks are left as they are; what the store holds changes at one
 // moment, when its manifest is replaced.
 import { UsageError } from '../errors.ts'
+import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { Arena } from '../numeric/arena.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import { CarriedStates } from '../training/carried-states.ts'
 import { changeStore, freeBlockNumbers } from './change-store.ts'
-import { type Manifest, nextPosition, sourceSpans } from './manifest.ts'
+import { inputFormatOf, type Manifest, nextPosition, sourceSpans } from './manifest.ts'
 import {
   bufferSizes,
   expectedText,
@@ -20,6 +21,8 @@ import { StoreWriter } from './writer.ts'
 export interface AddOptions {
   /** Number of new blocks; by default as many as make them about as large as the store's own. */
   blocks?: number
+  /** The format of the new text, which must be that of the store; the store's when not given. */
+  format?: string
   onBadRow?: 'fail' | 'skip'
   threads?: number
   /** Bytes of memory to stay inside of. */
@@ -62,6 +65,7 @@ export async function addRows(data: string | string[], folder: string, options: 
   const arena = new Arena()
   return changeStore(folder, async (old, change) => {
     const states = change.keep(await CarriedStates.of(arena, folder, old.fingerprint))
+    const format = formatFor(old, options.format, folder)
     const blocks = wanted ?? newBlocks(old, textBytes)
     const keepsSet = old.usedFeatures > 0
     const featureFile = keepsSet ? nextFeatureFile(old) : undefined
@@ -81,7 +85,8 @@ export async function addRows(data: string | string[], folder: string, options: 
       split: old.split,
       valueBits: old.valueBits,
       compress: old.compression,
-      indexBase: old.indexBase,
+      format,
+      indexBase: findInputFormat(format).letters ? undefined : old.indexBase,
       onBadRow: options.onBadRow ?? 'fail',
       labels: old.labels,
       firstPosition,
@@ -133,6 +138,13 @@ export async function addRows(data: string | string[], folder: string, options: 
       badRowMessages: read.badRowMessages,
     }
   })
+}
+
+/** Rows of two formats do not mix: their features mean different things. */
+function formatFor(old: Manifest, asked: string | undefined, folder: string): string {
+  const format = inputFormatOf(old)
+  if (asked === undefined || asked === 'auto' || asked === format) return format
+  throw new UsageError(`${folder} holds rows that came as ${format}; rows that come as ${asked} cannot be added to it`)
 }
 
 /** How many blocks make the new ones about as large as the old ones. A stream of unknown length is taken to be as large

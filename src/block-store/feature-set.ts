@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { writeAtomically } from '../atomic-file.ts'
 import { fileError, SpillwayError } from '../errors.ts'
+import { FeatureBits, type FeaturePage } from '../model/feature-bits.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { FEATURE_SET_FILE } from './file-layout.ts'
 
@@ -35,6 +36,19 @@ export async function writeFeatureSet(
   name = FEATURE_SET_FILE,
 ): Promise<number> {
   const features = arena.numeric.finishMap(top) >>> 0
+  const payload = mapBits(arena, top)
+  const packed = zstdCompressSync(payload)
+  const header = Buffer.alloc(HEADER_BYTES)
+  MAGIC.copy(header)
+  header.writeUInt32LE(payload.length / (PAGE_BITS + 4), 8)
+  header.writeUInt32LE(features, 12)
+  header.writeBigUInt64LE(hashOf(arena, packed), 16)
+  await writeAtomically(join(folder, name), [header, packed])
+  return features
+}
+
+/** The pages of a map, each with its number before it. */
+export function mapBits(arena: Arena, top: number): Buffer {
   const pages: number[] = []
   const table = arena.u32(top, TOP_ENTRIES)
   for (let p = 0; p < TOP_ENTRIES; p++) if (table[p] !== 0) pages.push(p)
@@ -43,14 +57,29 @@ export async function writeFeatureSet(
     payload.writeUInt32LE(page, k * (PAGE_BITS + 4))
     payload.set(arena.bytes(table[page], PAGE_BITS), k * (PAGE_BITS + 4) + 4)
   })
-  const packed = zstdCompressSync(payload)
-  const header = Buffer.alloc(HEADER_BYTES)
-  MAGIC.copy(header)
-  header.writeUInt32LE(pages.length, 8)
-  header.writeUInt32LE(features, 12)
-  header.writeBigUInt64LE(hashOf(arena, packed), 16)
-  await writeAtomically(join(folder, name), [header, packed])
-  return features
+  return payload
+}
+
+/** Bytes that a map of such pages takes in memory. */
+export function mapBytes(payload: Buffer): number {
+  return MAP_TOP_BYTES + (payload.length / (PAGE_BITS + 4)) * PAGE_ROOM
+}
+
+/** A map of such pages, ready for look-ups. `wrong` is told of a page number that cannot be. */
+export function placeMap(
+  arena: Arena,
+  payload: Buffer,
+  wrong: (page: number) => Error = page => new Error(`a map has a page ${page}`),
+): { top: number; features: number } {
+  const top = newFeatureMap(arena, 0)
+  for (let from = 0; from < payload.length; from += PAGE_BITS + 4) {
+    const number = payload.readUInt32LE(from)
+    if (number >= TOP_ENTRIES) throw wrong(number)
+    const page = arena.allocateZeroed(PAGE_ROOM, 'the feature map')
+    arena.bytes(page, PAGE_BITS).set(payload.subarray(from + 4, from + 4 + PAGE_BITS))
+    arena.setU32(top + number * 4, page)
+  }
+  return { top, features: arena.numeric.finishMap(top) >>> 0 }
 }
 
 /** Bytes that the map of a store's feature set will take in memory. */
@@ -73,19 +102,22 @@ export async function readFeatureSet(arena: Arena, folder: string, name = FEATUR
     throw damaged(path, error instanceof Error ? error.message : String(error))
   }
   if (payload.length !== pages * (PAGE_BITS + 4)) throw damaged(path, 'its length does not match')
-  const top = newFeatureMap(arena, 0)
-  for (let k = 0; k < pages; k++) {
-    const number = payload.readUInt32LE(k * (PAGE_BITS + 4))
-    if (number >= TOP_ENTRIES) throw damaged(path, `it has a page ${number}`)
-    const page = arena.allocateZeroed(PAGE_ROOM, 'the feature map')
-    const from = k * (PAGE_BITS + 4) + 4
-    arena.bytes(page, PAGE_BITS).set(payload.subarray(from, from + PAGE_BITS))
-    arena.setU32(top + number * 4, page)
-  }
-  const found = arena.numeric.finishMap(top) >>> 0
+  const { top, features: found } = placeMap(arena, payload, page => damaged(path, `it has a page ${page}`))
   if (found !== file.readUInt32LE(12))
     throw damaged(path, `${found} features were found, ${file.readUInt32LE(12)} expected`)
   return top
+}
+
+/** The features of a map that is ready for look-ups, where they are. */
+export function bitsOfMap(arena: Arena, top: number): FeatureBits {
+  const table = arena.u32(top, TOP_ENTRIES)
+  const pages: FeaturePage[] = []
+  for (let number = 0; number < TOP_ENTRIES; number++) {
+    const at = table[number]
+    if (at === 0) continue
+    pages.push({ number, bits: arena.u32(at, PAGE_BITS / 4), before: arena.u32(at + PAGE_BITS, 1024) })
+  }
+  return new FeatureBits(pages)
 }
 
 /** The features of a map in rising order. */

@@ -24,6 +24,8 @@ export interface IngestOptions {
   split?: 'random' | 'sequential'
   values?: 'f32' | 'f64'
   compress?: CompressionChoice
+  /** The name of a format; by default the first line shows it. */
+  format?: string
   indexBase?: 0 | 1
   onBadRow?: 'fail' | 'skip'
   /** Replace a store of the same name. */
@@ -85,6 +87,7 @@ export async function ingest(
       split,
       valueBits,
       compress: options.compress ?? 'auto',
+      format: options.format,
       indexBase: options.indexBase,
       onBadRow: options.onBadRow ?? 'fail',
       labels: [],
@@ -95,12 +98,13 @@ export async function ingest(
       signal: options.signal,
       progress: options.progress && (progress => options.progress?.({ seconds: seconds(), ...progress })),
     })
-    const { features, labels, sources, indexBase, compression, bytesRead, badRows, badRowMessages } = read
+    const { features, labels, sources, format, indexBase, compression, bytesRead, badRows, badRowMessages } = read
     const usedFeatures = await keepFeatureSet(arena, folder, read.maps)
     const manifest = await writer.finish({
       createdBy: `spillway ${version}`,
       features,
       usedFeatures,
+      ...(format !== 'libsvm' && { inputFormat: format }),
       indexBase,
       labels,
       sources,

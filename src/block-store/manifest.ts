@@ -54,6 +54,8 @@ export interface Manifest {
   featureFile?: string
   /** Positions given to rows so far: as many as there are rows, until rows are removed. */
   positions?: number
+  /** Format of the text that the rows came from; libsvm when not given. */
+  inputFormat?: string
   /** Number that the input gives to the feature which the blocks call 0. */
   indexBase: number
   blocks: BlockEntry[]
@@ -75,7 +77,7 @@ export type ManifestParts = Pick<
   Manifest,
   'createdBy' | 'features' | 'indexBase' | 'labels' | 'sources' | 'split' | 'seed' | 'valueBits'
 > &
-  Partial<Pick<Manifest, 'transforms' | 'compression' | 'usedFeatures' | 'featureFile' | 'positions'>>
+  Partial<Pick<Manifest, 'transforms' | 'compression' | 'usedFeatures' | 'featureFile' | 'positions' | 'inputFormat'>>
 
 export async function readManifest(folder: string): Promise<Manifest> {
   const path = join(folder, MANIFEST_FILE)
@@ -113,6 +115,7 @@ export function checkManifest(parsed: unknown, path: string): Manifest {
     usedFeatures: fields.count('usedFeatures', 2 ** 32),
     ...fields.optional('featureFile', name => fields.text(name)),
     ...fields.optional('positions', name => fields.count(name)),
+    ...fields.optional('inputFormat', name => fields.text(name)),
     indexBase: fields.count('indexBase', 1),
     blocks: fields.list('blocks', MOST_BLOCKS).map(block => {
       const file = block.text('file')
@@ -158,6 +161,10 @@ export function checkManifest(parsed: unknown, path: string): Manifest {
 
 export function featureFileOf(manifest: Pick<Manifest, 'featureFile'>): string {
   return manifest.featureFile ?? FEATURE_SET_FILE
+}
+
+export function inputFormatOf(manifest: Pick<Manifest, 'inputFormat'>): string {
+  return manifest.inputFormat ?? 'libsvm'
 }
 
 /** The position that the next row to be added gets: positions of removed rows are not given again. */

@@ -2,13 +2,14 @@
 // writes, the pool's threads parse and encode; chunks are appended in the order of the text, so the blocks have the same
 // bytes for any number of threads.
 import { constants } from 'node:fs'
-import { open, stat, unlink } from 'node:fs/promises'
+import { open, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SpillwayError, UsageError } from '../errors.ts'
-import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { BadRowAccount } from '../input-formats/bad-rows.ts'
 import { type LabelCount, mergeLabels } from '../input-formats/label-numbers.ts'
 import { type LineChunk, LineChunks } from '../input-formats/line-chunks.ts'
+import { Reading } from '../input-formats/reading.ts'
+import { textSize } from '../input-formats/text-size.ts'
 import { type Arena, formatBytes } from '../numeric/arena.ts'
 import { SEGMENT_HEADER_BYTES } from '../numeric/segment-layout.ts'
 import { inOrder } from '../threads/in-order.ts'
@@ -38,6 +39,8 @@ export interface TextSettings {
   split: 'random' | 'sequential'
   valueBits: 32 | 64
   compress: CompressionChoice
+  /** The name of a format, or `auto`. */
+  format: string | undefined
   /** Found out from the first row when not given. */
   indexBase: number | undefined
   onBadRow: 'fail' | 'skip'
@@ -66,6 +69,7 @@ export interface TextInBlocks {
   features: number
   labels: LabelCount[]
   sources: SourceEntry[]
+  format: string
   indexBase: number
   compression: 'zstd' | 'none'
   /** Addresses of the threads' maps of features; 0 among them when one was given up. */
@@ -79,8 +83,6 @@ export interface TextInBlocks {
 const CHUNK_BYTES = 4 << 20
 /** Text for one block, when nobody says how many blocks there are to be. */
 const BLOCK_TEXT_BYTES = 128 << 20
-/** How much larger compressed text is taken to be. */
-const EXPANSION = 4
 /** Below so much text the disk is not worth a measurement. */
 const LEAST_TO_MEASURE = 256 << 20
 /** Pages of 65,536 features that a thread's map may take: 48 MiB, features up to 2^28 if they are spread evenly. */
@@ -115,7 +117,7 @@ export async function readIntoBlocks(
   const total = { rows: 0, nonzeros: 0, features: 0 }
   const free: EncodeChunkOptions['out'][] = []
   const maps = new Set<number>()
-  let { indexBase } = settings
+  const reading = new Reading(settings.format, settings.indexBase)
   let compression: 'zstd' | 'none' | undefined
   if (settings.compress !== 'auto') compression = settings.compress
   else if ((settings.textBytes ?? 0) < LEAST_TO_MEASURE) compression = 'none'
@@ -124,11 +126,11 @@ export async function readIntoBlocks(
   const encode = (chunk: LineChunk, compress: 'zstd' | 'none'): Promise<EncodedChunk> => {
     const room = rooms.get(chunk.number)
     return pool.run('encode-chunk', {
-      format: 'libsvm',
+      format: reading.format.name,
       chunk: chunk.number,
       at: chunk.at,
       bytes: chunk.bytes,
-      parse: { indexBase: indexBase ?? 1, skipBad: onBadRow === 'skip', valueBits: settings.valueBits },
+      parse: { indexBase: reading.indexBase, skipBad: onBadRow === 'skip', valueBits: settings.valueBits },
       encoder: { blocks, seed, mode: split, compression: compress },
       block: split === 'random' ? 0 : sequentialBlock(chunks, blocks),
       mapPages: sizes.mapPages,
@@ -157,9 +159,7 @@ export async function readIntoBlocks(
     untilAborted(chunks.read(paths), signal),
     chunk => {
       signal?.throwIfAborted()
-      indexBase ??= findInputFormat('libsvm').detectIndexBase(
-        arena.bytes(chunk.at, Math.min(chunk.bytes, 1 << 16)).slice(),
-      )
+      reading.look(arena.bytes(chunk.at, chunk.bytes))
       return start(chunk)
     },
     async (chunk, encoded) => {
@@ -186,13 +186,13 @@ export async function readIntoBlocks(
     chunk => chunk.release(),
   )
   signal?.throwIfAborted()
-  if (total.rows === 0)
-    throw new SpillwayError(`${paths.join(', ')} has no rows`, 'a row is LABEL INDEX:VALUE INDEX:VALUE …')
+  if (total.rows === 0) throw new SpillwayError(`${paths.join(', ')} has no rows`, `a row is ${reading.format.row}`)
   return {
     ...total,
     labels,
     sources,
-    indexBase: indexBase ?? 1,
+    format: reading.format.name,
+    indexBase: reading.indexBase,
     compression: compression ?? 'none',
     maps,
     bytesRead: chunks.bytesRead,
@@ -241,9 +241,9 @@ export async function keepFeatureSet(
 export async function expectedText(paths: string[]): Promise<number | undefined> {
   let sum = 0
   for (const path of paths) {
-    const found = path === '-' ? undefined : await stat(path).catch(() => undefined)
-    if (!found?.isFile()) return undefined
-    sum += /\.(gz|zst)$/.test(path) ? found.size * EXPANSION : found.size
+    const size = await textSize(path)
+    if (size === undefined) return undefined
+    sum += size
   }
   return sum
 }

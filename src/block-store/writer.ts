@@ -233,6 +233,7 @@ export class StoreWriter {
       usedFeatures: parts.usedFeatures ?? 0,
       ...(parts.featureFile !== undefined && { featureFile: parts.featureFile }),
       ...(parts.positions !== undefined && { positions: parts.positions }),
+      ...(parts.inputFormat !== undefined && { inputFormat: parts.inputFormat }),
       indexBase: parts.indexBase,
       split: parts.split,
       seed: parts.seed,

@@ -21,6 +21,11 @@ export const addCommand: Command = {
       group: 'The store',
     },
     ...reading,
+    format: {
+      ...reading['format'],
+      help: "what the text is; only the store's own format will do",
+      fallback: "the store's",
+    },
     json: { help: 'print one line of JSON at the end', group: 'Output' },
     quiet: { short: 'q', help: 'no progress', group: 'Output' },
   },
@@ -44,6 +49,7 @@ async function runAdd({ arguments: given, options, signal }: CommandInput): Prom
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const result = await addRows(paths, folder, {
     blocks: numberOption(options, 'blocks', { least: 1, most: 100000, whole: true }),
+    format: textOption(options, 'format'),
     onBadRow: textOption(options, 'on-bad-row') as 'fail' | 'skip' | undefined,
     threads: numberOption(options, 'threads', { least: 1, most: 256, whole: true }),
     signal,

@@ -62,6 +62,7 @@ async function runIngest({ arguments: given, options, signal }: CommandInput): P
     seed: numberOption(options, 'seed', { least: 0, most: Number.MAX_SAFE_INTEGER, whole: true }),
     values: textOption(options, 'values') as 'f32' | 'f64' | undefined,
     compress: textOption(options, 'compress') as 'auto' | 'zstd' | 'none' | undefined,
+    format: textOption(options, 'format'),
     indexBase: numberOption(options, 'index-base') as 0 | 1 | undefined,
     onBadRow: textOption(options, 'on-bad-row') as 'fail' | 'skip' | undefined,
     threads: numberOption(options, 'threads', { least: 1, most: 256, whole: true }),

@@ -1,13 +1,17 @@
 // What `spillway inspect MODEL` shows: what the model is, how well it was solved, what it was trained on, and the features
 // that weigh most.
 import { modelSummary, vectorLabels } from '../model/json-file.ts'
-import { type Certificate, type Model, userFeature } from '../model/model.ts'
+import { type Certificate, featureName, type Model, namesBeforeHash, userFeature } from '../model/model.ts'
 import { countNonzeros, featureAt } from '../model/weights.ts'
 
 export interface TopWeight {
-  /** The user's own number. */
+  /** The user's own number; expanded features count from 0. */
   feature: number
+  /** What an expanded feature is made of. */
+  name?: string
   weight: number
+  /** Features that were hashed to this one, if their names are kept. */
+  names?: string[]
   /** The label that a positive value of the feature speaks for (K > 2: the label whose vector holds the weight). */
   label: string
 }
@@ -39,14 +43,16 @@ function facts(model: Model, path: string, nonzeros: number): string[] {
   const { data, transforms, classWeights } = model
   const total = model.features * model.vectors
   const share = total > 0 ? ` of ${count(total)} (${percent(nonzeros / total)})` : ''
+  const expand = transforms.expand?.steps
   const prepared = [
+    expand && `features made by ${expand}`,
     transforms.scale && `${transforms.scale.kind} scaling`,
     transforms.normalize && 'rows of unit length',
   ].filter(Boolean)
   const rows: [string, string][] = [
     ['model', path],
     ['labels', labelList(model)],
-    ['features', `${count(model.features)}, counted from ${model.indexBase}`],
+    ['features', `${count(model.features)}${expand ? '' : `, counted from ${model.indexBase}`}`],
     ['weights', `${count(nonzeros)} nonzero${share}, kept ${model.weights.layout}`],
     ['bias', model.bias === 0 ? 'none' : `${model.bias}, weight ${[...model.biasWeights].map(short).join(' ')}`],
     ['loss', `${model.loss}, ${model.regularizer} regularised${model.cost === null ? '' : `, cost ${model.cost}`}`],
@@ -57,7 +63,9 @@ function facts(model: Model, path: string, nonzeros: number): string[] {
   if (classWeights.length > 0) {
     rows.push(['class costs', classWeights.map(({ label, weight }) => `${label} × ${weight}`).join(', ')])
   }
+  if (model.inputFormat !== undefined) rows.push(['text', model.inputFormat])
   if (prepared.length > 0) rows.push(['prepared', prepared.join(', then ')])
+  if (transforms.expand?.names) rows.push(['names', `${count(transforms.expand.names.length)} features were hashed`])
   if (data) {
     rows.push(['data', `${count(data.rows)} rows, ${count(data.nonzeros)} nonzeros; ${data.sources.join(', ')}`])
     rows.push(['fingerprint', data.fingerprint])
@@ -104,30 +112,52 @@ export function topWeights(model: Model, most: number): TopWeight[] {
     best.splice(place, 0, at)
     if (best.length > most) best.pop()
   }
-  const names = vectorLabels(model)
+  const labels = vectorLabels(model)
+  const placeAt = (at: number): number => featureAt(model.weights, Math.floor(at / model.vectors))
+  const hashed = namesBeforeHash(model, new Set(best.map(placeAt)))
   return best.map(at => {
     const vector = at % model.vectors
-    const feature = userFeature(model, featureAt(model.weights, Math.floor(at / model.vectors)))
+    const place = placeAt(at)
+    const { expand } = model.transforms
+    const names = hashed.get(place)
     const oneVector = model.vectors === 1 && model.labels.length === 2
-    const label = oneVector ? model.labels[values[at] > 0 ? 0 : 1].text : names[vector]
-    return { feature, weight: values[at], label }
+    const label = oneVector ? model.labels[values[at] > 0 ? 0 : 1].text : labels[vector]
+    return {
+      feature: expand ? place : userFeature(model, place),
+      ...(expand && { name: featureName(model, place) }),
+      weight: values[at],
+      label,
+      ...(names && { names }),
+    }
   })
 }
 
 function table(model: Model, weights: TopWeight[]): string[] {
   if (weights.length === 0) return []
   const last = model.vectors === 1 ? 'speaks for' : 'label'
-  const rows = weights.map(({ feature, weight, label }) => [String(feature), short(weight), label])
+  const named = weights.some(({ names }) => names !== undefined)
+  const rows = weights.map(({ feature, name, weight, label, names }) => [
+    name ?? String(feature),
+    short(weight),
+    label,
+    names ? someOf(names) : '',
+  ])
   const wide = (column: number, title: string): number => Math.max(title.length, ...rows.map(row => row[column].length))
-  const [first, second] = [wide(0, 'feature'), wide(1, 'weight')]
-  const row = ([feature, weight, label]: string[]): string =>
-    `  ${feature.padStart(first)}  ${weight.padStart(second)}  ${label}`
+  const [first, second, third] = [wide(0, 'feature'), wide(1, 'weight'), wide(2, last)]
+  const row = ([feature, weight, label, names]: string[]): string =>
+    `  ${feature.padStart(first)}  ${weight.padStart(second)}  ${named ? `${label.padEnd(third)}  ${names}`.trimEnd() : label}`
   return [
     '',
     `Largest weights${model.transforms.scale ? ' (of scaled features)' : ''}:`,
-    row(['feature', 'weight', last]),
+    row(['feature', 'weight', last, 'made of']),
     ...rows.map(row),
   ]
+}
+
+/** The first few of a list. */
+function someOf(names: string[]): string {
+  const most = 4
+  return names.length <= most ? names.join(', ') : `${names.slice(0, most).join(', ')} and ${names.length - most} more`
 }
 
 const short = (x: number): string => String(Number(x.toPrecision(6)))

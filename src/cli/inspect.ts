@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openStore, type Store } from '../block-store/reader.ts'
 import { fileError, UsageError } from '../errors.ts'
+import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { allModelFormats } from '../model/all-model-formats.ts'
 import { loadModel } from '../model/files.ts'
 import { Arena } from '../numeric/arena.ts'
@@ -26,6 +27,11 @@ export const inspectCommand: Command = {
   options: {
     top: { value: 'N', help: 'of a model: its N weightiest features', fallback: '10', group: 'Output' },
     memory: { value: 'SIZE', help: 'of a store: show how it would be trained on in so much memory', group: 'Output' },
+    expand: {
+      value: 'STEPS',
+      help: 'of a store: the same for rows that are expanded, e.g. by polynomial:2',
+      group: 'Output',
+    },
     verify: { help: 'of a store: read it all and check every checksum', group: 'Output' },
     json: { help: 'print one line of JSON', group: 'Output' },
     quiet: { short: 'q', help: 'no progress', group: 'Output' },
@@ -68,11 +74,12 @@ async function runInspect(input: CommandInput): Promise<number> {
       }
     }
     const described = describeStore(store.manifest, paths[0], verified)
-    const plan = await storePlan(store, bytesOption(options, 'memory'))
+    const plan = await storePlan(store, bytesOption(options, 'memory'), textOption(options, 'expand'))
     return print([...described.lines, ...plan.lines], { ...described.json, plan: plan.json })
   }
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const summary = await scanData(paths, {
+    format: textOption(options, 'format'),
     indexBase: numberOption(options, 'index-base'),
     onBadRow: textOption(options, 'on-bad-row') as 'fail' | 'skip' | undefined,
     threads: numberOption(options, 'threads', { least: 1, most: 256, whole: true }),
@@ -89,6 +96,8 @@ function refuseMisplaced(kind: 'data' | 'store' | 'model', options: OptionValues
     top: 'model',
     verify: 'store',
     memory: 'store',
+    expand: 'store',
+    format: 'data',
     'index-base': 'data',
     'on-bad-row': 'data',
   }
@@ -102,8 +111,12 @@ function refuseMisplaced(kind: 'data' | 'store' | 'model', options: OptionValues
 }
 
 /** How the store would be trained on: hinge loss, the solver that `auto` takes, and what memory goes where. */
-async function storePlan(store: Store, memory: number | undefined): Promise<{ lines: string[]; json: object }> {
-  const options = resolveOptions(memory === undefined ? {} : { memory })
+async function storePlan(
+  store: Store,
+  memory: number | undefined,
+  expand: string | undefined,
+): Promise<{ lines: string[]; json: object }> {
+  const options = resolveOptions({ memory, expand })
   const { solver, reason } = await chooseSolver([store.folder], options)
   const head = `training    solver ${solver.name}: ${reason}`
   if (solver.data === 'memory') return { lines: [head], json: { solver: solver.name } }
@@ -132,7 +145,7 @@ function describeData(paths: string[], data: DataSummary): string[] {
   const perRow = rows > 0 ? nonzeros / rows : 0
   const shown = labels.slice(0, 20)
   const lines = [
-    `${paths.map(sourceName).join(', ')}: LIBSVM text, ${formatBytes(data.bytes)}${paths.includes('-') ? '' : ' on disk'}`,
+    `${paths.map(sourceName).join(', ')}: ${findInputFormat(data.format).title}, ${formatBytes(data.bytes)}${paths.includes('-') ? '' : ' on disk'}`,
     `rows       ${formatCount(rows)}${data.emptyRows > 0 ? `, ${formatCount(data.emptyRows)} of them without a nonzero` : ''}`,
     `features   ${formatCount(features)}, counted from ${data.indexBase}`,
     `nonzeros   ${formatCount(nonzeros)}: ${perRow.toFixed(1)} a row, ${formatCount(data.longestRow)} at most` +
@@ -149,7 +162,11 @@ function describeData(paths: string[], data: DataSummary): string[] {
     )
   }
   const spread = Math.max(Math.abs(data.smallest), Math.abs(data.largest))
-  if (nonzeros > 0 && spread > 100)
+  if (findInputFormat(data.format).letters)
+    lines.push(
+      'hint       the values are the bytes of letters: --expand weighted-degree:8 will make features of the strings',
+    )
+  else if (nonzeros > 0 && spread > 100)
     lines.push('hint       the values are large: --scale minmax or --normalize unit will make training faster')
   return lines
 }

@@ -17,6 +17,7 @@ export const predictCommand: Command = {
     json: { help: 'print one line of JSON at the end; labels only go to OUT', group: 'Output' },
     quiet: { short: 'q', help: 'no progress and no summary', group: 'Output' },
     ...readingOptions,
+    format: { ...readingOptions['format'], fallback: "the model's" },
     'index-base': { ...readingOptions['index-base'], fallback: "the model's" },
   },
   examples: [
@@ -27,7 +28,7 @@ export const predictCommand: Command = {
     },
   ],
   notes:
-    'DATA is LIBSVM text, plain or compressed, or - for standard input; its labels serve to tell the accuracy. MODEL is a\n' +
+    'DATA is text as the model was trained on, plain or compressed, or - for standard input; its labels serve to tell the accuracy. MODEL is a\n' +
     'Spillway or a LIBLINEAR model. Without OUT the labels go to standard output. With two classes a score above 0 means the\n' +
     'first label that `spillway inspect MODEL` lists.',
   run: runPredict,
@@ -44,6 +45,7 @@ async function runPredict({ arguments: [data, modelPath, outPath], options, sign
     outPath === undefined || outPath === '-' ? (json ? undefined : standardOutput()) : await AtomicFile.create(outPath)
   try {
     const result = await predict(data, model, {
+      format: textOption(options, 'format'),
       indexBase: indexBase as 0 | 1 | undefined,
       onBadRow: textOption(options, 'on-bad-row') as 'fail' | 'skip' | undefined,
       threads: numberOption(options, 'threads', { least: 1, most: 256, whole: true }),

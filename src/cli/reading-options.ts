@@ -1,7 +1,15 @@
 // Options of every command that reads rows.
+import { formatChoices } from '../input-formats/all-input-formats.ts'
 import type { OptionSpec } from './command.ts'
 
 export const readingOptions: Record<string, OptionSpec> = {
+  format: {
+    value: 'NAME',
+    help: 'what the text is; auto looks at its first line',
+    choices: formatChoices,
+    fallback: 'auto',
+    group: 'The data',
+  },
   'index-base': {
     value: '0|1',
     help: 'number of the first feature in the data',

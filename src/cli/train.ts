@@ -1,6 +1,8 @@
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
+import v8 from 'node:v8'
 import { UsageError } from '../errors.ts'
+import { allExpansions } from '../features/all-expansions.ts'
 import { scaleKinds } from '../features/scale.ts'
 import { allLosses } from '../losses/all-losses.ts'
 import { allModelFormats } from '../model/all-model-formats.ts'
@@ -152,6 +154,12 @@ export const trainCommand: Command = {
       choices: scaleKinds,
       group: 'The data',
     },
+    expand: {
+      value: 'STEPS',
+      help: `features made as rows are decoded: ${allExpansions.map(({ name, takes }) => `${name}:${takes}`).join(', ')}, or some with + between`,
+      group: 'The data',
+    },
+    'keep-names': { help: 'keep in the model which features were hashed, for inspect to show', group: 'The data' },
     values: {
       value: 'TYPE',
       help: 'precision in which values are kept',
@@ -171,12 +179,16 @@ export const trainCommand: Command = {
       does: 'logistic regression on two compressed files with rows of unit length',
     },
     {
+      line: 'spillway train acceptors.txt --expand weighted-degree:8 --normalize unit --memory 256M',
+      does: 'DNA, LABEL STRING a line: every string of 1 to 8 letters at its position is a feature',
+    },
+    {
       line: 'spillway train -s 1 -c 4 -w1 10 -B 1 data.svm data.model',
       does: 'the options that LIBLINEAR users type',
     },
   ],
   notes:
-    'DATA is LIBSVM text, plain or compressed with gzip or zstd, - for standard input, or one store. The last of several\n' +
+    'DATA is LIBSVM text or labelled strings, plain or compressed with gzip or zstd, - for standard input, or one store. The last of several\n' +
     'arguments is the model unless it is a file of data. Without one the model is named after the first file, in this folder.\n' +
     'Ctrl-C ends after the current step, saves the model, and exits with 130.',
   rewrite: fromLiblinear,
@@ -279,6 +291,9 @@ export function trainOptions(options: OptionValues): TrainOptions {
     values: textOption(options, 'values') as TrainOptions['values'],
     normalize: textOption(options, 'normalize') as TrainOptions['normalize'],
     scale: textOption(options, 'scale') as TrainOptions['scale'],
+    expand: textOption(options, 'expand'),
+    ...(options['keep-names'] === true && { keepNames: true }),
+    format: textOption(options, 'format'),
     indexBase: indexBase as TrainOptions['indexBase'],
     onBadRow: textOption(options, 'on-bad-row') as TrainOptions['onBadRow'],
     threads: numberOption(options, 'threads', { least: 1, most: 256, whole: true }),
@@ -304,6 +319,8 @@ async function runTrain({ arguments: given, options, signal }: CommandInput): Pr
   await checkOutput(modelPath, data)
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const text = new TrainingText(settings.tolerance ?? DEFAULTS.tolerance)
+  // What the heap once grew to it keeps, and a limit counts it. There is little to collect in this thread.
+  if (settings.memory !== undefined) v8.setFlagsFromString('--semi-space-growth-factor=1')
   const started = performance.now()
   const run = train(data, { ...settings, signal })
   try {

@@ -1,11 +1,17 @@
 // Every input format, one line each.
+import { UsageError } from '../errors.ts'
 import type { InputFormat } from './input-format.ts'
+import { labelString } from './label-string.ts'
 import { libsvm } from './libsvm.ts'
 
-export const allInputFormats: InputFormat[] = [libsvm]
+/** The first one is what text is taken for that shows nothing else. */
+export const allInputFormats: InputFormat[] = [libsvm, labelString]
+
+/** What --format takes. */
+export const formatChoices = ['auto', ...allInputFormats.map(format => format.name)]
 
 export function findInputFormat(name: string): InputFormat {
   const found = allInputFormats.find(format => format.name === name)
-  if (!found) throw new Error(`no input format "${name}"`)
+  if (!found) throw new UsageError(`there is no input format "${name}"; expected one of ${formatChoices.join(', ')}`)
   return found
 }

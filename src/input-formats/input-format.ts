@@ -46,6 +46,14 @@ export interface ChunkParser {
 export interface InputFormat {
   name: string
   summary: string
+  /** What such text is called, e.g. `LIBSVM text`. */
+  title: string
+  /** What a row looks like. */
+  row: string
+  /** Whether rows are strings of letters: a feature is a position, counted from 1, and a value is the byte of a letter. */
+  letters: boolean
+  /** Whether a first line with content speaks for this format; the line may be cut off. */
+  detect(line: string): boolean
   /** File name endings, compression not counted. */
   endings: string[]
   /** Which number the first feature has, judged by the start of the data; undefined when it can't be told. */

@@ -1,7 +1,9 @@
 // The header of the model's own file: everything but the weights, as JSON. Reading trusts nothing: every field is checked
 // for its kind before use, and a complaint names the field, what was found and what was expected.
 import { SpillwayError } from '../errors.ts'
+import { parseExpansion } from '../features/expansion-steps.ts'
 import type { Certificate, DataSummary, Model, ModelLabel } from './model.ts'
+import { fileShape } from './weights.ts'
 
 /** How many numbers follow the header for one set of vectors. */
 export interface SectionShape {
@@ -16,25 +18,26 @@ export interface ModelHeader
   biasWeights: number
   weights: SectionShape
   classWeights: Model['classWeights']
-  transforms: { normalize?: 'unit'; scale?: SectionShape & { kind: 'minmax' | 'standard' } }
+  transforms: {
+    /** `names`: how many follow. */
+    expand?: { steps: string; names?: number }
+    normalize?: 'unit'
+    scale?: SectionShape & { kind: 'minmax' | 'standard' }
+  }
 }
 
 export function headerOf(model: Model): ModelHeader {
   const { version: _, weights, biasWeights, transforms, ...rest } = model
-  const { scale, normalize } = transforms
+  const { expand, scale, normalize } = transforms
   return {
     ...rest,
     biasWeights: biasWeights.length,
-    weights: shapeOf(weights),
+    weights: fileShape(weights, model.features, model.vectors),
     transforms: {
-      ...(scale && { scale: { kind: scale.kind, ...shapeOf(scale.factors) } }),
+      ...(expand && { expand: { steps: expand.steps, ...(expand.names && { names: expand.names.length }) } }),
+      ...(scale && { scale: { kind: scale.kind, ...fileShape(scale.factors, model.features, 1) } }),
       ...(normalize && { normalize }),
     },
-  }
-
-  function shapeOf(vectors: Model['weights']): SectionShape {
-    const { layout } = vectors
-    return { layout, count: layout === 'sparse' ? vectors.indices.length : model.features }
   }
 }
 
@@ -43,8 +46,10 @@ export function readHeader(parsed: unknown, file: string): ModelHeader {
   const header = new Fields(parsed, file, 'the header')
   const transforms = header.object('transforms')
   // Passing over a transform that this version does not know would give wrong scores without a word.
-  transforms.only(['scale', 'normalize'])
+  transforms.only(['expand', 'scale', 'normalize'])
   const scale = transforms.optionalObject('scale')
+  const expand = transforms.optionalObject('expand')
+  expand?.only(['steps', 'names'])
   return {
     labels: header
       .objects('labels')
@@ -55,6 +60,7 @@ export function readHeader(parsed: unknown, file: string): ModelHeader {
     bias: header.number('bias'),
     biasWeights: header.count('biasWeights'),
     weights: readShape(header.object('weights')),
+    ...(header.has('inputFormat') && { inputFormat: header.text('inputFormat') }),
     indexBase: header.choice('indexBase', [0, 1]),
     loss: header.text('loss'),
     cost: header.numberOrNull('cost'),
@@ -65,6 +71,7 @@ export function readHeader(parsed: unknown, file: string): ModelHeader {
       .objects('classWeights')
       .map(entry => ({ label: entry.text('label'), weight: entry.number('weight') })),
     transforms: {
+      ...(expand && { expand: readExpansion(expand, file) }),
       ...(scale && { scale: { kind: scale.choice('kind', ['minmax', 'standard']), ...readShape(scale) } }),
       ...(transforms.has('normalize') && { normalize: transforms.choice('normalize', ['unit'] as const) }),
     },
@@ -73,6 +80,21 @@ export function readHeader(parsed: unknown, file: string): ModelHeader {
     data: readOptional(header.optionalObject('data'), readData),
     createdBy: header.text('createdBy'),
   }
+}
+
+/** An expansion that this version does not know is refused, like any other transform. */
+function readExpansion(fields: Fields, file: string): { steps: string; names?: number } {
+  const steps = fields.text('steps')
+  try {
+    parseExpansion(steps)
+  } catch (error) {
+    if (!(error instanceof SpillwayError)) throw error
+    throw new SpillwayError(
+      `${file} expands its features by "${steps}", which this version of Spillway does not know (${error.message})`,
+      'a newer Spillway can read it: npm install spillway@latest',
+    )
+  }
+  return { steps, ...(fields.has('names') && { names: fields.count('names') }) }
 }
 
 function readOptional<T>(fields: Fields | undefined, read: (fields: Fields) => T): T | null {

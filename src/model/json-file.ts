@@ -1,6 +1,6 @@
 // A model as JSON, for people and for programs that know neither binary files nor LIBLINEAR: everything the model says,
-// features by the user's own numbers, weights that are 0 left out. Nothing reads it back: the own file is for that.
-import { type Model, userFeature } from './model.ts'
+// features by the user's own numbers or, expanded ones, by what they are made of, weights that are 0 left out. Nothing reads it back: the own file is for that.
+import { featureName, type Model } from './model.ts'
 import { featureAt, listedFeatures, type WeightVectors } from './weights.ts'
 
 export const JSON_FORMAT = 'spillway-model'
@@ -22,11 +22,15 @@ export function* writeJson(model: Model): Generator<Uint8Array> {
 /** Everything but the numbers per feature. */
 export function modelSummary(model: Model): Record<string, unknown> {
   const { version, weights: _, biasWeights: __, transforms, ...rest } = model
-  const { scale, normalize } = transforms
+  const { expand, scale, normalize } = transforms
   return {
     version,
     ...rest,
-    transforms: { ...(scale && { scale: scale.kind }), ...(normalize && { normalize }) },
+    transforms: {
+      ...(expand && { expand: expand.steps }),
+      ...(scale && { scale: scale.kind }),
+      ...(normalize && { normalize }),
+    },
   }
 }
 
@@ -61,7 +65,7 @@ function* pairs(model: Model, vectors: WeightVectors, width: number, k: number, 
   for (let place = 0; place < listed; place++) {
     const value = vectors.values[place * width + k]
     if (value === leftOut) continue
-    yield `${separator}"${userFeature(model, featureAt(vectors, place))}": ${value}`
+    yield `${separator}"${featureName(model, featureAt(vectors, place))}": ${value}`
     separator = ', '
   }
 }

@@ -42,6 +42,13 @@ export function checkLiblinearWritable(model: Model, { force = false }: Liblinea
       'keep the Spillway model, which holds them',
     )
   }
+  const { expand } = model.transforms
+  if (expand) {
+    throw new SpillwayError(
+      `the model makes its features of each row by ${expand.steps}, and LIBLINEAR's model file cannot say so: its weights would meet other features`,
+      'keep the Spillway model, or convert to json',
+    )
+  }
   if (model.transforms.normalize && !force) {
     throw new SpillwayError(
       'the model was trained on rows of unit length, and LIBLINEAR does not normalise rows: its predictions would differ',
@@ -57,6 +64,11 @@ export function liblinearWarnings(model: Model): string[] {
   if (!exact) warnings.push(`LIBLINEAR has no type for ${model.regularizer} ${model.loss}; it is written as ${name}`)
   if (model.transforms.normalize) {
     warnings.push('rows must be brought to unit length before liblinear-predict reads them')
+  }
+  if (model.inputFormat !== undefined) {
+    warnings.push(
+      `the model was trained on text of the format ${model.inputFormat}; LIBLINEAR reads LABEL INDEX:VALUE …, so rows must be written so for it`,
+    )
   }
   if (model.indexBase === 0) {
     warnings.push('the data counts features from 0 and LIBLINEAR from 1: feature j of the data is feature j + 1 there')
@@ -98,7 +110,7 @@ function* liblinearText(model: Model): Generator<string> {
   if (hasBias) yield weightLine(biasWeights, 0, vectors, model.bias < 0 ? -1 : 1)
 }
 
-function weightLine(values: Float64Array, at: number, vectors: number, factor: number): string {
+function weightLine(values: Float64Array | Float32Array, at: number, vectors: number, factor: number): string {
   let line = ''
   for (let k = 0; k < vectors; k++) {
     const value = values[at + k] * factor

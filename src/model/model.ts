@@ -1,11 +1,12 @@
 // The model: what was learned, from what, how well, and how a row is scored with it. Nothing here needs Node, so a model
 // also loads and scores in a browser.
 //
-//   score_k(x) = Σ_j w[j*K + k] · t(x)_j  +  B · b[k]        t = scale factors first, then unit length when asked for
+//   score_k(x) = Σ_j w[j*K + k] · t(x)_j  +  B · b[k]        t = expansion, or scale factors, then unit length when asked for
 //
 // Two classes share one vector: a score above 0 means labels[0]. More classes have a vector each, and the highest score
 // wins, the first of equals. These are LIBLINEAR's rules, and a row is summed in LIBLINEAR's order, so that the labels agree.
 import { SpillwayError } from '../errors.ts'
+import { parseExpansion } from '../features/expansion-steps.ts'
 import { MOST_FEATURES, positionOf, smallerLayout, toDense, vectorsComplaint, type WeightVectors } from './weights.ts'
 
 /** The newest version of the model's own file that this code reads and writes. */
@@ -42,7 +43,16 @@ export interface FeatureScale {
   factors: WeightVectors
 }
 
+export interface FeatureExpansion {
+  /** As --expand says it, e.g. `weighted-degree:8+hash:22`. */
+  steps: string
+  /** On request: the features that occurred before they were hashed, counted from 0, increasing. */
+  names?: Uint32Array
+}
+
 export interface ModelTransforms {
+  /** Other features are made of a row's features, before anything else. */
+  expand?: FeatureExpansion
   scale?: FeatureScale
   /** After scaling, each row is divided by its length; the bias is added afterwards. */
   normalize?: 'unit'
@@ -52,7 +62,7 @@ export interface Model {
   version: number
   labels: ModelLabel[]
   multiclass: 'one-vs-rest' | 'crammer-singer'
-  /** Input features, the bias not counted. */
+  /** Features that weights belong to, after an expansion; the bias not counted. */
   features: number
   /** Weight vectors, K: see vectorCount. */
   vectors: number
@@ -61,6 +71,8 @@ export interface Model {
   bias: number
   /** One weight for each vector, or empty without a bias. (LIBLINEAR's -B 0 makes a weight that never counts.) */
   biasWeights: Float64Array
+  /** The format of the text that it was trained on; LIBSVM text when not given. */
+  inputFormat?: string
   /** The number of the first feature in the user's data; the model itself counts from 0. */
   indexBase: 0 | 1
   loss: string
@@ -84,6 +96,7 @@ export type ModelParts = Pick<Model, 'labels' | 'features' | 'loss' | 'solver'> 
     /** Dense (interleaved by feature) or sparse; kept whichever way is smaller. An array that fits is kept, not copied. */
     weights: Float64Array | WeightVectors
     transforms?: {
+      expand?: FeatureExpansion
       normalize?: 'unit'
       scale?: { kind: FeatureScale['kind']; factors: Float64Array | WeightVectors }
     }
@@ -98,7 +111,7 @@ export function vectorCount(classes: number, multiclass: Model['multiclass']): n
 export function makeModel(parts: ModelParts): Model {
   const multiclass = parts.multiclass ?? 'one-vs-rest'
   const vectors = vectorCount(parts.labels.length, multiclass)
-  const scale = parts.transforms?.scale
+  const { scale, expand } = parts.transforms ?? {}
   const model: Model = {
     version: MODEL_VERSION,
     labels: parts.labels,
@@ -108,6 +121,7 @@ export function makeModel(parts: ModelParts): Model {
     weights: asVectors(parts.weights),
     bias: parts.bias ?? 0,
     biasWeights: parts.biasWeights ?? new Float64Array(0),
+    ...(parts.inputFormat !== undefined && { inputFormat: parts.inputFormat }),
     indexBase: parts.indexBase ?? 1,
     loss: parts.loss,
     cost: parts.cost ?? null,
@@ -116,6 +130,7 @@ export function makeModel(parts: ModelParts): Model {
     regularizer: parts.regularizer ?? 'l2',
     classWeights: parts.classWeights ?? [],
     transforms: {
+      ...(expand && { expand }),
       ...(scale && { scale: { kind: scale.kind, factors: asVectors(scale.factors) } }),
       ...(parts.transforms?.normalize && { normalize: parts.transforms.normalize }),
     },
@@ -161,14 +176,32 @@ export function modelComplaint(model: Model): string | undefined {
   for (const { label, weight } of model.classWeights) {
     if (!Number.isFinite(weight)) return `the class weight of "${label}" is ${weight}; expected a finite number`
   }
-  const scale = model.transforms.scale
+  const { scale, expand } = model.transforms
+  if (scale && expand) return 'it both scales and expands its features'
+  const names = expand?.names
+  if (names && !names.every((name, k) => k === 0 || name > names[k - 1])) {
+    return 'the names of its hashed features are not in increasing order'
+  }
   return (
     vectorsComplaint('its weights', model.weights, features, vectors) ??
     (scale && vectorsComplaint('its scale factors', scale.factors, features, 1))
   )
 }
 
-/** A row's values after the model's transforms; the given array itself when there are none. */
+/** A row as the model's expansion makes it; the given one when there is none. */
+function expandRow(
+  model: Model,
+  indices: ArrayLike<number>,
+  values: ArrayLike<number>,
+): { indices: ArrayLike<number>; values: ArrayLike<number> } {
+  const { expand } = model.transforms
+  if (!expand) return { indices, values }
+  const row = { indices: Array.from(indices, BigInt), values: Array.from(values) }
+  const expanded = parseExpansion(expand.steps).expandRow(row)
+  return { indices: expanded.indices.map(Number), values: expanded.values }
+}
+
+/** An expanded row's values after the model's other transforms; the given array itself when there are none. */
 export function transformRow(
   model: Model,
   indices: ArrayLike<number>,
@@ -193,16 +226,17 @@ export function transformRow(
 }
 
 /**
- * The scores of one row, one for each weight vector. Features count from 0, and those beyond the model's are passed over,
+ * The scores of one row, one for each weight vector. Features count from 0 (a letter's position, for strings), and those beyond the model's are passed over,
  * as LIBLINEAR does. Written to be read, not to be fast: the reference that faster code is tested against.
  */
 export function scoreRow(
   model: Model,
-  indices: ArrayLike<number>,
-  values: ArrayLike<number>,
+  givenIndices: ArrayLike<number>,
+  givenValues: ArrayLike<number>,
   scores: Float64Array = new Float64Array(model.vectors),
 ): Float64Array {
   const { weights, vectors, bias, biasWeights } = model
+  const { indices, values } = expandRow(model, givenIndices, givenValues)
   const x = transformRow(model, indices, values)
   scores.fill(0)
   for (let i = 0; i < indices.length; i++) {
@@ -254,4 +288,26 @@ function refuseHugeDense(numbers: number): void {
 /** The number by which the user knows a feature. */
 export function userFeature(model: Model, feature: number): number {
   return feature + model.indexBase
+}
+
+/** What the user knows a feature by: its number, or of what it is made; of a hashed one, its place among 2^BITS. */
+export function featureName(model: Model, feature: number): string {
+  const first = (input: number): string => String(userFeature(model, input))
+  const { expand } = model.transforms
+  return expand ? parseExpansion(expand.steps).nameOf(feature, first) : first(feature)
+}
+
+/** The kept names of features before they were hashed, for some of the places they fell on. */
+export function namesBeforeHash(model: Model, places: ReadonlySet<number>): Map<number, string[]> {
+  const found = new Map<number, string[]>()
+  const { expand } = model.transforms
+  if (!expand?.names || places.size === 0) return found
+  const steps = parseExpansion(expand.steps)
+  for (const feature of expand.names) {
+    const place = steps.placeOf(feature)
+    if (!places.has(place)) continue
+    const name = steps.nameBeforeHash(feature, input => String(userFeature(model, input)))
+    found.set(place, [...(found.get(place) ?? []), name])
+  }
+  return found
 }

@@ -10,13 +10,17 @@
 //          bias weights, f64
 //          weights:       sparse: indices u32, padded to 8 bytes; then values f64, w[j*K + k]
 //          scale factors: the same with K = 1, when there are any
+//          names of hashed features, when they are kept: u32, padded to 8 bytes
 //  −8   8  XXH64 of all bytes before, u64
+//
+// transforms.expand.steps of the header says how features are made, e.g. "weighted-degree:8+hash:22"; docs/expansions.md
+// has what each step does. inputFormat is the format of the text that rows come in, LIBSVM text when it is missing.
 //
 // Every length is compared with the bytes at hand before anything is allocated: a hostile file costs an error, not memory.
 import { SpillwayError } from '../errors.ts'
 import { headerOf, type ModelHeader, readHeader, type SectionShape } from './header.ts'
 import { MODEL_VERSION, type Model, modelComplaint, vectorCount } from './model.ts'
-import type { WeightVectors } from './weights.ts'
+import { differs, type LentVectors, lentPieces, type WeightVectors } from './weights.ts'
 import { Xxh64, xxh64Text } from './xxh64.ts'
 
 const MAGIC = 'SPILLMDL'
@@ -72,24 +76,57 @@ function* unsealedChunks(model: Model): Generator<Uint8Array> {
   first.set(json, PRELUDE_BYTES)
   yield first
   yield* numbers(model.biasWeights)
-  yield* section(model.weights)
-  if (model.transforms.scale) yield* section(model.transforms.scale.factors)
+  yield* section(model.weights, header.weights, model.vectors)
+  const { scale } = model.transforms
+  if (scale) yield* section(scale.factors, header.transforms.scale!, 1)
+  if (model.transforms.expand?.names) yield* integers(model.transforms.expand.names)
 }
 
-function* section(vectors: WeightVectors): Generator<Uint8Array> {
-  if (vectors.layout === 'sparse') {
-    const { indices } = vectors
-    for (let from = 0; from < indices.length; from += CHUNK_NUMBERS) {
-      const count = Math.min(CHUNK_NUMBERS, indices.length - from)
-      const view = new DataView(new ArrayBuffer(padded(count * 4)))
-      for (let k = 0; k < count; k++) view.setUint32(k * 4, indices[from + k], true)
-      yield new Uint8Array(view.buffer)
+function* section(vectors: WeightVectors, shape: SectionShape, width: number): Generator<Uint8Array> {
+  if (vectors.layout === 'lent' && shape.layout === 'sparse') yield* lentSection(vectors, width)
+  else {
+    if (vectors.layout === 'sparse') yield* integers(vectors.indices)
+    yield* numbers(vectors.values)
+  }
+}
+
+/** Lent numbers as a sparse section: gone through twice, some at a time, and features whose numbers are all 0 left out. */
+function* lentSection(lent: LentVectors, width: number): Generator<Uint8Array> {
+  const indices = new Uint32Array(CHUNK_NUMBERS)
+  let filled = 0
+  for (const { features, first } of lentPieces(lent, width)) {
+    for (let k = 0; k < features.length; k++) {
+      if (!differs(lent.values, (first + k) * width, width, 0)) continue
+      indices[filled++] = features[k]
+      if (filled < indices.length) continue
+      yield* integers(indices)
+      filled = 0
     }
   }
-  yield* numbers(vectors.values)
+  yield* integers(indices.subarray(0, filled))
+  const values = new Float64Array(CHUNK_NUMBERS * width)
+  filled = 0
+  for (let at = 0; at < lent.values.length; at += width) {
+    if (!differs(lent.values, at, width, 0)) continue
+    for (let k = 0; k < width; k++) values[filled++] = lent.values[at + k]
+    if (filled < values.length) continue
+    yield* numbers(values)
+    filled = 0
+  }
+  yield* numbers(values.subarray(0, filled))
 }
 
-function* numbers(values: Float64Array): Generator<Uint8Array> {
+/** u32 each, padded to 8 bytes in the end. */
+function* integers(list: Uint32Array): Generator<Uint8Array> {
+  for (let from = 0; from < list.length; from += CHUNK_NUMBERS) {
+    const count = Math.min(CHUNK_NUMBERS, list.length - from)
+    const view = new DataView(new ArrayBuffer(padded(count * 4)))
+    for (let k = 0; k < count; k++) view.setUint32(k * 4, list[from + k], true)
+    yield new Uint8Array(view.buffer)
+  }
+}
+
+function* numbers(values: Float64Array | Float32Array): Generator<Uint8Array> {
   for (let from = 0; from < values.length; from += CHUNK_NUMBERS) {
     const count = Math.min(CHUNK_NUMBERS, values.length - from)
     const view = new DataView(new ArrayBuffer(count * 8))
@@ -104,8 +141,9 @@ function sectionBytes({ layout, count }: SectionShape, vectors: number): number 
   return (layout === 'sparse' ? padded(count * 4) : 0) + count * vectors * 8
 }
 
-function sectionsBytes({ biasWeights, weights, vectors, transforms: { scale } }: ModelHeader): number {
-  return biasWeights * 8 + sectionBytes(weights, vectors) + (scale ? sectionBytes(scale, 1) : 0)
+function sectionsBytes({ biasWeights, weights, vectors, transforms: { scale, expand } }: ModelHeader): number {
+  const names = padded((expand?.names ?? 0) * 4)
+  return biasWeights * 8 + sectionBytes(weights, vectors) + (scale ? sectionBytes(scale, 1) : 0) + names
 }
 
 /** Reads a file's bytes; `file` is its name in complaints. */
@@ -205,12 +243,15 @@ function readSections(header: ModelHeader, view: DataView, start: number, file: 
     for (let k = 0; k < count; k++, at += 8) values[k] = view.getFloat64(at, true)
     return values
   }
+  const readIntegers = (count: number): Uint32Array => {
+    const list = new Uint32Array(count)
+    for (let k = 0; k < count; k++) list[k] = view.getUint32(at + k * 4, true)
+    at += padded(count * 4)
+    return list
+  }
   const readVectors = ({ layout, count }: SectionShape, vectors: number): WeightVectors => {
     if (layout === 'dense') return { layout, values: readNumbers(count * vectors) }
-    const indices = new Uint32Array(count)
-    for (let k = 0; k < count; k++) indices[k] = view.getUint32(at + k * 4, true)
-    at += padded(count * 4)
-    return { layout, indices, values: readNumbers(count * vectors) }
+    return { layout, indices: readIntegers(count), values: readNumbers(count * vectors) }
   }
   const { biasWeights, weights, transforms, ...rest } = header
   const model: Model = {
@@ -220,9 +261,13 @@ function readSections(header: ModelHeader, view: DataView, start: number, file: 
     weights: readVectors(weights, header.vectors),
     transforms: {},
   }
-  const { scale, normalize } = transforms
+  const { expand, scale, normalize } = transforms
   if (scale) model.transforms.scale = { kind: scale.kind, factors: readVectors(scale, 1) }
   if (normalize) model.transforms.normalize = normalize
+  if (expand) {
+    const { steps, names } = expand
+    model.transforms.expand = { steps, ...(names !== undefined && { names: readIntegers(names) }) }
+  }
   const complaint = modelComplaint(model)
   if (complaint) throw new SpillwayError(`${file} is damaged: ${complaint}`)
   return model

@@ -1,4 +1,5 @@
 // One chunk of text to predictions: parse, score, and write the answers as text, all in one worker.
+import { Expander, piecesOf } from '../features/expander.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-format.ts'
 import { BATCH_LABELS } from '../numeric/layouts.ts'
@@ -10,6 +11,7 @@ export interface PredictChunkOptions {
   at: number
   bytes: number
   parse: ParseSettings
+  expand: string | undefined
   scorer: ScorerMemory
   labels: { value: number; text: string }[]
   /** What to answer with: the text of the output, or the numbers. */
@@ -31,15 +33,21 @@ export interface PredictedChunk {
 
 interface Kept {
   parser: ChunkParser
+  expander: Expander | undefined
   scores: number
   room: number
 }
 
 export function predictChunkTask({ arena, kept }: TaskContext, options: PredictChunkOptions): PredictedChunk {
-  const key = `predict ${options.format}`
+  const key = `predict ${options.format} ${options.expand}`
   let tools = kept.get(key) as Kept | undefined
   if (!tools) {
-    tools = { parser: findInputFormat(options.format).newParser(arena), scores: 0, room: 0 }
+    tools = {
+      parser: findInputFormat(options.format).newParser(arena),
+      expander: options.expand === undefined ? undefined : new Expander(arena, options.expand),
+      scores: 0,
+      room: 0,
+    }
     kept.set(key, tools)
   }
   const { parser } = tools
@@ -56,17 +64,20 @@ export function predictChunkTask({ arena, kept }: TaskContext, options: PredictC
       tools.room = count * K * 2
       tools.scores = arena.allocate(tools.room * 8, 'the scores')
     }
-    if (scorer.map) arena.numeric.renumberBatch(scorer.map, batch)
-    arena.numeric.scoreBatch(
-      batch,
-      scorer.weights,
-      scorer.features,
-      K,
-      scorer.bias,
-      scorer.factors,
-      scorer.unit,
-      tools.scores,
-    )
+    for (const piece of piecesOf(arena, batch, tools.expander)) {
+      if (scorer.map) arena.numeric.renumberBatch(scorer.map, piece.batch)
+      arena.numeric.scoreBatch(
+        piece.batch,
+        scorer.weights,
+        scorer.features,
+        K,
+        scorer.bias,
+        scorer.factors,
+        scorer.unit,
+        tools.scores + piece.first * K * 8,
+        scorer.narrow,
+      )
+    }
     const scores = arena.f64(tools.scores, count * K)
     const truth = arena.f64(arena.getU32(batch + BATCH_LABELS), count)
     const longest = Math.max(...lineEnds.map(line => line.length))

@@ -2,17 +2,21 @@
 
 import { BadRowAccount } from '../input-formats/bad-rows.ts'
 import { type LineChunk, LineChunks } from '../input-formats/line-chunks.ts'
+import { Reading } from '../input-formats/reading.ts'
 import { Arena } from '../numeric/arena.ts'
 import { inOrder } from '../threads/in-order.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import { untilAborted } from '../threads/until-aborted.ts'
 import { CHUNK_BYTES } from '../training/load-rows.ts'
 import { loadModel } from './files.ts'
+import { placeOfLent } from './lent-weights.ts'
 import type { Model } from './model.ts'
 import type { PredictChunkOptions, PredictedChunk } from './predict-chunk-task.ts'
 import { placeModel } from './scorer.ts'
 
 export interface PredictOptions {
+  /** Format of the data, or `auto`; the model's own by default. */
+  format?: string
   /** Number of the first feature; the model's own by default. */
   indexBase?: 0 | 1
   onBadRow?: 'fail' | 'skip'
@@ -44,6 +48,8 @@ export interface PredictResult {
   bytesRead: number
   seconds: number
 }
+
+const SMALL_CHUNK_BYTES = 1 << 18
 
 /** Predictions of some rows, in the order of the input. */
 export interface PredictedRows {
@@ -115,24 +121,31 @@ async function run(
 ): Promise<PredictResult> {
   const started = performance.now()
   const seconds = (): number => (performance.now() - started) / 1000
-  const arena = new Arena()
+  // Lent weights are scored with where they are, in little memory besides: there was no room for a copy of them. What is
+  // allocated there stays, for other runs may be under way.
+  const lent = placeOfLent(model.weights)
+  const arena = lent?.arena ?? new Arena()
   const pool = new ThreadPool(arena.share, options.threads ?? defaultThreads())
   const account = new BadRowAccount()
   const onBadRow = options.onBadRow ?? 'fail'
+  const expand = model.transforms.expand?.steps
+  const reading = new Reading(options.format ?? model.inputFormat ?? 'libsvm', options.indexBase, expand)
   let rows = 0
   let correct = 0
   try {
     const scorer = placeModel(arena, model)
-    const chunks = new LineChunks(arena, CHUNK_BYTES, pool.size + 3)
+    const chunks = new LineChunks(arena, lent ? SMALL_CHUNK_BYTES : CHUNK_BYTES, pool.size + 3)
     await inOrder(
       untilAborted(chunks.read(typeof data === 'string' ? [data] : data), options.signal),
       (chunk: LineChunk) => {
         options.signal?.throwIfAborted()
+        const { format } = reading.look(arena.bytes(chunk.at, chunk.bytes))
         return pool.run('predict-chunk', {
-          format: 'libsvm',
+          format,
           at: chunk.at,
           bytes: chunk.bytes,
           parse: { indexBase: options.indexBase ?? model.indexBase, skipBad: onBadRow === 'skip', valueBits: 32 },
+          expand,
           scorer,
           labels: model.labels,
           answer,

@@ -1,13 +1,15 @@
 // A model's weights in the shared memory, as the scoring loops want them: every feature in order when that is small,
 // else only the features that the model knows, behind a map.
 import { type Arena, windowFull } from '../numeric/arena.ts'
+import { placeOfLent } from './lent-weights.ts'
 import type { Model } from './model.ts'
 import { positionOf, toDense } from './weights.ts'
 
 /** Plain data: it crosses to worker threads. */
 export interface ScorerMemory {
-  /** Address of f64[features × vectors]. */
+  /** Address of f64[features × vectors], or of f32[] when narrow. */
   weights: number
+  narrow: boolean
   features: number
   vectors: number
   /** Address of f64[vectors]: what the bias adds to each score. */
@@ -32,7 +34,12 @@ export function placeModel(arena: Arena, model: Model): ScorerMemory {
     return at
   }
   const biasParts = Float64Array.from({ length: vectors }, (_, k) => (model.biasWeights[k] ?? 0) * model.bias)
-  const common = { vectors, bias: place(biasParts, 'the bias'), unit: transforms.normalize === 'unit' }
+  const common = { vectors, narrow: false, bias: place(biasParts, 'the bias'), unit: transforms.normalize === 'unit' }
+  const lent = placeOfLent(weights)
+  if (lent?.arena === arena) {
+    const features = weights.values.length / vectors
+    return { ...common, weights: lent.weights, narrow: lent.narrow, features, factors: 0, map: lent.map }
+  }
   if (!sparse) {
     return {
       ...common,

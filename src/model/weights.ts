@@ -1,5 +1,6 @@
 // Numbers per feature, kept the smaller of two ways: every feature in order, or only the features that differ from a fill
 // value. With K vectors the K numbers of a feature stand together, w[j*K + k], as in LIBLINEAR's files and in the solvers.
+import type { FeatureBits } from './feature-bits.ts'
 
 export interface DenseVectors {
   layout: 'dense'
@@ -15,7 +16,16 @@ export interface SparseVectors {
   values: Float64Array
 }
 
-export type WeightVectors = DenseVectors | SparseVectors
+/** Numbers where training left them, in the memory it shared with its threads, because there is no room for a copy. Files are
+ *  written from here piece by piece, dense or sparse; whoever reads one gets the layouts above. */
+export interface LentVectors {
+  layout: 'lent'
+  /** The features that are used; every feature in order when not given. */
+  features?: FeatureBits
+  values: Float64Array | Float32Array
+}
+
+export type WeightVectors = DenseVectors | SparseVectors | LentVectors
 
 /** Feature numbers are u32 and the largest one is kept free, so that "one past the last" is a u32 too. */
 export const MOST_FEATURES = 0xffff_fffe
@@ -39,6 +49,7 @@ export function smallerLayout(
   fill = 0,
 ): WeightVectors {
   const from: WeightVectors = given instanceof Float64Array ? { layout: 'dense', values: given } : given
+  if (from.layout === 'lent') return from
   const used = countUsed(from, vectors, fill)
   if (sparseBytes(used, vectors) < denseBytes(features, vectors)) {
     if (from.layout === 'sparse' && from.indices.length === used) return from
@@ -47,8 +58,8 @@ export function smallerLayout(
   return from.layout === 'dense' ? from : scatter(from, features, vectors, fill)
 }
 
-// −0 counts as used: a file that says −0 is written back as it was.
-function differs(values: Float64Array, at: number, vectors: number, fill: number): boolean {
+/** Whether a feature's numbers, from a place on, are not all the fill. −0 counts: a file that says −0 is written back so. */
+export function differs(values: Float64Array | Float32Array, at: number, vectors: number, fill: number): boolean {
   for (let k = 0; k < vectors; k++) if (!Object.is(values[at + k], fill)) return true
   return false
 }
@@ -59,7 +70,7 @@ function countUsed(from: WeightVectors, vectors: number, fill: number): number {
   return used
 }
 
-function gather(from: WeightVectors, vectors: number, fill: number, used: number): SparseVectors {
+function gather(from: DenseVectors | SparseVectors, vectors: number, fill: number, used: number): SparseVectors {
   const indices = new Uint32Array(used)
   const values = new Float64Array(used * vectors)
   let to = 0
@@ -83,12 +94,56 @@ function scatter(from: SparseVectors, features: number, vectors: number, fill: n
 
 /** Every feature as one flat array. The caller has made sure that features × vectors numbers fit in memory. */
 export function toDense(from: WeightVectors, features: number, vectors: number, fill = 0): Float64Array {
-  return from.layout === 'dense' ? from.values : scatter(from, features, vectors, fill).values
+  if (from.layout === 'dense') return from.values
+  if (from.layout === 'sparse') return scatter(from, features, vectors, fill).values
+  if (!from.features) return Float64Array.from(from.values)
+  const values = new Float64Array(features * vectors).fill(fill)
+  for (const { features: list, first } of lentPieces(from, vectors)) {
+    list.forEach((feature, k) => {
+      const at = (first + k) * vectors
+      values.set(from.values.subarray(at, at + vectors), feature * vectors)
+    })
+  }
+  return values
+}
+
+/** The layout in which lent numbers take fewer bytes in a file, and how many features it lists. */
+export function fileShape(
+  weights: WeightVectors,
+  features: number,
+  vectors: number,
+): { layout: 'dense' | 'sparse'; count: number } {
+  if (weights.layout === 'dense') return { layout: 'dense', count: features }
+  if (weights.layout === 'sparse') return { layout: 'sparse', count: weights.indices.length }
+  const used = countUsed(weights, vectors, 0)
+  const sparse = weights.features !== undefined || sparseBytes(used, vectors) < denseBytes(features, vectors)
+  return sparse ? { layout: 'sparse', count: used } : { layout: 'dense', count: features }
+}
+
+const PIECE_FEATURES = 1 << 15
+
+/** The features of lent numbers, some at a time, and the place of the first of them; each list is there until the next. */
+export function* lentPieces(
+  { features, values }: LentVectors,
+  vectors: number,
+): Generator<{ features: Uint32Array; first: number }> {
+  const list = new Uint32Array(PIECE_FEATURES)
+  const count = values.length / vectors
+  for (let first = 0; first < count; first += list.length) {
+    const piece = list.subarray(0, Math.min(list.length, count - first))
+    if (features) features.copy(first, piece)
+    else for (let k = 0; k < piece.length; k++) piece[k] = first + k
+    yield { features: piece, first }
+  }
 }
 
 /** Where the numbers of a feature start in `values`, or -1 when it has none. */
 export function positionOf(weights: WeightVectors, vectors: number, feature: number): number {
-  if (weights.layout === 'dense') {
+  if (weights.layout === 'lent' && weights.features) {
+    const place = weights.features.placeOf(feature)
+    return place < 0 ? -1 : place * vectors
+  }
+  if (weights.layout !== 'sparse') {
     const at = feature * vectors
     return at < weights.values.length ? at : -1
   }
@@ -105,18 +160,25 @@ export function positionOf(weights: WeightVectors, vectors: number, feature: num
 
 /** How many features are listed: all of them when dense. */
 export function listedFeatures(weights: WeightVectors, vectors: number): number {
-  return weights.layout === 'dense' ? weights.values.length / vectors : weights.indices.length
+  return weights.values.length / vectors
 }
 
 /** The feature at a place in the list. */
 export function featureAt(weights: WeightVectors, place: number): number {
-  return weights.layout === 'dense' ? place : weights.indices[place]
+  if (weights.layout === 'sparse') return weights.indices[place]
+  return weights.layout === 'lent' && weights.features ? weights.features.at(place) : place
 }
 
-export function countNonzeros(values: Float64Array): number {
+export function countNonzeros(values: Float64Array | Float32Array): number {
   let count = 0
   for (let at = 0; at < values.length; at++) if (values[at] !== 0) count++
   return count
+}
+
+/** How many features a layout lists on its own account. */
+function listedIn(weights: WeightVectors): number | undefined {
+  if (weights.layout === 'sparse') return weights.indices.length
+  return weights.layout === 'lent' ? weights.features?.size : undefined
 }
 
 /** What is wrong with the arrays, in words, or undefined. */
@@ -126,7 +188,7 @@ export function vectorsComplaint(
   features: number,
   vectors: number,
 ): string | undefined {
-  const rows = weights.layout === 'dense' ? features : weights.indices.length
+  const rows = listedIn(weights) ?? features
   if (weights.values.length !== rows * vectors) {
     return `${what} hold ${weights.values.length} numbers; expected ${rows * vectors} (${rows} features × ${vectors})`
   }

@@ -62,9 +62,12 @@ export const BATCH_ROW_CAPACITY = 32
 export const BATCH_NONZERO_CAPACITY = 36
 /** u32: address of u32[rows], where each row's label stands in the text. */
 export const BATCH_LABEL_AT = 40
+/** u32: address of u32[nonzeros], the upper halves of feature numbers that may pass 2^32, or 0. Only expansions that hash
+ *  them afterwards make such. */
+export const BATCH_UPPER = 44
 export const BATCH_BYTES = 64
 
-// --- The state of a LIBSVM parser between calls
+// --- The state of a text parser between calls
 /** u32: next byte to parse (in and out). */
 export const PARSE_CURSOR = 0
 /** u32: end of the text; the byte before it is a line feed, 32 readable bytes follow it. */
@@ -105,6 +108,42 @@ export const PARSE_ERROR_AFTER_LABEL = 11
 export const PARSE_ERROR_AFTER_VALUE = 12
 export const PARSE_ERROR_TOO_MANY_ENTRIES = 13
 export const PARSE_ERROR_MISSING_VALUE = 14
+export const PARSE_ERROR_MISSING_STRING = 15
+export const PARSE_ERROR_LETTER = 16
+export const PARSE_ERROR_STRING_LENGTH = 17
+export const PARSE_ERROR_AFTER_STRING = 18
+
+/** Letters of the longest string that is read. */
+export const LONGEST_STRING = 1048576
+
+// --- The state of an expansion: rows of one batch become rows of another, as many at a time as that has room for
+/** u32: the next row to be read (in and out). */
+export const EXPAND_ROW = 0
+/** u32: entries that there must be room for, when the next row does not even fit alone (out); else 0. */
+export const EXPAND_NEEDED = 4
+/** u32: one of the EXPAND_ERROR_ constants (out); EXPAND_ROW is the row. */
+export const EXPAND_ERROR = 8
+/** u32: weighted degree: the degree, the letters of the alphabet, and the address of u8[256], the code of each byte. */
+export const EXPAND_DEGREE = 12
+export const EXPAND_LETTERS = 16
+export const EXPAND_CODES = 20
+/** u32: hashing: bits of the new feature numbers, and the address of scratch memory for rows of the batch's capacity. */
+export const EXPAND_BITS = 24
+export const EXPAND_SCRATCH = 28
+export const EXPAND_BYTES = 32
+/** Bytes of that scratch memory besides EXPAND_SCRATCH_ENTRY for each entry. */
+export const EXPAND_SCRATCH_BYTES = 8192
+export const EXPAND_SCRATCH_ENTRY = 16
+/** The code of a byte outside the alphabet. */
+export const EXPAND_NO_LETTER = 255
+
+/** A feature number passes 2^32 − 3. */
+export const EXPAND_ERROR_FEATURE = 1
+/** A product passes the largest number that values can hold. */
+export const EXPAND_ERROR_VALUE = 2
+/** A row becomes longer than EXPAND_MOST_ENTRIES. */
+export const EXPAND_ERROR_LENGTH = 3
+export const EXPAND_MOST_ENTRIES = 67108864
 
 // --- The state of a packer: where row records of one thread go
 /** u32: next free byte of the present extent. */

@@ -48,6 +48,11 @@ export interface NumericFunctions {
   evaluateF64(problem: number, from: number, to: number, sums: number): void
   evaluateF32(problem: number, from: number, to: number, sums: number): void
   parseLibsvm(state: number, batch: number): void
+  parseLabelString(state: number, batch: number): void
+  expandWeightedDegree(state: number, from: number, to: number): void
+  expandPolynomial(state: number, from: number, to: number): void
+  expandHash(state: number, from: number, to: number): void
+  hashFeatures(features: number, count: number, bits: number, out: number): void
   numberLabels(labels: number, rows: number, codes: number, firsts: number, table: number, slots: number): number
   packBatch(state: number, batch: number): number
   workOf(table: number, rows: number): number
@@ -89,6 +94,7 @@ export interface NumericFunctions {
     factors: number,
     unit: boolean,
     scores: number,
+    narrow?: boolean,
   ): void
   listAbsent(
     ...args: [

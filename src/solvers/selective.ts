@@ -3,7 +3,6 @@
 // is filled anew: rows off their bounds (0 < α < U) first, then rows with a large projected gradient.
 //
 // Chang, Roth: Selective block minimization for faster convergence of limited memory large-scale linear models (KDD 2011).
-import { ROW_BOUND } from '../numeric/layouts.ts'
 import type { BlockEngine, LoadedBlock } from '../training/block-engine.ts'
 import type { BlockProblem } from '../training/block-problem.ts'
 import type { Stretch } from '../training/checkpoint.ts'
@@ -40,12 +39,12 @@ class SelectiveBlockMinimisation implements BlockRun {
     this.#problem = problem
     this.#settings = settings
     const { plan, store } = engine
-    const { rows, nonzeros } = store.manifest
+    const { rows } = store.manifest
     const stride = problem.alphaStride
     // What a row of the union takes besides its record: table, order, dual variable, margin, worth; and in the cache its
     // record's address and its number.
     const perUnionRow = 4 + 4 + stride + 8 + 8
-    const perRecord = ROW_BOUND + (8 * nonzeros) / Math.max(rows, 1)
+    const perRecord = plan.recordBytes
     const left = Math.max(0, plan.cacheBytes - plan.slotRows * perUnionRow)
     const capacity = Math.min(rows, Math.floor(left / (perRecord + perUnionRow + 8)))
     const bytes = Math.max(0, Math.floor(Math.min(left - capacity * (perUnionRow + 8), rows * perRecord * 1.2)))

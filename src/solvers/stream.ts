@@ -77,16 +77,17 @@ class DualCachedLoops implements BlockRun {
     this.#logistic = problem.settings.loss.entropicDual === true
     const { arena, plan, store } = engine
     this.#arena = arena
-    const { rows, nonzeros, blocks } = store.manifest
+    const { rows, blocks } = store.manifest
+    const allRecords = plan.costs.reduce((sum, cost) => sum + cost.bytes, 0)
     this.#blocks = blocks.length
     this.#metAt = new Array(blocks.length).fill(undefined)
     const room = (what: string, bytes: number, zeroed?: boolean): number =>
       engine.room(`the working set: ${what}`, bytes, zeroed)
     this.#set = new WorkingSet(arena, room, {
       bytes: plan.cacheBytes - plan.slotRows * 12,
-      mostBytes: plan.costs.reduce((sum, cost) => sum + cost.bytes, 0),
+      mostBytes: allRecords,
       rows,
-      nonzeros,
+      recordBytes: allRecords / Math.max(rows, 1),
       firstRows: engine.firstRows,
       alpha: problem.alpha,
       alphaStride: problem.alphaStride,
@@ -162,8 +163,8 @@ class DualCachedLoops implements BlockRun {
     // What was far from moving at the end of the last round is set aside at its first visit, not at its second.
     arena.setF64(sweep + SWEEP_UPPER, this.#thresholds[0])
     arena.setF64(sweep + SWEEP_LOWER, this.#thresholds[1])
-    const all = this.#engine.store.manifest.nonzeros + 4 * this.#engine.store.manifest.rows
     const sweepWork = arena.numeric.workOf(this.#set.table.byteOffset, count)
+    const all = (sweepWork / count) * this.#engine.store.manifest.rows
     // With nobody left to wait for, there is no reason to stop before it is done, but that somebody may want to watch.
     const sweeps = count === this.#engine.store.manifest.rows ? SETTLE_ALONE : SETTLE_SWEEPS
     const most = Math.min(sweeps * sweepWork, passes * all)

@@ -1,7 +1,7 @@
 // Rows that stay in memory while others come and go: room for them, and what is known of those that left. The loops are in
 // numeric/assembly/working-set.ts.
 import type { Arena } from '../numeric/arena.ts'
-import { PROBLEM_BYTES, PROBLEM_GRADIENTS, ROW_BOUND, SWEEP_BYTES } from '../numeric/layouts.ts'
+import { PROBLEM_BYTES, PROBLEM_GRADIENTS, SWEEP_BYTES } from '../numeric/layouts.ts'
 import {
   LEDGER_BYTES,
   LEDGER_OWED,
@@ -43,9 +43,9 @@ export interface WorkingSetSettings {
   bytes: number
   /** Bytes of records, were all rows here. */
   mostBytes: number
-  /** All rows that there are or may be, and their entries. */
+  /** All rows that there are or may be, and what one of them takes on average. */
   rows: number
-  nonzeros: number
+  recordBytes: number
   /** Number of each block's first row. */
   firstRows: number[]
   /** Dual variables of all rows, and weights. */
@@ -74,11 +74,10 @@ export class WorkingSet {
   constructor(arena: Arena, allocate: Allocate, settings: WorkingSetSettings) {
     this.#arena = arena
     this.#settings = settings
-    const { rows, nonzeros, alphaStride, firstRows } = settings
+    const { rows, recordBytes, alphaStride, firstRows } = settings
     // What a row takes besides its record: table, number, order, dual variable, gradient.
     const perRow = 4 + 4 + 4 + alphaStride + 8
-    const perRecord = ROW_BOUND + (8 * nonzeros) / Math.max(rows, 1)
-    const capacity = Math.min(rows, Math.floor(Math.max(0, settings.bytes) / (perRecord * RECORD_SHARE + perRow)))
+    const capacity = Math.min(rows, Math.floor(Math.max(0, settings.bytes) / (recordBytes * RECORD_SHARE + perRow)))
     // Nine tenths full is full: where there is memory for all rows, there must be room for them.
     const bytes = Math.max(0, Math.min(settings.bytes - capacity * perRow, settings.mostBytes / 0.89)) & ~7
     this.at = allocate('itself', WORKING_BYTES)

@@ -19,6 +19,7 @@ export const allTasks = {
   'stream-visit': () => import('../solvers/stream-task.ts').then(m => m.streamVisitTask),
   'first-visit': () => import('../solvers/stream-task.ts').then(m => m.firstVisitTask),
   'stream-evaluate': () => import('../solvers/stream-task.ts').then(m => m.streamEvaluateTask),
+  'survey-block': () => import('../training/survey-block-task.ts').then(m => m.surveyBlockTask),
   'scan-chunk': () => import('../training/scan-chunk-task.ts').then(m => m.scanChunkTask),
   'parse-rows': () => import('../training/parse-rows-task.ts').then(m => m.parseRowsTask),
 }

@@ -53,6 +53,7 @@ export interface EngineCounts {
 
 /** How rows are changed on their way into memory. */
 export interface RowTransforms {
+  expand?: string | undefined
   map: number
   factors: number
   unit: boolean
@@ -81,11 +82,19 @@ export class BlockEngine {
   readonly firstRows: number[] = []
   #transforms: RowTransforms = { map: 0, factors: 0, unit: false, plain: false }
 
-  constructor(arena: Arena, store: Store, plan: MemoryPlan, alphaStride: number, trainers = 1) {
+  /** `reader`: threads of the arena that have nothing else to do; new ones when not given. */
+  constructor(
+    arena: Arena,
+    store: Store,
+    plan: MemoryPlan,
+    alphaStride: number,
+    trainers = 1,
+    reader = new ThreadPool(arena.share, READERS),
+  ) {
     this.arena = arena
     this.store = store
     this.plan = plan
-    this.#reader = new ThreadPool(arena.share, READERS)
+    this.#reader = reader
     this.trainer = new ThreadPool(arena.share, trainers)
     this.#alphaStride = alphaStride
     let first = 0
@@ -177,6 +186,7 @@ export class BlockEngine {
           room: { at: room.at + bytes, bytes: cost.bytes },
           table: table + tableRows * 4,
           tableRows: cost.rows,
+          expand: undefined,
           ...this.#transforms,
         }),
       )

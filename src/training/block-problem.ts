@@ -14,7 +14,12 @@ export class BlockProblem {
   readonly alphaStride: number
   readonly #rows: number
 
-  constructor(engine: BlockEngine, settings: ProblemSettings, weights: number, withAlpha: boolean) {
+  constructor(
+    engine: Pick<BlockEngine, 'arena' | 'store'>,
+    settings: ProblemSettings,
+    weights: number,
+    withAlpha: boolean,
+  ) {
     const { arena, store } = engine
     this.arena = arena
     this.#rows = store.manifest.rows
@@ -71,6 +76,11 @@ export class BlockProblem {
   squaredLength(): number {
     const { numeric } = this.arena
     return (this.narrow ? numeric.squaredLengthF32 : numeric.squaredLengthF64)(this.weights, this.weightCount)
+  }
+
+  biasWeight(): number {
+    const last = this.weightCount - 1
+    return this.narrow ? this.arena.f32(this.weights + last * 4, 1)[0] : this.arena.f64(this.weights + last * 8, 1)[0]
   }
 
   copyWeights(): Float64Array {

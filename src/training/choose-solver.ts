@@ -1,13 +1,18 @@
 // Which solver runs: the one that was asked for, or the one that suits the data and the memory.
 import { stat } from 'node:fs/promises'
 import { totalmem } from 'node:os'
+import type { Manifest } from '../block-store/manifest.ts'
 import { openStore } from '../block-store/reader.ts'
 import { UsageError } from '../errors.ts'
+import { parseExpansion } from '../features/expansion-steps.ts'
+import { textSize } from '../input-formats/text-size.ts'
 import { formatBytes } from '../numeric/arena.ts'
+import { ROW_BOUND } from '../numeric/layouts.ts'
 import { findSolver } from '../solvers/all-solvers.ts'
 import type { Solver } from '../solvers/solver.ts'
 import { decodedBound, NODE_BYTES } from './memory-plan.ts'
 import type { ResolvedOptions } from './options.ts'
+import { sampleText } from './sample-text.ts'
 
 /** What a WebAssembly memory can hold, less what solvers add to the rows. */
 const WINDOW_BYTES = 3.5 * 2 ** 30
@@ -15,8 +20,8 @@ const WINDOW_BYTES = 3.5 * 2 ** 30
 const BYTES_PER_TEXT_BYTE = 1.1
 /** Buffers for reading and parsing. */
 const PARSER_BYTES = 48 << 20
-/** How much larger compressed text is taken to be. */
-const EXPANSION = 4
+/** Weights in memory, with what renumbering the features and making the model take besides. */
+const BYTES_PER_WEIGHT = 40
 
 export interface Choice {
   solver: Solver
@@ -57,7 +62,10 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
   if (fits && wish) return { solver: findSolver('stream'), reason: `${need}, which fits, but ${wish} asks for a store` }
   if (fits) return { solver: findSolver('dual'), reason: `${need}, which fits` }
   const limit = allowed < WINDOW_BYTES ? formatBytes(allowed) : `the ${formatBytes(WINDOW_BYTES)} of one memory`
-  return { solver: findSolver('stream'), reason: Number.isFinite(needed) ? `${need}, more than ${limit}` : need }
+  // Of expanded rows a cache holds few, and every visit goes through it: eleven thousand times four megabytes, say, took four
+  // times as long as without.
+  const solver = findSolver(options.expand === undefined ? 'stream' : 'block')
+  return { solver, reason: Number.isFinite(needed) ? `${need}, more than ${limit}` : need }
 }
 
 /** What training in memory would take, as far as sizes tell before anything is read. */
@@ -67,13 +75,36 @@ async function inMemoryBytes(paths: string[], options: ResolvedOptions): Promise
     const found = path === '-' ? undefined : await stat(path).catch(() => undefined)
     if (found?.isDirectory()) {
       const { manifest } = await openStore(path)
+      if (options.expand !== undefined) return expandedStoreBytes(manifest, options)
       const rows = manifest.blocks.reduce((sum, block) => sum + decodedBound(block, manifest.valueBits), 0)
       const perRow = manifest.rows * (options.loss === 'logistic' ? 24 : 16)
       return NODE_BYTES + PARSER_BYTES + rows + perRow + (manifest.usedFeatures || manifest.features) * 16
     }
     // A pipe may bring anything: under a limit it is taken for too much.
     if (!found?.isFile() && options.memory !== undefined) return Number.POSITIVE_INFINITY
-    if (found?.isFile()) text += /\.(gz|zst)$/.test(path) ? found.size * EXPANSION : found.size
+    if (found?.isFile()) text += (await textSize(path)) ?? found.size
   }
+  if (options.expand !== undefined) return expandedTextBytes(paths, text, options)
   return NODE_BYTES + PARSER_BYTES + text * BYTES_PER_TEXT_BYTE * (options.values === 'f64' ? 1.5 : 1)
+}
+
+/** The same for rows that are expanded: by the beginning of the text. Where rows of many entries grow more than others, a
+ *  beginning promises nothing, and under a limit they are taken for too much. */
+async function expandedTextBytes(paths: string[], text: number, options: ResolvedOptions): Promise<number> {
+  const steps = parseExpansion(options.expand!)
+  const sample = paths[0] === '-' ? undefined : await sampleText(paths[0], options)
+  if (options.memory !== undefined && (!sample || !steps.proportional)) return Number.POSITIVE_INFINITY
+  if (!sample) return 0
+  const weights = Math.min(sample.features, sample.entries * text)
+  return NODE_BYTES + PARSER_BYTES + text * sample.recordBytes * BYTES_PER_TEXT_BYTE + weights * BYTES_PER_WEIGHT
+}
+
+function expandedStoreBytes(manifest: Manifest, options: ResolvedOptions): number {
+  const steps = parseExpansion(options.expand!)
+  if (options.memory !== undefined && !steps.proportional) return Number.POSITIVE_INFINITY
+  const rows = Math.max(manifest.rows, 1)
+  const entries = rows * steps.entries(manifest.nonzeros / rows)
+  const records = rows * (ROW_BOUND + 24) + entries * steps.entryBytes(manifest.valueBits)
+  const weights = Math.min(steps.features(manifest.features), entries)
+  return NODE_BYTES + PARSER_BYTES + records + weights * BYTES_PER_WEIGHT
 }

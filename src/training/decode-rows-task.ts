@@ -1,9 +1,12 @@
 // One segment of a store to row records in the arena.
 import { SegmentDecoder } from '../block-store/codecs.ts'
+import { Expander, piecesOf } from '../features/expander.ts'
+import { newNameMap } from '../features/kept-names.ts'
 import { type LabelCount, LabelNumbers } from '../input-formats/label-numbers.ts'
 import { windowFull } from '../numeric/arena.ts'
 import { BATCH_LABELS, BATCH_ROWS } from '../numeric/layouts.ts'
 import type { TaskContext } from '../threads/task.ts'
+import type { ExpansionOptions } from './parse-rows-task.ts'
 import { type PackSettings, RowPacker } from './row-packer.ts'
 
 export interface DecodeRowsOptions {
@@ -11,11 +14,16 @@ export interface DecodeRowsOptions {
   bytes: number
   /** Names the segment in errors. */
   where: string
+  expansion?: ExpansionOptions
   pack: PackSettings
 }
 
 export interface DecodedRows {
   table: Uint32Array
+  /** Of the rows as packed. */
+  nonzeros: number
+  /** Address of this thread's map of features that were hashed so far; 0 when they were too many for it. */
+  names: number
   labels: LabelCount[]
   packedBytes: number
 }
@@ -25,22 +33,44 @@ interface Kept {
   batch: number
   packer: RowPacker
   numbers: LabelNumbers
+  expander: Expander | undefined
+  names: number
 }
 
 export function decodeRowsTask({ arena, kept }: TaskContext, options: DecodeRowsOptions): DecodedRows {
-  let tools = kept.get('decode-rows') as Kept | undefined
+  const { expansion } = options
+  const key = `decode-rows ${JSON.stringify(expansion)}`
+  let tools = kept.get(key) as Kept | undefined
   if (!tools) {
     const decoder = new SegmentDecoder(arena)
-    tools = { decoder, batch: decoder.newBatch(), packer: new RowPacker(arena), numbers: new LabelNumbers(arena) }
-    kept.set('decode-rows', tools)
+    const names = expansion?.keepNames ? newNameMap(arena) : 0
+    tools = {
+      decoder,
+      batch: decoder.newBatch(),
+      packer: new RowPacker(arena),
+      numbers: new LabelNumbers(arena),
+      expander: expansion && new Expander(arena, expansion.expand, names),
+      names,
+    }
+    kept.set(key, tools)
   }
-  const { decoder, batch, packer, numbers } = tools
+  const { decoder, batch, packer, numbers, expander, names } = tools
   decoder.decode(options.at, options.bytes, batch, options.where)
   numbers.start()
   packer.start(options.pack)
   const rows = arena.getU32(batch + BATCH_ROWS)
   const labels = arena.getU32(batch + BATCH_LABELS)
   const classes = numbers.add(labels, rows, row => String(arena.f64(labels, rows)[row]))
-  if (!packer.pack(batch, rows, classes)) throw windowFull('the rows')
-  return { table: packer.table(), labels: numbers.labels, packedBytes: packer.written }
+  let nonzeros = 0
+  for (const piece of piecesOf(arena, batch, expander)) {
+    if (!packer.pack(piece.batch, piece.rows, classes + piece.first * 4)) throw windowFull('the rows')
+    nonzeros += piece.nonzeros
+  }
+  return {
+    table: packer.table(),
+    nonzeros,
+    names: expander?.namesComplete ? names : 0,
+    labels: numbers.labels,
+    packedBytes: packer.written,
+  }
 }

@@ -7,7 +7,7 @@ import type { Store } from '../block-store/reader.ts'
 import type { LabelCount } from '../input-formats/label-numbers.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import type { Arena } from '../numeric/arena.ts'
-import { PROBLEM_BYTES, SUMS_BYTES, SWEEP_BYTES } from '../numeric/layouts.ts'
+import { PROBLEM_BYTES, ROW_BOUND, SUMS_BYTES, SWEEP_BYTES } from '../numeric/layouts.ts'
 import {
   DICTIONARY_BYTES,
   DICTIONARY_CAPACITY,
@@ -226,7 +226,7 @@ export class FirstPass {
       bytes: this.#region.bytes - this.#filled - rows * (4 + 4 + 8 + stride) - (64 << 10) - Math.ceil(alphaRows / 8),
       mostBytes: Number.MAX_SAFE_INTEGER,
       rows: alphaRows,
-      nonzeros: (piece.nonzeros / Math.max(piece.rows, 1)) * alphaRows,
+      recordBytes: ROW_BOUND + (8 * piece.nonzeros) / Math.max(piece.rows, 1),
       firstRows: [0],
       alpha,
       alphaStride: stride,

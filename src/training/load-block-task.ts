@@ -2,6 +2,7 @@
 import { SegmentDecoder } from '../block-store/codecs.ts'
 import { openStore, ReadBuffer, type Store } from '../block-store/reader.ts'
 import { SpillwayError } from '../errors.ts'
+import { Expander, piecesOf } from '../features/expander.ts'
 import { LabelNumbers } from '../input-formats/label-numbers.ts'
 import { BATCH_LABELS, BATCH_ROWS } from '../numeric/layouts.ts'
 import type { TaskContext } from '../threads/task.ts'
@@ -18,6 +19,8 @@ export interface LoadBlockOptions {
   /** Address of u32[rows]. */
   table: number
   tableRows: number
+  /** How rows are expanded, if they are. */
+  expand: string | undefined
   /** Map from features to weights, or 0. */
   map: number
   /** Scale factors by weight (f64), or 0. */
@@ -45,10 +48,11 @@ interface Kept {
   packer: RowPacker
   numbers: LabelNumbers
   classOf: Map<number, number>
+  expander: Expander | undefined
 }
 
 export async function loadBlockTask({ arena, kept }: TaskContext, options: LoadBlockOptions): Promise<LoadedRows> {
-  const key = `${options.folder} ${options.fingerprint}`
+  const key = `${options.folder} ${options.fingerprint} ${options.expand}`
   let tools = kept.get('load-block') as Kept | undefined
   if (tools?.key !== key) {
     const decoder = new SegmentDecoder(arena)
@@ -62,10 +66,11 @@ export async function loadBlockTask({ arena, kept }: TaskContext, options: LoadB
       packer: new RowPacker(arena),
       numbers: new LabelNumbers(arena),
       classOf: new Map(store.manifest.labels.map((label, k) => [label.value, k])),
+      expander: options.expand === undefined ? undefined : new Expander(arena, options.expand),
     }
     kept.set('load-block', tools)
   }
-  const { store, buffer, decoder, batch, packer, numbers, classOf } = tools
+  const { store, buffer, decoder, batch, packer, numbers, classOf, expander } = tools
   const plain = options.plain || options.factors !== 0
   packer.startRoom(
     { unit: options.unit && options.factors === 0, plain },
@@ -83,11 +88,10 @@ export async function loadBlockTask({ arena, kept }: TaskContext, options: LoadB
   }
   for (const block of options.blocks) {
     let waited = performance.now()
-    for await (const { at, bytes, where, header } of store.blockSegments(block, buffer)) {
+    for await (const { at, bytes, where } of store.blockSegments(block, buffer)) {
       const began = performance.now()
       loaded.readMilliseconds += began - waited
       decoder.decode(at, bytes, batch, where)
-      if (options.map) arena.numeric.renumberBatch(options.map, batch)
       const rows = arena.getU32(batch + BATCH_ROWS)
       const labels = arena.getU32(batch + BATCH_LABELS)
       numbers.start()
@@ -99,9 +103,14 @@ export async function loadBlockTask({ arena, kept }: TaskContext, options: LoadB
         const classes = arena.u32(codes, rows)
         for (let r = 0; r < rows; r++) classes[r] = map[classes[r]]
       }
-      if (!packer.pack(batch, rows, codes)) throw new Error(`${where}: the rows outgrew their room`)
+      for (const piece of piecesOf(arena, batch, expander)) {
+        if (options.map) arena.numeric.renumberBatch(options.map, piece.batch)
+        if (!packer.pack(piece.batch, piece.rows, codes + piece.first * 4)) {
+          throw new Error(`${where}: the rows outgrew their room`)
+        }
+        loaded.nonzeros += piece.nonzeros
+      }
       loaded.rows += rows
-      loaded.nonzeros += header.nonzeros
       loaded.bytesRead += bytes
       waited = performance.now()
       loaded.decodeMilliseconds += waited - began

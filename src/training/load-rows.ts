@@ -1,15 +1,18 @@
 // Text to rows in memory: the main thread reads, the pool's threads parse and pack, results are taken in the order of
 // the text, so that the outcome is the same for any number of threads.
-import { findInputFormat } from '../input-formats/all-input-formats.ts'
+
+import { expandedFeatures } from '../features/kept-names.ts'
 import { BadRowAccount } from '../input-formats/bad-rows.ts'
 import { LineChunks } from '../input-formats/line-chunks.ts'
+import { Reading } from '../input-formats/reading.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { inOrder } from '../threads/in-order.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { untilAborted } from '../threads/until-aborted.ts'
-import { RowCollector, type RowSet } from './row-set.ts'
+import { RowCollector, type RowMaking, type RowSet } from './row-set.ts'
 
 export interface ReadSettings {
+  /** The name of a format, or `auto`. */
   format: string
   /** 0 or 1; found out from the first row when not given. */
   indexBase: number | undefined
@@ -35,17 +38,18 @@ export async function loadRows(
   pool: ThreadPool,
   paths: string[],
   settings: ReadSettings,
-  pack: { unit: boolean; plain: boolean },
+  make: RowMaking,
   report: (progress: ReadReport) => void,
   signal?: AbortSignal,
 ): Promise<{ rows: RowSet; read: ReadReport; readMilliseconds: number }> {
   const chunks = new LineChunks(arena, CHUNK_BYTES, pool.size + 3)
-  const format = findInputFormat(settings.format)
   const account = new BadRowAccount()
   const collector = new RowCollector()
+  const { expansion, ...pack } = make
+  const reading = new Reading(settings.format, settings.indexBase, expansion?.expand)
   const sources = paths.map(path => ({ name: path === '-' ? 'standard input' : path, rows: 0 }))
   const hashes: bigint[] = []
-  let indexBase = settings.indexBase
+  const names = new Set<number>()
   let nonzeros = 0
   let features = 0
   const progress = (): ReadReport => ({
@@ -59,12 +63,13 @@ export async function loadRows(
   await inOrder(
     untilAborted(chunks.read(paths), signal),
     chunk => {
-      indexBase ??= format.detectIndexBase(arena.bytes(chunk.at, Math.min(chunk.bytes, 1 << 16)).slice())
+      const { format, indexBase } = reading.look(arena.bytes(chunk.at, chunk.bytes))
       return pool.run('parse-rows', {
-        format: settings.format,
+        format,
         at: chunk.at,
         bytes: chunk.bytes,
-        parse: { indexBase: indexBase ?? 1, skipBad: settings.onBadRow === 'skip', valueBits: settings.valueBits },
+        parse: { indexBase, skipBad: settings.onBadRow === 'skip', valueBits: settings.valueBits },
+        expansion,
         pack: { ...pack, load: collector.load },
       })
     },
@@ -75,6 +80,7 @@ export async function loadRows(
       nonzeros += parsed.nonzeros
       features = Math.max(features, parsed.features)
       hashes.push(parsed.hash)
+      names.add(parsed.names)
       report(progress())
     },
     chunk => chunk.release(),
@@ -85,11 +91,11 @@ export async function loadRows(
       table: collector.finish(arena),
       rows,
       nonzeros,
-      features,
-      weights: features,
+      ...expandedFeatures(arena, expansion, features, names),
       renumbered: undefined,
       labels,
-      indexBase: indexBase ?? 1,
+      format: reading.format.name,
+      indexBase: reading.indexBase,
       packedBytes,
       fingerprint: hashOf(arena, hashes),
       sources,

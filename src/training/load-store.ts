@@ -1,26 +1,30 @@
 // A block store to rows in memory: several blocks are read at a time, their segments decoded by the pool's threads, and
 // the rows put together in the order of blocks and segments.
+import { inputFormatOf } from '../block-store/manifest.ts'
 import { ReadBuffer, type Store } from '../block-store/reader.ts'
+import { expandedFeatures } from '../features/kept-names.ts'
 import type { Arena } from '../numeric/arena.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import type { DecodedRows } from './decode-rows-task.ts'
 import type { ReadReport } from './load-rows.ts'
-import { RowCollector, type RowSet } from './row-set.ts'
+import { RowCollector, type RowMaking, type RowSet } from './row-set.ts'
 
 export async function loadStore(
   arena: Arena,
   pool: ThreadPool,
   store: Store,
-  pack: { unit: boolean; plain: boolean },
+  make: RowMaking,
   report: (progress: ReadReport) => void,
   signal?: AbortSignal,
 ): Promise<{ rows: RowSet; read: ReadReport }> {
   const { manifest } = store
   const collector = new RowCollector()
+  const { expansion, ...pack } = make
   const bytesTotal = manifest.blocks.reduce((sum, block) => sum + block.bytes, 0)
   const read: ReadReport = { bytesRead: 0, bytesTotal, rows: 0, badRows: 0, badRowMessages: [] }
   const decoded: DecodedRows[][] = manifest.blocks.map(() => [])
   let next = 0
+  const names = new Set<number>()
   let nonzeros = 0
   let failed = false
   const reader = async (): Promise<void> => {
@@ -29,12 +33,18 @@ export async function loadStore(
       const block = next++
       try {
         for await (const { at, bytes, where, header } of store.blockSegments(block, buffer)) {
-          decoded[block].push(
-            await pool.run('decode-rows', { at, bytes, where, pack: { ...pack, load: collector.load } }),
-          )
+          const piece = await pool.run('decode-rows', {
+            at,
+            bytes,
+            where,
+            expansion,
+            pack: { ...pack, load: collector.load },
+          })
+          decoded[block].push(piece)
+          nonzeros += piece.nonzeros
+          names.add(piece.names)
           read.bytesRead += bytes
           read.rows += header.rows
-          nonzeros += header.nonzeros
           report(read)
         }
       } catch (error) {
@@ -55,10 +65,10 @@ export async function loadStore(
       table: collector.finish(arena),
       rows: collector.rows,
       nonzeros,
-      features: manifest.features,
-      weights: manifest.features,
+      ...expandedFeatures(arena, expansion, manifest.features, names),
       renumbered: undefined,
       labels: collector.labels,
+      format: inputFormatOf(manifest),
       indexBase: manifest.indexBase,
       packedBytes: collector.packedBytes,
       fingerprint: `xxh64:${manifest.fingerprint}`,

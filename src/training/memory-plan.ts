@@ -31,6 +31,8 @@ export interface PlanNeeds {
   slots: number
   /** Share of what is left for blocks that is to be kept for a cache of rows. */
   cacheShare: number
+  /** When rows are expanded: nonzeros of each block, bytes of an entry at most, and what expanding takes in a thread. */
+  expanded?: { nonzeros: number[]; entryBytes: number; threadBytes: number } | undefined
   /** Bytes left alone of so much memory: what the system and an earlier ingest hold on to. */
   reserve?: (memory: number) => number
 }
@@ -45,11 +47,17 @@ export interface MemoryPlan {
   /** What each block of the store takes of that. */
   costs: { bytes: number; rows: number }[]
   cacheBytes: number
+  /** What a row's record takes on average, at most. */
+  recordBytes: number
 }
 
-/** The most that a block takes once it is decoded. */
-export function decodedBound(block: { rows: number; nonzeros: number; segments: number }, valueBits: number): number {
-  const perEntry = valueBits === 64 ? 12 : 8
+/** The most that a block takes once it is decoded. `entryBytes`, where an expansion knows better. */
+export function decodedBound(
+  block: { rows: number; nonzeros: number; segments: number },
+  valueBits: number,
+  entryBytes?: number,
+): number {
+  const perEntry = entryBytes ?? (valueBits === 64 ? 12 : 8)
   return block.rows * ROW_BOUND + block.nonzeros * perEntry + block.segments * BATCH_BOUND + 4096
 }
 
@@ -69,8 +77,9 @@ export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds,
   const parts = [
     { what: 'Node and the program', bytes: NODE_BYTES },
     { what: 'reading and decoding, two threads', bytes: 2 * (READ_BYTES + decodeBytes(manifest)) },
+    { what: 'expanding, two threads', bytes: 2 * (needs.expanded?.threadBytes ?? 0) },
     {
-      what: `weights of ${needs.weights} features`,
+      what: `weights of ${needs.weights} features${needs.expanded && needs.weightBytes === 4 ? ', f32' : ''}`,
       bytes: (needs.weights + 1) * (needs.weightBytes + needs.perWeight),
     },
     {
@@ -83,7 +92,12 @@ export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds,
   const fixed = parts.reduce((sum, part) => sum + part.bytes, 0)
   const left = Math.min(memory - fixed, WINDOW_BYTES - (fixed - NODE_BYTES))
   const perRow = PER_LOADED_ROW + needs.alphaBytes
-  const costs = manifest.blocks.map(block => ({ bytes: decodedBound(block, manifest.valueBits), rows: block.rows }))
+  const { expanded } = needs
+  const blocks = manifest.blocks.map((block, k) => ({ ...block, nonzeros: expanded?.nonzeros[k] ?? block.nonzeros }))
+  const costs = blocks.map(block => ({
+    bytes: decodedBound(block, manifest.valueBits, expanded?.entryBytes),
+    rows: block.rows,
+  }))
   const mostBytes = Math.max(0, ...costs.map(cost => cost.bytes))
   const mostRows = Math.max(0, ...costs.map(cost => cost.rows))
   // A slot has room for the block with the most bytes and for the one with the most rows, which may be another.
@@ -108,7 +122,9 @@ export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds,
     bytes: slots * (slotBytes + slotRows * perRow),
   })
   if (cacheBytes > 0) parts.push({ what: 'cache of rows', bytes: cacheBytes })
-  return { memory, parts, slots, slotBytes, slotRows, costs, cacheBytes }
+  const nonzeros = blocks.reduce((total, block) => total + block.nonzeros, 0)
+  const recordBytes = ROW_BOUND + ((expanded?.entryBytes ?? 8) * nonzeros) / Math.max(manifest.rows, 1)
+  return { memory, parts, slots, slotBytes, slotRows, costs, cacheBytes, recordBytes }
 }
 
 function sum(costs: MemoryPlan['costs'], field: 'bytes' | 'rows'): number {
@@ -159,6 +175,7 @@ function tooLittle(
   needs: PlanNeeds,
   blocks: number,
 ): SpillwayError {
+  const { expanded } = needs
   const slots = {
     what: `${needs.slots} blocks of ${formatBytes(largest)}`,
     bytes: Math.ceil((needs.slots * largest) / (1 - needs.cacheShare / 4)) + 1,
@@ -172,6 +189,8 @@ function tooLittle(
       `smaller blocks (ingest again with --blocks ${blocks * 2 ** Math.ceil(Math.log2((largest * needs.slots) / Math.max(memory - total + slots.bytes, memory / 20) + 1))})`,
     )
   if (needs.weightBytes === 8) help.push('--weights f32')
+  if (expanded && needs.weights * needs.weightBytes > memory / 4)
+    help.push('fewer weights by hashing: --expand …+hash:22')
   return new SpillwayError(
     `${formatBytes(memory)} of memory cannot work:\n  ${planLines(all, memory).join('\n  ')}`,
     `what would help: ${help.join(', or ')}`,

@@ -1,7 +1,10 @@
 // What `train` can be told, with its defaults and their limits: one list for the library and the command line.
 import { UsageError } from '../errors.ts'
+import { parseExpansion } from '../features/expansion-steps.ts'
 import { type ScaleKind, scaleKinds } from '../features/scale.ts'
+import { formatChoices } from '../input-formats/all-input-formats.ts'
 import { parseBytes } from '../sizes.ts'
+import type { ExpansionOptions } from './parse-rows-task.ts'
 
 export interface TrainOptions {
   loss?: string
@@ -19,10 +22,16 @@ export interface TrainOptions {
   shrinking?: boolean
   normalize?: 'unit'
   scale?: ScaleKind
+  /** Features made of each row as it is decoded, e.g. `weighted-degree:8` or `polynomial:2+hash:22`. */
+  expand?: string
+  /** Keep in the model which features there were before they were hashed. */
+  keepNames?: boolean
   /** Precision of the weights during training. */
   weights?: 'f64' | 'f32'
   /** Precision in which values are kept. */
   values?: 'f32' | 'f64'
+  /** What the text is: the name of an input format, or `auto`. */
+  format?: string
   indexBase?: 0 | 1
   onBadRow?: 'fail' | 'skip'
   /** Threads for parsing and certifying, all cores when not given; when given, solver `stream` has as many trainers. */
@@ -54,6 +63,7 @@ export interface TrainOptions {
 const OPTIONAL = [
   'normalize',
   'scale',
+  'expand',
   'indexBase',
   'threads',
   'memory',
@@ -84,6 +94,8 @@ export const DEFAULTS = {
   shrinking: true,
   weights: 'f64',
   values: 'f32',
+  keepNames: false,
+  format: 'auto',
   onBadRow: 'fail',
   resume: false,
   cold: false,
@@ -134,10 +146,24 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
   choice('scale', scaleKinds)
   choice('weights', ['f64', 'f32'])
   choice('values', ['f32', 'f64'])
+  choice('format', formatChoices)
   choice('indexBase', [0, 1])
   choice('onBadRow', ['fail', 'skip'])
   choice('blockOrder', ['random', 'fixed'])
   choice('batch', ['block', 'row'])
+  if (options.expand !== undefined) options.expand = parseExpansion(options.expand).text
+  if (options.expand !== undefined && options.scale !== undefined) {
+    throw new UsageError(
+      'features are either scaled or expanded, not both: factors for features that are made on the fly would be as many as they are',
+      'scale the data before, or make rows unit length, which comes after the expansion: --normalize unit',
+    )
+  }
+  if (options.keepNames && !(options.expand !== undefined && parseExpansion(options.expand).hashes)) {
+    throw new UsageError(
+      'names are kept of features that are hashed, and nothing is hashed here',
+      'add a hash to the expansion, e.g. --expand polynomial:2+hash:22; other features have their names anyway',
+    )
+  }
   if (options.resume && options.cold) throw new UsageError('a run either resumes or starts cold, not both')
   for (const [label, weight] of Object.entries(options.classWeights)) {
     if (!(weight > 0 && Number.isFinite(weight))) {
@@ -147,9 +173,14 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
   return options
 }
 
+/** What threads are told of the expansion. */
+export function expansionOf({ expand, keepNames }: ResolvedOptions): ExpansionOptions | undefined {
+  return expand === undefined ? undefined : { expand, keepNames }
+}
+
 /** Options of reading text, which a store has behind it. */
 export function refuseTextOptions(options: ResolvedOptions): void {
-  for (const name of ['values', 'indexBase', 'onBadRow', 'store', 'blocks']) {
+  for (const name of ['values', 'format', 'indexBase', 'onBadRow', 'store', 'blocks']) {
     if (options.given.has(name)) {
       throw new UsageError(`the option ${name} is for reading text, and this is a store: it would be ignored`)
     }

@@ -26,6 +26,8 @@ export interface OutOfCoreSettings extends BlockSettings {
 /** Weights and the rows that a solver keeps are written with every checkpoint. While they are small beside a block, one
  *  after every block costs little. */
 const CHEAP_SHARE = 0.1
+/** The length of more weights than these is not worked out after every group: with small groups it would take longer. */
+const MANY_WEIGHTS = 1 << 20
 
 export class OutOfCoreDriver {
   readonly #engine: BlockEngine
@@ -37,6 +39,7 @@ export class OutOfCoreDriver {
   readonly #sums: number
   readonly #tell: (progress: PassProgress) => void
   #lastCheckpoint = performance.now()
+  #quietUntil = 0
   #state: RunState
 
   constructor(
@@ -105,7 +108,7 @@ export class OutOfCoreDriver {
         const report = await this.#run.visit(block, state.pass)
         if (!this.#run.keepsAlpha) this.#problem.keep(block)
         state.position++
-        state.work += block.nonzeros / Math.max(store.manifest.nonzeros, 1)
+        state.work += block.rows / Math.max(store.manifest.rows, 1)
         state.loss += report.loss
         state.gap += report.gap
         // Rows that stay in memory belong to any block.
@@ -230,9 +233,13 @@ export class OutOfCoreDriver {
   #progress(pass: number, share: number): void {
     // Of a round that leaves blocks out nothing can be concluded before its end.
     if (this.#state.wanted) return
+    const began = performance.now()
+    if (this.#problem.weightCount > MANY_WEIGHTS && began < this.#quietUntil && share < 1) return
     const primal = 0.5 * this.#problem.squaredLength() + this.#state.loss / share
     const gap = this.#solver.dual && primal > 0 ? this.#state.gap / share / primal : null
     this.#tell({ pass: pass + share, primal, gap, certified: false })
+    const now = performance.now()
+    this.#quietUntil = now + 20 * (now - began)
   }
 
   /** What is loaded together in a pass: drawn from seed and pass, so that a resumed run draws the same. Pass −1, and

@@ -9,9 +9,13 @@ export interface TrainingOutcome {
     rows: number
     nonzeros: number
     features: number
+    /** The input format. */
+    format: string
     indexBase: number
     fingerprint: string
     sources: { name: string }[]
+    /** Of hashed features, when they are kept. */
+    names?: Uint32Array
   }
   /** In the order of the model. */
   labels: LabelCount[]

@@ -1,4 +1,6 @@
 // One chunk of text to row records in the arena: what a worker does while the main thread reads the next chunk.
+import { Expander, piecesOf } from '../features/expander.ts'
+import { newNameMap } from '../features/kept-names.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-format.ts'
 import { LabelNumbers } from '../input-formats/label-numbers.ts'
@@ -12,14 +14,26 @@ export interface ParseRowsOptions {
   at: number
   bytes: number
   parse: ParseSettings
+  expansion?: ExpansionOptions
   pack: PackSettings
+}
+
+/** How rows are expanded: plain data. */
+export interface ExpansionOptions {
+  expand: string
+  /** Note which features there are before they are hashed. */
+  keepNames: boolean
 }
 
 export interface ParsedRows {
   /** Addresses of the row records, in the order of the text. */
   table: Uint32Array
+  /** Of the rows as packed. */
   nonzeros: number
+  /** Of the text, before rows are expanded. */
   features: number
+  /** Address of this thread's map of features that were hashed so far; 0 when they were too many for it. */
+  names: number
   /** Labels in order of appearance; the class of a record is its place here. */
   labels: { value: number; text: string; rows: number }[]
   lines: number
@@ -35,16 +49,21 @@ interface Kept {
   parser: ChunkParser
   packer: RowPacker
   numbers: LabelNumbers
+  expander: Expander | undefined
+  names: number
 }
 
-function keptTools({ arena, kept }: TaskContext, format: string): Kept {
-  const key = `parse-rows ${format}`
+function keptTools({ arena, kept }: TaskContext, format: string, expansion: ExpansionOptions | undefined): Kept {
+  const key = `parse-rows ${format} ${JSON.stringify(expansion)}`
   let tools = kept.get(key) as Kept | undefined
   if (!tools) {
+    const names = expansion?.keepNames ? newNameMap(arena) : 0
     tools = {
       parser: findInputFormat(format).newParser(arena),
       packer: new RowPacker(arena),
       numbers: new LabelNumbers(arena),
+      expander: expansion && new Expander(arena, expansion.expand, names),
+      names,
     }
     kept.set(key, tools)
   }
@@ -52,7 +71,7 @@ function keptTools({ arena, kept }: TaskContext, format: string): Kept {
 }
 
 export function parseRowsTask(context: TaskContext, options: ParseRowsOptions): ParsedRows {
-  const { parser, packer, numbers } = keptTools(context, options.format)
+  const { parser, packer, numbers, expander, names } = keptTools(context, options.format, options.expansion)
   const { arena } = context
   numbers.start()
   packer.start(options.pack)
@@ -60,8 +79,10 @@ export function parseRowsTask(context: TaskContext, options: ParseRowsOptions): 
   let features = 0
   for (const batch of parser.parse(options.at, options.bytes, options.parse)) {
     const classes = numbers.add(labelsOf(arena, batch.batch), batch.rows, row => parser.labelText(row))
-    if (!packer.pack(batch.batch, batch.rows, classes)) throw windowFull('the rows')
-    nonzeros += batch.nonzeros
+    for (const piece of piecesOf(arena, batch.batch, expander)) {
+      if (!packer.pack(piece.batch, piece.rows, classes + piece.first * 4)) throw windowFull('the rows')
+      nonzeros += piece.nonzeros
+    }
     features = Math.max(features, batch.features)
   }
   const { lines, badRows, bad } = parser
@@ -69,6 +90,7 @@ export function parseRowsTask(context: TaskContext, options: ParseRowsOptions): 
     table: packer.table(),
     nonzeros,
     features,
+    names: expander?.namesComplete ? names : 0,
     labels: numbers.labels,
     lines,
     badRows,

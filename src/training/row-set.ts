@@ -2,6 +2,7 @@
 
 import { type LabelCount, mergeLabels } from '../input-formats/label-numbers.ts'
 import type { Arena } from '../numeric/arena.ts'
+import type { ExpansionOptions } from './parse-rows-task.ts'
 
 /** Rows as solvers see them: records in the arena and a table of their addresses. */
 export interface RowSet {
@@ -9,19 +10,32 @@ export interface RowSet {
   table: number
   rows: number
   nonzeros: number
-  /** Features of the data: one more than the largest number. */
+  /** Features of the data, once it is expanded: one more than the largest number. */
   features: number
+  /** When features were hashed and their names are kept: those that there were before, in rising order. */
+  names?: Uint32Array
   /** Weights that solvers need: the features, or fewer once they were renumbered. */
   weights: number
   /** When features were renumbered: those that occur, in rising order, and the weight that belongs to each. */
   renumbered: { features: Uint32Array; weightOf: Uint32Array } | undefined
   /** The class number of a row is its label's place here. */
   labels: LabelCount[]
+  /** The input format that the rows came in. */
+  format: string
   indexBase: number
   packedBytes: number
   /** Names the text exactly: a hash over all its bytes. */
   fingerprint: string
   sources: { name: string; rows: number }[]
+}
+
+/** What is made of rows on their way into memory. */
+export interface RowMaking {
+  /** See PackSettings. */
+  unit: boolean
+  plain: boolean
+  /** How they are expanded, if they are. */
+  expansion?: ExpansionOptions | undefined
 }
 
 /** What one task packed, with class numbers of its own. */

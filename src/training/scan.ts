@@ -1,8 +1,8 @@
 // A look at data without keeping it: counts, labels and ranges, in constant memory.
-import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { BadRowAccount } from '../input-formats/bad-rows.ts'
 import { type LabelCount, mergeLabels } from '../input-formats/label-numbers.ts'
 import { LineChunks } from '../input-formats/line-chunks.ts'
+import { Reading } from '../input-formats/reading.ts'
 import { Arena } from '../numeric/arena.ts'
 import { inOrder } from '../threads/in-order.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
@@ -10,6 +10,8 @@ import { untilAborted } from '../threads/until-aborted.ts'
 import { CHUNK_BYTES } from './load-rows.ts'
 
 export interface DataSummary {
+  /** The input format. */
+  format: string
   rows: number
   nonzeros: number
   features: number
@@ -25,6 +27,7 @@ export interface DataSummary {
 }
 
 export interface ScanOptions {
+  format?: string
   indexBase?: number
   onBadRow?: 'fail' | 'skip'
   threads?: number
@@ -40,7 +43,7 @@ export async function scanData(paths: string[], options: ScanOptions = {}): Prom
   const account = new BadRowAccount()
   const onBadRow = options.onBadRow ?? 'fail'
   const byValue = new Map<number, number>()
-  let indexBase = options.indexBase
+  const reading = new Reading(options.format, options.indexBase)
   const total = {
     rows: 0,
     nonzeros: 0,
@@ -56,11 +59,9 @@ export async function scanData(paths: string[], options: ScanOptions = {}): Prom
       untilAborted(chunks.read(paths), options.signal),
       chunk => {
         options.signal?.throwIfAborted()
-        indexBase ??= findInputFormat('libsvm').detectIndexBase(
-          arena.bytes(chunk.at, Math.min(chunk.bytes, 1 << 16)).slice(),
-        )
-        const parse = { indexBase: indexBase ?? 1, skipBad: onBadRow === 'skip', valueBits: 32 as const }
-        return pool.run('scan-chunk', { format: 'libsvm', at: chunk.at, bytes: chunk.bytes, parse })
+        const { format, indexBase } = reading.look(arena.bytes(chunk.at, chunk.bytes))
+        const parse = { indexBase, skipBad: onBadRow === 'skip', valueBits: 32 as const }
+        return pool.run('scan-chunk', { format, at: chunk.at, bytes: chunk.bytes, parse })
       },
       (chunk, scanned) => {
         account.add(chunk, scanned, onBadRow)
@@ -82,8 +83,9 @@ export async function scanData(paths: string[], options: ScanOptions = {}): Prom
     await pool.close()
   }
   return {
+    format: reading.format.name,
     ...total,
-    indexBase: indexBase ?? 1,
+    indexBase: reading.indexBase,
     labels,
     bytes: chunks.bytesRead,
     badRows: account.badRows,

@@ -2,20 +2,21 @@
 // the memory that was named.
 import { stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { featureSetBytes, featuresOf, readFeatureSet } from '../block-store/feature-set.ts'
+import { bitsOfMap, featuresOf } from '../block-store/feature-set.ts'
 import { ingest } from '../block-store/ingest.ts'
-import { featureFileOf, nextPosition } from '../block-store/manifest.ts'
+import { inputFormatOf, nextPosition } from '../block-store/manifest.ts'
 import { bufferSizes, expectedText } from '../block-store/read-into-blocks.ts'
 import { openStore, type Store } from '../block-store/reader.ts'
 import { SpillwayError, UsageError } from '../errors.ts'
 import { learnFactors } from '../features/scale.ts'
 import { findLoss } from '../losses/all-losses.ts'
+import { lendWeights } from '../model/lent-weights.ts'
 import type { WeightVectors } from '../model/weights.ts'
 import { Arena } from '../numeric/arena.ts'
 import { bytesForTrainers } from '../solvers/parallel-sweeps.ts'
 import type { BlockSolver } from '../solvers/solver.ts'
-import { defaultThreads } from '../threads/pool.ts'
-import { BlockEngine } from './block-engine.ts'
+import { defaultThreads, ThreadPool } from '../threads/pool.ts'
+import { BlockEngine, READERS } from './block-engine.ts'
 import { BlockProblem } from './block-problem.ts'
 import { Checkpoints, type RunState, stateFolder } from './checkpoint.ts'
 import { allowedMemory } from './choose-solver.ts'
@@ -28,6 +29,8 @@ import { OutOfCoreDriver } from './out-of-core.ts'
 import type { TrainingOutcome } from './outcome.ts'
 import type { ProblemSettings } from './problem.ts'
 import type { ProgressListener } from './progress.ts'
+import { type RowsOfStore, rowsOfStore } from './rows-of-store.ts'
+import { sampleText } from './sample-text.ts'
 
 export async function trainFromBlocks(
   paths: string[],
@@ -48,34 +51,38 @@ export async function trainFromBlocks(
       'training needs rows of at least two classes',
     )
   }
-  const plan = await planFor(store, solver, options, store.folder !== paths[0])
+  const readers = new ThreadPool(arena.share, READERS)
+  const { rows, ...plan } = await planRows(arena, readers, store, solver, options, store.folder !== paths[0])
+  options = { ...options, weights: plan.weights }
   const { length: count } = groupsOf(
     plan,
     manifest.blocks.map((_, k) => k),
   )
   const reason = `${manifest.blocks.length} blocks, read in ${count} ${count === 1 ? 'piece' : 'pieces'} a pass`
   tell({ stage: 'plan', solver: solver.name, reason, lines: planLines(plan.parts, plan.memory) })
-  const mapped = usesMap(store)
-  const weightCount = mapped ? manifest.usedFeatures : manifest.features
-  const map = mapped ? await readFeatureSet(arena, store.folder, featureFileOf(manifest)) : 0
+  const weightCount = rows.weights
+  const map = await rows.placeMap(arena)
+  const { labels, problems } = classProblems(manifest.labels, findLoss(options.loss), options)
+  const K = problems.length
+  // One problem's memory serves all of them in turn.
+  const problem = new BlockProblem({ arena, store }, problems[0], weightCount, solver.dual)
+  const besidesWeights = arena.mark()
   const engine = new BlockEngine(
     arena,
     store,
     plan,
     solver.dual ? alphaStride(options) : 0,
     solver.severalTrainers ? options.trainers : 1,
+    readers,
   )
   try {
     const unit = options.normalize === 'unit'
     const factors = options.scale ? await learnFactors(engine, options.scale, weightCount, map) : 0
-    engine.transformBy({ map, factors, unit, plain: false })
-    const { labels, problems } = classProblems(manifest.labels, findLoss(options.loss), options)
-    const K = problems.length
-    const weights = new Float64Array(weightCount * K)
+    engine.transformBy({ expand: options.expand, map, factors, unit, plain: false })
+    const lent = rows.expanded !== undefined && K === 1
+    const weights = new Float64Array(lent ? 0 : weightCount * K)
     const biasWeights = new Float64Array(K)
     const solutions: Solution[] = []
-    // One problem's memory serves all of them in turn.
-    const problem = new BlockProblem(engine, problems[0], weightCount, solver.dual)
     if (!options.resume) {
       // Of all classes at once: whoever resumes this run later must not meet what an earlier one has left.
       for (const settings of problems) await checkpointsOf(problem, settings, store, options).clearFinished()
@@ -95,18 +102,35 @@ export async function trainFromBlocks(
         first && K === 1 ? { pass: first, map } : undefined,
       )
       solutions.push(solution)
+      if (lent) {
+        biasWeights[k] = problem.biasWeight()
+        continue
+      }
       const w = problem.copyWeights()
       for (let j = 0; j < weightCount; j++) weights[j * K + k] = w[j]
       biasWeights[k] = w[weightCount]
     }
-    const features = mapped ? featuresOf(arena, map, weightCount) : undefined
+    const features = map && !lent ? featuresOf(arena, map, weightCount) : undefined
     const byFeature = (values: Float64Array): Float64Array | WeightVectors =>
       features ? { layout: 'sparse', indices: features, values } : values
     const { blocksRead, bytesRead, bytesSkipped, readSeconds: diskSeconds, decodeSeconds, waitSeconds } = engine.counts
     return {
-      data: { ...manifest, fingerprint: `xxh64:${manifest.fingerprint}` },
+      data: {
+        ...manifest,
+        features: rows.features,
+        nonzeros: rows.nonzeros,
+        format: inputFormatOf(manifest),
+        fingerprint: `xxh64:${manifest.fingerprint}`,
+        ...(rows.names && { names: rows.names }),
+      },
       labels,
-      weights: byFeature(weights),
+      weights: lent
+        ? lendWeights(
+            { arena, weights: problem.weights, narrow: problem.narrow, map },
+            weightCount,
+            map ? bitsOfMap(arena, map) : undefined,
+          )
+        : byFeature(weights),
       biasWeights,
       factors: factors ? byFeature(arena.f64(factors, weightCount).slice()) : undefined,
       solver: solver.name,
@@ -127,6 +151,36 @@ export async function trainFromBlocks(
     }
   } finally {
     await engine.close()
+    // What was needed besides weights and map is free for whoever works with the model next.
+    arena.release(besidesWeights)
+  }
+}
+
+/** The rows and the plan. Weights are f64 where they fit; expanded features are so many that f32 may be all there is room
+ *  for: then it is taken, unless the user said what to take. Without a plan there is nothing for the threads to do. */
+async function planRows(
+  arena: Arena,
+  readers: ThreadPool,
+  store: Store,
+  solver: BlockSolver,
+  options: ResolvedOptions,
+  fromText: boolean,
+): Promise<MemoryPlan & { weights: ResolvedOptions['weights']; rows: RowsOfStore }> {
+  try {
+    const rows = await rowsOfStore(store, options, arena, readers)
+    const planned = async (weights: ResolvedOptions['weights']) => ({
+      ...(await planFor(store, solver, { ...options, weights }, fromText, rows)),
+      weights,
+      rows,
+    })
+    if (rows.expanded === undefined || options.given.has('weights')) return await planned(options.weights)
+    return await planned('f64').catch(error => {
+      if (error instanceof SpillwayError) return planned('f32')
+      throw error
+    })
+  } catch (error) {
+    await readers.close()
+    throw error
   }
 }
 
@@ -146,6 +200,7 @@ function checkpointsOf(
     normalize: options.normalize ?? null,
     scale: options.scale ?? null,
     weights: options.weights,
+    ...(options.expand !== undefined && { expand: options.expand }),
   }
   return new Checkpoints(problem.arena, problem, manifest, stateFolder(folder, identity))
 }
@@ -254,30 +309,29 @@ function refuseOtherCourse(found: RunState, fresh: RunState): void {
   }
 }
 
-/** With few of many features in use, weights are kept for those alone. */
-function usesMap({ manifest }: Store): boolean {
-  return manifest.usedFeatures > 0 && manifest.usedFeatures < 0.7 * manifest.features
-}
-
 /** The plan of a store under a solver's needs. */
 export async function planFor(
   store: Store,
   solver: BlockSolver,
   options: ResolvedOptions,
   fromText = false,
+  rows?: RowsOfStore,
 ): Promise<MemoryPlan> {
   const { manifest } = store
-  const mapped = usesMap(store)
+  const { weights, mapBytes, expanded } = rows ?? (await rowsOfStore(store, options))
   const classes = manifest.labels.filter(label => label.rows > 0).length
   const needs = {
     weightBytes: options.weights === 'f32' ? 4 : 8,
     alphaBytes: solver.dual ? alphaStride(options) : 0,
-    mapBytes: mapped ? await featureSetBytes(store.folder, featureFileOf(manifest)) : 0,
-    weights: mapped ? manifest.usedFeatures : manifest.features,
-    // The model at the end is a copy of the weights, in a list of its own when few features are in use.
+    mapBytes,
+    weights,
+    expanded,
+    // The model at the end is a copy of the weights, in a list of its own when few features are in use. Weights of expanded
+    // features are lent to the model, unless there are several vectors to put together.
     perWeight:
-      (mapped ? 12 : 8) * (classes === 2 ? 1 : classes) +
-      (options.scale ? 24 : 0) +
+      (expanded && classes === 2
+        ? 0
+        : (mapBytes > 0 ? 12 : 8) * (classes === 2 ? 1 : classes) + (options.scale ? 24 : 0)) +
       (options.weights === 'f32' ? 0 : (solver.extra?.perWeight ?? 0)) +
       (solver.severalTrainers ? bytesForTrainers(options.trainers, options.weights === 'f32' ? 4 : 8) : 0),
     perRow: solver.extra?.perRow ?? 0,
@@ -286,7 +340,7 @@ export async function planFor(
   }
   // Without a limit to fill, blocks are what the user made them.
   const memory = allowedMemory(options)
-  const reserve = (bytes: number): number => forFilePages(bytes) + (fromText ? afterIngest(bytes) : 0)
+  const reserve = (bytes: number): number => forFilePages(bytes) + (fromText ? ingestRemains(options, bytes) : 0)
   if (options.memory === undefined) return planMemory(manifest, memory, needs, false)
   return planMemory(manifest, memory, { ...needs, reserve }, true)
 }
@@ -303,10 +357,26 @@ function afterIngest(memory: number): number {
   return Math.min(32 << 20, Math.max(0, Math.floor((memory - (128 << 20)) / 4)))
 }
 
+/** What an ingest is given. Where rows are expanded the text is small beside them: small buffers read it as well, and leave
+ *  less behind. */
+function ingestMemory(options: ResolvedOptions, memory: number): number {
+  return options.expand === undefined ? memory : Math.max(Math.floor(memory / 2), Math.min(memory, 112 << 20))
+}
+
+/** What it leaves behind then. Measured: 17 MB under 256M. */
+function ingestRemains(options: ResolvedOptions, memory: number): number {
+  return options.expand === undefined ? afterIngest(memory) : Math.min(20 << 20, afterIngest(memory))
+}
+
 /** Bytes of dual variable for each row. */
 function alphaStride(options: ResolvedOptions): number {
   return findLoss(options.loss).entropicDual ? 16 : 8
 }
+
+/** Expanded rows of a stream of unknown length, and of files that show no row at their beginning. */
+const BLOCKS_OF_A_STREAM = 64
+/** Without a limit, blocks of expanded rows are about so large in memory. */
+const LARGEST_EXPANDED_BLOCK = 128 << 20
 
 interface Read {
   bytesRead: number
@@ -333,7 +403,8 @@ async function theStore(
   }
   const name = paths[0] === '-' ? 'stdin' : basename(paths[0]).replace(/\.(gz|zst)$/, '')
   const folder = options.store ?? `${name}.spill`
-  const earlier = await madeFrom(folder, paths, options)
+  const blocks = options.blocks ?? (await expandedBlocks(paths, options))
+  const earlier = await madeFrom(folder, paths, options, blocks)
   if (earlier === 'fresh') {
     tell({ stage: 'plan', solver: '', reason: `the text is in ${folder} already` })
     return { store: await openStore(folder), read: nothing }
@@ -344,14 +415,15 @@ async function theStore(
   const mark = arena.mark()
   try {
     const result = await ingest(paths, folder, {
-      ...(options.blocks !== undefined && { blocks: options.blocks }),
+      ...(blocks !== undefined && { blocks }),
       values: options.values,
       seed: options.seed,
       onBadRow: options.onBadRow,
+      format: options.format,
       ...(options.indexBase !== undefined && { indexBase: options.indexBase }),
       ...(options.threads !== undefined && { threads: options.threads }),
       ...(options.signal && { signal: options.signal }),
-      ...(options.memory !== undefined && { memory }),
+      ...(options.memory !== undefined && { memory: ingestMemory(options, memory) }),
       ...(sizes && options.memory !== undefined && { memory: sizes.ingest, blockText: sizes.blockText }),
       ...(first && { follower: first }),
       overwrite: earlier === 'stale',
@@ -378,7 +450,7 @@ function firstPassSizes(
   memory: number,
   text: number | undefined,
 ): { pass: FirstPassSizes; ingest: number; blockText: number } | undefined {
-  if (!solver.firstPass || options.scale) return undefined
+  if (!solver.firstPass || options.scale || options.expand) return undefined
   const rooms = (options.threads ?? defaultThreads()) + 2
   if (options.memory === undefined) {
     const { chunk, blockText } = bufferSizes(undefined)
@@ -399,12 +471,28 @@ const FIRST_PASS_READING = 0.3
 const LEAST_FIRST_PASS = 16 << 20
 const MOST_FIRST_PASS = 1 << 30
 
+/** Blocks that text is to be drawn into when its rows are expanded: by their size in memory, not by that of the text, so that
+ *  several have room beside the weights. Undefined where the size of the text decides. */
+async function expandedBlocks(paths: string[], options: ResolvedOptions): Promise<number | undefined> {
+  if (options.expand === undefined) return undefined
+  const text = await expectedText(paths)
+  const sample = text === undefined ? undefined : await sampleText(paths[0], options)
+  if (text === undefined || !sample) return BLOCKS_OF_A_STREAM
+  const memory = allowedMemory(options)
+  const weights = Math.min(sample.features, sample.entries * text) * 4
+  const reserve = forFilePages(memory) + ingestRemains(options, memory)
+  const room = Math.max(memory / 16, memory - NODE_BYTES - reserve - weights)
+  const blockBytes = Math.min(room / 8, LARGEST_EXPANDED_BLOCK)
+  return Math.min(100_000, Math.max(1, Math.ceil((text * sample.recordBytes) / blockBytes)))
+}
+
 /** Whether a folder holds a finished store of just these files as they are, read in the same way (`fresh`), or of an
  *  earlier state of them (`stale`), which may be made anew. A store of anything else is not touched. */
 async function madeFrom(
   folder: string,
   paths: string[],
   options: ResolvedOptions,
+  blocks: number | undefined,
 ): Promise<'fresh' | 'stale' | undefined> {
   const finished = await stat(join(folder, 'manifest.json')).catch(() => undefined)
   if (!finished) return undefined
@@ -421,7 +509,8 @@ async function madeFrom(
   const alike =
     manifest.seed === options.seed &&
     manifest.valueBits === (options.values === 'f64' ? 64 : 32) &&
-    (options.blocks === undefined || options.blocks === manifest.blocks.length) &&
+    (blocks === undefined || blocks === manifest.blocks.length) &&
+    (options.format === 'auto' || options.format === inputFormatOf(manifest)) &&
     (options.indexBase === undefined || options.indexBase === manifest.indexBase)
   return alike && changes.every(file => file !== undefined && file.mtimeMs <= finished.mtimeMs) ? 'fresh' : 'stale'
 }

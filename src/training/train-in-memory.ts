@@ -1,8 +1,11 @@
 // Training with all rows in memory: read, renumber, scale, and solve every binary problem.
 import { statSync } from 'node:fs'
+import { inputFormatOf } from '../block-store/manifest.ts'
 import { openStore } from '../block-store/reader.ts'
 import { SpillwayError, UsageError } from '../errors.ts'
+import { checkExpandable } from '../features/expansion-steps.ts'
 import { scaleInMemory } from '../features/scale.ts'
+import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { Arena } from '../numeric/arena.ts'
 import type { MemorySolver } from '../solvers/solver.ts'
@@ -11,7 +14,7 @@ import { classProblems } from './class-problems.ts'
 import { type Solution, solve } from './driver.ts'
 import { loadRows, type ReadReport } from './load-rows.ts'
 import { loadStore } from './load-store.ts'
-import { type ResolvedOptions, refuseTextOptions } from './options.ts'
+import { expansionOf, type ResolvedOptions, refuseTextOptions } from './options.ts'
 import type { TrainingOutcome } from './outcome.ts'
 import { BinaryProblem } from './problem.ts'
 import type { ProgressListener } from './progress.ts'
@@ -83,20 +86,26 @@ async function load(
   report: (progress: ReadReport) => void,
 ): Promise<{ rows: RowSet; read: ReadReport }> {
   // Scaling changes values, so rows are kept plain for it, and made unit length after it.
-  const pack = { unit: options.normalize === 'unit' && !options.scale, plain: options.scale !== undefined }
+  const make = {
+    unit: options.normalize === 'unit' && !options.scale,
+    plain: options.scale !== undefined,
+    expansion: expansionOf(options),
+  }
   const folders = paths.filter(path => statSync(path, { throwIfNoEntry: false })?.isDirectory())
   if (folders.length > 0) {
     if (paths.length > 1) throw new UsageError(`${folders[0]} is a folder; a store is trained on alone`)
     refuseTextOptions(options)
-    return loadStore(arena, pool, await openStore(paths[0]), pack, report, options.signal)
+    const store = await openStore(paths[0])
+    if (options.expand) checkExpandable(options.expand, findInputFormat(inputFormatOf(store.manifest)))
+    return loadStore(arena, pool, store, make, report, options.signal)
   }
   const settings = {
-    format: 'libsvm',
+    format: options.format,
     indexBase: options.indexBase,
     onBadRow: options.onBadRow,
     valueBits: options.values === 'f64' ? (64 as const) : (32 as const),
   }
-  return loadRows(arena, pool, paths, settings, pack, report, options.signal)
+  return loadRows(arena, pool, paths, settings, make, report, options.signal)
 }
 
 function checkRows(rows: RowSet, paths: string[], cutShort: boolean, badRows: number): void {
@@ -106,7 +115,7 @@ function checkRows(rows: RowSet, paths: string[], cutShort: boolean, badRows: nu
     throw new SpillwayError(`interrupted when ${found} read from ${where} yet: there is no model`, undefined, 130)
   }
   if (rows.rows === 0 && badRows > 0) throw new SpillwayError(`none of the ${badRows} rows of ${where} can be read`)
-  if (rows.rows === 0) throw new SpillwayError(`${where} has no rows`, 'a row is LABEL INDEX:VALUE INDEX:VALUE …')
+  if (rows.rows === 0) throw new SpillwayError(`${where} has no rows`, `a row is ${findInputFormat(rows.format).row}`)
   if (rows.labels.length < 2) {
     throw new SpillwayError(
       `all ${rows.rows} rows of ${where} have the label ${rows.labels[0].text}: there is nothing to tell apart`,

@@ -44,6 +44,7 @@ function asResult(outcome: TrainingOutcome, options: ResolvedOptions, seconds: n
     weights: outcome.weights,
     bias: options.bias,
     biasWeights: options.bias === 0 ? new Float64Array(0) : outcome.biasWeights,
+    ...(data.format !== 'libsvm' && { inputFormat: data.format }),
     indexBase: data.indexBase === 0 ? 0 : 1,
     loss: options.loss,
     cost: options.cost,
@@ -51,6 +52,9 @@ function asResult(outcome: TrainingOutcome, options: ResolvedOptions, seconds: n
     seed: options.seed,
     classWeights: Object.entries(options.classWeights).map(([label, weight]) => ({ label, weight })),
     transforms: {
+      ...(options.expand !== undefined && {
+        expand: { steps: options.expand, ...(data.names && { names: data.names }) },
+      }),
       ...(options.normalize && { normalize: options.normalize }),
       ...(options.scale && outcome.factors && { scale: { kind: options.scale, factors: outcome.factors } }),
     },

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { describe, it } from 'node:test'
+import { allExpansions } from '../../src/features/all-expansions.ts'
 import { allInputFormats } from '../../src/input-formats/all-input-formats.ts'
 import { allLosses } from '../../src/losses/all-losses.ts'
 import { allSolvers } from '../../src/solvers/all-solvers.ts'
@@ -40,6 +41,12 @@ const lists: {
     others: file => ['solver.ts', 'sweeps.ts', 'working-set.ts'].includes(file) || file.endsWith('-task.ts'),
   },
   {
+    folder: 'features',
+    list: allExpansions,
+    looksLikeOne: value => 'takes' in value,
+    others: file => ['expander.ts', 'expansion.ts', 'expansion-steps.ts', 'kept-names.ts', 'scale.ts'].includes(file),
+  },
+  {
     folder: 'input-formats',
     list: allInputFormats,
     looksLikeOne: value => 'newParser' in value,
@@ -50,6 +57,9 @@ const lists: {
         'byte-source.ts',
         'label-numbers.ts',
         'line-chunks.ts',
+        'reading.ts',
+        'text-parser.ts',
+        'text-size.ts',
         'zstd-frames.ts',
       ].includes(file),
   },

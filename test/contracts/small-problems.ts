@@ -20,6 +20,7 @@ export function rowSetOf(arena: Arena, records: number[], features: number, nonz
       { value: -1, text: '-1', rows: 1 },
       { value: 1, text: '+1', rows: 1 },
     ],
+    format: 'libsvm',
     indexBase: 1,
     packedBytes: 0,
     fingerprint: '',

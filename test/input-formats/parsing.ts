@@ -1,7 +1,7 @@
-// Ways to run the LIBSVM parser in this thread: through its class, and bare, with buffers as small as a test wants them
+// Ways to run a text parser in this thread: through its class, and bare, with buffers as small as a test wants them
 // and canaries around each.
 import assert from 'node:assert/strict'
-import type { BadRow, ParseSettings } from '../../src/input-formats/input-format.ts'
+import type { BadRow, InputFormat, ParseSettings } from '../../src/input-formats/input-format.ts'
 import { libsvm } from '../../src/input-formats/libsvm.ts'
 import { CHUNK_SLACK } from '../../src/input-formats/line-chunks.ts'
 import { Arena } from '../../src/numeric/arena.ts'
@@ -71,11 +71,12 @@ export function parseWithClass(
   text: Buffer,
   settings: ParseSettings,
   arena = new Arena(),
+  format: InputFormat = libsvm,
 ): Parsed & { labels: string[] } {
   const whole = closed(text)
   const at = arena.allocate(whole.length + CHUNK_SLACK, 'test text')
   arena.bytes(at, whole.length).set(whole)
-  const parser = libsvm.newParser(arena)
+  const parser = format.newParser(arena)
   const rows: Row[] = []
   const labels: string[] = []
   let features = 0
@@ -105,6 +106,7 @@ export function parseBare(
   settings: ParseSettings,
   capacity: { rows: number; nonzeros: number },
   arena = new Arena(),
+  parser: 'parseLibsvm' | 'parseLabelString' = 'parseLibsvm',
 ): Omit<Parsed, 'bad'> {
   const whole = closed(text)
   const valueBytes = settings.valueBits / 8
@@ -143,13 +145,14 @@ export function parseBare(
     [PARSE_BAD_ROWS]: 0,
     [PARSE_SLOW]: slow,
     [PARSE_SLOW_CAPACITY]: slowRoom,
+    [PARSE_SLOW_COUNT]: 0,
   })
   const rows: Row[] = []
   let features = 0
   let batches = 0
   for (;;) {
     const cursor = arena.getU32(state + PARSE_CURSOR)
-    arena.numeric.parseLibsvm(state, batch)
+    arena.numeric[parser](state, batch)
     const next = arena.getU32(state + PARSE_CURSOR)
     const found = rowsOfBatch(arena, batch)
     for (let k = 0; valueBytes === 8 && k < arena.getU32(state + PARSE_SLOW_COUNT); k++) {

@@ -149,12 +149,11 @@ class World {
     this.weights = room((FEATURES + 1) * 8)
     arena.f64(this.weights, FEATURES + 1).set(Array.from({ length: FEATURES + 1 }, () => size * (random() * 2 - 1)))
     const all = this.rows.reduce((sum, row) => sum + row.bytes, 0)
-    const nonzeros = this.rows.reduce((sum, row) => sum + row.indices.length, 0)
     this.set = new WorkingSet(arena, (_, bytes, zeroed = true) => (zeroed ? room(bytes) : this.#dirty(bytes)), {
       bytes: Math.floor(share * (all + rows * 40)),
       mostBytes: all,
       rows,
-      nonzeros,
+      recordBytes: all / Math.max(rows, 1),
       firstRows: this.firstRows,
       alpha: this.alpha,
       alphaStride: this.stride,
@@ -957,7 +956,7 @@ describe('what the first pass moves', () => {
               bytes: Math.floor(share * (all + rows.length * 40)),
               mostBytes: all,
               rows: rows.length,
-              nonzeros: rows.reduce((sum, row) => sum + row.indices.length, 0),
+              recordBytes: all / Math.max(rows.length, 1),
               firstRows: [0],
               alpha: arena.allocateZeroed(rows.length * 16, 'test'),
               alphaStride: stride,

@@ -55,7 +55,7 @@ describe('reading', () => {
     assert.equal(result.blocks?.read, 5 * (passes + certificates))
   })
 
-  for (const solver of ['block', 'selective', 'stream'])
+  for (const solver of ['block', 'selective'])
     it(`${solver}: after a stop goes on with the next group: what is read twice is what had been read ahead`, async () => {
       const options: TrainOptions = {
         solver,

@@ -17,11 +17,15 @@ export {
   renumberBatch,
   renumberRows,
 } from './feature-map'
+export { expandHash, hashFeatures } from './expand-hash'
+export { expandPolynomial } from './expand-polynomial'
+export { expandWeightedDegree } from './expand-weighted-degree'
 export { generateRows } from './generate'
 export { xxh64 } from './hash'
 export { allocate } from './memory'
 export { growBallF32, growBallF64 } from './one-pass'
 export { packBatch, relabelRows, workOf } from './pack'
+export { parseLabelString } from './parse-label-string'
 export { numberLabels, parseLibsvm } from './parse-libsvm'
 export { pegasosBlockF32, pegasosBlockF64, pegasosRowsF32, pegasosRowsF64 } from './pegasos'
 export { iota, shuffle } from './random'

@@ -78,9 +78,10 @@ export function packBatch(state: usize, batch: usize): bool {
     const index = indices + (usize(from) << 2)
     const value = values + usize(from) * (wide ? 8 : 4)
     const length = n > 0 ? load<u32>(index + (usize(n - 1) << 2)) + 1 : 0
-    // The widest layout decides the room asked for; what a narrower one leaves goes to the next row.
+    const constant = !wide && !plain && isConstant(value, n)
+    // Of the other layouts the widest decides the room asked for; what a narrower one leaves goes to the next row.
     // A dictionary of the row's own is at most half as long as the row, so it stays within the same bound.
-    const row = reserve(state, u32(ROW_ENTRIES) + n * (wide ? 12 : 8) + 16)
+    const row = reserve(state, u32(ROW_ENTRIES) + n * (wide ? 12 : constant ? 4 : 8) + 16)
     if (row == 0) return false
     const entries = row + ROW_ENTRIES
     let end = entries
@@ -92,7 +93,7 @@ export function packBatch(state: usize, batch: usize): bool {
       const v = wideValues(entries, n)
       memory.copy(v, value, usize(n) << 3)
       end = v + (usize(n) << 3)
-    } else if (!plain && isConstant(value, n)) {
+    } else if (constant) {
       kind = ROW_KIND_CONSTANT
       scale = n > 0 ? f64(load<f32>(value)) : 1
       memory.copy(entries, index, usize(n) << 2)

@@ -4,14 +4,18 @@ import {
 } from '../layouts'
 
 /** scores[r·K + k] = scale_r Σ_j w[j·K + k] x_rj + bias_k. Features beyond `features` count nothing. `factors` (f64 a
- *  feature) may be 0; `unit` divides a row by its length after scaling. */
-export function scoreBatch(batch: usize, weights: usize, features: u32, models: u32, bias: usize, factors: usize, unit: bool, scores: usize): void {
-  if (load<u32>(batch, BATCH_VALUE_BYTES) == 8) score<f64>(batch, weights, features, models, bias, factors, unit, scores)
-  else score<f32>(batch, weights, features, models, bias, factors, unit, scores)
+ *  feature) may be 0; `unit` divides a row by its length after scaling. Weights are f64, or f32 when narrow. */
+export function scoreBatch(batch: usize, weights: usize, features: u32, models: u32, bias: usize, factors: usize, unit: bool, scores: usize, narrow: bool): void {
+  const wide = load<u32>(batch, BATCH_VALUE_BYTES) == 8
+  if (narrow) {
+    if (wide) score<f64, f32>(batch, weights, features, models, bias, factors, unit, scores)
+    else score<f32, f32>(batch, weights, features, models, bias, factors, unit, scores)
+  } else if (wide) score<f64, f64>(batch, weights, features, models, bias, factors, unit, scores)
+  else score<f32, f64>(batch, weights, features, models, bias, factors, unit, scores)
 }
 
 @inline
-function score<V>(batch: usize, weights: usize, features: u32, models: u32, bias: usize, factors: usize, unit: bool, scores: usize): void {
+function score<V, W>(batch: usize, weights: usize, features: u32, models: u32, bias: usize, factors: usize, unit: bool, scores: usize): void {
   const rows = load<u32>(batch, BATCH_ROWS)
   const starts = <usize>load<u32>(batch, BATCH_STARTS)
   const indices = <usize>load<u32>(batch, BATCH_INDICES)
@@ -40,7 +44,7 @@ function score<V>(batch: usize, weights: usize, features: u32, models: u32, bias
       let sum: f64 = 0
       for (let e = from; e < to; e++) {
         const index = load<u32>(indices + (usize(e) << 2))
-        if (index < features) sum += load<f64>(weights + (usize(index) << 3)) * f64(load<V>(values + usize(e) * sizeof<V>()))
+        if (index < features) sum += f64(load<W>(weights + usize(index) * sizeof<W>())) * f64(load<V>(values + usize(e) * sizeof<V>()))
       }
       store<f64>(out, sum * scale + load<f64>(bias))
     } else {
@@ -49,10 +53,10 @@ function score<V>(batch: usize, weights: usize, features: u32, models: u32, bias
         const index = load<u32>(indices + (usize(e) << 2))
         if (index >= features) continue
         const x = f64(load<V>(values + usize(e) * sizeof<V>()))
-        const w = weights + usize(index) * (usize(models) << 3)
+        const w = weights + usize(index) * usize(models) * sizeof<W>()
         for (let k: u32 = 0; k < models; k++) {
           const at = out + (usize(k) << 3)
-          store<f64>(at, load<f64>(at) + load<f64>(w + (usize(k) << 3)) * x)
+          store<f64>(at, load<f64>(at) + f64(load<W>(w + usize(k) * sizeof<W>())) * x)
         }
       }
       for (let k: u32 = 0; k < models; k++) {

@@ -1,0 +1,182 @@
+// Expands batches inside one thread: buffers around the compiled loops of the steps. A batch comes out in pieces of a size
+// that a core's cache likes, whatever its own size is, and a row longer than that enlarges them.
+import { Region } from '../block-store/region.ts'
+import { SpillwayError } from '../errors.ts'
+import { type Arena, windowFull } from '../numeric/arena.ts'
+import {
+  BATCH_BYTES,
+  BATCH_INDICES,
+  BATCH_NONZERO_CAPACITY,
+  BATCH_NONZEROS,
+  BATCH_ROW_CAPACITY,
+  BATCH_ROWS,
+  BATCH_STARTS,
+  BATCH_UPPER,
+  BATCH_VALUE_BYTES,
+  BATCH_VALUES,
+  EXPAND_BITS,
+  EXPAND_BYTES,
+  EXPAND_CODES,
+  EXPAND_DEGREE,
+  EXPAND_ERROR,
+  EXPAND_ERROR_FEATURE,
+  EXPAND_ERROR_VALUE,
+  EXPAND_LETTERS,
+  EXPAND_MOST_ENTRIES,
+  EXPAND_NEEDED,
+  EXPAND_ROW,
+  EXPAND_SCRATCH,
+  EXPAND_SCRATCH_BYTES,
+  EXPAND_SCRATCH_ENTRY,
+} from '../numeric/layouts.ts'
+import type { ExpansionStep } from './expansion.ts'
+import { parseExpansion } from './expansion-steps.ts'
+
+/** Rows of a batch, expanded or as they were. */
+export interface BatchPiece {
+  batch: number
+  /** The first of them in the batch that they come from. */
+  first: number
+  rows: number
+  nonzeros: number
+}
+
+const PIECE_ENTRIES = 1 << 16
+const PIECE_ROWS = 4096
+
+export class Expander {
+  readonly #arena: Arena
+  readonly #stages: Stage[]
+  /** Where features that are about to be hashed are entered, to keep their names; see feature-set.ts. */
+  readonly #names: number
+  /** Whether #names had room for all of them. */
+  namesComplete = true
+
+  constructor(arena: Arena, text: string, names = 0) {
+    const { steps } = parseExpansion(text)
+    this.#arena = arena
+    this.#names = names
+    this.#stages = steps.map((step, k) => new Stage(arena, step, steps[k + 1]?.hashes ?? false))
+  }
+
+  /** Bytes of memory that the stages take now. */
+  get bytes(): number {
+    return this.#stages.reduce((sum, stage) => sum + stage.bytes, 0)
+  }
+
+  /** The rows of a batch, expanded, in pieces; each piece is there until the next is asked for. */
+  expand(batch: number): Generator<BatchPiece> {
+    return this.#from(batch, 0, 0)
+  }
+
+  *#from(batch: number, first: number, stage: number): Generator<BatchPiece> {
+    if (stage === this.#stages.length) {
+      const arena = this.#arena
+      const [rows, nonzeros] = [arena.getU32(batch + BATCH_ROWS), arena.getU32(batch + BATCH_NONZEROS)]
+      yield { batch, first, rows, nonzeros }
+      return
+    }
+    const { step } = this.#stages[stage]
+    if (step.hashes && this.#names && this.namesComplete) {
+      this.namesComplete = Boolean(this.#arena.numeric.enterBatch(this.#names, batch))
+    }
+    for (const piece of this.#stages[stage].run(batch)) yield* this.#from(piece.batch, first + piece.first, stage + 1)
+  }
+}
+
+/** One step and the batch that it writes into. */
+class Stage {
+  readonly step: ExpansionStep
+  readonly #arena: Arena
+  readonly #upper: boolean
+  readonly #state: number
+  readonly #batch: number
+  readonly #room: Region
+  bytes = 0
+  #capacity = 0
+  #valueBytes = 0
+
+  constructor(arena: Arena, step: ExpansionStep, upper: boolean) {
+    this.#arena = arena
+    this.step = step
+    this.#upper = upper
+    this.#state = arena.allocateZeroed(EXPAND_BYTES, 'the expansion')
+    this.#batch = arena.allocateZeroed(BATCH_BYTES, 'the expansion')
+    this.#room = new Region(arena, 'expanded rows')
+    arena.setU32(this.#batch + BATCH_STARTS, arena.allocate((PIECE_ROWS + 1) * 4, 'the expansion'))
+    arena.setU32(this.#batch + BATCH_ROW_CAPACITY, PIECE_ROWS)
+    const { degree = 0, letters = 0, codes, bits = 0 } = step.settings
+    arena.setU32(this.#state + EXPAND_DEGREE, degree)
+    arena.setU32(this.#state + EXPAND_LETTERS, letters)
+    arena.setU32(this.#state + EXPAND_BITS, bits)
+    if (codes) {
+      const at = arena.allocate(codes.length, 'the alphabet')
+      arena.bytes(at, codes.length).set(codes)
+      arena.setU32(this.#state + EXPAND_CODES, at)
+    }
+  }
+
+  *run(from: number): Generator<{ batch: number; first: number }> {
+    const arena = this.#arena
+    const state = this.#state
+    const loop = arena.numeric[this.step.loop]
+    const rows = arena.getU32(from + BATCH_ROWS)
+    this.#makeRoom(this.#capacity || PIECE_ENTRIES, this.step.valueBytes(arena.getU32(from + BATCH_VALUE_BYTES)))
+    arena.setU32(state + EXPAND_ROW, 0)
+    for (let first = 0; first < rows; ) {
+      arena.setU32(state + EXPAND_NEEDED, 0)
+      arena.setU32(state + EXPAND_ERROR, 0)
+      loop(state, from, this.#batch)
+      const error = arena.getU32(state + EXPAND_ERROR)
+      if (error !== 0) throw this.#describe(error)
+      const needed = arena.getU32(state + EXPAND_NEEDED)
+      if (needed > 0) {
+        this.#makeRoom(needed, this.#valueBytes)
+        continue
+      }
+      yield { batch: this.#batch, first }
+      first = arena.getU32(state + EXPAND_ROW)
+    }
+  }
+
+  #makeRoom(entries: number, valueBytes: number): void {
+    if (entries <= this.#capacity && valueBytes === this.#valueBytes) return
+    const arena = this.#arena
+    const capacity = Math.max(entries, this.#capacity)
+    const values = align(capacity * valueBytes)
+    const indices = align(capacity * 4)
+    const scratch = this.step.hashes ? EXPAND_SCRATCH_BYTES + capacity * EXPAND_SCRATCH_ENTRY : 0
+    this.bytes = values + indices * (this.#upper ? 2 : 1) + scratch
+    if (this.bytes > 0xf0000000) throw windowFull('an expanded row')
+    const at = this.#room.room(this.bytes)
+    arena.setU32(this.#batch + BATCH_VALUES, at)
+    arena.setU32(this.#batch + BATCH_INDICES, at + values)
+    arena.setU32(this.#batch + BATCH_UPPER, this.#upper ? at + values + indices : 0)
+    arena.setU32(this.#state + EXPAND_SCRATCH, at + values + indices * (this.#upper ? 2 : 1))
+    arena.setU32(this.#batch + BATCH_NONZERO_CAPACITY, capacity)
+    this.#capacity = capacity
+    this.#valueBytes = valueBytes
+  }
+
+  #describe(error: number): SpillwayError {
+    if (error === EXPAND_ERROR_FEATURE) return this.step.tooManyFeatures()
+    if (error === EXPAND_ERROR_VALUE) {
+      return new SpillwayError(
+        `a row has values whose products pass the largest number (${this.step.text})`,
+        'scale the data down first, or keep 64-bit values with --values f64',
+      )
+    }
+    return new SpillwayError(
+      `a row becomes longer than ${EXPAND_MOST_ENTRIES} entries by ${this.step.text}`,
+      'leave such rows out, or expand fewer features',
+    )
+  }
+}
+
+const align = (bytes: number): number => (bytes + 15) & ~15
+
+/** A batch in pieces: expanded, or as it is when there is nothing to expand. */
+export function* piecesOf(arena: Arena, batch: number, expander: Expander | undefined): Generator<BatchPiece> {
+  if (expander) yield* expander.expand(batch)
+  else yield { batch, first: 0, rows: arena.getU32(batch + BATCH_ROWS), nonzeros: arena.getU32(batch + BATCH_NONZEROS) }
+}

@@ -1,0 +1,80 @@
+// Strings with a label: `LABEL STRING # comment`, one row a line; DNA and proteins come so. An entry is a letter: its
+// position is the feature, its byte the value, and lower case counts as upper case. The bytes are parsed in
+// numeric/assembly/parse-label-string.ts; here are the words for what it refuses.
+import {
+  LONGEST_STRING,
+  PARSE_ERROR_AFTER_LABEL,
+  PARSE_ERROR_AFTER_STRING,
+  PARSE_ERROR_LABEL,
+  PARSE_ERROR_LETTER,
+  PARSE_ERROR_MISSING_STRING,
+  PARSE_ERROR_NOT_FINITE,
+  PARSE_ERROR_STRING_LENGTH,
+  PARSE_ERROR_TOO_LARGE,
+} from '../numeric/layouts.ts'
+import type { BadRow, InputFormat } from './input-format.ts'
+import { type ParseError, shownToken, TextParser } from './text-parser.ts'
+
+const EXPECTED: Record<number, { expected: string; advice?: string }> = {
+  [PARSE_ERROR_LABEL]: {
+    expected: 'a label at the start of the line: a number such as +1, -1 or 3',
+    advice: 'a line is LABEL STRING; data of INDEX:VALUE entries is read with --format libsvm',
+  },
+  [PARSE_ERROR_AFTER_LABEL]: { expected: 'a label, then a blank', advice: 'a line is LABEL STRING' },
+  [PARSE_ERROR_NOT_FINITE]: { expected: 'a finite number as label' },
+  [PARSE_ERROR_TOO_LARGE]: { expected: 'a label that a 64-bit float can hold (below 1.8e308)' },
+  [PARSE_ERROR_MISSING_STRING]: { expected: 'a string after the label', advice: 'is the line cut short?' },
+  [PARSE_ERROR_LETTER]: {
+    expected: 'letters: bytes that print, from ! to ~',
+    advice: 'is this text? If only some rows are so, step over them with --on-bad-row skip',
+  },
+  [PARSE_ERROR_STRING_LENGTH]: {
+    expected: `a string of at most ${LONGEST_STRING} letters`,
+    advice: 'cut the strings into windows, one a line',
+  },
+  [PARSE_ERROR_AFTER_STRING]: {
+    expected: 'the end of the line after the string',
+    advice: 'a string has no blanks in it; data of INDEX:VALUE entries is read with --format libsvm',
+  },
+}
+
+class LabelStringParser extends TextParser {
+  /** A letter is a byte. A batch need not hold a whole chunk, but it must hold the longest string. */
+  protected override entryCapacity(bytes: number): number {
+    return Math.min(bytes, Math.max(bytes >> 2, LONGEST_STRING))
+  }
+
+  protected override fill(): void {
+    this.arena.numeric.parseLabelString(this.state, this.batch)
+  }
+
+  protected override describe({ code, line, address, lineStart }: ParseError): BadRow {
+    const at = (column: number, found: string): BadRow => ({ line, column, found, ...EXPECTED[code] })
+    if (code === PARSE_ERROR_LETTER) {
+      const byte = this.arena.bytes(address, 1)[0]
+      return at(address - lineStart + 1, `the byte 0x${byte.toString(16).padStart(2, '0')}`)
+    }
+    if (code === PARSE_ERROR_MISSING_STRING) return at(address - lineStart + 1, 'the end of the line')
+    const { text, start } = this.token(address, lineStart, 4096)
+    if (code === PARSE_ERROR_STRING_LENGTH) return at(start - lineStart + 1, 'a longer one')
+    return at(start - lineStart + 1, shownToken(text))
+  }
+}
+
+export const labelString: InputFormat = {
+  name: 'label-string',
+  summary: 'strings of letters, DNA say: LABEL STRING',
+  title: 'labelled strings',
+  row: 'LABEL STRING',
+  letters: true,
+  endings: ['.txt', ''],
+  // Anything that prints can be a letter, but only letters, gaps and stops show that it is a string that was meant.
+  detect(line) {
+    const [label, string, ...more] = line.replace(/#.*/s, '').trim().split(/\s+/)
+    const named = string !== undefined && more.length === 0 && Number.isFinite(Number(label))
+    return named && /^[A-Za-z*.-]+$/.test(string) && /[A-Za-z]/.test(string)
+  },
+  // Positions count from 1, as biologists count.
+  detectIndexBase: () => 1,
+  newParser: arena => new LabelStringParser(arena),
+}

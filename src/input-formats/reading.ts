@@ -1,0 +1,69 @@
+// How text is read: its format and the number of its first feature, as asked for or as the data itself shows. One of these
+// belongs to a reading; it looks at chunk after chunk, in order, until it knows.
+import { UsageError } from '../errors.ts'
+import { checkExpandable } from '../features/expansion-steps.ts'
+import { allInputFormats, findInputFormat } from './all-input-formats.ts'
+import type { InputFormat } from './input-format.ts'
+
+/** As much of a chunk as is looked at for the number of the first feature, and of a line for the format. */
+const HEAD_BYTES = 1 << 16
+const LINE_FEED = 10
+const HASH = 35
+
+export class Reading {
+  #format: InputFormat | undefined
+  #indexBase: number | undefined
+  readonly #asked: number | undefined
+  readonly #expand: string | undefined
+
+  /** `format` may be `auto`. Several files are one data set: the first line with content decides for all. `expand` is how
+   *  the rows will be expanded, which a format may not be fit for. */
+  constructor(format: string | undefined, indexBase: number | undefined, expand?: string) {
+    this.#expand = expand
+    if (format !== undefined && format !== 'auto') this.#format = findInputFormat(format)
+    this.#asked = indexBase
+    this.#indexBase = indexBase
+    this.#check()
+  }
+
+  /** Looks at a chunk, and says how to read it. */
+  look(chunk: Uint8Array): { format: string; indexBase: number } {
+    if (!this.#format) {
+      const line = firstLine(chunk)
+      this.#format = line === undefined ? undefined : (allInputFormats.find(f => f.detect(line)) ?? allInputFormats[0])
+      this.#check()
+    }
+    this.#indexBase ??= this.#format?.detectIndexBase(chunk.slice(0, HEAD_BYTES))
+    return { format: this.format.name, indexBase: this.indexBase }
+  }
+
+  /** What is known so far. */
+  get format(): InputFormat {
+    return this.#format ?? allInputFormats[0]
+  }
+  get indexBase(): number {
+    return this.#indexBase ?? 1
+  }
+
+  #check(): void {
+    if (this.#format && this.#expand !== undefined) checkExpandable(this.#expand, this.#format)
+    if (this.#asked === undefined || !this.#format?.letters) return
+    throw new UsageError(
+      `the data is read as ${this.#format.title} (${this.#format.row}), whose features are positions: an index base would be ignored`,
+      'leave it out, or name another format',
+    )
+  }
+}
+
+/** The first line that is neither blank nor a comment, or its beginning. */
+function firstLine(chunk: Uint8Array): string | undefined {
+  for (let at = 0; at < chunk.length; ) {
+    while (at < chunk.length && chunk[at] <= 32) at++
+    if (at === chunk.length) return undefined
+    let end = chunk.indexOf(LINE_FEED, at)
+    if (end < 0) end = chunk.length
+    if (chunk[at] !== HASH) return Buffer.from(chunk.slice(at, Math.min(end, at + HEAD_BYTES))).toString('latin1')
+    at = end
+  }
+  return undefined
+}

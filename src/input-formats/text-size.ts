@@ -1,0 +1,42 @@
+// How much text a file holds, as far as that can be told without reading it.
+import { open, stat } from 'node:fs/promises'
+
+/** How much larger compressed text is taken to be at least, and at most whatever its file says. */
+const LEAST_FACTOR = 4
+const MOST_FACTOR = 256
+
+/** Bytes of text; an estimate for a compressed file, undefined for what is no file. */
+export async function textSize(path: string): Promise<number | undefined> {
+  const found = path === '-' ? undefined : await stat(path).catch(() => undefined)
+  if (!found?.isFile()) return undefined
+  if (!/\.(gz|zst)$/.test(path)) return found.size
+  const said = (await saidSize(path, found.size).catch(() => undefined)) ?? 0
+  return Math.min(Math.max(said, found.size * LEAST_FACTOR), found.size * MOST_FACTOR)
+}
+
+/** What a gzip file says at its end (modulo 2^32), or the first frame of a zstd file in its header. */
+async function saidSize(path: string, size: number): Promise<number | undefined> {
+  await using file = await open(path, 'r')
+  const head = Buffer.alloc(18)
+  await file.read(head, 0, head.length, 0)
+  if (head.readUInt16LE(0) === 0x8b1f) {
+    const tail = Buffer.alloc(4)
+    await file.read(tail, 0, 4, Math.max(0, size - 4))
+    return tail.readUInt32LE(0)
+  }
+  if (head.readUInt32LE(0) !== 0xfd2fb528) return undefined
+  // RFC 8878, section 3.1.1: flags, a window unless the frame is one segment, a dictionary's number, the size of the content.
+  const flags = head[4]
+  const singleSegment = (flags & 0x20) !== 0
+  const at = 5 + (singleSegment ? 0 : 1) + [0, 1, 2, 4][flags & 3]
+  switch (flags >> 6) {
+    case 0:
+      return singleSegment ? head[at] : undefined
+    case 1:
+      return head.readUInt16LE(at) + 256
+    case 2:
+      return head.readUInt32LE(at)
+    default:
+      return Number(head.readBigUInt64LE(at))
+  }
+}

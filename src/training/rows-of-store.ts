@@ -1,0 +1,114 @@
+// What the rows of a store are once they are in memory: as the manifest says or, when they are expanded, as one reading pass
+// finds, the survey. Memory is planned by it, and it says which features there are weights for.
+import { featureSetBytes, mapBits, mapBytes, placeMap, readFeatureSet } from '../block-store/feature-set.ts'
+import { featureFileOf, inputFormatOf } from '../block-store/manifest.ts'
+import type { Store } from '../block-store/reader.ts'
+import { checkExpandable, parseExpansion } from '../features/expansion-steps.ts'
+import { expandedFeatures } from '../features/kept-names.ts'
+import { findInputFormat } from '../input-formats/all-input-formats.ts'
+import { Arena } from '../numeric/arena.ts'
+import { ThreadPool } from '../threads/pool.ts'
+import { READERS } from './block-engine.ts'
+import { allowedMemory } from './choose-solver.ts'
+import { NODE_BYTES } from './memory-plan.ts'
+import { expansionOf, type ResolvedOptions } from './options.ts'
+
+export interface RowsOfStore {
+  features: number
+  nonzeros: number
+  /** Weights, the bias not counted: for all features, or for those that occur when few of them do. */
+  weights: number
+  /** Bytes of the map from features to weights; 0 when features keep their numbers. */
+  mapBytes: number
+  /** Puts that map into memory, if it is not there yet; its address, or 0. */
+  placeMap(arena: Arena): Promise<number>
+  /** When rows are expanded: nonzeros of each block, bytes of an entry at most, and what expanding takes in a thread. */
+  expanded?: { nonzeros: number[]; entryBytes: number; threadBytes: number }
+  /** Of hashed features, when they are kept. */
+  names?: Uint32Array
+}
+
+/** With fewer of the features in use, weights are kept for those alone. */
+const WORTH_A_MAP = 0.7
+/** Pages of 65,536 features that a thread's map may take: 48 MiB. */
+const MAP_PAGES = 4096
+const PAGE_BYTES = 12288
+
+/** `pool` has threads for a survey, whose map then lies in `arena`; a survey makes its own when they are not given. */
+export async function rowsOfStore(
+  store: Store,
+  options: ResolvedOptions,
+  arena?: Arena,
+  pool?: ThreadPool,
+): Promise<RowsOfStore> {
+  if (options.expand !== undefined) {
+    if (arena && pool) return surveyStore(arena, pool, store, options)
+    const own = arena ?? new Arena()
+    const threads = new ThreadPool(own.share, READERS)
+    return surveyStore(own, threads, store, options).finally(() => threads.close())
+  }
+  const { folder, manifest } = store
+  const { features, nonzeros, usedFeatures } = manifest
+  if (usedFeatures === 0 || usedFeatures >= WORTH_A_MAP * features) {
+    return { features, nonzeros, weights: features, mapBytes: 0, placeMap: async () => 0 }
+  }
+  const file = featureFileOf(manifest)
+  return {
+    features,
+    nonzeros,
+    weights: usedFeatures,
+    mapBytes: await featureSetBytes(folder, file),
+    placeMap: into => readFeatureSet(into, folder, file),
+  }
+}
+
+/** Reads the store once, expanding its rows. What is taken of the arena is given back, but for the map. */
+async function surveyStore(
+  arena: Arena,
+  pool: ThreadPool,
+  store: Store,
+  options: ResolvedOptions,
+): Promise<RowsOfStore> {
+  const { folder, manifest } = store
+  const expansion = expansionOf(options)!
+  checkExpandable(expansion.expand, findInputFormat(inputFormatOf(manifest)))
+  // Feature numbers that cannot be are told before anything is read.
+  parseExpansion(expansion.expand).features(manifest.features)
+  const mark = arena.mark()
+  const mapPages = Math.min(MAP_PAGES, Math.max(0, Math.floor((allowedMemory(options) - NODE_BYTES) / 8 / PAGE_BYTES)))
+  const blocks = await Promise.all(
+    manifest.blocks.map((_, block) => pool.run('survey-block', { folder, block, expansion, mapPages })),
+  )
+  const { features, names } = expandedFeatures(
+    arena,
+    expansion,
+    manifest.features,
+    new Set(blocks.map(block => block.names)),
+  )
+  const used = usedOf(arena, new Set(blocks.map(block => block.map)))
+  arena.release(mark)
+  const mapped = used !== undefined && used.features < WORTH_A_MAP * features
+  const map = mapped ? placeMap(arena, used.bits).top : 0
+  const nonzeros = blocks.map(block => block.nonzeros)
+  return {
+    features,
+    nonzeros: nonzeros.reduce((sum, count) => sum + count, 0),
+    weights: mapped ? used.features : features,
+    mapBytes: mapped ? mapBytes(used.bits) : 0,
+    placeMap: async () => map,
+    expanded: {
+      nonzeros,
+      entryBytes: parseExpansion(expansion.expand).entryBytes(manifest.valueBits),
+      threadBytes: Math.max(0, ...blocks.map(block => block.expanderBytes)),
+    },
+    ...(names && { names }),
+  }
+}
+
+/** The features of all threads' maps, as bits that outlive the arena's memory; undefined when one was given up. */
+function usedOf(arena: Arena, maps: Set<number>): { features: number; bits: Buffer } | undefined {
+  const [first, ...others] = maps
+  if (first === undefined || maps.has(0)) return undefined
+  for (const other of others) arena.numeric.mergeMap(first, other)
+  return { features: arena.numeric.finishMap(first) >>> 0, bits: mapBits(arena, first) }
+}
