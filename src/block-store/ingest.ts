@@ -33,8 +33,8 @@ export interface IngestOptions {
   threads?: number
   /** Bytes of memory to stay inside of; without it buffers are what serves speed best. */
   memory?: number
-  /** Text for a block, when the memory is not to decide it. */
-  blockText?: number
+  /** Text for a block, and pages of a thread's map of features, when the memory is not to decide them. */
+  buffers?: Partial<Pick<BufferSizes, 'blockText' | 'mapPages'>>
   /** Who trains on the rows meanwhile. */
   follower?: Follower
   /** Where to work; a memory of its own when not given. */
@@ -67,7 +67,7 @@ export async function ingest(
   const seed = options.seed ?? 1
   const valueBits = options.values === 'f64' ? 64 : 32
   const textBytes = await expectedText(paths)
-  const sizes = { ...bufferSizes(options.memory), ...(options.blockText && { blockText: options.blockText }) }
+  const sizes = { ...bufferSizes(options.memory), ...options.buffers }
   const blocks =
     options.blocks ?? Math.max(1, textBytes === undefined ? DEFAULT_BLOCKS : Math.ceil(textBytes / sizes.blockText))
   const arena = options.arena ?? new Arena()

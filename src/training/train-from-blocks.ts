@@ -424,7 +424,7 @@ async function theStore(
       ...(options.threads !== undefined && { threads: options.threads }),
       ...(options.signal && { signal: options.signal }),
       ...(options.memory !== undefined && { memory: ingestMemory(options, memory) }),
-      ...(sizes && options.memory !== undefined && { memory: sizes.ingest, blockText: sizes.blockText }),
+      ...(sizes && options.memory !== undefined && { memory: sizes.ingest, buffers: sizes.buffers }),
       ...(first && { follower: first }),
       overwrite: earlier === 'stale',
       arena,
@@ -449,23 +449,28 @@ function firstPassSizes(
   options: ResolvedOptions,
   memory: number,
   text: number | undefined,
-): { pass: FirstPassSizes; ingest: number; blockText: number } | undefined {
+): { pass: FirstPassSizes; ingest: number; buffers: { blockText: number; mapPages: number } } | undefined {
   if (!solver.firstPass || options.scale || options.expand) return undefined
   const rooms = (options.threads ?? defaultThreads()) + 2
   if (options.memory === undefined) {
-    const { chunk, blockText } = bufferSizes(undefined)
+    const { chunk, blockText, mapPages } = bufferSizes(undefined)
     const bytes = Math.min(MOST_FIRST_PASS, Math.floor((memory - NODE_BYTES) / 2))
-    return { pass: { chunk, rooms, bytes, text }, ingest: memory, blockText }
+    return { pass: { chunk, rooms, bytes, text }, ingest: memory, buffers: { blockText, mapPages } }
   }
   const reading = NODE_BYTES + Math.floor(FIRST_PASS_READING * (memory - NODE_BYTES))
   if (reading - NODE_BYTES < LEAST_FIRST_PASS) return undefined
   const { chunk } = bufferSizes(reading)
-  const others = reading + pieceBytes({ chunk, rooms }) + forFilePages(memory) + afterIngest(memory) / 2
+  // The blocks and the map of the features are for the time afterwards, and as large as without a first pass.
+  const { blockText, mapPages } = bufferSizes(memory)
+  const more = (mapPages - bufferSizes(reading).mapPages) * MAP_PAGE_BYTES
+  const others = reading + more + pieceBytes({ chunk, rooms }) + forFilePages(memory) + afterIngest(memory) / 2
   const bytes = Math.min(MOST_FIRST_PASS, Math.floor(memory - others))
   if (bytes < LEAST_FIRST_PASS) return undefined
-  return { pass: { chunk, rooms, bytes, text }, ingest: reading, blockText: bufferSizes(memory).blockText }
+  return { pass: { chunk, rooms, bytes, text }, ingest: reading, buffers: { blockText, mapPages } }
 }
 
+/** A page of a map of features, for each of two threads that read. */
+const MAP_PAGE_BYTES = 2 * 12288
 /** Share of the memory besides Node that reading and writing get while there is training too. */
 const FIRST_PASS_READING = 0.3
 const LEAST_FIRST_PASS = 16 << 20

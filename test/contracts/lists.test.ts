@@ -38,7 +38,8 @@ const lists: {
     folder: 'solvers',
     list: allSolvers,
     looksLikeOne: value => 'lossNeeds' in value,
-    others: file => ['solver.ts', 'sweeps.ts', 'working-set.ts'].includes(file) || file.endsWith('-task.ts'),
+    others: file =>
+      ['solver.ts', 'sweeps.ts', 'working-set.ts', 'parallel-sweeps.ts'].includes(file) || file.endsWith('-task.ts'),
   },
   {
     folder: 'features',

@@ -133,16 +133,16 @@ function covtype(t: TestContext): Promise<Data> | undefined {
   })
 }
 
-/** A tenth of the rows of a9a. */
-function tenth(t: TestContext): Promise<Data> | undefined {
+/** A thousand rows of a9a. */
+function thousand(t: TestContext): Promise<Data> | undefined {
   const data = findData('a9a')
   if ('why' in data) {
     t.skip(data.why)
     return undefined
   }
-  return dataOf('tenth', () => {
-    const rows = readData(data.path, line => line % 10 === 0)
-    return { path: folder.write('tenth.svm', writeData(rows)), rows }
+  return dataOf('thousand', () => {
+    const rows = readData(data.path, line => line % 32 === 0)
+    return { path: folder.write('thousand.svm', writeData(rows)), rows }
   })
 }
 
@@ -155,10 +155,8 @@ describe('the optimum of the memory, whatever share of the rows stays', () => {
   const fewLogistic: Record<string, number> = { a9a: 1e-3, imdb: 1e-3, covtype: 2e-3 }
   /** Left to SPILLWAY_SLOW=1, for it takes its time. */
   const later = new Set([
-    'a9a squared-hinge 5 %',
-    'a9a logistic 5 %',
-    'covtype squared-hinge 5 %',
-    'covtype logistic 5 %',
+    ...['a9a squared-hinge 5 %', 'a9a logistic 5 %', 'a9a logistic 20 %'],
+    ...['covtype hinge 5 %', 'covtype squared-hinge 5 %', 'covtype squared-hinge 20 %', 'covtype logistic 5 %'],
   ])
   const sets: [string, (t: TestContext) => Promise<Data> | undefined, TrainOptions, number][] = [
     ['a9a', t => realData(t, 'a9a'), {}, 1e-9],
@@ -188,7 +186,7 @@ describe('the optimum of the memory, whatever share of the rows stays', () => {
 describe('a hundred passes', () => {
   for (const cost of [1e-4, 1e-2, 1, 1e2, 1e3]) {
     it(`at C = ${cost}: an honest gap, whatever it is`, async t => {
-      const data = await tenth(t)
+      const data = await thousand(t)
       if (!data) return
       for (const loss of losses) {
         // Beyond C = 1 the memory has its troubles too: what is known of the optimum lies between its two values.
@@ -276,10 +274,10 @@ describe('the same seed', () => {
 
   it('gives the same model from text, for any number of threads', async () => {
     // Several chunks: each is a visit of the first pass, whenever it comes.
-    const path = folder.write('several-chunks.svm', `${noisyRows(30_000, 25, 7)}\n`)
+    const path = folder.write('several-chunks.svm', `${noisyRows(12_000, 25, 7)}\n`)
     for (const loss of losses) {
       const results: TrainResult[] = []
-      for (const threads of [undefined, undefined, 1, 4]) {
+      for (const threads of [undefined, undefined, 2]) {
         const to = join(folder.path, `text-${++count}.spill`)
         const options: TrainOptions = { solver: 'stream', loss, cost: 0.1, blocks: 8, memory: '200M', store: to }
         if (threads) options.threads = threads
@@ -297,23 +295,21 @@ describe('the same seed', () => {
 
   const ways: [string, TrainOptions, number][] = [
     ['hinge', {}, 0.05],
-    ['hinge, a fifth of the rows', { tolerance: 1e-4 }, 0.2],
     ['hinge, all rows', { tolerance: 1e-4 }, 1.25],
     ['squared hinge, without shrinking', { loss: 'squared-hinge', shrinking: false }, 0.2],
     ['logistic', { loss: 'logistic' }, 0.2],
     ['f32 weights, bias, class weights', { weights: 'f32', bias: 1, classWeights: { '+1': 2 } }, 0.2],
-    ['fixed order, minmax', { blockOrder: 'fixed', scale: 'minmax' }, 0.2],
-    ['unit length', { normalize: 'unit' }, 0.05],
+    ['fixed order, minmax, unit length', { blockOrder: 'fixed', scale: 'minmax', normalize: 'unit' }, 0.2],
   ]
   for (const [name, more, share] of ways) {
     it(`gives the same model to a run that is stopped and resumed: ${name}`, async () => {
-      const options: TrainOptions = { solver: 'stream', checkpointSeconds: 0, cost: 0.1, tolerance: 1e-3, ...more }
+      const options: TrainOptions = { solver: 'stream', checkpointSeconds: 0, cost: 0.1, tolerance: 3e-3, ...more }
       options.memory = await memoryForShare(store, share, options)
       const whole = await told(fresh(), options)
       assert.equal(whole.result.exitReason, 'converged')
       // Every few records, an odd number of them, so that stops fall within passes and at their ends.
       const path = fresh()
-      const every = Math.max(1, Math.floor(whole.train.length / 6)) | 1
+      const every = Math.max(1, Math.floor(whole.train.length / 4)) | 1
       for (let stops = 0; ; stops++) {
         assert.ok(stops < 100, 'it never ends')
         const part = await abortAfter(path, { ...options, resume: true }, every)
@@ -329,7 +325,7 @@ describe('the same seed', () => {
     const options: TrainOptions = { solver: 'stream', checkpointSeconds: 0, cost: 0.1, tolerance: 0.01 }
     options.memory = await memoryForShare(store, 0.1, options)
     const whole = await told(fresh(), options)
-    const step = Math.max(1, Math.floor(whole.train.length / 8))
+    const step = Math.max(1, Math.floor(whole.train.length / 6))
     for (let records = 1; records < whole.train.length; records += step) {
       const path = fresh()
       const first = await abortAfter(path, options, records)
@@ -418,7 +414,7 @@ describe('from text', () => {
   })
 
   it('a third class in the last row of several chunks', async () => {
-    const text = `${noisyRows(20_000, 25, 3)}\n5 1:1\n`
+    const text = `${noisyRows(12_000, 25, 3)}\n5 1:1\n`
     const result = await fromText(text, { tolerance: 1e-3 })
     assert.equal(result.model.vectors, 3)
   })
@@ -435,7 +431,7 @@ describe('from text', () => {
   })
 
   it('a text that is sorted by its labels, either label first', async () => {
-    const lines = noisyRows(20_000, 25, 3).split('\n')
+    const lines = noisyRows(12_000, 25, 3).split('\n')
     for (const first of ['+1', '-1']) {
       const sorted = [...lines.filter(line => line.startsWith(first)), ...lines.filter(line => !line.startsWith(first))]
       await fromText(`${sorted.join('\n')}\n`, { tolerance: 1e-4 })
@@ -486,11 +482,11 @@ describe('from text', () => {
   })
 
   it('features that are met in one chunk only, and new ones in the last', async () => {
-    const lines = noisyRows(24_000, 25, 3).split('\n')
+    const lines = noisyRows(12_000, 25, 3).split('\n')
     const text = lines.map((line, k) =>
       line.replaceAll(
         /(\d+):/g,
-        (_, index) => `${Number(index) + (k > 20_000 ? 300_000 : 25 * Math.floor(k / 6000))}:`,
+        (_, index) => `${Number(index) + (k > 10_000 ? 300_000 : 25 * Math.floor(k / 3000))}:`,
       ),
     )
     await fromText(`${text.join('\n')}\n`, { tolerance: 1e-4 })
@@ -513,7 +509,7 @@ describe('from text', () => {
     const path = folder.write(`${name}.svm`, text)
     const store = join(folder.path, `${name}.spill`)
     await ingest(path, store, { blocks: BLOCKS })
-    const options: TrainOptions = { loss: 'squared-hinge', tolerance: 1e-6 }
+    const options: TrainOptions = { loss: 'squared-hinge', cost: 0.1, tolerance: 1e-5 }
     const best = await train(store, { ...options, solver: 'dual' }).result
     for (const [share] of shares) {
       const memory = await memoryForShare(store, share, options)

@@ -102,12 +102,13 @@ function blockOf(set: usize, number: u32): u32 {
 
 /** A row is not in memory any more, or did not come in: what is known of it goes into its block's ledger. */
 @inline
-function enterLedger(set: usize, number: u32, logistic: bool, a: f64, rest: f64, bound: f64, diagonal: f64, margin: f64, norm: f64): void {
+function enterLedger(set: usize, number: u32, isPositive: bool, logistic: bool, a: f64, rest: f64, bound: f64, diagonal: f64, margin: f64, norm: f64): void {
   const ledger = usize(load<u32>(set, WORKING_LEDGER)) + usize(blockOf(set, number)) * LEDGER_BYTES
   const dualPart = logistic ? negativeEntropy(a, rest, bound) : a - 0.5 * diagonal * a * a
   store<f64>(ledger, load<f64>(ledger, LEDGER_DUAL) + dualPart, LEDGER_DUAL)
   if (a > 0) store<f64>(ledger, load<f64>(ledger, LEDGER_SUPPORT) + 1, LEDGER_SUPPORT)
-  if (margin > 0) store<f64>(ledger, load<f64>(ledger, LEDGER_CORRECT) + 1, LEDGER_CORRECT)
+  // A score of 0 means the negative class.
+  if (isPositive ? margin > 0 : margin >= 0) store<f64>(ledger, load<f64>(ledger, LEDGER_CORRECT) + 1, LEDGER_CORRECT)
   const owed = ledger + LEDGER_OWED
   store<f64>(owed, load<f64>(owed) + max(owedAt(logistic, a, rest, bound, diagonal, margin), 0))
   const length = Math.sqrt(norm)
@@ -180,7 +181,7 @@ function takeIn<W>(set: usize, problem: usize, order: usize, count: u32, numbers
     }
     if (!stays) {
       const margin = logistic ? gradient : gradient + 1 - diagonal * a
-      enterLedger(set, number, logistic, a, rest, bound, diagonal, margin, norm)
+      enterLedger(set, number, isPositive, logistic, a, rest, bound, diagonal, margin, norm)
       dismissed++
       continue
     }
@@ -227,7 +228,7 @@ function makeRoom<W>(set: usize, problem: usize): void {
   let epsilon = load<f64>(set, WORKING_EPSILON)
   let bytes: f64 = 0, rows: f64 = 0
   do {
-    epsilon *= SHRINK
+    epsilon = max(epsilon * SHRINK, LEAST_EPSILON)
     bytes = 0
     rows = 0
     for (let k: u32 = 0; k < count; k++) {
@@ -264,7 +265,7 @@ function makeRoom<W>(set: usize, problem: usize): void {
       // Its gradient may be of some time ago; what the ledger says must hold for the w of now.
       const dot = dotRow<W>(row, w) + biasPart
       const diagonal = isPositive ? diagonalPositive : diagonalNegative
-      enterLedger(set, number, logistic, a, rest, bound, diagonal, isPositive ? dot : -dot, load<f64>(row, ROW_NORM) + bias * bias)
+      enterLedger(set, number, isPositive, logistic, a, rest, bound, diagonal, isPositive ? dot : -dot, load<f64>(row, ROW_NORM) + bias * bias)
       if (beyond) evicted++
       else drawn++
       continue
@@ -333,7 +334,7 @@ export function enterEvaluated(set: usize, problem: usize, count: u32, order: us
     const a = load<f64>(alpha + usize(k) * stride)
     const rest: f64 = logistic ? load<f64>(alpha + usize(k) * stride, 8) : 0
     const number = load<u32>(numbers + (usize(load<u32>(order + (usize(k) << 2))) << 2))
-    enterLedger(set, number, logistic, a, rest, bound, diagonal, load<f64>(margins + (usize(k) << 3)), load<f64>(row, ROW_NORM) + bias * bias)
+    enterLedger(set, number, isPositive, logistic, a, rest, bound, diagonal, load<f64>(margins + (usize(k) << 3)), load<f64>(row, ROW_NORM) + bias * bias)
   }
 }
 
