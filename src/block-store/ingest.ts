@@ -5,6 +5,7 @@ import { version } from '../version.ts'
 import type { CompressionChoice } from './compression.ts'
 import type { Manifest } from './manifest.ts'
 import {
+  type BufferSizes,
   bufferSizes,
   expectedText,
   type Follower,
