@@ -125,7 +125,7 @@ describe('weighted degree features made on the fly', () => {
     const written = join(folder.path, 'written.spill')
     await ingest(folder.write('written.svm', asWeightedDegree(rows, DEGREE)), written, { blocks: 7 })
     for (const options of [
-      { solver: 'pegasos', maxPasses: 3 },
+      { solver: 'pegasos', maxPasses: 2 },
       { solver: 'one-pass', loss: 'squared-hinge' },
     ]) {
       const run = (data: string, more: TrainOptions): Promise<TrainResult> =>
