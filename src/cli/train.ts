@@ -156,7 +156,7 @@ export const trainCommand: Command = {
     },
     expand: {
       value: 'STEPS',
-      help: `features made as rows are decoded: ${allExpansions.map(({ name, takes }) => `${name}:${takes}`).join(', ')}, or some with + between`,
+      help: 'other features, made of each row as it is decoded: see below',
       group: 'The data',
     },
     'keep-names': { help: 'keep in the model which features were hashed, for inspect to show', group: 'The data' },
@@ -187,10 +187,15 @@ export const trainCommand: Command = {
       does: 'the options that LIBLINEAR users type',
     },
   ],
-  notes:
-    'DATA is LIBSVM text or labelled strings, plain or compressed with gzip or zstd, - for standard input, or one store. The last of several\n' +
-    'arguments is the model unless it is a file of data. Without one the model is named after the first file, in this folder.\n' +
-    'Ctrl-C ends after the current step, saves the model, and exits with 130.',
+  notes: [
+    'DATA is LIBSVM text or labelled strings, plain or compressed with gzip or zstd, - for standard input, or one store. The',
+    'last of several arguments is the model unless it is a file of data. Without one the model is named after the first file, in',
+    'this folder. Ctrl-C ends after the current step, saves the model, and exits with 130.',
+    '',
+    'STEPS of --expand, several with + between, e.g. weighted-degree:8+hash:22:',
+    ...allExpansions.map(({ name, takes, summary }) => `  ${`${name}:${takes}`.padEnd(30)}${summary}`),
+    'The model has them in it, and predict applies them. --normalize unit comes after them; --scale is refused with them.',
+  ].join('\n'),
   rewrite: fromLiblinear,
   run: runTrain,
 }

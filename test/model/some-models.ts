@@ -79,6 +79,13 @@ const certificate: fc.Arbitrary<Certificate> = fc.record(
   usual,
 )
 
+const anyExpansion = fc.oneof(
+  fc.constantFrom('weighted-degree:3', 'polynomial:2', 'hash:7').map(steps => ({ steps })),
+  fc
+    .uniqueArray(fc.nat(0xfffffffd), { maxLength: 9 })
+    .map(names => ({ steps: 'polynomial:2+hash:9', names: Uint32Array.from(names).sort() })),
+)
+
 /** Any model; `wholeLabels` keeps to what LIBLINEAR can say. */
 export function anyModel({ wholeLabels = false } = {}): fc.Arbitrary<Model> {
   const value = wholeLabels ? fc.integer() : plain
@@ -104,6 +111,8 @@ export function anyModel({ wholeLabels = false } = {}): fc.Arbitrary<Model> {
         kind: fc.constantFrom('minmax' as const, 'standard' as const),
         unit: fc.boolean(),
         indexBase: fc.constantFrom(0 as const, 1 as const),
+        inputFormat: fc.constantFrom(undefined, 'label-string'),
+        expand: fc.option(anyExpansion, { nil: undefined }),
         loss: fc.constantFrom('hinge', 'squared-hinge', 'logistic', 'ramp'),
         cost: fc.option(plain),
         seed: fc.option(count),
@@ -115,14 +124,16 @@ export function anyModel({ wholeLabels = false } = {}): fc.Arbitrary<Model> {
           fc.record({ fingerprint: fc.string(), rows: count, nonzeros: count, sources: fc.array(fc.string()) }, usual),
         ),
       })
-      .map(({ values, text, factors, kind, unit, ...rest }) =>
+      .map(({ values, text, factors, kind, unit, expand, inputFormat, ...rest }) =>
         makeModel({
           ...rest,
           labels: values.map(value => ({ value, text: wholeLabels ? String(value) : text + value })),
           multiclass,
           features,
           solver: 'dual',
+          ...(inputFormat !== undefined && { inputFormat }),
           transforms: {
+            ...(expand && !scaled && !wholeLabels && { expand }),
             ...(scaled && { scale: { kind, factors } }),
             ...(unit && !wholeLabels && { normalize: 'unit' as const }),
           },
