@@ -1,4 +1,6 @@
 // `ingest`: text in, a block store out.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { Arena } from '../numeric/arena.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import { version } from '../version.ts'
@@ -36,8 +38,8 @@ export interface IngestOptions {
   memory?: number
   /** Text for a block, and pages of a thread's map of features, when the memory is not to decide them. */
   buffers?: Partial<Pick<BufferSizes, 'blockText' | 'mapPages'>>
-  /** Who trains on the rows meanwhile. */
-  follower?: Follower
+  /** Who trains on the rows meanwhile, and the name of a file that says in the store that this has not been saved yet. */
+  follower?: Follower & { marker?: string }
   /** Where to work; a memory of its own when not given. */
   arena?: Arena
   signal?: AbortSignal
@@ -101,6 +103,7 @@ export async function ingest(
     })
     const { features, labels, sources, format, indexBase, compression, bytesRead, badRows, badRowMessages } = read
     const usedFeatures = await keepFeatureSet(arena, folder, read.maps)
+    if (options.follower?.marker) await writeFile(join(folder, options.follower.marker), '')
     const manifest = await writer.finish({
       createdBy: `spillway ${version}`,
       features,

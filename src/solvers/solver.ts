@@ -139,7 +139,7 @@ export interface BlockRun {
   /** True when it puts dual variables into their places itself, and the copies beside a block's rows are not used. */
   keepsAlpha?: boolean
   /** Works on the rows in memory alone, towards a gap; how much and at most how much, in passes over all nonzeros. */
-  settle?(gap: number, most: number, signal?: AbortSignal): Promise<number>
+  settle?(gap: number, most: number): Promise<number>
   account?(): Promise<Account>
   /** Blocks that may owe something to the gap that matters beside so much, most first; undefined for all of them. */
   owing?(gap: number): number[] | undefined

@@ -127,8 +127,7 @@ class DualCachedLoops implements BlockRun {
 
   async visit(block: LoadedBlock, pass: number): Promise<VisitReport> {
     const { seed, innerPasses } = this.#settings
-    const arena = this.#arena
-    if (this.#set.radius === 0) this.#set.radius = FIRST_RADIUS / typicalLength(arena, block)
+    this.#setRadius(block)
     for (const { block: b } of block.parts) this.#set.ledger(b).fill(0)
     const met = await this.#engine.trainer.run('stream-visit', {
       memory: this.#memory,
@@ -153,8 +152,14 @@ class DualCachedLoops implements BlockRun {
     return { loss: met.loss, gap: met.gap }
   }
 
-  /** Works on the rows in memory alone; in passes over all nonzeros. */
-  async settle(target: number, passes: number, signal?: AbortSignal): Promise<number> {
+  /** The radii of the ledger are set once, by the length of the first rows. */
+  #setRadius(block: LoadedBlock): void {
+    if (this.#set.radius === 0) this.#set.radius = FIRST_RADIUS / typicalLength(this.#arena, block)
+  }
+
+  /** Works on the rows in memory alone; in passes over all nonzeros. An abort waits for its few sweeps: a run that is
+   *  resumed must find them done. */
+  async settle(target: number, passes: number): Promise<number> {
     const arena = this.#arena
     const { problem, sweep, order } = this.#memory
     const count = this.#set.count
@@ -170,10 +175,10 @@ class DualCachedLoops implements BlockRun {
     const most = Math.min(sweeps * sweepWork, passes * all)
     // While rows that are not here owe more, it is they who should come.
     const targetGap = Math.max(target, BESIDE_ABSENT * this.#met)
-    if (this.#parallel) return (await this.#settleTogether(this.#parallel, targetGap, most, signal)) / Math.max(all, 1)
+    if (this.#parallel) return (await this.#settleTogether(this.#parallel, targetGap, most)) / Math.max(all, 1)
     let work = 0
     let ready = false
-    while (work < most && !signal?.aborted) {
+    while (work < most) {
       const step = await this.#engine.trainer.run('dual-sweeps', {
         problem,
         sweep,
@@ -197,18 +202,13 @@ class DualCachedLoops implements BlockRun {
   }
 
   /** The same with several trainers; in nonzeros. */
-  async #settleTogether(
-    sweeps: ParallelSweeps,
-    targetGap: number,
-    most: number,
-    signal: AbortSignal | undefined,
-  ): Promise<number> {
+  async #settleTogether(sweeps: ParallelSweeps, targetGap: number, most: number): Promise<number> {
     const { order, sweep } = this.#memory
     const { count } = this.#set
     this.#arena.numeric.shuffle(order, count, sweep + SWEEP_RANDOM)
     await sweeps.start(order, count, BigInt(this.#settings.seed) + BigInt(this.#rounds) * 0x10001n)
     let work = 0
-    while (work < most && !signal?.aborted) {
+    while (work < most) {
       work += await sweeps.sweep()
       this.#seen(sweeps)
       if (sweeps.gap <= targetGap) break
@@ -259,6 +259,7 @@ class DualCachedLoops implements BlockRun {
 
   /** Blocks that may owe something that matters, those that may owe most first; undefined when that is all of them. */
   owing(allowed: number): number[] | undefined {
+    if (allowed > 1e300) return undefined
     const each = (SKIPPED_SHARE * allowed) / Math.max(this.#blocks, 1)
     const debts = Array.from({ length: this.#blocks }, (_, block) => ({ block, most: this.#mostOwed(block) }))
     const owing = debts.filter(({ most }) => most > each)
@@ -268,6 +269,7 @@ class DualCachedLoops implements BlockRun {
 
   /** Looks at the rows of a block that are not in memory, for the certificate: the ledger then knows them exactly. */
   async evaluate(block: LoadedBlock): Promise<void> {
+    this.#setRadius(block)
     for (const { block: b } of block.parts) this.#set.ledger(b).fill(0)
     await this.#engine.trainer.run('stream-evaluate', {
       memory: this.#memory,
@@ -296,7 +298,7 @@ class DualCachedLoops implements BlockRun {
 
   #mostOwed(block: number): number {
     const met = this.#metAt[block]
-    if (met === undefined) return this.#set.lacks(block) ? Number.POSITIVE_INFINITY : 0
+    if (met === undefined || !this.#memory.followed) return this.#set.lacks(block) ? Number.POSITIVE_INFINITY : 0
     return this.#set.mostOwed(block, this.#path - met)
   }
 

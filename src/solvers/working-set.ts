@@ -187,8 +187,9 @@ export class WorkingSet {
     return { at: this.#get(WORKING_RECORDS), bytes: this.#get(WORKING_USED) }
   }
 
-  /** Small plain data that describes the set, for a checkpoint. */
+  /** Small plain data that describes the set, for a checkpoint. Dual variables go to their places. */
   state(): Record<string, number | string> {
+    this.#arena.numeric.settleAlpha(this.at)
     return {
       count: this.count,
       used: this.#get(WORKING_USED),
@@ -199,9 +200,8 @@ export class WorkingSet {
     }
   }
 
-  /** All that a checkpoint holds of it besides. Dual variables go to their places first. */
+  /** All that a checkpoint holds of it besides. */
   stretches(): Stretch[] {
-    this.#arena.numeric.settleAlpha(this.at)
     const part = (offset: number, bytes: number): Stretch => ({ at: this.#get(offset), bytes })
     const { count } = this
     return [

@@ -34,6 +34,8 @@ export interface RunState {
   pass: number
   /** Groups of this pass that are done. */
   position: number
+  /** Whether its end has been looked at: what is done then is not done again by a run that resumes. */
+  stockTaken: boolean
   /** Blocks that this pass reads; null for all of them. */
   wanted: number[] | null
   /** Work done, in passes over all nonzeros. */

@@ -72,7 +72,7 @@ export class OutOfCoreDriver {
   }
 
   /** Starts from what was learnt while the text was read: that was the first pass. */
-  startFrom(first: FirstPass, map: number): void {
+  async startFrom(first: FirstPass, map: number): Promise<void> {
     const { store, firstRows } = this.#engine
     first.move(store, firstRows, this.#problem, map, (...rows) => this.#run.adopt?.(...rows))
     this.#engine.reuse(first.region)
@@ -81,6 +81,7 @@ export class OutOfCoreDriver {
     state.work = 1
     state.wanted = this.#run.owing?.(0) ?? null
     this.#checkpoints.touch([...store.manifest.blocks.keys()])
+    await this.#checkpoint()
   }
 
   /** Starts from dual variables that are in place already: w = Σ α y x, by one reading pass. */
@@ -102,7 +103,9 @@ export class OutOfCoreDriver {
     const { store } = this.#engine
     const state = this.#state
     for (;;) {
-      const groups = this.#groups(state.pass, state.wanted)
+      // What was learnt while text was read may be all the passes there are.
+      const enough = this.#run.account !== undefined && state.work >= maxPasses - 1e-3
+      const groups = enough ? [] : this.#groups(state.pass, state.wanted)
       if (state.position === 0 && groups.length > 0) this.#countSkipped(state.wanted)
       for await (const block of this.#engine.pass(groups, state.position)) {
         const report = await this.#run.visit(block, state.pass)
@@ -123,7 +126,7 @@ export class OutOfCoreDriver {
         await this.#checkpoint()
         return { certificate: undefined, passes: this.#passes(), exitReason: 'interrupted' }
       }
-      await this.#takeStock()
+      if (!state.stockTaken) await this.#takeStock()
       // Until it is decided how to go on, the run stands at the end of this pass: one that is resumed decides the same.
       await this.#checkpoint()
       const last = this.#run.account ? state.work >= maxPasses - 1e-3 : this.#passes() >= maxPasses
@@ -146,6 +149,7 @@ export class OutOfCoreDriver {
       }
       state.pass++
       state.position = 0
+      state.stockTaken = false
       state.loss = 0
       state.gap = 0
       state.wanted = this.#run.owing?.(tolerance * state.primal) ?? null
@@ -160,8 +164,9 @@ export class OutOfCoreDriver {
 
   /** At the end of a pass: what the primal and the gap are, by what the rows showed as they were met. */
   async #takeStock(): Promise<void> {
-    const { tolerance, maxPasses, signal } = this.#settings
+    const { tolerance, maxPasses } = this.#settings
     const state = this.#state
+    state.stockTaken = true
     if (!this.#run.account) {
       state.primal = 0.5 * this.#problem.squaredLength() + state.loss
       return
@@ -170,12 +175,13 @@ export class OutOfCoreDriver {
     const before = state.primal || 0.5 * this.#problem.squaredLength() + state.loss
     // By the paper's rule the rows in memory are worked on as long as they move.
     const target = this.#settings.gradientTolerance === undefined ? 0.5 * tolerance * before * state.optimism : 0
-    state.work += (await this.#run.settle?.(target, maxPasses - state.work, signal)) ?? 0
+    state.work += (await this.#run.settle?.(target, maxPasses - state.work)) ?? 0
     const { dual, owed, spread } = await this.#run.account()
     this.#run.endRound?.()
     state.spread = spread
-    state.primal = dual + owed
-    state.gap = owed
+    // Nothing is known of a block that was never met: a number that JSON can hold says so.
+    state.primal = Math.min(dual + owed, Number.MAX_VALUE)
+    state.gap = Math.min(owed, Number.MAX_VALUE)
     this.#tell({ pass: this.#passes(), primal: state.primal, gap: owed / state.primal, certified: false })
   }
 

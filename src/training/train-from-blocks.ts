@@ -1,6 +1,6 @@
 // Training on data larger than memory: text goes into a block store first, then blocks are read again and again, inside
 // the memory that was named.
-import { stat } from 'node:fs/promises'
+import { stat, unlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { bitsOfMap, featuresOf } from '../block-store/feature-set.ts'
 import { ingest } from '../block-store/ingest.ts'
@@ -236,6 +236,7 @@ async function solveOne(
     fingerprint: manifest.fingerprint,
     pass: 0,
     position: 0,
+    stockTaken: false,
     wanted: null,
     work: 0,
     loss: 0,
@@ -261,7 +262,10 @@ async function solveOne(
     delete found.done
     await driver.restore(found)
   } else await checkpoints.clear()
-  if (first && !found) driver.startFrom(first.pass, first.map)
+  if (first && !found) {
+    await driver.startFrom(first.pass, first.map)
+    await unlink(join(store.folder, FirstPass.marker))
+  }
   const solution = await driver.solve()
   await driver.close(solution)
   return solution
@@ -432,6 +436,7 @@ async function theStore(
         tell({ stage: 'read', seconds: seconds(), bytesRead, bytesTotal, rows, badRows }),
     })
     await first?.end()
+    if (first && first.trained === 0) await unlink(join(folder, first.marker))
     arena.release(mark)
     const { bytesRead, badRows, badRowMessages } = result
     const read = { bytesRead, badRows, badRowMessages }
@@ -511,7 +516,9 @@ async function madeFrom(
     )
   }
   const changes = await Promise.all(paths.map(path => (path === '-' ? undefined : stat(path).catch(() => undefined))))
+  const unsaved = await stat(join(folder, FirstPass.marker)).catch(() => undefined)
   const alike =
+    !unsaved &&
     manifest.seed === options.seed &&
     manifest.valueBits === (options.values === 'f64' ? 64 : 32) &&
     (blocks === undefined || blocks === manifest.blocks.length) &&

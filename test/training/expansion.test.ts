@@ -259,20 +259,22 @@ describe('what is refused about expansions', () => {
       },
     )
   }
+  const into = (solver: string, name: string): { store?: string } =>
+    solver === 'dual' ? {} : { store: join(folder.path, `${name}-${solver}.spill`) }
   const numbers = folder.write('plain.svm', '+1 1:1 2:2\n-1 1:-1 3:1\n')
 
   it('letters where there are none: in text, in a store, in predict', async () => {
     const message = /weighted-degree:4 makes features of letters, and the data is LIBSVM text/
     for (const solver of ['dual', 'block', 'auto']) {
       await refused(
-        () => resultOf(numbers, { expand, solver, store: join(folder.path, `none-${solver}.spill`) }),
+        () => resultOf(numbers, { expand, solver, ...into(solver, 'none') }),
         message,
         /--format label-string/,
       )
     }
-    const into = join(folder.path, 'plain.spill')
-    await ingest(numbers, into)
-    for (const solver of ['dual', 'block']) await refused(() => resultOf(into, { expand, solver }), message)
+    const made = join(folder.path, 'plain.spill')
+    await ingest(numbers, made)
+    for (const solver of ['dual', 'block']) await refused(() => resultOf(made, { expand, solver }), message)
     const { model } = await resultOf(text, { expand })
     await refused(() => predict(numbers, model, { format: 'libsvm' }), message)
     await refused(() => predict(numbers, model, { format: 'auto' }), message)
@@ -320,7 +322,7 @@ describe('what is refused about expansions', () => {
     const far = folder.write('beyond.svm', '+1 1:1 100000:2\n-1 1:-1 3:1\n')
     for (const solver of ['dual', 'block']) {
       await refused(
-        () => resultOf(far, { expand: 'polynomial:2', solver, store: join(folder.path, `beyond-${solver}.spill`) }),
+        () => resultOf(far, { expand: 'polynomial:2', solver, ...into(solver, 'beyond') }),
         /more than 92680 features/,
         /polynomial:2\+hash:22/,
       )
