@@ -16,6 +16,8 @@ export const FEATURE_SET_TEMPORARY = /^\.features(-\d{6})?\.bin\.[\w-]+\.tmp$/
 /** Folders of training states (training/checkpoint.ts), one for each problem. */
 export const STATE_FOLDER_PATTERN = /^state-[0-9a-f]{12}$/
 export const BLOCK_FILE_PATTERN = /^block-\d{6}\.bin$/
+/** Says that rows were trained on while the store was written, and that what was learnt has not been saved yet. */
+export const UNSAVED_MARKER = 'first-pass-unsaved'
 export const MOST_BLOCKS = 1_000_000
 
 export function blockFileName(block: number): string {

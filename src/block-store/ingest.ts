@@ -5,6 +5,7 @@ import { Arena } from '../numeric/arena.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import { version } from '../version.ts'
 import type { CompressionChoice } from './compression.ts'
+import { UNSAVED_MARKER } from './file-layout.ts'
 import type { Manifest } from './manifest.ts'
 import {
   type BufferSizes,
@@ -38,8 +39,8 @@ export interface IngestOptions {
   memory?: number
   /** Text for a block, and pages of a thread's map of features, when the memory is not to decide them. */
   buffers?: Partial<Pick<BufferSizes, 'blockText' | 'mapPages'>>
-  /** Who trains on the rows meanwhile, and the name of a file that says in the store that this has not been saved yet. */
-  follower?: Follower & { marker?: string }
+  /** Who trains on the rows meanwhile. The store is then marked as one whose training has not been saved. */
+  follower?: Follower
   /** Where to work; a memory of its own when not given. */
   arena?: Arena
   signal?: AbortSignal
@@ -103,7 +104,7 @@ export async function ingest(
     })
     const { features, labels, sources, format, indexBase, compression, bytesRead, badRows, badRowMessages } = read
     const usedFeatures = await keepFeatureSet(arena, folder, read.maps)
-    if (options.follower?.marker) await writeFile(join(folder, options.follower.marker), '')
+    if (options.follower) await writeFile(join(folder, UNSAVED_MARKER), '')
     const manifest = await writer.finish({
       createdBy: `spillway ${version}`,
       features,

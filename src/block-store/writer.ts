@@ -355,7 +355,7 @@ async function makeFolder(folder: string): Promise<boolean> {
 }
 
 function isStoreFile(name: string): boolean {
-  const known = [MANIFEST_FILE, MANIFEST_TEMPORARY, LOCK_FILE]
+  const known = [MANIFEST_FILE, MANIFEST_TEMPORARY, LOCK_FILE, UNSAVED_MARKER]
   const patterns = [BLOCK_FILE_PATTERN, FEATURE_SET_PATTERN, FEATURE_SET_TEMPORARY, STATE_FOLDER_PATTERN]
   return known.includes(name) || patterns.some(pattern => pattern.test(name))
 }

@@ -79,10 +79,6 @@ export function pieceBytes({ chunk, rooms }: Pick<FirstPassSizes, 'chunk' | 'roo
 }
 
 export class FirstPass {
-  /** As long as this file is in the store, what was learnt while it was written has not been saved: a run that is killed before
-   *  that makes the store anew, and so ends in the same model. */
-  static readonly marker = 'first-pass-unsaved'
-  readonly marker = FirstPass.marker
   readonly #arena: Arena
   readonly #options: ResolvedOptions
   readonly #sizes: FirstPassSizes

@@ -3,6 +3,7 @@
 import { stat, unlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { bitsOfMap, featuresOf } from '../block-store/feature-set.ts'
+import { UNSAVED_MARKER } from '../block-store/file-layout.ts'
 import { ingest } from '../block-store/ingest.ts'
 import { inputFormatOf, nextPosition } from '../block-store/manifest.ts'
 import { bufferSizes, expectedText } from '../block-store/read-into-blocks.ts'
@@ -264,7 +265,8 @@ async function solveOne(
   } else await checkpoints.clear()
   if (first && !found) {
     await driver.startFrom(first.pass, first.map)
-    await unlink(join(store.folder, FirstPass.marker))
+    // From here on a run that is killed resumes; before, it makes the store anew, and so ends in the same model.
+    await unlink(join(store.folder, UNSAVED_MARKER))
   }
   const solution = await driver.solve()
   await driver.close(solution)
@@ -436,7 +438,7 @@ async function theStore(
         tell({ stage: 'read', seconds: seconds(), bytesRead, bytesTotal, rows, badRows }),
     })
     await first?.end()
-    if (first && first.trained === 0) await unlink(join(folder, first.marker))
+    if (first && first.trained === 0) await unlink(join(folder, UNSAVED_MARKER))
     arena.release(mark)
     const { bytesRead, badRows, badRowMessages } = result
     const read = { bytesRead, badRows, badRowMessages }
@@ -516,7 +518,7 @@ async function madeFrom(
     )
   }
   const changes = await Promise.all(paths.map(path => (path === '-' ? undefined : stat(path).catch(() => undefined))))
-  const unsaved = await stat(join(folder, FirstPass.marker)).catch(() => undefined)
+  const unsaved = await stat(join(folder, UNSAVED_MARKER)).catch(() => undefined)
   const alike =
     !unsaved &&
     manifest.seed === options.seed &&

@@ -1,7 +1,7 @@
 // Solver `stream`: the optimum of the memory with room for few rows or for all, certificates that hold though blocks were
 // left out, and the same bits however a run comes about.
 import assert from 'node:assert/strict'
-import { readdirSync, rmSync } from 'node:fs'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, describe, it, type TestContext } from 'node:test'
 import { ingest } from '../../src/block-store/ingest.ts'
@@ -369,7 +369,8 @@ describe('the same seed', () => {
     const to = join(folder.path, `text-${++count}.spill`)
     const options: TrainOptions = { solver: 'stream', cost: 0.1, blocks: 8, memory: '180M', store: to }
     const whole = await told(path, options)
-    // What a kill just after the store was finished leaves behind: the store, and no state.
+    // What a kill just after the store was finished leaves behind: the store, marked, and no state.
+    writeFileSync(join(to, 'first-pass-unsaved'), '')
     for (const name of readdirSync(to).filter(file => file.startsWith('state-')))
       rmSync(join(to, name), { recursive: true })
     assertSameModel((await told(path, { ...options, resume: true })).result, whole.result)
