@@ -59,8 +59,8 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
     : 'how much the data takes cannot be known'
   if (fits) return { solver: findSolver('dual'), reason: `${need}, which fits` }
   const limit = allowed < WINDOW_BYTES ? formatBytes(allowed) : `the ${formatBytes(WINDOW_BYTES)} of one memory`
-  // Of expanded rows a cache holds few, and every visit goes through it: eleven thousand times four megabytes, say, took four
-  // times as long as without.
+  // A cache holds few expanded rows, and every visit sweeps over it: 20,000 strings with degree 8 in 256M took 69 s with it
+  // and 16 s without.
   const solver = findSolver(options.expand === undefined ? 'selective' : 'block')
   return { solver, reason: Number.isFinite(needed) ? `${need}, more than ${limit}` : need }
 }
