@@ -22,6 +22,7 @@ import {
   MOST_BLOCKS,
   readSegmentHeader,
   STATE_FOLDER_PATTERN,
+  UNSAVED_MARKER,
   writeFileHeader,
 } from './file-layout.ts'
 import {

@@ -1,36 +1,16 @@
 // `--memory` is a promise: the command finishes inside a cap of just that size, Node and page cache included.
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
-import { copyFileSync, cpSync, existsSync, rmSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { generate } from '../../src/generate/generate.ts'
 import { outcomeOf, run } from '../cli/run.ts'
 import { testFolder } from '../input-formats/fixture.ts'
+import { asStrings, motifStrings } from '../training/letters.ts'
+import { limit, published, whyNot } from './cap.ts'
 
 const folder = testFolder()
-const limit = fileURLToPath(new URL('../../../shared/bin/limit', import.meta.url))
-
-function whyNot(): string | undefined {
-  if (!existsSync(limit)) return 'skipped: ../shared/bin/limit is not there'
-  if (process.getuid?.() !== 0) return 'skipped: only root can set a memory cap'
-  if (!existsSync('/sys/fs/cgroup/memory/memory.limit_in_bytes')) return 'skipped: there is no cgroup v1 for memory'
-  return undefined
-}
-
-/** The program as it is published. From sources Node strips types as it goes, and that takes tens of megabytes more. */
-function published(): string {
-  const root = fileURLToPath(new URL('../../', import.meta.url))
-  const place = join(folder.path, 'package')
-  const tsc = join(root, 'node_modules/typescript/bin/tsc')
-  const words = [tsc, '-p', 'tsconfig.build.json', '--outDir', join(place, 'dist')]
-  const { status, stdout } = spawnSync(process.execPath, words, { cwd: root, encoding: 'utf8' })
-  assert.equal(status, 0, stdout)
-  copyFileSync(join(root, 'src/numeric/numeric.wasm'), join(place, 'dist/numeric/numeric.wasm'))
-  for (const name of ['bin', 'package.json']) cpSync(join(root, name), join(place, name), { recursive: true })
-  return join(place, 'bin/spillway.js')
-}
 
 describe('the promise of --memory', () => {
   it('from 60 MB of text to a gap of 1e-2 inside 160M', async t => {
@@ -39,9 +19,13 @@ describe('the promise of --memory', () => {
     const text = join(folder.path, 'korea.svm')
     await generate(text, { like: 'yahoo-korea', size: 60e6, seed: 3 })
     const words = ['train', 'korea.svm', 'korea.model', '--memory', '160M', '--tolerance', '1e-2', '--json', '-q']
-    const child = spawn(limit, ['--memory', '160M', '--report', '--', process.execPath, published(), ...words], {
-      cwd: folder.path,
-    })
+    const child = spawn(
+      limit,
+      ['--memory', '160M', '--report', '--', process.execPath, published(folder.path), ...words],
+      {
+        cwd: folder.path,
+      },
+    )
     child.stdin.end()
     const { status, stdout, stderr } = await outcomeOf(child)
     assert.equal(status, 0, stderr)
@@ -52,6 +36,26 @@ describe('the promise of --memory', () => {
     const { peakBytes } = JSON.parse(stderr.trim().split('\n').pop()!)
     assert.ok(peakBytes <= 160 * 2 ** 20)
     rmSync(text)
+  })
+
+  it('from 2 MB of strings, which degree 8 makes 80 MB of rows and 3 million weights, inside 136M', async t => {
+    const why = whyNot()
+    if (why) return t.skip(why)
+    folder.write('strings.txt', asStrings(motifStrings(5000, 400, 3)))
+    const words = ['train', 'strings.txt', 'strings.model', '--expand', 'weighted-degree:8', '--normalize', 'unit']
+    const limits = ['--memory', '136M', '--tolerance', '1e-2', '--test', 'strings.txt', '--json', '-q']
+    const child = spawn(
+      limit,
+      ['--memory', '136M', '--report', '--', process.execPath, published(folder.path), ...words, ...limits],
+      { cwd: folder.path },
+    )
+    child.stdin.end()
+    const { status, stdout, stderr } = await outcomeOf(child)
+    assert.equal(status, 0, stderr)
+    const { gap, solver, test } = JSON.parse(stdout)
+    assert.ok(gap <= 1e-2)
+    assert.equal(solver, 'block')
+    assert.ok(test.accuracy > 0.9)
   })
 
   it('is refused at once when it cannot be kept, with what would help', async () => {

@@ -1,0 +1,30 @@
+// The program under a memory cap that counts everything, page cache included.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, cpSync, existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const limit = fileURLToPath(new URL('../../../shared/bin/limit', import.meta.url))
+
+/** Why there is no cap to be had here. */
+export function whyNot(): string | undefined {
+  if (!existsSync(limit)) return 'skipped: ../shared/bin/limit is not there'
+  if (process.getuid?.() !== 0) return 'skipped: only root can set a memory cap'
+  if (!existsSync('/sys/fs/cgroup/memory/memory.limit_in_bytes')) return 'skipped: there is no cgroup v1 for memory'
+  return undefined
+}
+
+/** The program as it is published. From sources Node strips types as it goes, and that takes tens of megabytes more. */
+export function published(folder: string): string {
+  const root = fileURLToPath(new URL('../../', import.meta.url))
+  const place = join(folder, 'package')
+  if (existsSync(join(place, 'bin/spillway.js'))) return join(place, 'bin/spillway.js')
+  const tsc = join(root, 'node_modules/typescript/bin/tsc')
+  const words = [tsc, '-p', 'tsconfig.build.json', '--outDir', join(place, 'dist')]
+  const { status, stdout } = spawnSync(process.execPath, words, { cwd: root, encoding: 'utf8' })
+  assert.equal(status, 0, stdout)
+  copyFileSync(join(root, 'src/numeric/numeric.wasm'), join(place, 'dist/numeric/numeric.wasm'))
+  for (const name of ['bin', 'package.json']) cpSync(join(root, name), join(place, name), { recursive: true })
+  return join(place, 'bin/spillway.js')
+}
