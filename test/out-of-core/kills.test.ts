@@ -56,10 +56,11 @@ function moments(kills: number, duration: number): number[] {
   return Array.from({ length: kills }, (_, k) => first + ((duration - first) * (k + random())) / kills)
 }
 
+/** What a store holds, but for training states and the lock of a process that was killed, which the next one takes over. */
 const storeFiles = (store: string): Map<string, Buffer> =>
   new Map(
     readdirSync(store)
-      .filter(name => !name.startsWith('state-'))
+      .filter(name => !name.startsWith('state-') && name !== 'writing.lock')
       .sort()
       .map(name => [name, readFileSync(join(store, name))]),
   )
