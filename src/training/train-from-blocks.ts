@@ -49,9 +49,10 @@ export async function trainFromBlocks(
       'training needs rows of at least two classes',
     )
   }
-  const readers = new ThreadPool(arena.share, READERS)
-  const { rows, ...plan } = await planRows(arena, readers, store, solver, options, store.folder !== paths[0])
-  options = { ...options, weights: plan.weights }
+  await using readers = new ThreadPool(arena.share, READERS)
+  const rows = await rowsOfStore(store, options, arena, readers)
+  const plan = await planFor(store, solver, options, store.folder !== paths[0], rows)
+  options = { ...options, weights: plan.weightBytes === 4 ? 'f32' : 'f64' }
   const { length: count } = groupsOf(
     plan,
     manifest.blocks.map((_, k) => k),
@@ -142,34 +143,6 @@ export async function trainFromBlocks(
     await engine.close()
     // What was needed besides weights and map is free for whoever works with the model next.
     arena.release(besidesWeights)
-  }
-}
-
-/** The rows and the plan. Weights are f64 where they fit; expanded features are so many that f32 may be all there is room
- *  for: then it is taken, unless the user said what to take. Without a plan there is nothing for the threads to do. */
-async function planRows(
-  arena: Arena,
-  readers: ThreadPool,
-  store: Store,
-  solver: BlockSolver,
-  options: ResolvedOptions,
-  fromText: boolean,
-): Promise<MemoryPlan & { weights: ResolvedOptions['weights']; rows: RowsOfStore }> {
-  try {
-    const rows = await rowsOfStore(store, options, arena, readers)
-    const planned = async (weights: ResolvedOptions['weights']) => ({
-      ...(await planFor(store, solver, { ...options, weights }, fromText, rows)),
-      weights,
-      rows,
-    })
-    if (rows.expanded === undefined || options.given.has('weights')) return await planned(options.weights)
-    return await planned('f64').catch(error => {
-      if (error instanceof SpillwayError) return planned('f32')
-      throw error
-    })
-  } catch (error) {
-    await readers.close()
-    throw error
   }
 }
 
@@ -305,7 +278,6 @@ export async function planFor(
   const { weights, mapBytes, expanded } = rows ?? (await rowsOfStore(store, options))
   const classes = manifest.labels.filter(label => label.rows > 0).length
   const needs = {
-    weightBytes: options.weights === 'f32' ? 4 : 8,
     alphaBytes: solver.dual ? alphaStride(options) : 0,
     mapBytes,
     weights,
@@ -323,7 +295,21 @@ export async function planFor(
   const memory = allowedMemory(options)
   const reserve =
     options.memory === undefined ? 0 : forFilePages(memory) + (fromText ? ingestRemains(options, memory) : 0)
-  return planMemory(manifest, memory, { ...needs, reserve }, options.memory !== undefined)
+  const planned = (weights: ResolvedOptions['weights']): MemoryPlan =>
+    planMemory(
+      manifest,
+      memory,
+      { ...needs, reserve, weightBytes: weights === 'f32' ? 4 : 8 },
+      options.memory !== undefined,
+    )
+  if (!expanded || options.given.has('weights')) return planned(options.weights)
+  // Expanded features are so many that f32 may be all there is room for.
+  try {
+    return planned('f64')
+  } catch (error) {
+    if (!(error instanceof SpillwayError)) throw error
+    return planned('f32')
+  }
 }
 
 /** Started from a cold disk, some 65 MB of Node's own file count against a cap, of which NODE_BYTES holds the smallest part
