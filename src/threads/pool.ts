@@ -73,6 +73,10 @@ export class ThreadPool {
     await Promise.all(this.#workers.map(worker => worker.terminate()))
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
   #next(): void {
     while (this.#waiting.length > 0 && this.#idle.length > 0) {
       const worker = this.#idle.shift()!

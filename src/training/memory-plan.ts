@@ -47,6 +47,8 @@ export interface MemoryPlan {
   /** What each block of the store takes of that. */
   costs: { bytes: number; rows: number }[]
   cacheBytes: number
+  /** Of a weight: 8 or 4. */
+  weightBytes: number
   /** What a row's record takes on average, at most. */
   recordBytes: number
 }
@@ -124,7 +126,17 @@ export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds,
   if (cacheBytes > 0) parts.push({ what: 'cache of rows', bytes: cacheBytes })
   const nonzeros = blocks.reduce((total, block) => total + block.nonzeros, 0)
   const recordBytes = ROW_BOUND + ((expanded?.entryBytes ?? 8) * nonzeros) / Math.max(manifest.rows, 1)
-  return { memory, parts, slots, slotBytes, slotRows, costs, cacheBytes, recordBytes }
+  return {
+    memory,
+    parts,
+    slots,
+    slotBytes,
+    slotRows,
+    costs,
+    cacheBytes,
+    weightBytes: needs.weightBytes,
+    recordBytes,
+  }
 }
 
 function sum(costs: MemoryPlan['costs'], field: 'bytes' | 'rows'): number {

@@ -52,9 +52,10 @@ export async function trainFromBlocks(
       'training needs rows of at least two classes',
     )
   }
-  const readers = new ThreadPool(arena.share, READERS)
-  const { rows, ...plan } = await planRows(arena, readers, store, solver, options, store.folder !== paths[0])
-  options = { ...options, weights: plan.weights }
+  await using readers = new ThreadPool(arena.share, READERS)
+  const rows = await rowsOfStore(store, options, arena, readers)
+  const plan = await planFor(store, solver, options, store.folder !== paths[0], rows)
+  options = { ...options, weights: plan.weightBytes === 4 ? 'f32' : 'f64' }
   const { length: count } = groupsOf(
     plan,
     manifest.blocks.map((_, k) => k),
@@ -154,34 +155,6 @@ export async function trainFromBlocks(
     await engine.close()
     // What was needed besides weights and map is free for whoever works with the model next.
     arena.release(besidesWeights)
-  }
-}
-
-/** The rows and the plan. Weights are f64 where they fit; expanded features are so many that f32 may be all there is room
- *  for: then it is taken, unless the user said what to take. Without a plan there is nothing for the threads to do. */
-async function planRows(
-  arena: Arena,
-  readers: ThreadPool,
-  store: Store,
-  solver: BlockSolver,
-  options: ResolvedOptions,
-  fromText: boolean,
-): Promise<MemoryPlan & { weights: ResolvedOptions['weights']; rows: RowsOfStore }> {
-  try {
-    const rows = await rowsOfStore(store, options, arena, readers)
-    const planned = async (weights: ResolvedOptions['weights']) => ({
-      ...(await planFor(store, solver, { ...options, weights }, fromText, rows)),
-      weights,
-      rows,
-    })
-    if (rows.expanded === undefined || options.given.has('weights')) return await planned(options.weights)
-    return await planned('f64').catch(error => {
-      if (error instanceof SpillwayError) return planned('f32')
-      throw error
-    })
-  } catch (error) {
-    await readers.close()
-    throw error
   }
 }
 
@@ -327,7 +300,6 @@ export async function planFor(
   const { weights, mapBytes, expanded } = rows ?? (await rowsOfStore(store, options))
   const classes = manifest.labels.filter(label => label.rows > 0).length
   const needs = {
-    weightBytes: options.weights === 'f32' ? 4 : 8,
     alphaBytes: solver.dual ? alphaStride(options) : 0,
     mapBytes,
     weights,
@@ -335,20 +307,34 @@ export async function planFor(
     // The model at the end is a copy of the weights, in a list of its own when few features are in use. Weights of expanded
     // features are lent to the model, unless there are several vectors to put together.
     perWeight:
-      (expanded && classes === 2
+      expanded && classes === 2
         ? 0
-        : (mapBytes > 0 ? 12 : 8) * (classes === 2 ? 1 : classes) + (options.scale ? 24 : 0)) +
-      (options.weights === 'f32' ? 0 : (solver.extra?.perWeight ?? 0)) +
-      (solver.severalTrainers ? bytesForTrainers(options.trainers, options.weights === 'f32' ? 4 : 8) : 0),
+        : (mapBytes > 0 ? 12 : 8) * (classes === 2 ? 1 : classes) + (options.scale ? 24 : 0),
     perRow: solver.extra?.perRow ?? 0,
     slots: 2,
     cacheShare: solver.cacheShare,
   }
   // Without a limit to fill, blocks are what the user made them.
   const memory = allowedMemory(options)
-  const reserve = (bytes: number): number => forFilePages(bytes) + (fromText ? ingestRemains(options, bytes) : 0)
-  if (options.memory === undefined) return planMemory(manifest, memory, needs, false)
-  return planMemory(manifest, memory, { ...needs, reserve }, true)
+  const limited = options.memory !== undefined
+  const reserve = (bytes: number): number =>
+    limited ? forFilePages(bytes) + (fromText ? ingestRemains(options, bytes) : 0) : 0
+  const planned = (weights: ResolvedOptions['weights']): MemoryPlan => {
+    const weightBytes = weights === 'f32' ? 4 : 8
+    const perWeight =
+      needs.perWeight +
+      (weights === 'f32' ? 0 : (solver.extra?.perWeight ?? 0)) +
+      (solver.severalTrainers ? bytesForTrainers(options.trainers, weightBytes) : 0)
+    return planMemory(manifest, memory, { ...needs, perWeight, weightBytes, reserve }, limited)
+  }
+  if (!expanded || options.given.has('weights')) return planned(options.weights)
+  // Expanded features are so many that f32 may be all there is room for.
+  try {
+    return planned('f64')
+  } catch (error) {
+    if (!(error instanceof SpillwayError)) throw error
+    return planned('f32')
+  }
 }
 
 /** Started from a cold disk, some 65 MB of Node's own file count against a cap, of which NODE_BYTES holds the smallest part
