@@ -10,7 +10,7 @@ import { Arena } from '../numeric/arena.ts'
 import { ThreadPool } from '../threads/pool.ts'
 import { READERS } from './block-engine.ts'
 import { allowedMemory } from './choose-solver.ts'
-import { NODE_BYTES } from './memory-plan.ts'
+import { entryBytes, NODE_BYTES } from './memory-plan.ts'
 import { expansionOf, type ResolvedOptions } from './options.ts'
 
 export interface RowsOfStore {
@@ -22,8 +22,10 @@ export interface RowsOfStore {
   mapBytes: number
   /** Puts that map into memory, if it is not there yet; its address, or 0. */
   placeMap(arena: Arena): Promise<number>
-  /** When rows are expanded: nonzeros of each block, bytes of an entry at most, and what expanding takes in a thread. */
-  expanded?: { nonzeros: number[]; entryBytes: number; threadBytes: number }
+  /** Bytes of an entry at most. */
+  entryBytes: number
+  /** When rows are expanded: nonzeros of each block, and what expanding takes in a thread. */
+  expanded?: { nonzeros: number[]; threadBytes: number }
   /** Of hashed features, when they are kept. */
   names?: Uint32Array
 }
@@ -49,14 +51,16 @@ export async function rowsOfStore(
   }
   const { folder, manifest } = store
   const { features, nonzeros, usedFeatures } = manifest
+  const perEntry = entryBytes(manifest.valueBits, findInputFormat(inputFormatOf(manifest)))
   if (usedFeatures === 0 || usedFeatures >= WORTH_A_MAP * features) {
-    return { features, nonzeros, weights: features, mapBytes: 0, placeMap: async () => 0 }
+    return { features, nonzeros, weights: features, entryBytes: perEntry, mapBytes: 0, placeMap: async () => 0 }
   }
   const file = featureFileOf(manifest)
   return {
     features,
     nonzeros,
     weights: usedFeatures,
+    entryBytes: perEntry,
     mapBytes: await featureSetBytes(folder, file),
     placeMap: into => readFeatureSet(into, folder, file),
   }
@@ -96,9 +100,9 @@ async function surveyStore(
     weights: mapped ? used.features : features,
     mapBytes: mapped ? mapBytes(used.bits) : 0,
     placeMap: async () => map,
+    entryBytes: parseExpansion(expansion.expand).entryBytes(manifest.valueBits),
     expanded: {
       nonzeros,
-      entryBytes: parseExpansion(expansion.expand).entryBytes(manifest.valueBits),
       threadBytes: Math.max(0, ...blocks.map(block => block.expanderBytes)),
     },
     ...(names && { names }),
