@@ -12,6 +12,7 @@ import { READERS } from './block-engine.ts'
 import { allowedMemory } from './choose-solver.ts'
 import { entryBytes, NODE_BYTES } from './memory-plan.ts'
 import { expansionOf, type ResolvedOptions } from './options.ts'
+import type { SurveyedBlock } from './survey-block-task.ts'
 
 export interface RowsOfStore {
   features: number
@@ -80,9 +81,17 @@ async function surveyStore(
   parseExpansion(expansion.expand).features(manifest.features)
   const mark = arena.mark()
   const mapPages = Math.min(MAP_PAGES, Math.max(0, Math.floor((allowedMemory(options) - NODE_BYTES) / 8 / PAGE_BYTES)))
-  const blocks = await Promise.all(
-    manifest.blocks.map((_, block) => pool.run('survey-block', { folder, block, expansion, mapPages })),
-  )
+  const blocks: SurveyedBlock[] = []
+  let next = 0
+  const survey = async (): Promise<void> => {
+    while (next < manifest.blocks.length) {
+      options.signal?.throwIfAborted()
+      const block = next++
+      blocks[block] = await pool.run('survey-block', { folder, block, expansion, mapPages })
+    }
+  }
+  const outcomes = await Promise.allSettled(Array.from({ length: pool.size }, survey))
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
   const { features, names } = expandedFeatures(
     arena,
     expansion,

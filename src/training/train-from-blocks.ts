@@ -51,6 +51,8 @@ export async function trainFromBlocks(
     )
   }
   await using readers = new ThreadPool(arena.share, READERS)
+  if (options.expand)
+    tell({ stage: 'plan', solver: '', reason: `a first look at what ${options.expand} makes of the rows` })
   const rows = await rowsOfStore(store, options, arena, readers)
   const plan = await planFor(store, solver, options, store.folder !== paths[0], rows)
   options = { ...options, weights: plan.weightBytes === 4 ? 'f32' : 'f64' }
