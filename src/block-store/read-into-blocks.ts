@@ -87,7 +87,7 @@ const BLOCK_TEXT_BYTES = 128 << 20
 const LEAST_TO_MEASURE = 256 << 20
 /** Pages of 65,536 features that a thread's map may take: 48 MiB, features up to 2^28 if they are spread evenly. */
 const MAP_PAGES = 4096
-const LEAST_BUFFERS = 16 << 20
+export const LEAST_BUFFERS = 16 << 20
 const PROBE_BYTES = 8 << 20
 /** When the disk cannot be measured: a rate at which zstd never pays. */
 const FAST_DISK = 4e9

@@ -44,6 +44,10 @@ export const inspectCommand: Command = {
       line: 'spillway inspect reviews.spill --memory 512M',
       does: 'the plan: what stays in memory, what is read in turns',
     },
+    {
+      line: 'spillway inspect acceptors.spill --memory 256M --expand weighted-degree:8',
+      does: 'the plan for rows that are expanded; reads the store once',
+    },
     { line: 'spillway inspect reviews.spill --verify', does: 'rows, blocks and labels, every checksum checked' },
   ],
   run: runInspect,

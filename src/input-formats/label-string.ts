@@ -11,6 +11,7 @@ import {
   PARSE_ERROR_NOT_FINITE,
   PARSE_ERROR_STRING_LENGTH,
   PARSE_ERROR_TOO_LARGE,
+  PARSE_NEEDS_ROOM,
 } from '../numeric/layouts.ts'
 import type { BadRow, InputFormat } from './input-format.ts'
 import { type ParseError, shownToken, TextParser } from './text-parser.ts'
@@ -38,14 +39,22 @@ const EXPECTED: Record<number, { expected: string; advice?: string }> = {
   },
 }
 
+/** Letters in a batch, of chunks that have more of them. */
+const MOST_AT_ONCE = 1 << 20
+
 class LabelStringParser extends TextParser {
-  /** A letter is a byte. A batch need not hold a whole chunk, but it must hold the longest string. */
+  /** A letter is a byte. Many letters in a batch make long segments; that is worth more than small buffers. */
   protected override entryCapacity(bytes: number): number {
-    return Math.min(bytes, Math.max(bytes >> 2, LONGEST_STRING))
+    return Math.max((bytes >> 2) + 16, Math.min(bytes, MOST_AT_ONCE))
   }
 
   protected override fill(): void {
-    this.arena.numeric.parseLabelString(this.state, this.batch)
+    const { arena, state, batch } = this
+    arena.setU32(state + PARSE_NEEDS_ROOM, 0)
+    arena.numeric.parseLabelString(state, batch)
+    if (arena.getU32(state + PARSE_NEEDS_ROOM) === 0) return
+    this.enlarge(LONGEST_STRING)
+    arena.numeric.parseLabelString(state, batch)
   }
 
   protected override describe({ code, line, address, lineStart }: ParseError): BadRow {

@@ -50,8 +50,9 @@ export abstract class TextParser implements ChunkParser {
   protected readonly batch: number
   /** 4 or 8: the width of the values that the buffers were made for. */
   protected valueBytes = 0
-  /** Text bytes that the buffers were made for. */
+  /** Text bytes that the buffers were made for, and the entries that they hold. */
   #madeFor = 0
+  #entries = 0
   #labelAt = 0
   #chunkEnd = 0
 
@@ -70,8 +71,11 @@ export abstract class TextParser implements ChunkParser {
 
   #makeRoom(bytes: number, valueBytes: number): void {
     if (bytes <= this.#madeFor && valueBytes === this.valueBytes) return
+    this.#allocate(bytes, Math.max(this.entryCapacity(bytes), this.#entries), valueBytes)
+  }
+
+  #allocate(bytes: number, entries: number, valueBytes: number): void {
     const size = Math.max(bytes, this.#madeFor)
-    const entries = this.entryCapacity(size)
     const rows = rowCapacity(size)
     const slow = valueBytes === 8 ? entries : 1
     const arena = this.arena
@@ -91,7 +95,14 @@ export abstract class TextParser implements ChunkParser {
     arena.setU32(this.state + PARSE_SLOW, this.#labelAt + align(rows * 4))
     arena.setU32(this.state + PARSE_SLOW_CAPACITY, slow)
     this.#madeFor = size
+    this.#entries = entries
     this.valueBytes = valueBytes
+  }
+
+  /** Room for a row longer than usual; what is in the batch is lost. */
+  protected enlarge(entries: number): void {
+    if (entries > this.#entries) this.#allocate(this.#madeFor, entries, this.valueBytes)
+    this.arena.setU32(this.batch + BATCH_NONZERO_CAPACITY, entries)
   }
 
   *parse(at: number, bytes: number, settings: ParseSettings): Generator<ParsedBatch> {

@@ -92,6 +92,8 @@ export const PARSE_SLOW_COUNT = 284
 export const PARSE_SLOW = 288
 /** u32: room in that list; when it is full the parser returns early. */
 export const PARSE_SLOW_CAPACITY = 292
+/** u32: 1 when the next row alone is too long for the batch, and a longer one may be read (out). */
+export const PARSE_NEEDS_ROOM = 296
 export const PARSE_BYTES = 320
 
 export const PARSE_ERROR_LABEL = 1

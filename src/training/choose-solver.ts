@@ -1,19 +1,20 @@
 // Which solver runs: the one that was asked for, or the one that suits the data and the memory.
 import { stat } from 'node:fs/promises'
 import { totalmem } from 'node:os'
-import type { Manifest } from '../block-store/manifest.ts'
+import { inputFormatOf, type Manifest } from '../block-store/manifest.ts'
 import { openStore } from '../block-store/reader.ts'
 import { UsageError } from '../errors.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
+import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { textSize } from '../input-formats/text-size.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { formatBytes } from '../numeric/arena.ts'
 import { ROW_BOUND } from '../numeric/layouts.ts'
 import { findSolver } from '../solvers/all-solvers.ts'
 import type { Solver } from '../solvers/solver.ts'
-import { decodedBound, NODE_BYTES } from './memory-plan.ts'
+import { decodedBound, entryBytes, NODE_BYTES } from './memory-plan.ts'
 import type { ResolvedOptions } from './options.ts'
-import { sampleText } from './sample-text.ts'
+import { sampleText, type TextSample } from './sample-text.ts'
 
 /** What a WebAssembly memory can hold, less what solvers add to the rows. */
 const WINDOW_BYTES = 3.5 * 2 ** 30
@@ -81,7 +82,8 @@ async function inMemoryBytes(paths: string[], options: ResolvedOptions): Promise
     if (found?.isDirectory()) {
       const { manifest } = await openStore(path)
       if (options.expand !== undefined) return expandedStoreBytes(manifest, options)
-      const rows = manifest.blocks.reduce((sum, block) => sum + decodedBound(block, manifest.valueBits), 0)
+      const perEntry = entryBytes(manifest.valueBits, findInputFormat(inputFormatOf(manifest)))
+      const rows = manifest.blocks.reduce((sum, block) => sum + decodedBound(block, manifest.valueBits, perEntry), 0)
       const perRow = manifest.rows * (options.loss === 'logistic' ? 24 : 16)
       return NODE_BYTES + PARSER_BYTES + rows + perRow + (manifest.usedFeatures || manifest.features) * 16
     }
@@ -89,16 +91,16 @@ async function inMemoryBytes(paths: string[], options: ResolvedOptions): Promise
     if (!found?.isFile() && options.memory !== undefined) return Number.POSITIVE_INFINITY
     if (found?.isFile()) text += (await textSize(path)) ?? found.size
   }
-  if (options.expand !== undefined) return expandedTextBytes(paths, text, options)
+  const sample = await sampleText(paths[0], options)
+  if (sample || options.expand !== undefined) return sampledBytes(sample, text, options)
   return NODE_BYTES + PARSER_BYTES + text * BYTES_PER_TEXT_BYTE * (options.values === 'f64' ? 1.5 : 1)
 }
 
-/** The same for rows that are expanded: by the beginning of the text. Where rows of many entries grow more than others, a
- *  beginning promises nothing, and under a limit they are taken for too much. */
-async function expandedTextBytes(paths: string[], text: number, options: ResolvedOptions): Promise<number> {
-  const steps = parseExpansion(options.expand!)
-  const sample = paths[0] === '-' ? undefined : await sampleText(paths[0], options)
-  if (options.memory !== undefined && (!sample || !steps.proportional)) return Number.POSITIVE_INFINITY
+/** The same for letters and for rows that are expanded: by the beginning of the text. Where rows of many entries grow more
+ *  than others, a beginning promises nothing, and under a limit they are taken for too much. */
+function sampledBytes(sample: TextSample | undefined, text: number, options: ResolvedOptions): number {
+  const known = sample && (options.expand === undefined || parseExpansion(options.expand).proportional)
+  if (options.memory !== undefined && !known) return Number.POSITIVE_INFINITY
   if (!sample) return 0
   const weights = Math.min(sample.features, sample.entries * text)
   return NODE_BYTES + PARSER_BYTES + text * sample.recordBytes * BYTES_PER_TEXT_BYTE + weights * BYTES_PER_WEIGHT

@@ -2,6 +2,7 @@
 // arithmetic; what can is shown by `inspect`.
 import type { Manifest } from '../block-store/manifest.ts'
 import { SpillwayError } from '../errors.ts'
+import { parseExpansion } from '../features/expansion-steps.ts'
 import { formatBytes } from '../numeric/arena.ts'
 import { BATCH_BOUND, ROW_BOUND } from '../numeric/layouts.ts'
 
@@ -31,8 +32,10 @@ export interface PlanNeeds {
   slots: number
   /** Share of what is left for blocks that is to be kept for a cache of rows. */
   cacheShare: number
-  /** When rows are expanded: nonzeros of each block, bytes of an entry at most, and what expanding takes in a thread. */
-  expanded?: { nonzeros: number[]; entryBytes: number; threadBytes: number } | undefined
+  /** Bytes of an entry at most. */
+  entryBytes?: number
+  /** When rows are expanded: nonzeros of each block, and what expanding takes in a thread. */
+  expanded?: { nonzeros: number[]; threadBytes: number } | undefined
   /** Bytes left alone of so much memory: what the system and an earlier ingest hold on to. */
   reserve?: (memory: number) => number
 }
@@ -53,13 +56,19 @@ export interface MemoryPlan {
   recordBytes: number
 }
 
-/** The most that a block takes once it is decoded. `entryBytes`, where an expansion knows better. */
+/** The most that an entry of a packed row takes: its index and its value. Strings without gaps have no indices, and rows of
+ *  equal values no values. */
+export function entryBytes(valueBits: number, format: { letters: boolean }, expand?: string): number {
+  if (expand !== undefined) return parseExpansion(expand).entryBytes(valueBits)
+  return valueBits === 64 ? 12 : format.letters ? 4 : 8
+}
+
+/** The most that a block takes once it is decoded. */
 export function decodedBound(
   block: { rows: number; nonzeros: number; segments: number },
   valueBits: number,
-  entryBytes?: number,
+  perEntry = entryBytes(valueBits, { letters: false }),
 ): number {
-  const perEntry = entryBytes ?? (valueBits === 64 ? 12 : 8)
   return block.rows * ROW_BOUND + block.nonzeros * perEntry + block.segments * BATCH_BOUND + 4096
 }
 
@@ -97,7 +106,7 @@ export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds,
   const { expanded } = needs
   const blocks = manifest.blocks.map((block, k) => ({ ...block, nonzeros: expanded?.nonzeros[k] ?? block.nonzeros }))
   const costs = blocks.map(block => ({
-    bytes: decodedBound(block, manifest.valueBits, expanded?.entryBytes),
+    bytes: decodedBound(block, manifest.valueBits, needs.entryBytes),
     rows: block.rows,
   }))
   const mostBytes = Math.max(0, ...costs.map(cost => cost.bytes))
@@ -125,7 +134,7 @@ export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds,
   })
   if (cacheBytes > 0) parts.push({ what: 'cache of rows', bytes: cacheBytes })
   const nonzeros = blocks.reduce((total, block) => total + block.nonzeros, 0)
-  const recordBytes = ROW_BOUND + ((expanded?.entryBytes ?? 8) * nonzeros) / Math.max(manifest.rows, 1)
+  const recordBytes = ROW_BOUND + ((needs.entryBytes ?? 8) * nonzeros) / Math.max(manifest.rows, 1)
   return {
     memory,
     parts,

@@ -10,8 +10,9 @@ import { Arena } from '../numeric/arena.ts'
 import { ThreadPool } from '../threads/pool.ts'
 import { READERS } from './block-engine.ts'
 import { allowedMemory } from './choose-solver.ts'
-import { NODE_BYTES } from './memory-plan.ts'
+import { entryBytes, NODE_BYTES } from './memory-plan.ts'
 import { expansionOf, type ResolvedOptions } from './options.ts'
+import type { SurveyedBlock } from './survey-block-task.ts'
 
 export interface RowsOfStore {
   features: number
@@ -22,8 +23,10 @@ export interface RowsOfStore {
   mapBytes: number
   /** Puts that map into memory, if it is not there yet; its address, or 0. */
   placeMap(arena: Arena): Promise<number>
-  /** When rows are expanded: nonzeros of each block, bytes of an entry at most, and what expanding takes in a thread. */
-  expanded?: { nonzeros: number[]; entryBytes: number; threadBytes: number }
+  /** Bytes of an entry at most. */
+  entryBytes: number
+  /** When rows are expanded: nonzeros of each block, and what expanding takes in a thread. */
+  expanded?: { nonzeros: number[]; threadBytes: number }
   /** Of hashed features, when they are kept. */
   names?: Uint32Array
 }
@@ -49,14 +52,16 @@ export async function rowsOfStore(
   }
   const { folder, manifest } = store
   const { features, nonzeros, usedFeatures } = manifest
+  const perEntry = entryBytes(manifest.valueBits, findInputFormat(inputFormatOf(manifest)))
   if (usedFeatures === 0 || usedFeatures >= WORTH_A_MAP * features) {
-    return { features, nonzeros, weights: features, mapBytes: 0, placeMap: async () => 0 }
+    return { features, nonzeros, weights: features, entryBytes: perEntry, mapBytes: 0, placeMap: async () => 0 }
   }
   const file = featureFileOf(manifest)
   return {
     features,
     nonzeros,
     weights: usedFeatures,
+    entryBytes: perEntry,
     mapBytes: await featureSetBytes(folder, file),
     placeMap: into => readFeatureSet(into, folder, file),
   }
@@ -76,9 +81,17 @@ async function surveyStore(
   parseExpansion(expansion.expand).features(manifest.features)
   const mark = arena.mark()
   const mapPages = Math.min(MAP_PAGES, Math.max(0, Math.floor((allowedMemory(options) - NODE_BYTES) / 8 / PAGE_BYTES)))
-  const blocks = await Promise.all(
-    manifest.blocks.map((_, block) => pool.run('survey-block', { folder, block, expansion, mapPages })),
-  )
+  const blocks: SurveyedBlock[] = []
+  let next = 0
+  const survey = async (): Promise<void> => {
+    while (next < manifest.blocks.length) {
+      options.signal?.throwIfAborted()
+      const block = next++
+      blocks[block] = await pool.run('survey-block', { folder, block, expansion, mapPages })
+    }
+  }
+  const outcomes = await Promise.allSettled(Array.from({ length: pool.size }, survey))
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
   const { features, names } = expandedFeatures(
     arena,
     expansion,
@@ -96,9 +109,9 @@ async function surveyStore(
     weights: mapped ? used.features : features,
     mapBytes: mapped ? mapBytes(used.bits) : 0,
     placeMap: async () => map,
+    entryBytes: parseExpansion(expansion.expand).entryBytes(manifest.valueBits),
     expanded: {
       nonzeros,
-      entryBytes: parseExpansion(expansion.expand).entryBytes(manifest.valueBits),
       threadBytes: Math.max(0, ...blocks.map(block => block.expanderBytes)),
     },
     ...(names && { names }),

@@ -6,10 +6,11 @@ import { bitsOfMap, featuresOf } from '../block-store/feature-set.ts'
 import { UNSAVED_MARKER } from '../block-store/file-layout.ts'
 import { ingest } from '../block-store/ingest.ts'
 import { inputFormatOf, nextPosition } from '../block-store/manifest.ts'
-import { bufferSizes, expectedText } from '../block-store/read-into-blocks.ts'
+import { bufferSizes, expectedText, LEAST_BUFFERS } from '../block-store/read-into-blocks.ts'
 import { openStore, type Store } from '../block-store/reader.ts'
 import { SpillwayError, UsageError } from '../errors.ts'
 import { learnFactors } from '../features/scale.ts'
+import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { lendWeights } from '../model/lent-weights.ts'
 import type { WeightVectors } from '../model/weights.ts'
@@ -31,7 +32,7 @@ import type { TrainingOutcome } from './outcome.ts'
 import type { ProblemSettings } from './problem.ts'
 import type { ProgressListener } from './progress.ts'
 import { type RowsOfStore, rowsOfStore } from './rows-of-store.ts'
-import { sampleText } from './sample-text.ts'
+import { sampleText, type TextSample } from './sample-text.ts'
 
 export async function trainFromBlocks(
   paths: string[],
@@ -53,6 +54,8 @@ export async function trainFromBlocks(
     )
   }
   await using readers = new ThreadPool(arena.share, READERS)
+  if (options.expand)
+    tell({ stage: 'plan', solver: '', reason: `a first look at what ${options.expand} makes of the rows` })
   const rows = await rowsOfStore(store, options, arena, readers)
   const plan = await planFor(store, solver, options, store.folder !== paths[0], rows)
   options = { ...options, weights: plan.weightBytes === 4 ? 'f32' : 'f64' }
@@ -297,12 +300,13 @@ export async function planFor(
   rows?: RowsOfStore,
 ): Promise<MemoryPlan> {
   const { manifest } = store
-  const { weights, mapBytes, expanded } = rows ?? (await rowsOfStore(store, options))
+  const { weights, entryBytes, mapBytes, expanded } = rows ?? (await rowsOfStore(store, options))
   const classes = manifest.labels.filter(label => label.rows > 0).length
   const needs = {
     alphaBytes: solver.dual ? alphaStride(options) : 0,
     mapBytes,
     weights,
+    entryBytes,
     expanded,
     // The model at the end is a copy of the weights, in a list of its own when few features are in use. Weights of expanded
     // features are lent to the model, unless there are several vectors to put together.
@@ -318,7 +322,7 @@ export async function planFor(
   const memory = allowedMemory(options)
   const limited = options.memory !== undefined
   const reserve = (bytes: number): number =>
-    limited ? forFilePages(bytes) + (fromText ? ingestRemains(options, bytes) : 0) : 0
+    limited ? forFilePages(bytes) + (fromText ? ingestRemains(bytes, growing(options, inputFormatOf(manifest))) : 0) : 0
   const planned = (weights: ResolvedOptions['weights']): MemoryPlan => {
     const weightBytes = weights === 'f32' ? 4 : 8
     const perWeight =
@@ -349,15 +353,20 @@ function afterIngest(memory: number): number {
   return Math.min(32 << 20, Math.max(0, Math.floor((memory - (128 << 20)) / 4)))
 }
 
-/** What an ingest is given. Where rows are expanded the text is small beside them: small buffers read it as well, and leave
- *  less behind. */
-function ingestMemory(options: ResolvedOptions, memory: number): number {
-  return options.expand === undefined ? memory : Math.max(Math.floor(memory / 2), Math.min(memory, 112 << 20))
+/** What an ingest is given. Where rows become larger than their text, small buffers read it as well, and leave less behind;
+ *  and they must not take more than training takes afterwards, for that is not given back. */
+function ingestMemory(memory: number, grows: boolean): number {
+  return grows ? Math.min(memory, NODE_BYTES + Math.max(LEAST_BUFFERS, Math.floor((memory - NODE_BYTES) / 4))) : memory
 }
 
-/** What it leaves behind then. Measured: 17 MB under 256M. */
-function ingestRemains(options: ResolvedOptions, memory: number): number {
-  return options.expand === undefined ? afterIngest(memory) : Math.min(20 << 20, afterIngest(memory))
+/** What it leaves behind. Where rows become larger than their text: 17 MB were measured under 256M, 12 MB under 128M. */
+function ingestRemains(memory: number, grows: boolean): number {
+  return grows ? Math.max(12 << 20, Math.min(20 << 20, afterIngest(memory))) : afterIngest(memory)
+}
+
+/** Whether rows become larger than their text: letters, and what is expanded. */
+function growing(options: ResolvedOptions, format: string): boolean {
+  return options.expand !== undefined || findInputFormat(format).letters
 }
 
 /** Bytes of dual variable for each row. */
@@ -367,8 +376,8 @@ function alphaStride(options: ResolvedOptions): number {
 
 /** Expanded rows of a stream of unknown length, and of files that show no row at their beginning. */
 const BLOCKS_OF_A_STREAM = 64
-/** Without a limit, blocks of expanded rows are about so large in memory. */
-const LARGEST_EXPANDED_BLOCK = 128 << 20
+/** Without a limit, blocks of letters or of expanded rows are about so large in memory. */
+const LARGEST_SAMPLED_BLOCK = 128 << 20
 
 interface Read {
   bytesRead: number
@@ -395,14 +404,16 @@ async function theStore(
   }
   const name = paths[0] === '-' ? 'stdin' : basename(paths[0]).replace(/\.(gz|zst)$/, '')
   const folder = options.store ?? `${name}.spill`
-  const blocks = options.blocks ?? (await expandedBlocks(paths, options))
+  const sample = await sampleText(paths[0], options)
+  const blocks = options.blocks ?? (await sampledBlocks(paths, options, sample))
   const earlier = await madeFrom(folder, paths, options, blocks)
   if (earlier === 'fresh') {
     tell({ stage: 'plan', solver: '', reason: `the text is in ${folder} already` })
     return { store: await openStore(folder), read: nothing }
   }
   const memory = allowedMemory(options)
-  const sizes = firstPassSizes(solver, options, memory, await expectedText(paths))
+  // Rows that outgrow their text are trained on from the store.
+  const sizes = sample ? undefined : firstPassSizes(solver, options, memory, await expectedText(paths))
   const first = sizes && new FirstPass(arena, options, sizes.pass)
   const mark = arena.mark()
   try {
@@ -415,7 +426,7 @@ async function theStore(
       ...(options.indexBase !== undefined && { indexBase: options.indexBase }),
       ...(options.threads !== undefined && { threads: options.threads }),
       ...(options.signal && { signal: options.signal }),
-      ...(options.memory !== undefined && { memory: ingestMemory(options, memory) }),
+      ...(options.memory !== undefined && { memory: ingestMemory(memory, sample !== undefined) }),
       ...(sizes && options.memory !== undefined && { memory: sizes.ingest, buffers: sizes.buffers }),
       ...(first && { follower: first }),
       overwrite: earlier === 'stale',
@@ -469,18 +480,20 @@ const FIRST_PASS_READING = 0.3
 const LEAST_FIRST_PASS = 16 << 20
 const MOST_FIRST_PASS = 1 << 30
 
-/** Blocks that text is to be drawn into when its rows are expanded: by their size in memory, not by that of the text, so that
- *  several have room beside the weights. Undefined where the size of the text decides. */
-async function expandedBlocks(paths: string[], options: ResolvedOptions): Promise<number | undefined> {
-  if (options.expand === undefined) return undefined
+/** Blocks that text is to be drawn into when its rows become larger than it: by their size in memory, so that several have
+ *  room beside the weights. Undefined where the size of the text decides. */
+async function sampledBlocks(
+  paths: string[],
+  options: ResolvedOptions,
+  sample: TextSample | undefined,
+): Promise<number | undefined> {
   const text = await expectedText(paths)
-  const sample = text === undefined ? undefined : await sampleText(paths[0], options)
-  if (text === undefined || !sample) return BLOCKS_OF_A_STREAM
+  if (text === undefined || !sample) return options.expand === undefined ? undefined : BLOCKS_OF_A_STREAM
   const memory = allowedMemory(options)
   const weights = Math.min(sample.features, sample.entries * text) * 4
-  const reserve = forFilePages(memory) + ingestRemains(options, memory)
+  const reserve = forFilePages(memory) + ingestRemains(memory, true)
   const room = Math.max(memory / 16, memory - NODE_BYTES - reserve - weights)
-  const blockBytes = Math.min(room / 8, LARGEST_EXPANDED_BLOCK)
+  const blockBytes = Math.min(room / 8, LARGEST_SAMPLED_BLOCK)
   return Math.min(100_000, Math.max(1, Math.ceil((text * sample.recordBytes) / blockBytes)))
 }
 

@@ -64,7 +64,8 @@ describe('the plan of expanded rows', () => {
       } finally {
         await engine.close()
       }
-      const { entryBytes, threadBytes } = rows.expanded!
+      const { entryBytes } = rows
+      const { threadBytes } = rows.expanded!
       assert.equal(entryBytes, expand === 'weighted-degree:8' ? 4 : 8)
       assert.deepEqual(
         plan.costs.map(cost => cost.bytes),
@@ -154,6 +155,27 @@ describe('whether expanded rows fit in memory', () => {
     assert.equal(await choose(text, { memory: '2G', expand: 'weighted-degree:8' }), 'dual')
     assert.equal(await choose(strings.folder, { memory: '160M', expand: 'weighted-degree:8' }), 'block')
     assert.equal(await choose(strings.folder, { memory: '2G', expand: 'weighted-degree:8' }), 'dual')
+  })
+
+  it('and so are letters that are not expanded: four bytes each', async () => {
+    const sample = (await sampleText(text, resolveOptions({})))!
+    assert.ok(sample.recordBytes > 4 && sample.recordBytes < 5, `${sample.recordBytes} bytes for a byte of text`)
+    assert.equal(sample.features, 60)
+    const options = resolveOptions({})
+    const arena = new Arena()
+    const rows = await rowsOfStore(strings, options)
+    const plan = await planFor(strings, block, options, false, rows)
+    const engine = new BlockEngine(arena, strings, plan, 8)
+    try {
+      for await (const loaded of engine.pass(groupsOf(plan, [...plan.costs.keys()]))) {
+        const bound = loaded.parts.reduce((sum, part) => sum + plan.costs[part.block].bytes, 0)
+        assert.ok(loaded.packedBytes <= bound && loaded.packedBytes > 0.8 * bound, `${loaded.packedBytes} of ${bound}`)
+      }
+    } finally {
+      await engine.close()
+    }
+    // Numbers take about as much as their text: there is nothing to look at.
+    assert.equal(await sampleText(join(folder.path, 'numbers.svm'), resolveOptions({})), undefined)
   })
 
   it('is not promised where rows grow out of proportion', async () => {

@@ -70,6 +70,13 @@ describe('weighted degree features made on the fly', () => {
         'store in memory': await resultOf(store, { expand, solver: 'dual', ...options }),
         block: await resultOf(store, { expand, solver: 'block', memory, ...options }),
         selective: await resultOf(store, { expand, solver: 'selective', ...options }),
+        'blocks from text': await resultOf(text, {
+          expand,
+          solver: 'block',
+          blocks: 5,
+          store: join(folder.path, `from-text-${name}.spill`),
+          ...options,
+        }),
       }
       for (const [way, result] of Object.entries(runs)) {
         assert.equal(result.exitReason, 'converged', way)

@@ -79,9 +79,10 @@ export function packBatch(state: usize, batch: usize): bool {
     const value = values + usize(from) * (wide ? 8 : 4)
     const length = n > 0 ? load<u32>(index + (usize(n - 1) << 2)) + 1 : 0
     const constant = !wide && !plain && isConstant(value, n)
-    // Of the other layouts the widest decides the room asked for; what a narrower one leaves goes to the next row.
+    const dense = !wide && !constant && n * 2 > length
+    // Of the sparse layouts the widest decides the room asked for; what a narrower one leaves goes to the next row.
     // A dictionary of the row's own is at most half as long as the row, so it stays within the same bound.
-    const row = reserve(state, u32(ROW_ENTRIES) + n * (wide ? 12 : constant ? 4 : 8) + 16)
+    const row = reserve(state, u32(ROW_ENTRIES) + (wide ? n * 12 : constant ? n * 4 : dense ? length * 4 : n * 8) + 16)
     if (row == 0) return false
     const entries = row + ROW_ENTRIES
     let end = entries
@@ -98,7 +99,7 @@ export function packBatch(state: usize, batch: usize): bool {
       scale = n > 0 ? f64(load<f32>(value)) : 1
       memory.copy(entries, index, usize(n) << 2)
       end = entries + (usize(n) << 2)
-    } else if (n * 2 > length) {
+    } else if (dense) {
       kind = ROW_KIND_DENSE
       memory.fill(entries, 0, usize(length) << 2)
       for (let k: usize = 0; k < usize(n); k++) {

@@ -6,7 +6,7 @@ import {
   BATCH_ROWS, BATCH_STARTS, BATCH_VALUE_BYTES, BATCH_VALUES, LONGEST_STRING, PARSE_BAD_ROWS, PARSE_CURSOR, PARSE_END,
   PARSE_ERROR_AFTER_LABEL, PARSE_ERROR_AFTER_STRING, PARSE_ERROR_BYTES, PARSE_ERROR_LABEL, PARSE_ERROR_LETTER,
   PARSE_ERROR_MISSING_STRING, PARSE_ERROR_NOT_FINITE, PARSE_ERROR_ROOM, PARSE_ERROR_STRING_LENGTH, PARSE_ERROR_TOO_LARGE,
-  PARSE_ERROR_TOO_MANY_ENTRIES, PARSE_ERRORS, PARSE_LINES, PARSE_SKIP_BAD,
+  PARSE_ERROR_TOO_MANY_ENTRIES, PARSE_ERRORS, PARSE_LINES, PARSE_NEEDS_ROOM, PARSE_SKIP_BAD,
 } from '../layouts'
 import { CR, HASH, isBreak, LF, numberEnd, SPACE, slowNumber, spellsNotFinite, TAB } from './parse-number'
 
@@ -136,12 +136,10 @@ function parse<V>(state: usize, batch: usize): void {
     }
 
     if (error == PARSE_ERROR_TOO_MANY_ENTRIES) {
-      if (rows > 0) {
-        // The batch is full: this row opens the next one.
-        p = line
-        break
-      }
-      error = PARSE_ERROR_STRING_LENGTH
+      // The batch is full: this row opens the next one, or a larger one when it does not fit even alone.
+      if (rows == 0) store<u32>(state, 1, PARSE_NEEDS_ROOM)
+      p = line
+      break
     }
     if (error != 0) {
       const bad = load<u32>(state, PARSE_BAD_ROWS)
