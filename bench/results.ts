@@ -1,10 +1,13 @@
 // Results as JSON, for machines and later runs, and as a page with tables, for people.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { drawCharts } from './chart.ts'
 import type { Machine } from './machine.ts'
 import { LEAST_ROUNDS } from './rounds.ts'
 import type { Cell, Column, Section, Table } from './suite.ts'
+
+const projectFolder = fileURLToPath(new URL('../', import.meta.url))
 
 export interface Results {
   suite: string
@@ -22,7 +25,9 @@ export interface Results {
 
 export async function writeResults(folder: string, name: string, results: Results): Promise<void> {
   await mkdir(folder, { recursive: true })
-  await writeFile(join(folder, `${name}.json`), `${JSON.stringify(results, null, 2)}\n`)
+  // Where the project lies on this machine is nobody else's business.
+  const text = JSON.stringify(results, null, 2).replaceAll(projectFolder, '')
+  await writeFile(join(folder, `${name}.json`), `${text}\n`)
   await writeFile(join(folder, `${name}.md`), page(results, name))
   const charts = results.sections.flatMap(section => section.charts ?? [])
   if (charts.length > 0) await writeFile(join(folder, `${name}.svg`), drawCharts(charts))
