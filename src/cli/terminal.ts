@@ -111,6 +111,7 @@ export class TrainingText {
     }
     const fallen = Math.log(this.#first.gap / gap)
     const time = seconds - this.#first.seconds
+    if (gap <= this.#tolerance) return 0
     if (!(fallen > 0.2) || time <= 0) return undefined
     return Math.max(0, (Math.log(gap / this.#tolerance) * time) / fallen)
   }

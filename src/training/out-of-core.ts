@@ -39,6 +39,8 @@ export class OutOfCoreDriver {
   readonly #sums: number
   readonly #tell: (progress: PassProgress) => void
   #lastCheckpoint = performance.now()
+  /** Primal and relative gap when stock was last taken, for a solver that keeps rows in memory. */
+  #lastKnown: { primal: number; gap: number } | undefined
   #quietUntil = 0
   #state: RunState
 
@@ -80,6 +82,8 @@ export class OutOfCoreDriver {
     state.pass = 1
     state.work = 1
     state.wanted = this.#run.owing?.(0) ?? null
+    const primal = 0.5 * this.#problem.squaredLength() + first.loss
+    this.#lastKnown = { primal, gap: first.gap / primal }
     this.#checkpoints.touch([...store.manifest.blocks.keys()])
     await this.#checkpoint()
   }
@@ -182,7 +186,8 @@ export class OutOfCoreDriver {
     // Nothing is known of a block that was never met: a number that JSON can hold says so.
     state.primal = Math.min(dual + owed, Number.MAX_VALUE)
     state.gap = Math.min(owed, Number.MAX_VALUE)
-    this.#tell({ pass: this.#passes(), primal: state.primal, gap: owed / state.primal, certified: false })
+    this.#lastKnown = { primal: state.primal, gap: state.gap / state.primal }
+    this.#tell({ pass: this.#passes(), ...this.#lastKnown, certified: false })
   }
 
   /** Primal, dual and gap over all rows by a reading pass; undefined when it was interrupted. */
@@ -237,8 +242,11 @@ export class OutOfCoreDriver {
   }
 
   #progress(pass: number, share: number): void {
-    // Of a round that leaves blocks out nothing can be concluded before its end.
-    if (this.#state.wanted) return
+    if (this.#lastKnown) {
+      // Rows in memory are not met again, so what a round met says little before its end: the last stock stands.
+      this.#tell({ pass: this.#state.work, ...this.#lastKnown, certified: false })
+      return
+    }
     const began = performance.now()
     if (this.#problem.weightCount > MANY_WEIGHTS && began < this.#quietUntil && share < 1) return
     const primal = 0.5 * this.#problem.squaredLength() + this.#state.loss / share

@@ -415,6 +415,8 @@ async function theStore(
   // Rows that outgrow their text are trained on from the store.
   const sizes = sample ? undefined : firstPassSizes(solver, options, memory, await expectedText(paths))
   const first = sizes && new FirstPass(arena, options, sizes.pass)
+  const meanwhile = first ? ', and training on it meanwhile' : ''
+  tell({ stage: 'plan', solver: '', reason: `reading the text into ${folder}${meanwhile}` })
   const mark = arena.mark()
   try {
     const result = await ingest(paths, folder, {

@@ -63,7 +63,8 @@ describe('the choice of the solver', () => {
     assert.equal(result.exitReason, 'converged')
     const [first, ...others] = records
     assert.ok(first.stage === 'plan' && first.solver === result.solver && /more than 110 MiB/.test(first.reason))
-    const plan = others.find(record => record.stage === 'plan')
+    const [reading, plan] = others.filter(record => record.stage === 'plan')
+    assert.ok(reading?.stage === 'plan' && /^reading the text into .*told\.spill/.test(reading.reason))
     assert.ok(plan?.stage === 'plan' && /^4 blocks, read in 1 piece a pass$/.test(plan.reason))
     assert.ok(plan.lines!.some(line => /^Node and the program +84\.0 MiB$/.test(line)))
     assert.ok(plan.lines!.some(line => /^allowed +110 MiB$/.test(line)))
