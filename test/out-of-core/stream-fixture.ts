@@ -3,7 +3,7 @@ import { openStore } from '../../src/block-store/reader.ts'
 import { findSolver } from '../../src/solvers/all-solvers.ts'
 import type { BlockSolver } from '../../src/solvers/solver.ts'
 import { resolveOptions, type TrainOptions } from '../../src/training/options.ts'
-import { planFor } from '../../src/training/train-from-blocks.ts'
+import { planFor } from '../../src/training/plan-for-blocks.ts'
 
 /** The least memory whose cache is such a share of the bytes of all records. */
 export async function memoryForShare(store: string, share: number, options: TrainOptions = {}): Promise<number> {

@@ -1,0 +1,97 @@
+// The memory of a run over blocks: the plan of a store under a solver's needs, and what reading text takes before it and
+// leaves behind.
+import { inputFormatOf } from '../block-store/manifest.ts'
+import { LEAST_BUFFERS } from '../block-store/read-into-blocks.ts'
+import type { Store } from '../block-store/reader.ts'
+import { SpillwayError } from '../errors.ts'
+import { findInputFormat } from '../input-formats/all-input-formats.ts'
+import { findLoss } from '../losses/all-losses.ts'
+import { bytesForTrainers } from '../solvers/parallel-sweeps.ts'
+import type { BlockSolver } from '../solvers/solver.ts'
+import { allowedMemory } from './choose-solver.ts'
+import { type MemoryPlan, NODE_BYTES, planMemory } from './memory-plan.ts'
+import type { ResolvedOptions } from './options.ts'
+import { type RowsOfStore, rowsOfStore } from './rows-of-store.ts'
+
+/** The plan of a store under a solver's needs. */
+export async function planFor(
+  store: Store,
+  solver: BlockSolver,
+  options: ResolvedOptions,
+  fromText = false,
+  rows?: RowsOfStore,
+): Promise<MemoryPlan> {
+  const { manifest } = store
+  const { weights, entryBytes, mapBytes, expanded } = rows ?? (await rowsOfStore(store, options))
+  const classes = manifest.labels.filter(label => label.rows > 0).length
+  const needs = {
+    alphaBytes: solver.dual ? alphaStride(options) : 0,
+    mapBytes,
+    weights,
+    entryBytes,
+    expanded,
+    // The model at the end is a copy of the weights, in a list of its own when few features are in use. Weights of expanded
+    // features are lent to the model, unless there are several vectors to put together.
+    perWeight:
+      expanded && classes === 2
+        ? 0
+        : (mapBytes > 0 ? 12 : 8) * (classes === 2 ? 1 : classes) + (options.scale ? 24 : 0),
+    perRow: solver.extra?.perRow ?? 0,
+    slots: 2,
+    cacheShare: solver.cacheShare,
+  }
+  // Without a limit to fill, blocks are what the user made them.
+  const memory = allowedMemory(options)
+  const limited = options.memory !== undefined
+  const reserve = (bytes: number): number =>
+    limited ? forFilePages(bytes) + (fromText ? ingestRemains(bytes, growing(options, inputFormatOf(manifest))) : 0) : 0
+  const planned = (weights: ResolvedOptions['weights']): MemoryPlan => {
+    const weightBytes = weights === 'f32' ? 4 : 8
+    const perWeight =
+      needs.perWeight +
+      (weights === 'f32' ? 0 : (solver.extra?.perWeight ?? 0)) +
+      (solver.severalTrainers ? bytesForTrainers(options.trainers, weightBytes) : 0)
+    return planMemory(manifest, memory, { ...needs, perWeight, weightBytes, reserve }, limited)
+  }
+  if (!expanded || options.given.has('weights')) return planned(options.weights)
+  // Expanded features are so many that f32 may be all there is room for.
+  try {
+    return planned('f64')
+  } catch (error) {
+    if (!(error instanceof SpillwayError)) throw error
+    return planned('f32')
+  }
+}
+
+/** Started from a cold disk, some 65 MB of Node's own file count against a cap, of which NODE_BYTES holds the smallest part
+ *  that works: where there is memory for it, more of them stay, for reading them again and again is what makes a run crawl. */
+export function forFilePages(memory: number): number {
+  return Math.min(32 << 20, Math.max(0, Math.floor((memory - (104 << 20)) / 5)))
+}
+
+/** What an ingest leaves behind in the same process: heap and allocator keep what its buffers took, the more the larger
+ *  they were. Measured: 26 MB under 256M. A store that was made before is planned for alike, so that a run can be resumed. */
+export function afterIngest(memory: number): number {
+  return Math.min(32 << 20, Math.max(0, Math.floor((memory - (128 << 20)) / 4)))
+}
+
+/** What an ingest is given. Where rows become larger than their text, small buffers read it as well, and leave less behind;
+ *  and they must not take more than training takes afterwards, for that is not given back. */
+export function ingestMemory(memory: number, grows: boolean): number {
+  return grows ? Math.min(memory, NODE_BYTES + Math.max(LEAST_BUFFERS, Math.floor((memory - NODE_BYTES) / 4))) : memory
+}
+
+/** What it leaves behind. Where rows become larger than their text: 17 MB were measured under 256M, 12 MB under 128M. */
+export function ingestRemains(memory: number, grows: boolean): number {
+  return grows ? Math.max(12 << 20, Math.min(20 << 20, afterIngest(memory))) : afterIngest(memory)
+}
+
+/** Whether rows become larger than their text: letters, and what is expanded. */
+function growing(options: ResolvedOptions, format: string): boolean {
+  return options.expand !== undefined || findInputFormat(format).letters
+}
+
+/** Bytes of dual variable for each row. */
+export function alphaStride(options: ResolvedOptions): number {
+  return findLoss(options.loss).entropicDual ? 16 : 8
+}

@@ -1,0 +1,176 @@
+// The store that a run over blocks works on: the one named, one made from this text before, or a new one, which the first pass
+// of training may follow while it is written.
+import { stat, unlink } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { UNSAVED_MARKER } from '../block-store/file-layout.ts'
+import { ingest } from '../block-store/ingest.ts'
+import { inputFormatOf, nextPosition } from '../block-store/manifest.ts'
+import { bufferSizes, expectedText } from '../block-store/read-into-blocks.ts'
+import { openStore, type Store } from '../block-store/reader.ts'
+import { SpillwayError, UsageError } from '../errors.ts'
+import type { Arena } from '../numeric/arena.ts'
+import type { BlockSolver } from '../solvers/solver.ts'
+import { defaultThreads } from '../threads/pool.ts'
+import { allowedMemory } from './choose-solver.ts'
+import { FirstPass, type FirstPassSizes, pieceBytes } from './first-pass.ts'
+import { NODE_BYTES } from './memory-plan.ts'
+import { type ResolvedOptions, refuseTextOptions } from './options.ts'
+import { afterIngest, forFilePages, ingestMemory, ingestRemains } from './plan-for-blocks.ts'
+import type { ProgressListener } from './progress.ts'
+import { sampleText, type TextSample } from './sample-text.ts'
+
+/** Expanded rows of a stream of unknown length, and of files that show no row at their beginning. */
+const BLOCKS_OF_A_STREAM = 64
+/** Without a limit, blocks of letters or of expanded rows are about so large in memory. */
+const LARGEST_SAMPLED_BLOCK = 128 << 20
+
+interface Read {
+  bytesRead: number
+  badRows: number
+  badRowMessages: string[]
+}
+
+/** The store that is trained on: the one named, one made from this text before, or a new one. */
+export async function theStore(
+  arena: Arena,
+  paths: string[],
+  solver: BlockSolver,
+  options: ResolvedOptions,
+  tell: ProgressListener,
+  seconds: () => number,
+): Promise<{ store: Store; read: Read; first?: FirstPass | undefined }> {
+  const nothing: Read = { bytesRead: 0, badRows: 0, badRowMessages: [] }
+  const folders = []
+  for (const path of paths) if ((await stat(path).catch(() => undefined))?.isDirectory()) folders.push(path)
+  if (folders.length > 0) {
+    if (paths.length > 1) throw new UsageError(`${folders[0]} is a folder; a store is trained on alone`)
+    refuseTextOptions(options)
+    return { store: await openStore(paths[0]), read: nothing }
+  }
+  const name = paths[0] === '-' ? 'stdin' : basename(paths[0]).replace(/\.(gz|zst)$/, '')
+  const folder = options.store ?? `${name}.spill`
+  const sample = await sampleText(paths[0], options)
+  const blocks = options.blocks ?? (await sampledBlocks(paths, options, sample))
+  const earlier = await madeFrom(folder, paths, options, blocks)
+  if (earlier === 'fresh') {
+    tell({ stage: 'plan', solver: '', reason: `the text is in ${folder} already` })
+    return { store: await openStore(folder), read: nothing }
+  }
+  const memory = allowedMemory(options)
+  // Rows that outgrow their text are trained on from the store.
+  const sizes = sample ? undefined : firstPassSizes(solver, options, memory, await expectedText(paths))
+  const first = sizes && new FirstPass(arena, options, sizes.pass)
+  const meanwhile = first ? ', and training on it meanwhile' : ''
+  tell({ stage: 'plan', solver: '', reason: `reading the text into ${folder}${meanwhile}` })
+  const mark = arena.mark()
+  try {
+    const result = await ingest(paths, folder, {
+      ...(blocks !== undefined && { blocks }),
+      values: options.values,
+      seed: options.seed,
+      onBadRow: options.onBadRow,
+      format: options.format,
+      ...(options.indexBase !== undefined && { indexBase: options.indexBase }),
+      ...(options.threads !== undefined && { threads: options.threads }),
+      ...(options.signal && { signal: options.signal }),
+      ...(options.memory !== undefined && { memory: ingestMemory(memory, sample !== undefined) }),
+      ...(sizes && options.memory !== undefined && { memory: sizes.ingest, buffers: sizes.buffers }),
+      ...(first && { follower: first }),
+      overwrite: earlier === 'stale',
+      arena,
+      progress: ({ bytesRead, bytesTotal, rows, badRows }) =>
+        tell({ stage: 'read', seconds: seconds(), bytesRead, bytesTotal, rows, badRows }),
+    })
+    await first?.end()
+    if (first && first.trained === 0) await unlink(join(folder, UNSAVED_MARKER))
+    arena.release(mark)
+    const { bytesRead, badRows, badRowMessages } = result
+    const read = { bytesRead, badRows, badRowMessages }
+    return { store: await openStore(folder), read, first: first?.trained ? first : undefined }
+  } catch (error) {
+    await first?.abandon()
+    throw error
+  }
+}
+
+/** How memory is shared out while text is read and trained on at the same time; undefined where that cannot be: values that
+ *  will be scaled are not known before all have been read. */
+function firstPassSizes(
+  solver: BlockSolver,
+  options: ResolvedOptions,
+  memory: number,
+  text: number | undefined,
+): { pass: FirstPassSizes; ingest: number; buffers: { blockText: number; mapPages: number } } | undefined {
+  if (!solver.firstPass || options.scale || options.expand) return undefined
+  const rooms = (options.threads ?? defaultThreads()) + 2
+  if (options.memory === undefined) {
+    const { chunk, blockText, mapPages } = bufferSizes(undefined)
+    const bytes = Math.min(MOST_FIRST_PASS, Math.floor((memory - NODE_BYTES) / 2))
+    return { pass: { chunk, rooms, bytes, text }, ingest: memory, buffers: { blockText, mapPages } }
+  }
+  const reading = NODE_BYTES + Math.floor(FIRST_PASS_READING * (memory - NODE_BYTES))
+  if (reading - NODE_BYTES < LEAST_FIRST_PASS) return undefined
+  const { chunk } = bufferSizes(reading)
+  // The blocks and the map of the features are for the time afterwards, and as large as without a first pass.
+  const { blockText, mapPages } = bufferSizes(memory)
+  const more = (mapPages - bufferSizes(reading).mapPages) * MAP_PAGE_BYTES
+  const others = reading + more + pieceBytes({ chunk, rooms }) + forFilePages(memory) + afterIngest(memory) / 2
+  const bytes = Math.min(MOST_FIRST_PASS, Math.floor(memory - others))
+  if (bytes < LEAST_FIRST_PASS) return undefined
+  return { pass: { chunk, rooms, bytes, text }, ingest: reading, buffers: { blockText, mapPages } }
+}
+
+/** A page of a map of features, for each of two threads that read. */
+const MAP_PAGE_BYTES = 2 * 12288
+/** Share of the memory besides Node that reading and writing get while there is training too. */
+const FIRST_PASS_READING = 0.3
+const LEAST_FIRST_PASS = 16 << 20
+const MOST_FIRST_PASS = 1 << 30
+
+/** Blocks that text is to be drawn into when its rows become larger than it: by their size in memory, so that several have
+ *  room beside the weights. Undefined where the size of the text decides. */
+async function sampledBlocks(
+  paths: string[],
+  options: ResolvedOptions,
+  sample: TextSample | undefined,
+): Promise<number | undefined> {
+  const text = await expectedText(paths)
+  if (text === undefined || !sample) return options.expand === undefined ? undefined : BLOCKS_OF_A_STREAM
+  const memory = allowedMemory(options)
+  const weights = Math.min(sample.features, sample.entries * text) * 4
+  const reserve = forFilePages(memory) + ingestRemains(memory, true)
+  const room = Math.max(memory / 16, memory - NODE_BYTES - reserve - weights)
+  const blockBytes = Math.min(room / 8, LARGEST_SAMPLED_BLOCK)
+  return Math.min(100_000, Math.max(1, Math.ceil((text * sample.recordBytes) / blockBytes)))
+}
+
+/** Whether a folder holds a finished store of just these files as they are, read in the same way (`fresh`), or of an
+ *  earlier state of them (`stale`), which may be made anew. A store of anything else is not touched. */
+async function madeFrom(
+  folder: string,
+  paths: string[],
+  options: ResolvedOptions,
+  blocks: number | undefined,
+): Promise<'fresh' | 'stale' | undefined> {
+  const finished = await stat(join(folder, 'manifest.json')).catch(() => undefined)
+  if (!finished) return undefined
+  const { manifest } = await openStore(folder)
+  const whole = manifest.rows === nextPosition(manifest)
+  const same = manifest.sources.length === paths.length && manifest.sources.every(({ name }, k) => name === paths[k])
+  if (!same || !whole) {
+    throw new SpillwayError(
+      `${folder} is in the way: it is a store of ${same ? 'these files with rows removed' : 'other data'}`,
+      `name another folder with --store, train on it with \`spillway train ${folder}\`, or remove it`,
+    )
+  }
+  const changes = await Promise.all(paths.map(path => (path === '-' ? undefined : stat(path).catch(() => undefined))))
+  const unsaved = await stat(join(folder, UNSAVED_MARKER)).catch(() => undefined)
+  const alike =
+    !unsaved &&
+    manifest.seed === options.seed &&
+    manifest.valueBits === (options.values === 'f64' ? 64 : 32) &&
+    (blocks === undefined || blocks === manifest.blocks.length) &&
+    (options.format === 'auto' || options.format === inputFormatOf(manifest)) &&
+    (options.indexBase === undefined || options.indexBase === manifest.indexBase)
+  return alike && changes.every(file => file !== undefined && file.mtimeMs <= finished.mtimeMs) ? 'fresh' : 'stale'
+}
