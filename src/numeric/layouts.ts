@@ -198,7 +198,10 @@ export const PROBLEM_LOGISTIC = 64
 export const PROBLEM_MARGINS = 68
 /** u32: address of f64[rows] that receives each row's gradient after its visit (its margin, for the logistic loss), or 0. */
 export const PROBLEM_GRADIENTS = 72
-export const PROBLEM_BYTES = 80
+/** u32: of one of several trainers: how many of the first weights are its own, and the address of those. */
+export const PROBLEM_HOT = 76
+export const PROBLEM_OWN = 80
+export const PROBLEM_BYTES = 88
 
 // --- A sweep of dual coordinate descent: what it carries from slice to slice
 /** u32: address of u32[rows], row numbers, the active ones first. */

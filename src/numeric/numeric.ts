@@ -151,6 +151,17 @@ export interface NumericFunctions {
   placeWeightsF64(features: number, count: number, map: number, from: number, to: number): void
   placeWeightsF32(features: number, count: number, map: number, from: number, to: number): void
   placeFeatures(features: number, map: number, row: number): void
+  sweepBoxPartedF64(problem: number, sweep: number, budget: number): number
+  sweepBoxPartedF32(problem: number, sweep: number, budget: number): number
+  sweepLogisticPartedF64(problem: number, sweep: number, budget: number): number
+  sweepLogisticPartedF32(problem: number, sweep: number, budget: number): number
+  mergeHotF64(w: number, own: number, seen: number, count: number, lock: number): void
+  mergeHotF32(w: number, own: number, seen: number, count: number, lock: number): void
+  countOccurrences(table: number, rows: number, step: number, counts: number): number
+  renumberEntries(numbers: number, table: number, from: number, to: number): void
+  renumberWeightsF64(numbers: number, count: number, w: number, scratch: number): void
+  renumberWeightsF32(numbers: number, count: number, w: number, scratch: number): void
+  invertNumbers(numbers: number, count: number, inverse: number): void
   sumReplicasF64(
     ...args: [w: number, base: number, replicas: number, stride: number, count: number, weights: number]
   ): number

@@ -105,7 +105,7 @@ class DualCachedLoops implements BlockRun {
       numbers: room('numbers of a block', plan.slotRows * 4),
       gradients: room('gradients of a block', plan.slotRows * 8),
       followed: problem.narrow ? 0 : room('weights as they were', problem.weightCount * 8),
-      sums: room('sums', SUMS_BYTES),
+      sums: room('sums', settings.trainers * SUMS_BYTES),
     }
     if (settings.trainers > 1) {
       const shared = {
@@ -117,7 +117,7 @@ class DualCachedLoops implements BlockRun {
         narrow: problem.narrow,
         shrink: settings.shrinking,
       }
-      this.#parallel = new ParallelSweeps(arena, engine.trainer, settings.trainers, shared, true, room)
+      this.#parallel = new ParallelSweeps(arena, engine.trainer, settings.trainers, shared, room)
     }
   }
 
@@ -206,14 +206,16 @@ class DualCachedLoops implements BlockRun {
     const { order, sweep } = this.#memory
     const { count } = this.#set
     this.#arena.numeric.shuffle(order, count, sweep + SWEEP_RANDOM)
-    await sweeps.start(order, count, BigInt(this.#settings.seed) + BigInt(this.#rounds) * 0x10001n)
+    const others = count < this.#engine.store.manifest.rows
+    await sweeps.start(order, count, others, BigInt(this.#settings.seed) + BigInt(this.#rounds) * 0x10001n)
     let work = 0
-    while (work < most) {
-      work += await sweeps.sweep()
+    let ready = false
+    while (work < most && !ready) {
+      work += await sweeps.sweep(targetGap)
       this.#seen(sweeps)
-      if (sweeps.gap <= targetGap) break
+      ready = sweeps.gap <= targetGap
     }
-    await sweeps.repair()
+    await sweeps.finish(ready)
     return work
   }
 
@@ -221,15 +223,21 @@ class DualCachedLoops implements BlockRun {
   async account(): Promise<Account> {
     const arena = this.#arena
     const { set, problem, sums, followed } = this.#memory
-    const count = this.#set.count
-    await this.#engine.trainer.run('evaluate-rows', {
-      problem,
-      narrow: this.#problem.narrow,
-      from: 0,
-      to: count,
-      sums,
-    })
-    const [loss, dualPart, alphaMargin, right, supporting] = arena.f64(sums, SUMS_BYTES / 8)
+    const { count } = this.#set
+    const { trainers } = this.#settings
+    const cut = (k: number): number => Math.floor((count * k) / trainers)
+    await Promise.all(
+      Array.from({ length: trainers }, (_, k) =>
+        this.#engine.trainer.run('evaluate-rows', {
+          ...{ problem, narrow: this.#problem.narrow, from: cut(k), to: cut(k + 1) },
+          sums: sums + k * SUMS_BYTES,
+        }),
+      ),
+    )
+    const parts = arena.f64(sums, (trainers * SUMS_BYTES) / 8)
+    const [loss, dualPart, alphaMargin, right, supporting] = Array.from({ length: SUMS_BYTES / 8 }, (_, sum) =>
+      parts.reduce((total, part, at) => (at % (SUMS_BYTES / 8) === sum ? total + part : total), 0),
+    )
     if (followed) {
       this.#path += Math.sqrt(arena.numeric.followWeights(this.#problem.weights, followed, this.#problem.weightCount))
     }

@@ -64,6 +64,8 @@ export interface SweepSettings {
   logistic: boolean
   narrow: boolean
   shrink: boolean
+  /** Whether the problem's most frequent weights are a trainer's own (PROBLEM_OWN). */
+  parted?: boolean
 }
 
 /** What a finished sweep saw. */
@@ -90,13 +92,13 @@ export class Sweeps {
 
   constructor(arena: Arena, problem: number, sweep: number, settings: SweepSettings) {
     const { numeric } = arena
-    const { logistic, narrow } = settings
+    const { logistic, narrow, parted = false } = settings
     this.#arena = arena
     this.#problem = problem
     this.#sweep = sweep
     this.#settings = settings
-    if (logistic) this.#run = narrow ? numeric.sweepLogisticF32 : numeric.sweepLogisticF64
-    else this.#run = narrow ? numeric.sweepBoxF32 : numeric.sweepBoxF64
+    const bits = narrow ? 'F32' : 'F64'
+    this.#run = numeric[`sweep${logistic ? 'Logistic' : 'Box'}${parted ? 'Parted' : ''}${bits}`]
     this.#u32 = arena.u32(sweep, SWEEP_BYTES / 4)
     this.#f64 = arena.f64(sweep, SWEEP_BYTES / 8)
     this.#u32[SWEEP_SHRINK / 4] = settings.shrink ? 1 : 0

@@ -67,6 +67,11 @@ export class OutOfCoreDriver {
   /** Goes on from a checkpoint. */
   async restore(state: RunState): Promise<void> {
     this.#state = state
+    if (this.#run.memory && state.solver === undefined) {
+      // Nothing is in memory, and nothing is known of any block, but dual variables and weights stand.
+      Object.assign(state, { pass: state.pass + 1, position: 0, stockTaken: false, loss: 0, gap: 0, wanted: null })
+      return
+    }
     this.#run.restore?.(state.solver)
     const memory = this.#run.memory?.()
     if (memory) await this.#checkpoints.loadMemory(memory)
@@ -132,7 +137,7 @@ export class OutOfCoreDriver {
       }
       if (!state.stockTaken) await this.#takeStock()
       // Until it is decided how to go on, the run stands at the end of this pass: one that is resumed decides the same.
-      await this.#checkpoint()
+      if (signal?.aborted || this.#checkpointDue(this.#packedBytes)) await this.#checkpoint()
       const last = this.#run.account ? state.work >= maxPasses - 1e-3 : this.#passes() >= maxPasses
       const settled = gradientTolerance !== undefined && state.spread <= gradientTolerance
       // Whoever asks for the paper's rule is stopped by it, not by the gap.
@@ -237,8 +242,11 @@ export class OutOfCoreDriver {
   #countSkipped(wanted: number[] | null | undefined): void {
     if (!wanted) return
     const { blocks } = this.#engine.store.manifest
-    const all = blocks.reduce((sum, block) => sum + block.bytes, 0)
-    this.#engine.counts.bytesSkipped += wanted.reduce((sum, block) => sum - blocks[block].bytes, all)
+    this.#engine.counts.bytesSkipped += wanted.reduce((sum, block) => sum - blocks[block].bytes, this.#packedBytes)
+  }
+
+  get #packedBytes(): number {
+    return this.#engine.store.manifest.blocks.reduce((sum, block) => sum + block.bytes, 0)
   }
 
   #progress(pass: number, share: number): void {
@@ -278,16 +286,17 @@ export class OutOfCoreDriver {
     return performance.now() - this.#lastCheckpoint >= this.#settings.checkpointSeconds * 1000
   }
 
-  async #checkpoint(): Promise<void> {
+  async #checkpoint(finished = false): Promise<void> {
     this.#state.bytesRead = this.#engine.counts.bytesRead
-    this.#state.solver = this.#run.state?.()
-    await this.#checkpoints.save(this.#state, this.#run.memory?.())
+    this.#state.solver = finished ? undefined : this.#run.state?.()
+    await this.#checkpoints.save(this.#state, finished ? undefined : this.#run.memory?.())
     this.#lastCheckpoint = performance.now()
   }
 
-  /** Writes down how the run ended, so that resuming it only reads the answer. */
-  async close(done: unknown): Promise<void> {
+  /** Writes down how the run ended. One that reached its aim is seldom resumed, and then with another: the rows that it had
+   *  in memory are not written for that, but read again. */
+  async close(done: Solution): Promise<void> {
     this.#state.done = done
-    await this.#checkpoint()
+    await this.#checkpoint(done.exitReason === 'converged')
   }
 }

@@ -231,6 +231,8 @@ async function solveOne(
   const found = options.resume ? await checkpoints.load() : undefined
   if (found) {
     refuseOtherCourse(found, fresh)
+    const done = found.done as Solution | undefined
+    if (done?.exitReason === 'converged' && reaches(done, found, options)) return done
     // A run that was stopped by its own limits may go on under wider ones.
     delete found.done
     await driver.restore(found)
@@ -243,6 +245,13 @@ async function solveOne(
   const solution = await driver.solve()
   await driver.close(solution)
   return solution
+}
+
+/** Whether a finished run is as close to the optimum as is asked for now. */
+function reaches(done: Solution, state: RunState, { tolerance, gradientTolerance }: ResolvedOptions): boolean {
+  if (gradientTolerance !== undefined) return state.spread <= gradientTolerance
+  const gap = done.certificate?.gap
+  return typeof gap === 'number' && gap <= tolerance
 }
 
 /** After rows were added to the store or removed: starts from the dual variables of those that stayed. */

@@ -7,27 +7,34 @@
 // order. The sweep runs in slices, so that its thread can hear of an abort between them.
 import {
   PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_BOUND_NEGATIVE, PROBLEM_BOUND_POSITIVE, PROBLEM_COUNT,
-  PROBLEM_DIAGONAL_NEGATIVE, PROBLEM_DIAGONAL_POSITIVE, PROBLEM_GRADIENTS, PROBLEM_LOGISTIC, PROBLEM_MARGINS, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS,
+  PROBLEM_DIAGONAL_NEGATIVE, PROBLEM_DIAGONAL_POSITIVE, PROBLEM_GRADIENTS, PROBLEM_HOT, PROBLEM_LOGISTIC, PROBLEM_MARGINS, PROBLEM_OWN, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS,
   ROW_COUNT, ROW_NORM, SWEEP_ACTIVE, SWEEP_CURSOR, SWEEP_GAP, SWEEP_GRADIENT_MAX, SWEEP_GRADIENT_MIN, SWEEP_INNER,
   SWEEP_LOSS, SWEEP_LOWER, SWEEP_NEWTON, SWEEP_ORDER, SWEEP_SHRINK, SWEEP_UPPER, SWEEP_VISITED,
 } from '../layouts'
 import { boxLoss, logisticLoss, negativeEntropy } from './losses'
-import { axpyRow, dotRow } from './row'
+import { axpyParted, axpyRow, dotParted, place } from './row'
 
 /** Visits rows until the pass is done or about `budget` nonzeros have been seen; true when the pass is done. */
-export function sweepBoxF64(problem: usize, sweep: usize, budget: f64): bool { return sweepBox<f64>(problem, sweep, budget) }
-export function sweepBoxF32(problem: usize, sweep: usize, budget: f64): bool { return sweepBox<f32>(problem, sweep, budget) }
-export function sweepLogisticF64(problem: usize, sweep: usize, budget: f64): bool { return sweepLogistic<f64>(problem, sweep, budget) }
-export function sweepLogisticF32(problem: usize, sweep: usize, budget: f64): bool { return sweepLogistic<f32>(problem, sweep, budget) }
+export function sweepBoxF64(problem: usize, sweep: usize, budget: f64): bool { return sweepBox<f64, f64>(problem, sweep, budget) }
+export function sweepBoxF32(problem: usize, sweep: usize, budget: f64): bool { return sweepBox<f32, f64>(problem, sweep, budget) }
+export function sweepLogisticF64(problem: usize, sweep: usize, budget: f64): bool { return sweepLogistic<f64, f64>(problem, sweep, budget) }
+export function sweepLogisticF32(problem: usize, sweep: usize, budget: f64): bool { return sweepLogistic<f32, f64>(problem, sweep, budget) }
+// The same for one of several trainers, whose most frequent weights are its own: PROBLEM_OWN.
+export function sweepBoxPartedF64(problem: usize, sweep: usize, budget: f64): bool { return sweepBox<f64, bool>(problem, sweep, budget) }
+export function sweepBoxPartedF32(problem: usize, sweep: usize, budget: f64): bool { return sweepBox<f32, bool>(problem, sweep, budget) }
+export function sweepLogisticPartedF64(problem: usize, sweep: usize, budget: f64): bool { return sweepLogistic<f64, bool>(problem, sweep, budget) }
+export function sweepLogisticPartedF32(problem: usize, sweep: usize, budget: f64): bool { return sweepLogistic<f32, bool>(problem, sweep, budget) }
 
 @inline
-function sweepBox<W>(problem: usize, sweep: usize, budget: f64): bool {
+function sweepBox<W, S>(problem: usize, sweep: usize, budget: f64): bool {
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
   const alpha = <usize>load<u32>(problem, PROBLEM_ALPHA)
   const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
   const positive = load<u32>(problem, PROBLEM_POSITIVE)
   const bias = load<f64>(problem, PROBLEM_BIAS)
-  const biasAt = w + usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) * sizeof<W>()
+  const own = isBoolean<S>() ? <usize>load<u32>(problem, PROBLEM_OWN) : w
+  const hot = isBoolean<S>() ? load<u32>(problem, PROBLEM_HOT) : 0
+  const biasAt = place<W, S>(w, own, hot, load<u32>(problem, PROBLEM_BIAS_FEATURE))
   const boundPositive = load<f64>(problem, PROBLEM_BOUND_POSITIVE)
   const boundNegative = load<f64>(problem, PROBLEM_BOUND_NEGATIVE)
   const diagonalPositive = load<f64>(problem, PROBLEM_DIAGONAL_POSITIVE)
@@ -57,7 +64,7 @@ function sweepBox<W>(problem: usize, sweep: usize, budget: f64): bool {
     const a = load<f64>(alphaAt)
     visited += f64(load<u32>(row, ROW_COUNT)) + 4
 
-    let dot = dotRow<W>(row, w)
+    let dot = dotParted<W, S>(row, w, own, hot)
     if (bias != 0) dot += bias * f64(load<W>(biasAt))
     const margin = y * dot
     if (margins != 0) store<f64>(margins + (usize(i) << 3), margin)
@@ -99,7 +106,7 @@ function sweepBox<W>(problem: usize, sweep: usize, budget: f64): bool {
       if (next != a) {
         store<f64>(alphaAt, next)
         const step = (next - a) * y
-        axpyRow<W>(row, step, w)
+        axpyParted<W, S>(row, step, w, own, hot)
         if (bias != 0) store<W>(biasAt, <W>(f64(load<W>(biasAt)) + step * bias))
         if (gradients != 0) store<f64>(gradients + (usize(i) << 3), gradient + curvature * (next - a))
       }
@@ -121,13 +128,15 @@ function sweepBox<W>(problem: usize, sweep: usize, budget: f64): bool {
 // to ½ αᵀQα over 0 < α < C. Each visit minimises in one variable by Newton steps on whichever of α and C−α is smaller,
 // so that neither loses its digits near zero; both are kept.
 @inline
-function sweepLogistic<W>(problem: usize, sweep: usize, budget: f64): bool {
+function sweepLogistic<W, S>(problem: usize, sweep: usize, budget: f64): bool {
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
   const alpha = <usize>load<u32>(problem, PROBLEM_ALPHA)
   const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
   const positive = load<u32>(problem, PROBLEM_POSITIVE)
   const bias = load<f64>(problem, PROBLEM_BIAS)
-  const biasAt = w + usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) * sizeof<W>()
+  const own = isBoolean<S>() ? <usize>load<u32>(problem, PROBLEM_OWN) : w
+  const hot = isBoolean<S>() ? load<u32>(problem, PROBLEM_HOT) : 0
+  const biasAt = place<W, S>(w, own, hot, load<u32>(problem, PROBLEM_BIAS_FEATURE))
   const boundPositive = load<f64>(problem, PROBLEM_BOUND_POSITIVE)
   const boundNegative = load<f64>(problem, PROBLEM_BOUND_NEGATIVE)
   const margins = <usize>load<u32>(problem, PROBLEM_MARGINS)
@@ -153,7 +162,7 @@ function sweepLogistic<W>(problem: usize, sweep: usize, budget: f64): bool {
     const rest = load<f64>(alphaAt, 8)
     visited += f64(load<u32>(row, ROW_COUNT)) + 4
 
-    let dot = dotRow<W>(row, w)
+    let dot = dotParted<W, S>(row, w, own, hot)
     if (bias != 0) dot += bias * f64(load<W>(biasAt))
     const margin = y * dot
     if (margins != 0) store<f64>(margins + (usize(i) << 3), margin)
@@ -184,7 +193,7 @@ function sweepLogistic<W>(problem: usize, sweep: usize, budget: f64): bool {
       store<f64>(alphaAt, nextAlpha)
       store<f64>(alphaAt, flip ? z : bound - z, 8)
       const step = sign * (z - old) * y
-      axpyRow<W>(row, step, w)
+      axpyParted<W, S>(row, step, w, own, hot)
       if (bias != 0) store<W>(biasAt, <W>(f64(load<W>(biasAt)) + step * bias))
       if (gradients != 0) store<f64>(gradients + (usize(i) << 3), margin + curvature * sign * (z - old))
     } else if (gradients != 0) store<f64>(gradients + (usize(i) << 3), margin)

@@ -3,6 +3,7 @@
 export { decodeSegment } from './decode-segment'
 export { addDualF32, addDualF64, rowWorth, startEntropicF32, startEntropicF64, visitedSums } from './dual'
 export { sweepBoxF32, sweepBoxF64, sweepLogisticF32, sweepLogisticF64 } from './dual'
+export { sweepBoxPartedF32, sweepBoxPartedF64, sweepLogisticPartedF32, sweepLogisticPartedF64 } from './dual'
 export { assignRows, encodeSegment, sealSegment } from './encode-segment'
 export { evaluateF32, evaluateF64 } from './evaluate'
 export {
@@ -34,4 +35,5 @@ export { gatherStatistics, scaleRows } from './scale'
 export { scoreBatch } from './score'
 export { adoptRows, enterEvaluated, followWeights, keepListed, listAbsent, listNear, settleAlpha, takeInF32, takeInF64 } from './working-set'
 export { numberFeatures, placeAlpha, placeFeatures, placeRows, placeWeightsF32, placeWeightsF64 } from './first-pass'
+export { countOccurrences, invertNumbers, mergeHotF32, mergeHotF64, renumberEntries, renumberWeightsF32, renumberWeightsF64 } from './hot-weights'
 export { sumReplicasF32, sumReplicasF64, withoutReplicasF32, withoutReplicasF64 } from './replicas'

@@ -5,14 +5,20 @@ import {
   ROW_SCALE,
 } from '../layouts'
 
+// S says where weights are: f64 for one place, bool for two, the first `hot` of them in a trainer's own.
 @inline
-function weight<W>(w: usize, index: u32): f64 {
-  return f64(load<W>(w + usize(index) * sizeof<W>()))
+export function place<W, S>(w: usize, own: usize, hot: u32, index: u32): usize {
+  return (isBoolean<S>() ? select<usize>(own, w, index < hot) : w) + usize(index) * sizeof<W>()
 }
 
 @inline
-function addTo<W>(w: usize, index: u32, amount: f64): void {
-  const at = w + usize(index) * sizeof<W>()
+function weight<W, S>(w: usize, own: usize, hot: u32, index: u32): f64 {
+  return f64(load<W>(place<W, S>(w, own, hot, index)))
+}
+
+@inline
+function addTo<W, S>(w: usize, own: usize, hot: u32, index: u32, amount: f64): void {
+  const at = place<W, S>(w, own, hot, index)
   store<W>(at, <W>(f64(load<W>(at)) + amount))
 }
 
@@ -24,7 +30,10 @@ export function wideValues(entries: usize, n: u32): usize {
 
 /** Σ w_j x_j, scale included. */
 @inline
-export function dotRow<W>(row: usize, w: usize): f64 {
+export function dotRow<W>(row: usize, w: usize): f64 { return dotParted<W, f64>(row, w, w, 0) }
+
+@inline
+export function dotParted<W, S>(row: usize, w: usize, own: usize, hot: u32): f64 {
   const n = load<u32>(row, ROW_COUNT)
   const kind = load<u32>(row, ROW_KIND)
   let i = row + ROW_ENTRIES
@@ -34,12 +43,12 @@ export function dotRow<W>(row: usize, w: usize): f64 {
     const end = i + (usize(n) << 2)
     const end4 = i + (usize(n & ~3) << 2)
     for (; i < end4; i += 16) {
-      a += weight<W>(w, load<u32>(i))
-      b += weight<W>(w, load<u32>(i, 4))
-      c += weight<W>(w, load<u32>(i, 8))
-      d += weight<W>(w, load<u32>(i, 12))
+      a += weight<W, S>(w, own, hot, load<u32>(i))
+      b += weight<W, S>(w, own, hot, load<u32>(i, 4))
+      c += weight<W, S>(w, own, hot, load<u32>(i, 8))
+      d += weight<W, S>(w, own, hot, load<u32>(i, 12))
     }
-    for (; i < end; i += 4) a += weight<W>(w, load<u32>(i))
+    for (; i < end; i += 4) a += weight<W, S>(w, own, hot, load<u32>(i))
   } else if (kind == ROW_KIND_CODED) {
     const dictionary = <usize>load<u32>(row, ROW_DICTIONARY)
     const end = i + (usize(n) << 2)
@@ -47,29 +56,29 @@ export function dotRow<W>(row: usize, w: usize): f64 {
     let v = end
     for (; i < end4; i += 16, v += 4) {
       const codes = load<u32>(v)
-      a += weight<W>(w, load<u32>(i)) * f64(load<f32>(dictionary + ((codes & 0xff) << 2)))
-      b += weight<W>(w, load<u32>(i, 4)) * f64(load<f32>(dictionary + (((codes >> 8) & 0xff) << 2)))
-      c += weight<W>(w, load<u32>(i, 8)) * f64(load<f32>(dictionary + (((codes >> 16) & 0xff) << 2)))
-      d += weight<W>(w, load<u32>(i, 12)) * f64(load<f32>(dictionary + ((codes >> 24) << 2)))
+      a += weight<W, S>(w, own, hot, load<u32>(i)) * f64(load<f32>(dictionary + ((codes & 0xff) << 2)))
+      b += weight<W, S>(w, own, hot, load<u32>(i, 4)) * f64(load<f32>(dictionary + (((codes >> 8) & 0xff) << 2)))
+      c += weight<W, S>(w, own, hot, load<u32>(i, 8)) * f64(load<f32>(dictionary + (((codes >> 16) & 0xff) << 2)))
+      d += weight<W, S>(w, own, hot, load<u32>(i, 12)) * f64(load<f32>(dictionary + ((codes >> 24) << 2)))
     }
-    for (; i < end; i += 4, v++) a += weight<W>(w, load<u32>(i)) * f64(load<f32>(dictionary + (usize(load<u8>(v)) << 2)))
+    for (; i < end; i += 4, v++) a += weight<W, S>(w, own, hot, load<u32>(i)) * f64(load<f32>(dictionary + (usize(load<u8>(v)) << 2)))
   } else if (kind == ROW_KIND_F32) {
     const end = i + (usize(n) << 2)
     const end4 = i + (usize(n & ~3) << 2)
     let v = end
     for (; i < end4; i += 16, v += 16) {
-      a += weight<W>(w, load<u32>(i)) * f64(load<f32>(v))
-      b += weight<W>(w, load<u32>(i, 4)) * f64(load<f32>(v, 4))
-      c += weight<W>(w, load<u32>(i, 8)) * f64(load<f32>(v, 8))
-      d += weight<W>(w, load<u32>(i, 12)) * f64(load<f32>(v, 12))
+      a += weight<W, S>(w, own, hot, load<u32>(i)) * f64(load<f32>(v))
+      b += weight<W, S>(w, own, hot, load<u32>(i, 4)) * f64(load<f32>(v, 4))
+      c += weight<W, S>(w, own, hot, load<u32>(i, 8)) * f64(load<f32>(v, 8))
+      d += weight<W, S>(w, own, hot, load<u32>(i, 12)) * f64(load<f32>(v, 12))
     }
-    for (; i < end; i += 4, v += 4) a += weight<W>(w, load<u32>(i)) * f64(load<f32>(v))
+    for (; i < end; i += 4, v += 4) a += weight<W, S>(w, own, hot, load<u32>(i)) * f64(load<f32>(v))
   } else if (kind == ROW_KIND_DENSE) {
-    return denseDot<W>(i, n, w) * load<f64>(row, ROW_SCALE)
+    return denseDot<W>(i, n, own) * load<f64>(row, ROW_SCALE)
   } else {
     const end = i + (usize(n) << 2)
     let v = wideValues(i, n)
-    for (; i < end; i += 4, v += 8) a += weight<W>(w, load<u32>(i)) * load<f64>(v)
+    for (; i < end; i += 4, v += 8) a += weight<W, S>(w, own, hot, load<u32>(i)) * load<f64>(v)
   }
   return (a + b + (c + d)) * load<f64>(row, ROW_SCALE)
 }
@@ -102,26 +111,29 @@ function denseDot<W>(values: usize, n: u32, w: usize): f64 {
 
 /** w += step · row. */
 @inline
-export function axpyRow<W>(row: usize, step: f64, w: usize): void {
+export function axpyRow<W>(row: usize, step: f64, w: usize): void { axpyParted<W, f64>(row, step, w, w, 0) }
+
+@inline
+export function axpyParted<W, S>(row: usize, step: f64, w: usize, own: usize, hot: u32): void {
   const n = load<u32>(row, ROW_COUNT)
   const kind = load<u32>(row, ROW_KIND)
   const s = step * load<f64>(row, ROW_SCALE)
   let i = row + ROW_ENTRIES
   const end = i + (usize(n) << 2)
   if (kind == ROW_KIND_CONSTANT) {
-    for (; i < end; i += 4) addTo<W>(w, load<u32>(i), s)
+    for (; i < end; i += 4) addTo<W, S>(w, own, hot, load<u32>(i), s)
   } else if (kind == ROW_KIND_CODED) {
     const dictionary = <usize>load<u32>(row, ROW_DICTIONARY)
     let v = end
-    for (; i < end; i += 4, v++) addTo<W>(w, load<u32>(i), s * f64(load<f32>(dictionary + (usize(load<u8>(v)) << 2))))
+    for (; i < end; i += 4, v++) addTo<W, S>(w, own, hot, load<u32>(i), s * f64(load<f32>(dictionary + (usize(load<u8>(v)) << 2))))
   } else if (kind == ROW_KIND_F32) {
     let v = end
-    for (; i < end; i += 4, v += 4) addTo<W>(w, load<u32>(i), s * f64(load<f32>(v)))
+    for (; i < end; i += 4, v += 4) addTo<W, S>(w, own, hot, load<u32>(i), s * f64(load<f32>(v)))
   } else if (kind == ROW_KIND_DENSE) {
-    denseAxpy<W>(i, n, s, w)
+    denseAxpy<W>(i, n, s, own)
   } else {
     let v = wideValues(i, n)
-    for (; i < end; i += 4, v += 8) addTo<W>(w, load<u32>(i), s * load<f64>(v))
+    for (; i < end; i += 4, v += 8) addTo<W, S>(w, own, hot, load<u32>(i), s * load<f64>(v))
   }
 }
 

@@ -1,0 +1,76 @@
+// Several trainers on one weight vector: the optimum of one, whatever their number, the loss, and the share of rows that is
+// in memory. Their bits differ from run to run, so it is the objective that must agree, computed by an evaluator of its own.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { ingest } from '../../src/block-store/ingest.ts'
+import type { TrainOptions } from '../../src/training/options.ts'
+import { train } from '../../src/training/train.ts'
+import { noisyRows } from '../contracts/small-problems.ts'
+import { findData, type Row, readData } from '../training/liblinear.ts'
+import { fastFolder } from './fixture.ts'
+import { objectiveOfFile } from './model-objective.ts'
+import { memoryForShare } from './stream-fixture.ts'
+
+const folder = fastFolder()
+
+async function sameOptimum(data: string, rows: Row[], share: number | undefined, options: TrainOptions): Promise<void> {
+  const store = `${data.replace(/.*\//, join(folder.path, '/'))}.spill`
+  await ingest(data, store, { blocks: 8 }).catch(error => {
+    if (!/already|exists/.test(String(error))) throw error
+  })
+  const best = await train(data, { ...options, tolerance: 1e-7, threads: 1, solver: 'dual' }).result
+  for (const threads of [2, 3]) {
+    const memory = share && (await memoryForShare(store, share, { ...options, threads }))
+    const several = { ...options, ...(memory && { memory }), tolerance: 1e-6, maxPasses: 3000 }
+    const result = await train(store, { ...several, threads, solver: 'stream', cold: true }).result
+    assert.equal(result.exitReason, 'converged')
+    const mine = await objectiveOfFile(folder.path, result, rows, options)
+    assert.ok(mine <= best.primal! * (1 + 2e-6), `${threads} trainers: ${mine}, alone ${best.primal}`)
+    assert.ok(Math.abs(result.primal! - mine) <= 1e-8 * mine, `certified ${result.primal}, computed ${mine}`)
+    assert.ok(result.dual! <= best.primal! * (1 + 1e-9), `dual ${result.dual} above ${best.primal}`)
+  }
+}
+
+function dataOf(t: TestContext, name: string): { path: string; rows: Row[] } | undefined {
+  const data = findData(name)
+  if (!('why' in data)) return { path: data.path, rows: readData(data.path) }
+  t.skip(data.why)
+  return undefined
+}
+
+describe('two and three trainers come to the optimum of one', () => {
+  for (const [loss, share] of [
+    ['hinge', undefined],
+    ['hinge', 0.2],
+    ['squared-hinge', undefined],
+    ['squared-hinge', 0.2],
+    ['logistic', undefined],
+  ] as const) {
+    it(`a9a, ${loss}, memory for ${share ?? 'all'} of the rows`, async t => {
+      const data = dataOf(t, 'a9a')
+      if (data) await sameOptimum(data.path, data.rows, share, { loss, cost: 0.1 })
+    })
+  }
+
+  it('imdb with a bias, memory for a fifth of the rows', async t => {
+    const data = dataOf(t, 'imdb')
+    if (!data) return
+    await sameOptimum(data.path, data.rows, 0.2, { normalize: 'unit' })
+    await sameOptimum(data.path, data.rows, undefined, { normalize: 'unit', cost: 0.3 })
+  })
+
+  it('a few dense features, which every row shares', async () => {
+    const text = noisyRows(4000, 12, 5)
+    const path = folder.write('dense.svm', text)
+    const rows = text
+      .trim()
+      .split('\n')
+      .map(line => {
+        const [label, ...entries] = line.split(' ')
+        const pairs = entries.map(entry => entry.split(':').map(Number))
+        return { label: Number(label), indices: pairs.map(([k]) => k), values: pairs.map(([, x]) => x) }
+      })
+    await sameOptimum(path, rows, undefined, {})
+  })
+})
