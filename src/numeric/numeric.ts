@@ -33,10 +33,10 @@ export interface NumericFunctions {
   sweepBoxF32(problem: number, sweep: number, budget: number): number
   sweepLogisticF64(problem: number, sweep: number, budget: number): number
   sweepLogisticF32(problem: number, sweep: number, budget: number): number
-  startEntropicF64(problem: number): void
+  startEntropicF64(problem: number, order: number, listed: number): void
   visitedSums(problem: number, count: number, margins: number, alpha: number, sums: number): void
   rowWorth(problem: number, count: number, worth: number): void
-  startEntropicF32(problem: number): void
+  startEntropicF32(problem: number, order: number, listed: number): void
   addDualF64(problem: number, from: number, to: number, stride: number): void
   addDualF32(problem: number, from: number, to: number, stride: number): void
   pegasosRowsF64(problem: number, order: number, before: number, all: number, ball: number): number

@@ -44,7 +44,8 @@ export function sweepBlock(
   const { problem, sweep, order, rows, innerPasses, innerTolerance } = options
   // A block is met afresh in every pass: how finely its Newton steps go cannot be learnt from the sweeps before.
   startSweeps(arena, sweep, order, rows, random, Math.max(1e-9, 10 ** (-2 - options.pass)))
-  if (options.logistic) (options.narrow ? arena.numeric.startEntropicF32 : arena.numeric.startEntropicF64)(problem)
+  const { startEntropicF32, startEntropicF64 } = arena.numeric
+  if (options.logistic) (options.narrow ? startEntropicF32 : startEntropicF64)(problem, order, rows)
   const sweeps = new Sweeps(arena, problem, sweep, options)
   const most = innerTolerance === undefined ? innerPasses : MOST_SWEEPS
   let count = 0

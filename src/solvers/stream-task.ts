@@ -5,7 +5,7 @@ import { WORKING_COUNT, WORKING_EPSILON, WORKING_MOVED } from '../numeric/workin
 import type { TaskContext } from '../threads/task.ts'
 import { drawFrom } from './block-sweeps-task.ts'
 import type { StreamMemory } from './stream.ts'
-import { Sweeps, startListed } from './sweeps.ts'
+import { type SweepOutcome, Sweeps, startListed } from './sweeps.ts'
 
 interface Part {
   rows: number
@@ -54,6 +54,9 @@ const ALL_EVERY = 4
 /** The working set has done its part when it owes so much of what the new rows owed. */
 const ENOUGH = 0.05
 
+/** Nonzeros that are visited in turn. */
+const SLICE = 500
+
 export function streamVisitTask({ arena }: TaskContext, options: StreamVisitOptions): StreamVisitResult {
   const { memory, order, parts } = options
   return visitNew(arena, options, listAbsent(arena, memory.set, order, memory.numbers, parts))
@@ -96,9 +99,11 @@ function visitNew(arena: Arena, options: Omit<StreamVisitOptions, 'parts'>, coun
   const inner = Math.max(1e-9, 10 ** (-2 - options.pass))
   startListed(arena, sweep, order, count, drawFrom(options.random), inner)
   arena.setU32(problem + PROBLEM_GRADIENTS, memory.gradients)
-  if (logistic) (narrow ? numeric.startEntropicF32 : numeric.startEntropicF64)(problem)
+  if (logistic) (narrow ? numeric.startEntropicF32 : numeric.startEntropicF64)(problem, order, count)
   const first = new Sweeps(arena, problem, sweep, { rows: count, logistic, narrow, shrink: false })
-  const { loss, gap, highest, lowest } = first.advance(Number.POSITIVE_INFINITY)!
+  const { loss, gap, highest, lowest } = logistic
+    ? visitTogether(arena, options, first, inner)
+    : first.advance(Number.POSITIVE_INFINITY)!
   const takeIn = narrow ? numeric.takeInF32 : numeric.takeInF64
   takeIn(memory.set, problem, order, count, memory.numbers, options.alpha, memory.gradients)
   const within = arena.getF64(memory.set + WORKING_MOVED)
@@ -110,6 +115,29 @@ function visitNew(arena: Arena, options: Omit<StreamVisitOptions, 'parts'>, coun
     ...{ loss, gap, moved, within },
     highest: Math.max(highest, again.highest),
     lowest: Math.min(lowest, again.lowest),
+  }
+}
+
+/** The first sweep over new rows, and one over those in memory, in turns of a few rows each. With the logistic loss no row
+ *  comes to rest at a bound: whatever new rows add to w, old ones must give back, and as long as they do not, the next new
+ *  rows find w where they want it and stay where they are. Old and new ones have to trade as they go. */
+function visitTogether(
+  arena: Arena,
+  options: Omit<StreamVisitOptions, 'parts'>,
+  first: Sweeps,
+  inner: number,
+): SweepOutcome {
+  const { memory, narrow, random } = options
+  const { set, problem, sweep, order } = memory
+  const rows = arena.getU32(set + WORKING_COUNT)
+  arena.setU32(problem + PROBLEM_COUNT, rows)
+  const near = arena.numeric.listNear(set, problem, order, Number.POSITIVE_INFINITY)
+  startListed(arena, sweep, order, near, drawFrom([...random, 2]), inner)
+  const old = new Sweeps(arena, problem, sweep, { rows: near, logistic: true, narrow, shrink: false })
+  for (;;) {
+    const outcome = first.advance(SLICE)
+    if (near > 0) old.advance(SLICE)
+    if (outcome) return outcome
   }
 }
 

@@ -271,6 +271,8 @@ class DualCachedLoops implements BlockRun {
     const each = (SKIPPED_SHARE * allowed) / Math.max(this.#blocks, 1)
     const debts = Array.from({ length: this.#blocks }, (_, block) => ({ block, most: this.#mostOwed(block) }))
     const owing = debts.filter(({ most }) => most > each)
+    // Where every row matters, it is drawn anew which of them meet.
+    if (this.#logistic && owing.length > 0) return undefined
     if (owing.length === this.#blocks && owing.every(({ most }) => most === Number.POSITIVE_INFINITY)) return undefined
     return owing.sort((a, b) => b.most - a.most || a.block - b.block).map(({ block }) => block)
   }

@@ -7,7 +7,6 @@ import { UsageError } from '../errors.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { textSize } from '../input-formats/text-size.ts'
-import { findLoss } from '../losses/all-losses.ts'
 import { formatBytes } from '../numeric/arena.ts'
 import { ROW_BOUND } from '../numeric/layouts.ts'
 import { findSolver } from '../solvers/all-solvers.ts'
@@ -66,12 +65,8 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
   const limit = allowed < WINDOW_BYTES ? formatBytes(allowed) : `the ${formatBytes(WINDOW_BYTES)} of one memory`
   // A cache holds few expanded rows, and every visit sweeps over it: 20,000 strings with degree 8 in 256M took 69 s with it
   // and 16 s without.
-  // With an entropic dual every row moves, and rows in memory get ahead of the others: imdb in a fifth of its memory took
-  // stream 136 passes and block 7.
-  const everyRowMoves = findLoss(options.loss).entropicDual === true
-  const solver = findSolver(options.expand === undefined && !everyRowMoves ? 'stream' : 'block')
-  const why = everyRowMoves ? `; with the ${options.loss} loss no row is worth keeping` : ''
-  return { solver, reason: (Number.isFinite(needed) ? `${need}, more than ${limit}` : need) + why }
+  const solver = findSolver(options.expand === undefined ? 'stream' : 'block')
+  return { solver, reason: Number.isFinite(needed) ? `${need}, more than ${limit}` : need }
 }
 
 /** What training in memory would take, as far as sizes tell before anything is read. */

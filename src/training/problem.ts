@@ -94,7 +94,8 @@ export class BinaryProblem {
       weights: this.weights,
       biasFeature: rows.weights,
     })
-    if (entropic) (this.narrow ? arena.numeric.startEntropicF32 : arena.numeric.startEntropicF64)(this.at)
+    const { startEntropicF32, startEntropicF64 } = arena.numeric
+    if (entropic) (this.narrow ? startEntropicF32 : startEntropicF64)(this.at, 0, rows.rows)
   }
 
   get narrow(): boolean {

@@ -333,3 +333,31 @@ for (const loss of losses) {
 }
 
 const bound0 = (bound: number): number => (Number.isFinite(bound) ? bound : 1000)
+
+describe('the start of the entropic dual', () => {
+  it('moves listed rows without a dual variable, and no others: those may have features that have no weight', () => {
+    const arena = new Arena()
+    const some: Case = { loss: 'logistic', rows: 20, start: 4, bias: 1, cost: 2, weight: 1, shrink: false }
+    const { problem, table } = make(arena, some)
+    const at = writeProblem(arena, problem, table, POSITIVE, 8)
+    const alpha = arena.f64(arena.getU32(at + PROBLEM_ALPHA), 40)
+    const weights = arena.f64(arena.getU32(at + PROBLEM_WEIGHTS), problem.w.length)
+    alpha.fill(0)
+    alpha.set([0.5, 1.5], 2 * 3)
+    weights.fill(0)
+    const order = arena.allocate(3 * 4, 'test order')
+    arena.u32(order, 3).set([7, 3, 11])
+    arena.numeric.startEntropicF64(at, order, 3)
+    const expected = new Float64Array(problem.w.length)
+    for (const i of [7, 11]) {
+      const step = problem.rows[i].positive ? 1e-8 : -1e-8
+      for (const [k, index] of problem.rows[i].indices.entries()) expected[index] += step * problem.rows[i].values[k]
+      expected[problem.features] += step
+    }
+    for (const [j, w] of weights.entries()) near(w, expected[j], 1e-12, 1e-8, `weight ${j}`)
+    for (let i = 0; i < 20; i++) {
+      const wanted = i === 3 ? [0.5, 1.5] : i === 7 || i === 11 ? [1e-8, 2 - 1e-8] : [0, 0]
+      assert.deepEqual([...alpha.subarray(2 * i, 2 * i + 2)], wanted, `row ${i}`)
+    }
+  })
+})

@@ -276,7 +276,7 @@ class World {
     const count = this.load(block)
     const { from } = this.range(block)
     arena.setU32(this.problem + PROBLEM_GRADIENTS, this.gradients)
-    if (this.logistic) arena.numeric.startEntropicF64(this.problem)
+    if (this.logistic) arena.numeric.startEntropicF64(this.problem, 0, arena.getU32(this.problem + PROBLEM_COUNT))
     startListed(arena, this.sweep, this.order, count, BigInt(Math.floor(this.random() * 1e9)), 1e-9)
     const settings = { rows: count, logistic: this.logistic, narrow: false, shrink: false }
     new Sweeps(arena, this.problem, this.sweep, settings).advance(Number.POSITIVE_INFINITY)

@@ -6,7 +6,7 @@
 // Rows at a bound whose gradient lies beyond the last pass's extremes are shrunk: moved behind the active part of the
 // order. The sweep runs in slices, so that its thread can hear of an abort between them.
 import {
-  PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_BOUND_NEGATIVE, PROBLEM_BOUND_POSITIVE, PROBLEM_COUNT,
+  PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_BOUND_NEGATIVE, PROBLEM_BOUND_POSITIVE,
   PROBLEM_DIAGONAL_NEGATIVE, PROBLEM_DIAGONAL_POSITIVE, PROBLEM_GRADIENTS, PROBLEM_HOT, PROBLEM_LOGISTIC, PROBLEM_MARGINS, PROBLEM_OWN, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS,
   ROW_COUNT, ROW_NORM, SWEEP_ACTIVE, SWEEP_CURSOR, SWEEP_GAP, SWEEP_GRADIENT_MAX, SWEEP_GRADIENT_MIN, SWEEP_INNER,
   SWEEP_LOSS, SWEEP_LOWER, SWEEP_NEWTON, SWEEP_ORDER, SWEEP_SHRINK, SWEEP_UPPER, SWEEP_VISITED,
@@ -209,21 +209,21 @@ function sweepLogistic<W, S>(problem: usize, sweep: usize, budget: f64): bool {
   return cursor >= active
 }
 
-/** The entropic dual lives strictly inside its box: puts every row that has no dual variable yet (both of its numbers are
- *  zero) a little above 0, and moves w with it. */
-export function startEntropicF64(problem: usize): void { startEntropic<f64>(problem) }
-export function startEntropicF32(problem: usize): void { startEntropic<f32>(problem) }
+/** The entropic dual lives strictly inside its box: puts every listed row that has no dual variable yet (both of its numbers
+ *  are zero) a little above 0, and moves w with it. Order 0 lists the first rows. */
+export function startEntropicF64(problem: usize, order: usize, listed: u32): void { startEntropic<f64>(problem, order, listed) }
+export function startEntropicF32(problem: usize, order: usize, listed: u32): void { startEntropic<f32>(problem, order, listed) }
 
 @inline
-function startEntropic<W>(problem: usize): void {
+function startEntropic<W>(problem: usize, order: usize, listed: u32): void {
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
-  const count = load<u32>(problem, PROBLEM_COUNT)
   const alpha = <usize>load<u32>(problem, PROBLEM_ALPHA)
   const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
   const positive = load<u32>(problem, PROBLEM_POSITIVE)
   const bias = load<f64>(problem, PROBLEM_BIAS)
   const biasAt = w + usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) * sizeof<W>()
-  for (let i: u32 = 0; i < count; i++) {
+  for (let k: u32 = 0; k < listed; k++) {
+    const i = order == 0 ? k : load<u32>(order + (usize(k) << 2))
     const at = alpha + (usize(i) << 4)
     if (load<f64>(at) != 0 || load<f64>(at, 8) != 0) continue
     const row = <usize>load<u32>(rows + (usize(i) << 2))
