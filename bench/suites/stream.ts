@@ -9,7 +9,7 @@ import type { Suite } from '../suite.ts'
 const FIGURES = ['webspam-medium']
 const LARGE = ['webspam-large']
 const ALL = ['webspam-medium', 'yahoo-korea-medium', 'epsilon-medium', 'kddb-medium']
-const TRAINERS = ['webspam-medium', 'epsilon-medium']
+const TRAINERS = ['yahoo-korea-medium', 'kddb-medium']
 
 export const stream: Suite = {
   name: 'stream',
