@@ -12,7 +12,7 @@ const sources = [
   `${root}src/numeric/segment-layout.ts`,
   fileURLToPath(import.meta.url),
 ]
-sources.push(`${root}src/numeric/generate-layout.ts`)
+for (const name of ['generate', 'ball', 'working-set', 'bundle']) sources.push(`${root}src/numeric/${name}-layout.ts`)
 for (const name of readdirSync(folder)) sources.push(`${folder}/${name}`)
 
 if (Math.max(...sources.map(changed)) > changed(output)) {

@@ -21,6 +21,16 @@ export {
   predict,
   predictRows,
 } from './model/predict.ts'
+export {
+  type CostResult,
+  type CrossValidateOptions,
+  type CrossValidation,
+  crossValidate,
+  type FoldResult,
+  type TuneOptions,
+  type Tuning,
+  tune,
+} from './training/cross-validate.ts'
 export type { TrainOptions } from './training/options.ts'
 export type { PlanProgress, Progress, ReadProgress, TrainProgress } from './training/progress.ts'
 export { train } from './training/train.ts'

@@ -4,6 +4,8 @@ import type { Command } from './command.ts'
 export const allCommands: Record<string, () => Promise<Command>> = {
   train: () => import('./train.ts').then(m => m.trainCommand),
   predict: () => import('./predict.ts').then(m => m.predictCommand),
+  'cross-validate': () => import('./cross-validate.ts').then(m => m.crossValidateCommand),
+  tune: () => import('./tune.ts').then(m => m.tuneCommand),
   ingest: () => import('./ingest.ts').then(m => m.ingestCommand),
   add: () => import('./add.ts').then(m => m.addCommand),
   remove: () => import('./remove.ts').then(m => m.removeCommand),

@@ -88,7 +88,12 @@ export class TrainingText {
   of(progress: Progress): string {
     if (progress.stage === 'read') return readingText(progress)
     if (progress.stage === 'plan') return planText(progress)
-    const { pass, primal, gap, certified, problem, problems, seconds } = progress
+    const { pass, primal, gap, certified, problem = 1, problems = 1, models, seconds } = progress
+    if (models) {
+      const count = `${formatCount(models.done)} of ${formatCount(models.all)} models done`
+      const still = gap === null || models.done === models.all ? [] : [`a gap of ~${formatGap(gap)} left`]
+      return [count, `pass ${Math.ceil(pass - 1e-9)}`, ...still, formatSeconds(seconds)].join(', ')
+    }
     if (problem !== this.#problem) {
       this.#problem = problem
       this.#first = undefined
@@ -96,7 +101,7 @@ export class TrainingText {
     const left = gap === null ? undefined : this.#left(pass, gap, seconds)
     return [
       `${problems > 1 ? `class ${problem} of ${problems}, ` : ''}pass ${Math.ceil(pass - 1e-9)}`,
-      `primal ${certified ? '' : '~'}${formatObjective(primal)}`,
+      ...(primal === undefined ? [] : [`primal ${certified ? '' : '~'}${formatObjective(primal)}`]),
       ...(gap === null ? [] : [`gap ${certified ? '' : '~'}${formatGap(gap)} of ${formatGap(this.#tolerance)}`]),
       formatSeconds(seconds),
       ...(left === undefined ? [] : [`about ${formatSeconds(left)} left`]),

@@ -252,7 +252,10 @@ function classWeights(options: OptionValues): Record<string, number> {
 }
 
 /** Which arguments are data, and which one is the model. */
-async function splitArguments(given: string[], model: string | undefined): Promise<{ data: string[]; model: string }> {
+export async function splitArguments(
+  given: string[],
+  model: string | undefined,
+): Promise<{ data: string[]; model: string }> {
   if (model !== undefined) return { data: given, model }
   const last = given[given.length - 1]
   if (given.length > 1 && !looksLikeData(last) && (await mayHoldModel(last)))

@@ -151,6 +151,24 @@ export interface NumericFunctions {
   placeWeightsF64(features: number, count: number, map: number, from: number, to: number): void
   placeWeightsF32(features: number, count: number, map: number, from: number, to: number): void
   placeFeatures(features: number, map: number, row: number): void
+  copyStrided(
+    ...args: [from: number, fromStride: number, to: number, toStride: number, bytes: number, count: number]
+  ): void
+  sweepBundle2(bundle: number, sweep: number, budget: number): number
+  evaluateBundle2(bundle: number, from: number, to: number, sums: number): void
+  scoreHeldOut2(...args: [bundle: number, from: number, to: number, scores: number, rows: number, dots: number]): void
+  squaredLengths2(w: number, count: number, out: number): void
+  startEntropicBundle2(bundle: number, count: number): void
+  sweepBundle4(bundle: number, sweep: number, budget: number): number
+  evaluateBundle4(bundle: number, from: number, to: number, sums: number): void
+  scoreHeldOut4(...args: [bundle: number, from: number, to: number, scores: number, rows: number, dots: number]): void
+  squaredLengths4(w: number, count: number, out: number): void
+  startEntropicBundle4(bundle: number, count: number): void
+  sweepBundle8(bundle: number, sweep: number, budget: number): number
+  evaluateBundle8(bundle: number, from: number, to: number, sums: number): void
+  scoreHeldOut8(...args: [bundle: number, from: number, to: number, scores: number, rows: number, dots: number]): void
+  squaredLengths8(w: number, count: number, out: number): void
+  startEntropicBundle8(bundle: number, count: number): void
   sweepBoxPartedF64(problem: number, sweep: number, budget: number): number
   sweepBoxPartedF32(problem: number, sweep: number, budget: number): number
   sweepLogisticPartedF64(problem: number, sweep: number, budget: number): number

@@ -6,6 +6,7 @@ import type { ThreadPool } from '../threads/pool.ts'
 import type { BlockEngine, LoadedBlock } from '../training/block-engine.ts'
 import type { BlockProblem } from '../training/block-problem.ts'
 import type { Stretch } from '../training/checkpoint.ts'
+import type { ExitReason, Solution } from '../training/driver.ts'
 import type { BinaryProblem } from '../training/problem.ts'
 import type { WorkingSet } from './working-set.ts'
 
@@ -148,6 +149,10 @@ export interface BlockRun {
   endRound?(): void
   /** Takes over rows that were trained on while text was being read. */
   adopt?(rows: WorkingSet, places: number, features: number, map: number): void
+  /** Of many models that are trained together: how each of them ended, when the run ends for a reason. */
+  models?(passes: number, exitReason: ExitReason): Solution[]
+  /** How many of them are done. */
+  modelsDone?(): number
   /** The weights are final: brings them into their place if the method kept them otherwise. */
   finish?(): void
 }

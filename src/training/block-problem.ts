@@ -14,19 +14,21 @@ export class BlockProblem {
   readonly alphaStride: number
   readonly #rows: number
 
+  /** `lanes`: of many models that are trained together, room for weights and dual variables of each. */
   constructor(
     engine: Pick<BlockEngine, 'arena' | 'store'>,
     settings: ProblemSettings,
     weights: number,
     withAlpha: boolean,
+    lanes = 1,
   ) {
     const { arena, store } = engine
     this.arena = arena
     this.#rows = store.manifest.rows
     this.settings = settings
-    this.weightCount = weights + 1
+    this.weightCount = (weights + 1) * lanes
     this.weights = arena.allocateZeroed(this.weightCount * (settings.weightBits / 8), 'the weights')
-    this.alphaStride = settings.loss.entropicDual ? 16 : 8
+    this.alphaStride = (settings.loss.entropicDual ? 16 : 8) * lanes
     this.alpha = withAlpha ? arena.allocateZeroed(store.manifest.rows * this.alphaStride, 'the dual variables') : 0
   }
 

@@ -16,7 +16,7 @@ import type { ResolvedOptions } from './options.ts'
 import { sampleText, type TextSample } from './sample-text.ts'
 
 /** What a WebAssembly memory can hold, less what solvers add to the rows. */
-const WINDOW_BYTES = 3.5 * 2 ** 30
+export const WINDOW_BYTES = 3.5 * 2 ** 30
 /** Row records take at most about as much as the text they come from, and dual variables and order a little more. */
 const BYTES_PER_TEXT_BYTE = 1.1
 /** Buffers for reading and parsing. */

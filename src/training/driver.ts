@@ -17,6 +17,8 @@ export interface Solution {
   certificate: Certificate | undefined
   passes: number
   exitReason: ExitReason
+  /** Of many models that were trained together: each of them. */
+  models?: Solution[]
 }
 
 export interface PassProgress {

@@ -152,7 +152,8 @@ export class OutOfCoreDriver {
         const converged = settled || (certificate.gap !== null && certificate.gap <= tolerance)
         if (converged || last || signal?.aborted) {
           const exitReason = converged ? 'converged' : last ? 'max-passes' : 'interrupted'
-          return { certificate, passes, exitReason }
+          const models = this.#run.models?.(passes, exitReason)
+          return { certificate, passes, exitReason, ...(models && { models }) }
         }
         state.optimism *= 0.7
       }
@@ -288,8 +289,9 @@ export class OutOfCoreDriver {
 
   async #checkpoint(finished = false): Promise<void> {
     this.#state.bytesRead = this.#engine.counts.bytesRead
-    this.#state.solver = finished ? undefined : this.#run.state?.()
-    await this.#checkpoints.save(this.#state, finished ? undefined : this.#run.memory?.())
+    const forgets = finished && this.#run.memory !== undefined
+    this.#state.solver = forgets ? undefined : this.#run.state?.()
+    await this.#checkpoints.save(this.#state, forgets ? undefined : this.#run.memory?.())
     this.#lastCheckpoint = performance.now()
   }
 

@@ -13,19 +13,21 @@ import { type MemoryPlan, NODE_BYTES, planMemory } from './memory-plan.ts'
 import type { ResolvedOptions } from './options.ts'
 import { type RowsOfStore, rowsOfStore } from './rows-of-store.ts'
 
-/** The plan of a store under a solver's needs. */
+/** The plan of a store under a solver's needs. `lanes`: of many models that are trained together, weights and dual variables
+ *  of each. */
 export async function planFor(
   store: Store,
   solver: BlockSolver,
   options: ResolvedOptions,
   fromText = false,
   rows?: RowsOfStore,
+  lanes = 1,
 ): Promise<MemoryPlan> {
   const { manifest } = store
   const { weights, entryBytes, mapBytes, expanded } = rows ?? (await rowsOfStore(store, options))
   const classes = manifest.labels.filter(label => label.rows > 0).length
   const needs = {
-    alphaBytes: solver.dual ? alphaStride(options) : 0,
+    alphaBytes: solver.dual ? alphaStride(options) * lanes : 0,
     mapBytes,
     weights,
     entryBytes,
@@ -46,7 +48,7 @@ export async function planFor(
   const reserve = (bytes: number): number =>
     limited ? forFilePages(bytes) + (fromText ? ingestRemains(bytes, growing(options, inputFormatOf(manifest))) : 0) : 0
   const planned = (weights: ResolvedOptions['weights']): MemoryPlan => {
-    const weightBytes = weights === 'f32' ? 4 : 8
+    const weightBytes = (weights === 'f32' ? 4 : 8) * lanes
     const perWeight =
       needs.perWeight +
       (weights === 'f32' ? 0 : (solver.extra?.perWeight ?? 0)) +

@@ -25,14 +25,17 @@ export interface TrainProgress {
   seconds: number
   /** Passes over the data so far, of this binary problem. */
   pass: number
-  primal: number
-  /** Relative duality gap; null for methods without one. */
+  /** Not told of many models that are trained together. */
+  primal?: number
+  /** Relative duality gap; null for methods without one; of many models, the largest of those that are still trained. */
   gap: number | null
   /** True when primal and gap come from a certificate, false when they are the solver's estimate. */
   certified: boolean
   /** Which binary problem, counted from 1, and how many there are. */
-  problem: number
-  problems: number
+  problem?: number
+  problems?: number
+  /** Of many models that are trained together: how many are certified, and how many there are. */
+  models?: { done: number; all: number }
 }
 
 export type Progress = PlanProgress | ReadProgress | TrainProgress

@@ -12,6 +12,9 @@ import { findLoss } from '../losses/all-losses.ts'
 import { lendWeights } from '../model/lent-weights.ts'
 import type { WeightVectors } from '../model/weights.ts'
 import { Arena } from '../numeric/arena.ts'
+import { BUNDLE_LANES } from '../numeric/bundle-layout.ts'
+import { block } from '../solvers/block.ts'
+import { BlockBundles, lanesOf } from '../solvers/block-bundles.ts'
 import type { BlockSolver } from '../solvers/solver.ts'
 import { ThreadPool } from '../threads/pool.ts'
 import { BlockEngine, READERS } from './block-engine.ts'
@@ -20,14 +23,14 @@ import { Checkpoints, type RunState, stateFolder } from './checkpoint.ts'
 import { classProblems } from './class-problems.ts'
 import type { Solution } from './driver.ts'
 import type { FirstPass } from './first-pass.ts'
-import { groupsOf, planLines } from './memory-plan.ts'
-import type { ResolvedOptions } from './options.ts'
+import { groupsOf, type MemoryPlan, planLines } from './memory-plan.ts'
+import { DEFAULTS, type ResolvedOptions } from './options.ts'
 import { OutOfCoreDriver } from './out-of-core.ts'
 import type { TrainingOutcome } from './outcome.ts'
 import { alphaStride, planFor } from './plan-for-blocks.ts'
 import type { ProblemSettings } from './problem.ts'
 import type { ProgressListener } from './progress.ts'
-import { rowsOfStore } from './rows-of-store.ts'
+import { type RowsOfStore, rowsOfStore } from './rows-of-store.ts'
 import { theStore } from './store-for-training.ts'
 
 export async function trainFromBlocks(
@@ -53,26 +56,36 @@ export async function trainFromBlocks(
   if (options.expand)
     tell({ stage: 'plan', solver: '', reason: `a first look at what ${options.expand} makes of the rows` })
   const rows = await rowsOfStore(store, options, arena, readers)
-  const plan = await planFor(store, solver, options, store.folder !== paths[0], rows)
-  options = { ...options, weights: plan.weightBytes === 4 ? 'f32' : 'f64' }
+  const { labels, problems } = classProblems(manifest.labels, findLoss(options.loss), options)
+  const K = problems.length
+  // Several models share what is read: rows that one is done with, the others are not.
+  if (K > 1 && options.solver === 'auto' && solver.name === 'stream') {
+    solver = block
+    options = { ...options, innerPasses: DEFAULTS.innerPasses }
+  }
+  const fromText = store.folder !== paths[0]
+  const together = await planTogether(store, solver, options, fromText, rows, K)
+  const plan = together?.plan ?? (await planFor(store, solver, options, fromText, rows))
+  if (!together) options = { ...options, weights: plan.weightBytes === 4 ? 'f32' : 'f64' }
   const { length: count } = groupsOf(
     plan,
     manifest.blocks.map((_, k) => k),
   )
-  const reason = `${manifest.blocks.length} blocks, read in ${count} ${count === 1 ? 'piece' : 'pieces'} a pass`
+  const each = together && together.models < K ? `, ${together.models} of ${K} models at a time` : ''
+  const pieces = `${count} ${count === 1 ? 'piece' : 'pieces'} a pass`
+  const reason = `${manifest.blocks.length} blocks, read in ${pieces}${together ? `, for ${K} models together${each}` : ''}`
   tell({ stage: 'plan', solver: solver.name, reason, lines: planLines(plan.parts, plan.memory) })
   const weightCount = rows.weights
   const map = await rows.placeMap(arena)
-  const { labels, problems } = classProblems(manifest.labels, findLoss(options.loss), options)
-  const K = problems.length
   // One problem's memory serves all of them in turn.
-  const problem = new BlockProblem({ arena, store }, problems[0], weightCount, solver.dual)
+  const lanes = together ? lanesOf(together.models) : 1
+  const problem = new BlockProblem({ arena, store }, problems[0], weightCount, solver.dual, lanes)
   const besidesWeights = arena.mark()
   const engine = new BlockEngine(
     arena,
     store,
     plan,
-    solver.dual ? alphaStride(options) : 0,
+    solver.dual ? alphaStride(options) * Math.min(lanes, BUNDLE_LANES) : 0,
     solver.severalTrainers ? options.trainers : 1,
     readers,
   )
@@ -84,11 +97,45 @@ export async function trainFromBlocks(
     const weights = new Float64Array(lent ? 0 : weightCount * K)
     const biasWeights = new Float64Array(K)
     const solutions: Solution[] = []
-    if (!options.resume) {
+    const put = (k: number, w: Float64Array): void => {
+      for (let j = 0; j < weightCount; j++) weights[j * K + k] = w[j]
+      biasWeights[k] = w[weightCount]
+    }
+    if (together) {
+      for (let from = 0; from < K; from += together.models) {
+        const some = problems.slice(from, from + together.models)
+        let run: BlockBundles | undefined
+        const many: BlockSolver = {
+          ...solver,
+          start: (engine, problem, settings) => {
+            run = new BlockBundles(engine, problem, { ...settings, tolerance: options.tolerance }, some, weightCount)
+            return run
+          },
+        }
+        problem.startOver(some[0])
+        const solution = await solveOne(
+          engine,
+          many,
+          problem,
+          asOne(some),
+          store,
+          // Dual variables that were carried over a change of the store are those of one model.
+          { ...options, cold: true },
+          ({ pass, gap }) => {
+            const models = { done: from + (run?.modelsDone() ?? 0), all: K }
+            tell({ stage: 'train', seconds: seconds(), pass, gap, certified: false, models })
+          },
+          reason => from === 0 && tell({ stage: 'plan', solver: solver.name, reason }),
+          undefined,
+        )
+        solutions.push(...(solution.models ?? some.map(() => solution)))
+        for (const k of some.keys()) put(from + k, run!.copyWeights(k))
+      }
+    } else if (!options.resume) {
       // Of all classes at once: whoever resumes this run later must not meet what an earlier one has left.
       for (const settings of problems) await checkpointsOf(problem, settings, store, options).clearFinished()
     }
-    for (const [k, settings] of problems.entries()) {
+    for (const [k, settings] of together ? [] : problems.entries()) {
       problem.startOver(settings)
       const solution = await solveOne(
         engine,
@@ -107,9 +154,7 @@ export async function trainFromBlocks(
         biasWeights[k] = problem.biasWeight()
         continue
       }
-      const w = problem.copyWeights()
-      for (let j = 0; j < weightCount; j++) weights[j * K + k] = w[j]
-      biasWeights[k] = w[weightCount]
+      put(k, problem.copyWeights())
     }
     const features = map && !lent ? featuresOf(arena, map, weightCount) : undefined
     const byFeature = (values: Float64Array): Float64Array | WeightVectors =>
@@ -155,6 +200,35 @@ export async function trainFromBlocks(
     // What was needed besides weights and map is free for whoever works with the model next.
     arena.release(besidesWeights)
   }
+}
+
+/** How many models are trained at a time, all that the memory has room for, and the plan for them; undefined where each is
+ *  trained alone. */
+async function planTogether(
+  store: Store,
+  solver: BlockSolver,
+  options: ResolvedOptions,
+  fromText: boolean,
+  rows: RowsOfStore,
+  models: number,
+): Promise<{ models: number; plan: MemoryPlan } | undefined> {
+  if (models < 2 || solver.name !== 'block' || options.weights === 'f32' || options.expand) return undefined
+  if (options.innerTolerance !== undefined) return undefined
+  for (let size = models; size > 1; size = Math.ceil(size / 2)) {
+    try {
+      return { models: size, plan: await planFor(store, solver, options, fromText, rows, lanesOf(size)) }
+    } catch (error) {
+      if (!(error instanceof SpillwayError)) throw error
+      if (size === 2) return undefined
+    }
+  }
+  return undefined
+}
+
+/** Many problems under one name, for their states. */
+function asOne(problems: ClassProblem[]): ClassProblem {
+  const text = problems.map(({ label, costPositive }) => `${label.text}:${costPositive}`).join(' ')
+  return { ...problems[0], label: { text } }
 }
 
 /** Where the states of a binary problem are kept. */

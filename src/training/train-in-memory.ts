@@ -10,16 +10,19 @@ import { findLoss } from '../losses/all-losses.ts'
 import { Arena } from '../numeric/arena.ts'
 import type { MemorySolver } from '../solvers/solver.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
+import { allowedMemory, WINDOW_BYTES } from './choose-solver.ts'
 import { classProblems } from './class-problems.ts'
 import { type Solution, solve } from './driver.ts'
 import { loadRows, type ReadReport } from './load-rows.ts'
 import { loadStore } from './load-store.ts'
+import { NODE_BYTES } from './memory-plan.ts'
 import { expansionOf, type ResolvedOptions, refuseTextOptions } from './options.ts'
 import type { TrainingOutcome } from './outcome.ts'
 import { BinaryProblem } from './problem.ts'
 import type { ProgressListener } from './progress.ts'
 import { byFeature, renumberFeatures } from './renumber-features.ts'
 import type { RowSet } from './row-set.ts'
+import { ManyModels } from './train-together.ts'
 
 export async function trainInMemory(
   paths: string[],
@@ -27,6 +30,30 @@ export async function trainInMemory(
   options: ResolvedOptions,
   tell: ProgressListener,
 ): Promise<TrainingOutcome> {
+  return withRowsInMemory(paths, options, tell, rows => solveInMemory(rows, solver, options, tell))
+}
+
+/** Rows that are ready to be trained on, and what they can be trained with. */
+export interface RowsInMemory {
+  arena: Arena
+  pool: ThreadPool
+  rows: RowSet
+  read: ReadReport
+  factors: Float64Array | undefined
+  /** Whether the run was interrupted while rows were read. */
+  cutShort: boolean
+  readSeconds: number
+  /** Since the work began. */
+  seconds(): number
+}
+
+/** Reads rows, has something done with them, and gives their memory back. */
+export async function withRowsInMemory<T>(
+  paths: string[],
+  options: ResolvedOptions,
+  tell: ProgressListener,
+  work: (rows: RowsInMemory) => Promise<T>,
+): Promise<T> {
   const started = performance.now()
   const seconds = (): number => (performance.now() - started) / 1000
   const arena = new Arena()
@@ -41,44 +68,74 @@ export async function trainInMemory(
     checkRows(rows, paths, cutShort, read.badRows)
     await renumberFeatures(arena, pool, rows)
     const factors = options.scale && scaleInMemory(arena, rows, options.scale, options.normalize === 'unit')
-    const readSeconds = seconds()
-    const { labels, problems } = classProblems(rows.labels, findLoss(options.loss), options)
-    const K = problems.length
-    const weights = new Float64Array(rows.weights * K)
-    const biasWeights = new Float64Array(K)
-    const solutions: Solution[] = []
+    return await work({ arena, pool, rows, read, factors, cutShort, readSeconds: seconds(), seconds })
+  } finally {
+    await pool.close()
+  }
+}
+
+/** Solves every binary problem over rows in memory. */
+export async function solveInMemory(
+  loaded: RowsInMemory,
+  solver: MemorySolver,
+  options: ResolvedOptions,
+  tell: ProgressListener,
+): Promise<TrainingOutcome> {
+  const { arena, pool, rows, read, factors, cutShort, readSeconds, seconds } = loaded
+  const { labels, problems } = classProblems(rows.labels, findLoss(options.loss), options)
+  const K = problems.length
+  const weights = new Float64Array(rows.weights * K)
+  const biasWeights = new Float64Array(K)
+  const solutions: Solution[] = []
+  const put = (k: number, solution: Solution, w: Float64Array): void => {
+    solutions[k] = cutShort ? { ...solution, exitReason: 'interrupted' } : solution
+    for (let j = 0; j < rows.weights; j++) weights[j * K + k] = w[j]
+    biasWeights[k] = w[rows.weights]
+  }
+  // Weights in f32 are trained one vector after the other.
+  if (K > 1 && solver.name === 'dual' && options.weights === 'f64') {
+    const say = (reason: string): void => tell({ stage: 'plan', solver: solver.name, reason })
+    const many = new ManyModels(arena, pool, rows, { ...options, room: roomForModels(arena, options), say })
+    await many.train(
+      problems,
+      (k, { solution, weights: w }) => put(k, solution, w),
+      ({ pass, gap, done }) =>
+        tell({ ...{ stage: 'train', seconds: seconds(), pass, gap, certified: false }, models: { done, all: K } }),
+    )
+  } else {
     for (const [k, settings] of problems.entries()) {
       const mark = arena.mark()
       const problem = new BinaryProblem(arena, rows, settings)
       const solution = await solve(pool, solver, problem, options, progress =>
         tell({ stage: 'train', seconds: seconds(), ...progress, problem: k + 1, problems: K }),
       )
-      solutions.push(cutShort ? { ...solution, exitReason: 'interrupted' } : solution)
-      const w = problem.copyWeights()
-      for (let j = 0; j < rows.weights; j++) weights[j * K + k] = w[j]
-      biasWeights[k] = w[rows.weights]
+      put(k, solution, problem.copyWeights())
       arena.release(mark)
     }
-    return {
-      data: rows,
-      labels,
-      weights: byFeature(rows, K, weights),
-      biasWeights,
-      factors: factors && byFeature(rows, 1, factors),
-      solver: solver.name,
-      solutions,
-      readSeconds,
-      bytesRead: read.bytesRead,
-      badRows: read.badRows,
-      badRowMessages: read.badRowMessages,
-    }
-  } finally {
-    await pool.close()
+  }
+  return {
+    data: rows,
+    labels,
+    weights: byFeature(rows, K, weights),
+    biasWeights,
+    factors: factors && byFeature(rows, 1, factors),
+    solver: solver.name,
+    solutions,
+    readSeconds,
+    bytesRead: read.bytesRead,
+    badRows: read.badRows,
+    badRowMessages: read.badRowMessages,
   }
 }
 
+/** Bytes that models may take besides the rows: what is allowed, inside the window that WebAssembly can address. */
+export function roomForModels(arena: Arena, options: ResolvedOptions): number {
+  const taken = arena.mark()
+  return Math.max(0, Math.min(WINDOW_BYTES, allowedMemory(options) - NODE_BYTES) - taken)
+}
+
 /** Rows from text, or from a store when one folder is named. */
-async function load(
+export async function load(
   arena: Arena,
   pool: ThreadPool,
   paths: string[],

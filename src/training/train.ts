@@ -35,7 +35,8 @@ export function train(data: string | string[], options: TrainOptions = {}): Trai
   })
 }
 
-function asResult(outcome: TrainingOutcome, options: ResolvedOptions, seconds: number): TrainResult {
+/** What a run gives, with its model put together. */
+export function asResult(outcome: TrainingOutcome, options: ResolvedOptions, seconds: number): TrainResult {
   const { data, labels, solutions } = outcome
   const certificate = sumOf(solutions)
   const model = makeModel({

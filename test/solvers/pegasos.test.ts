@@ -136,7 +136,7 @@ describe('the solver pegasos', () => {
       threads: 1,
     })
     for await (const record of run) {
-      if (record.stage === 'train' && !record.certified && record.pass === 3) estimates.push(record.primal)
+      if (record.stage === 'train' && !record.certified && record.pass === 3) estimates.push(record.primal!)
     }
     const mine = reference({ positive: 1, negative: 1, bias: 0 }, 'row', 3, 1)
     const expected = 0.5 * squared(mine.w) + mine.loss

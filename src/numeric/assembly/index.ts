@@ -1,5 +1,23 @@
 // What the compiled module exports. One line a file.
 
+export {
+  copyStrided,
+  evaluateBundle2,
+  evaluateBundle4,
+  evaluateBundle8,
+  scoreHeldOut2,
+  scoreHeldOut4,
+  scoreHeldOut8,
+  squaredLengths2,
+  squaredLengths4,
+  squaredLengths8,
+  startEntropicBundle2,
+  startEntropicBundle4,
+  startEntropicBundle8,
+  sweepBundle2,
+  sweepBundle4,
+  sweepBundle8,
+} from './bundle'
 export { decodeSegment } from './decode-segment'
 export { addDualF32, addDualF64, rowWorth, startEntropicF32, startEntropicF64, visitedSums } from './dual'
 export { sweepBoxF32, sweepBoxF64, sweepLogisticF32, sweepLogisticF64 } from './dual'

@@ -1,0 +1,65 @@
+import { crossValidate } from '../training/cross-validate.ts'
+import { DEFAULTS } from '../training/options.ts'
+import { checkData } from './check-files.ts'
+import { type Command, type CommandInput, numberOption } from './command.ts'
+import { foldOptions } from './fold-options.ts'
+import { formatCount, formatGap, formatSeconds, formatShare, sourceName } from './format.ts'
+import { ProgressLine, TrainingText } from './terminal.ts'
+import { trainCommand, trainOptions } from './train.ts'
+
+export const crossValidateCommand: Command = {
+  name: 'cross-validate',
+  summary: 'Measure accuracy on rows that were not trained on, all folds in one read of the data.',
+  takes: 'DATA…',
+  count: [1, Number.POSITIVE_INFINITY],
+  options: { cost: trainCommand.options['cost'], ...foldOptions },
+  examples: [
+    { line: 'spillway cross-validate reviews.svm', does: 'five folds, hinge loss, C = 1' },
+    {
+      line: 'spillway cross-validate digits.svm --folds 10 --loss squared-hinge --cost 0.1 --json',
+      does: 'ten folds; one line of JSON with the accuracy of each',
+    },
+  ],
+  notes: [
+    'Rows are dealt into folds by the seed, each class evenly. For every fold a model is trained on the rows of the others, all at',
+    'the same time, and to the same gap that train goes to. The data must fit in memory.',
+  ].join('\n'),
+  run: runCrossValidate,
+}
+
+async function runCrossValidate({ arguments: data, options, signal }: CommandInput): Promise<number> {
+  const { solver: _, ...settings } = trainOptions(options)
+  await checkData(data)
+  const line = new ProgressLine({ quiet: options['quiet'] === true })
+  const text = new TrainingText(settings.tolerance ?? DEFAULTS.tolerance)
+  const result = await crossValidate(data, {
+    ...settings,
+    folds: numberOption(options, 'folds', { least: 2, most: 255, whole: true }),
+    signal,
+    progress: progress => (progress.stage === 'plan' ? line.say(text.of(progress)) : line.show(text.of(progress))),
+  }).finally(() => line.clear())
+  const { costs, badRowMessages: _messages, ...rest } = result
+  const [{ cost, accuracy, deviation, standardError, folds }] = costs
+  if (options['json']) {
+    const { folds: count, ...others } = rest
+    process.stdout.write(
+      `${JSON.stringify({ command: 'cross-validate', cost, accuracy, deviation, standardError, folds: count, perFold: folds, ...others })}\n`,
+    )
+  } else {
+    const name = data.length > 1 ? `${data.length} files` : sourceName(data[0])
+    const lines = [
+      `${name}: ${formatCount(result.rows)} rows, ${formatCount(result.features)} features, ${result.classes} classes`,
+      `${result.models} models in ${formatSeconds(result.seconds.compute)}, after ${formatSeconds(result.seconds.read)} of reading`,
+      '',
+      'fold      rows   accuracy  passes      gap',
+      ...folds.map(
+        (fold, k) =>
+          `${String(k + 1).padStart(4)} ${formatCount(fold.rows).padStart(9)} ${formatShare(fold.accuracy).padStart(10)} ${String(fold.passes).padStart(7)} ${formatGap(fold.gap).padStart(8)}`,
+      ),
+      '',
+      `accuracy ${formatShare(accuracy)}, folds differ by ${formatShare(deviation)} (standard deviation)`,
+    ]
+    process.stdout.write(`${lines.join('\n')}\n`)
+  }
+  return signal.aborted ? 130 : 0
+}

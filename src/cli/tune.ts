@@ -1,0 +1,124 @@
+import { saveModel } from '../model/files.ts'
+import { type CostResult, type Tuning, tune } from '../training/cross-validate.ts'
+import { DEFAULTS } from '../training/options.ts'
+import { checkData, checkOutput } from './check-files.ts'
+import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
+import { foldOptions, formatCost, parseCosts } from './fold-options.ts'
+import { formatCount, formatSeconds, formatShare, sourceName } from './format.ts'
+import { ProgressLine, TrainingText } from './terminal.ts'
+import { splitArguments, trainOptions } from './train.ts'
+
+export const tuneCommand: Command = {
+  name: 'tune',
+  summary: 'Find the cost with the best accuracy on rows that were not trained on, and train the model with it.',
+  takes: 'DATA… [MODEL]',
+  count: [1, Number.POSITIVE_INFINITY],
+  options: {
+    cost: {
+      value: 'LIST',
+      short: 'c',
+      help: 'costs to try: 0.1,1,10 or 2^-6..2^6',
+      fallback: 'from a small one upwards by factors of 2, until nothing more is gained',
+      group: 'The folds',
+    },
+    choose: {
+      value: 'WHICH',
+      help: 'the cost of the model: the best, or the smallest within a standard error of it',
+      choices: ['best', 'simplest'],
+      fallback: 'best',
+      group: 'The folds',
+    },
+    'no-model': { help: 'only say which cost is best', group: 'Output' },
+    model: { value: 'FILE', help: 'where the model goes, when it is not the last argument', group: 'Output' },
+    ...foldOptions,
+  },
+  examples: [
+    { line: 'spillway tune reviews.svm', does: 'finds a cost by itself; writes reviews.svm.model' },
+    {
+      line: 'spillway tune digits.svm digits.model --cost 2^-6..2^6 --folds 5 --loss squared-hinge --choose simplest',
+      does: '13 costs times 5 folds trained together; the model is the simplest that is about as good as the best',
+    },
+  ],
+  notes: [
+    'All costs and folds are trained together over rows that are read once; without --cost one cost after the other, each from',
+    'where the last one ended. The data must fit in memory.',
+  ].join('\n'),
+  run: runTune,
+}
+
+async function runTune({ arguments: given, options, signal }: CommandInput): Promise<number> {
+  const wantsModel = options['no-model'] !== true
+  const { data, model } = wantsModel
+    ? await splitArguments(given, textOption(options, 'model'))
+    : { data: given, model: '' }
+  const { solver: _, cost: __, ...settings } = trainOptions({ ...options, cost: undefined })
+  const cost = textOption(options, 'cost')
+  const choose = textOption(options, 'choose') === 'simplest' ? 'simplest' : 'best'
+  await checkData(data)
+  if (wantsModel) await checkOutput(model, data)
+  const line = new ProgressLine({ quiet: options['quiet'] === true })
+  const text = new TrainingText(settings.tolerance ?? DEFAULTS.tolerance)
+  const result = await tune(data, {
+    ...settings,
+    ...(cost !== undefined && { costs: parseCosts(cost) }),
+    folds: numberOption(options, 'folds', { least: 2, most: 255, whole: true }),
+    final: wantsModel ? choose : 'none',
+    signal,
+    progress: progress => (progress.stage === 'plan' ? line.say(text.of(progress)) : line.show(text.of(progress))),
+  }).finally(() => line.clear())
+  if (result.final) await saveModel(model, result.final.model)
+  process.stdout.write(options['json'] ? `${tuneJson(result, model)}\n` : `${tuneText(result, data, model, choose)}\n`)
+  return signal.aborted ? 130 : 0
+}
+
+function tuneJson(result: Tuning, model: string): string {
+  const { final, best, simplest, badRowMessages: _, ...rest } = result
+  return JSON.stringify({
+    command: 'tune',
+    ...rest,
+    best: { cost: best.cost, accuracy: best.accuracy },
+    simplest: { cost: simplest.cost, accuracy: simplest.accuracy },
+    ...(final && { model, cost: final.cost, primal: final.primal, dual: final.dual, gap: final.gap }),
+  })
+}
+
+function tuneText(result: Tuning, data: string[], model: string, choose: 'best' | 'simplest'): string {
+  const { costs, best, simplest, seconds, final } = result
+  const name = data.length > 1 ? `${data.length} files` : sourceName(data[0])
+  const lines = [
+    `${name}: ${formatCount(result.rows)} rows, ${formatCount(result.features)} features, ${result.classes} classes`,
+    `${formatCount(result.models)} models of ${result.folds} folds and ${costs.length} costs in ${formatSeconds(seconds.compute)}, after ${formatSeconds(seconds.read)} of reading`,
+    '',
+    ...chart(costs, best, simplest),
+    '',
+    `best: C = ${formatCost(best.cost)}, ${formatShare(best.accuracy)} of rows told right that were not trained on`,
+  ]
+  if (simplest !== best) {
+    lines.push(
+      `simplest within a standard error (${formatShare(best.standardError)}): C = ${formatCost(simplest.cost)}, ${formatShare(simplest.accuracy)}`,
+    )
+  }
+  if (final)
+    lines.push(`model: ${model}, ${choose === 'best' ? 'the best' : 'the simplest'}, C = ${formatCost(final.cost)}`)
+  return lines.join('\n')
+}
+
+const BAR = 40
+const EIGHTHS = ' ▏▎▍▌▋▊▉'
+
+/** A line for each cost, with a bar as long as its accuracy is above the worst. */
+function chart(costs: CostResult[], best: CostResult, simplest: CostResult): string[] {
+  const accuracies = costs.map(({ accuracy }) => accuracy)
+  const [least, most] = [Math.min(...accuracies), Math.max(...accuracies)]
+  const width = Math.max(4, ...costs.map(({ cost }) => formatCost(cost).length))
+  const marks = costs.map(cost => (cost === best ? ' best' : cost === simplest ? ' simplest' : ''))
+  return [
+    `${'cost'.padStart(width)}   accuracy   ± s.e.`,
+    ...costs.map(({ cost, accuracy, standardError }, k) => {
+      const length = most > least ? 0.5 + (BAR - 0.5) * ((accuracy - least) / (most - least)) : BAR
+      const eighths = Math.round(length * 8)
+      const bar = `${'█'.repeat(eighths >> 3)}${EIGHTHS[eighths & 7].trim()}`
+      return `${formatCost(cost).padStart(width)}  ${formatShare(accuracy).padStart(9)}  ${(100 * standardError).toFixed(2).padStart(7)}  ${bar}${marks[k]}`
+    }),
+  ]
+}

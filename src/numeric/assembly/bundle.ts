@@ -1,0 +1,429 @@
+// Dual coordinate descent for up to eight models at once: the row is read once, one gather of a feature brings the weights
+// of all models, and SIMD runs across them. Each model is what dual.ts solves alone; what they share is the order of rows.
+// S says how many lanes there are: u8 two, u16 four, u32 eight.
+import {
+  BUNDLE_ACTIVE, BUNDLE_ALPHA, BUNDLE_BIAS, BUNDLE_BIAS_FEATURE, BUNDLE_BOUND_NEGATIVE, BUNDLE_BOUND_POSITIVE, BUNDLE_COLUMN,
+  BUNDLE_DIAGONAL_NEGATIVE, BUNDLE_DIAGONAL_POSITIVE, BUNDLE_DOTS, BUNDLE_FOLDS, BUNDLE_GAP, BUNDLE_GRADIENT_MAX,
+  BUNDLE_GRADIENT_MIN, BUNDLE_HELD_OUT, BUNDLE_LOGISTIC, BUNDLE_LOSS, BUNDLE_LOWER, BUNDLE_MODELS, BUNDLE_POSITIVE,
+  BUNDLE_ROWS, BUNDLE_STEPS, BUNDLE_UPPER, BUNDLE_WEIGHTS,
+} from '../bundle-layout'
+import {
+  ROW_CLASS, ROW_COUNT, ROW_DICTIONARY, ROW_ENTRIES, ROW_KIND, ROW_KIND_CODED, ROW_KIND_CONSTANT, ROW_KIND_DENSE,
+  ROW_KIND_F32, ROW_NORM, ROW_SCALE, SWEEP_ACTIVE, SWEEP_CURSOR, SWEEP_INNER, SWEEP_NEWTON, SWEEP_ORDER, SWEEP_SHRINK,
+  SWEEP_VISITED,
+} from '../layouts'
+import { boxLoss, logisticLoss, negativeEntropy } from './losses'
+import { wideValues } from './row'
+
+const SUMS = 5
+
+/** Bytes of a feature's weights, as a shift. */
+@inline
+function shift<S>(): usize {
+  return sizeof<S>() == 1 ? 4 : sizeof<S>() == 2 ? 5 : 6
+}
+
+@inline
+function at<S>(w: usize, index: u32): usize {
+  return w + (usize(index) << shift<S>())
+}
+
+/** The dot product of a row with every lane, into `dots`. */
+@inline
+function dotLanes<S>(row: usize, w: usize, dots: usize): void {
+  const n = load<u32>(row, ROW_COUNT)
+  const kind = load<u32>(row, ROW_KIND)
+  let i = row + ROW_ENTRIES
+  const end = i + (usize(n) << 2)
+  let a = f64x2.splat(0), b = f64x2.splat(0), c = f64x2.splat(0), d = f64x2.splat(0)
+  if (kind == ROW_KIND_CONSTANT) {
+    for (; i < end; i += 4) {
+      const p = at<S>(w, load<u32>(i))
+      a = f64x2.add(a, v128.load(p))
+      if (sizeof<S>() > 1) b = f64x2.add(b, v128.load(p, 16))
+      if (sizeof<S>() > 2) {
+        c = f64x2.add(c, v128.load(p, 32))
+        d = f64x2.add(d, v128.load(p, 48))
+      }
+    }
+  } else if (kind == ROW_KIND_CODED) {
+    const dictionary = <usize>load<u32>(row, ROW_DICTIONARY)
+    for (let v = end; i < end; i += 4, v++) {
+      const p = at<S>(w, load<u32>(i))
+      const x = f64x2.splat(f64(load<f32>(dictionary + (usize(load<u8>(v)) << 2))))
+      a = f64x2.add(a, f64x2.mul(x, v128.load(p)))
+      if (sizeof<S>() > 1) b = f64x2.add(b, f64x2.mul(x, v128.load(p, 16)))
+      if (sizeof<S>() > 2) {
+        c = f64x2.add(c, f64x2.mul(x, v128.load(p, 32)))
+        d = f64x2.add(d, f64x2.mul(x, v128.load(p, 48)))
+      }
+    }
+  } else if (kind == ROW_KIND_F32) {
+    for (let v = end; i < end; i += 4, v += 4) {
+      const p = at<S>(w, load<u32>(i))
+      const x = f64x2.splat(f64(load<f32>(v)))
+      a = f64x2.add(a, f64x2.mul(x, v128.load(p)))
+      if (sizeof<S>() > 1) b = f64x2.add(b, f64x2.mul(x, v128.load(p, 16)))
+      if (sizeof<S>() > 2) {
+        c = f64x2.add(c, f64x2.mul(x, v128.load(p, 32)))
+        d = f64x2.add(d, f64x2.mul(x, v128.load(p, 48)))
+      }
+    }
+  } else if (kind == ROW_KIND_DENSE) {
+    let p = w
+    for (; i < end; i += 4, p += usize(1) << shift<S>()) {
+      const x = f64x2.splat(f64(load<f32>(i)))
+      a = f64x2.add(a, f64x2.mul(x, v128.load(p)))
+      if (sizeof<S>() > 1) b = f64x2.add(b, f64x2.mul(x, v128.load(p, 16)))
+      if (sizeof<S>() > 2) {
+        c = f64x2.add(c, f64x2.mul(x, v128.load(p, 32)))
+        d = f64x2.add(d, f64x2.mul(x, v128.load(p, 48)))
+      }
+    }
+  } else {
+    for (let v = wideValues(i, n); i < end; i += 4, v += 8) {
+      const p = at<S>(w, load<u32>(i))
+      const x = f64x2.splat(load<f64>(v))
+      a = f64x2.add(a, f64x2.mul(x, v128.load(p)))
+      if (sizeof<S>() > 1) b = f64x2.add(b, f64x2.mul(x, v128.load(p, 16)))
+      if (sizeof<S>() > 2) {
+        c = f64x2.add(c, f64x2.mul(x, v128.load(p, 32)))
+        d = f64x2.add(d, f64x2.mul(x, v128.load(p, 48)))
+      }
+    }
+  }
+  const scale = f64x2.splat(load<f64>(row, ROW_SCALE))
+  v128.store(dots, f64x2.mul(a, scale))
+  if (sizeof<S>() > 1) v128.store(dots, f64x2.mul(b, scale), 16)
+  if (sizeof<S>() > 2) {
+    v128.store(dots, f64x2.mul(c, scale), 32)
+    v128.store(dots, f64x2.mul(d, scale), 48)
+  }
+}
+
+/** Adds to the weights of one feature. */
+@inline
+function addLanes<S>(p: usize, x: v128, a: v128, b: v128, c: v128, d: v128): void {
+  v128.store(p, f64x2.add(v128.load(p), f64x2.mul(x, a)))
+  if (sizeof<S>() > 1) v128.store(p, f64x2.add(v128.load(p, 16), f64x2.mul(x, b)), 16)
+  if (sizeof<S>() > 2) {
+    v128.store(p, f64x2.add(v128.load(p, 32), f64x2.mul(x, c)), 32)
+    v128.store(p, f64x2.add(v128.load(p, 48), f64x2.mul(x, d)), 48)
+  }
+}
+
+/** w += step · row in every lane. */
+@inline
+function axpyLanes<S>(row: usize, steps: usize, w: usize): void {
+  const n = load<u32>(row, ROW_COUNT)
+  const kind = load<u32>(row, ROW_KIND)
+  let i = row + ROW_ENTRIES
+  const end = i + (usize(n) << 2)
+  const scale = f64x2.splat(load<f64>(row, ROW_SCALE))
+  const a = f64x2.mul(v128.load(steps), scale)
+  const b = f64x2.mul(v128.load(steps, 16), scale)
+  const c = f64x2.mul(v128.load(steps, 32), scale)
+  const d = f64x2.mul(v128.load(steps, 48), scale)
+  if (kind == ROW_KIND_CONSTANT) {
+    const one = f64x2.splat(1)
+    for (; i < end; i += 4) addLanes<S>(at<S>(w, load<u32>(i)), one, a, b, c, d)
+  } else if (kind == ROW_KIND_CODED) {
+    const dictionary = <usize>load<u32>(row, ROW_DICTIONARY)
+    for (let v = end; i < end; i += 4, v++) {
+      addLanes<S>(at<S>(w, load<u32>(i)), f64x2.splat(f64(load<f32>(dictionary + (usize(load<u8>(v)) << 2)))), a, b, c, d)
+    }
+  } else if (kind == ROW_KIND_F32) {
+    for (let v = end; i < end; i += 4, v += 4) addLanes<S>(at<S>(w, load<u32>(i)), f64x2.splat(f64(load<f32>(v))), a, b, c, d)
+  } else if (kind == ROW_KIND_DENSE) {
+    let p = w
+    for (; i < end; i += 4, p += usize(1) << shift<S>()) addLanes<S>(p, f64x2.splat(f64(load<f32>(i))), a, b, c, d)
+  } else {
+    for (let v = wideValues(i, n); i < end; i += 4, v += 8) addLanes<S>(at<S>(w, load<u32>(i)), f64x2.splat(load<f64>(v)), a, b, c, d)
+  }
+}
+
+/** Visits rows until the sweep is done or about `budget` nonzeros have been seen; true when it is done. */
+export function sweepBundle2(bundle: usize, sweep: usize, budget: f64): bool { return sweepBundle<u8>(bundle, sweep, budget) }
+export function sweepBundle4(bundle: usize, sweep: usize, budget: f64): bool { return sweepBundle<u16>(bundle, sweep, budget) }
+export function sweepBundle8(bundle: usize, sweep: usize, budget: f64): bool { return sweepBundle<u32>(bundle, sweep, budget) }
+
+@inline
+function sweepBundle<S>(bundle: usize, sweep: usize, budget: f64): bool {
+  const rows = <usize>load<u32>(bundle, BUNDLE_ROWS)
+  const alpha = <usize>load<u32>(bundle, BUNDLE_ALPHA)
+  const w = <usize>load<u32>(bundle, BUNDLE_WEIGHTS)
+  const logistic = load<u32>(bundle, BUNDLE_LOGISTIC) != 0
+  const models = load<u32>(bundle, BUNDLE_MODELS)
+  const trained = load<u32>(bundle, BUNDLE_ACTIVE)
+  const folds = <usize>load<u32>(bundle, BUNDLE_FOLDS)
+  const bias = load<f64>(bundle, BUNDLE_BIAS)
+  const biasAt = at<S>(w, load<u32>(bundle, BUNDLE_BIAS_FEATURE))
+  const rowShift = shift<S>() + (logistic ? 1 : 0)
+  const dots = bundle + BUNDLE_DOTS
+  const steps = bundle + BUNDLE_STEPS
+  const order = <usize>load<u32>(sweep, SWEEP_ORDER)
+  const shrink = load<u32>(sweep, SWEEP_SHRINK) != 0
+  const inner = load<f64>(sweep, SWEEP_INNER)
+  let newton = load<f64>(sweep, SWEEP_NEWTON)
+  let active = load<u32>(sweep, SWEEP_ACTIVE)
+  let cursor = load<u32>(sweep, SWEEP_CURSOR)
+  let visited: f64 = 0
+
+  while (cursor < active && visited < budget) {
+    const i = load<u32>(order + (usize(cursor) << 2))
+    const row = <usize>load<u32>(rows + (usize(i) << 2))
+    visited += f64(load<u32>(row, ROW_COUNT)) + 4
+    dotLanes<S>(row, w, dots)
+    const itsClass = load<u32>(row, ROW_CLASS)
+    const fold: u32 = folds == 0 ? 0xfffffffe : u32(load<u8>(folds + usize(i)))
+    const norm = load<f64>(row, ROW_NORM) + bias * bias
+    let alphaAt = alpha + (usize(i) << rowShift)
+    let moves = false
+    let needed = false
+    let lane = bundle
+    for (let k: u32 = 0; k < models; k++, lane += 8, alphaAt += 8) {
+      store<f64>(lane, 0, BUNDLE_STEPS)
+      if (((trained >> k) & 1) == 0 || load<u32>(bundle + (usize(k) << 2), BUNDLE_HELD_OUT) == fold) continue
+      const isPositive = load<u32>(bundle + (usize(k) << 2), BUNDLE_POSITIVE) == itsClass
+      const y: f64 = isPositive ? 1 : -1
+      const bound = isPositive ? load<f64>(lane, BUNDLE_BOUND_POSITIVE) : load<f64>(lane, BUNDLE_BOUND_NEGATIVE)
+      let dot = load<f64>(lane, BUNDLE_DOTS)
+      if (bias != 0) dot += bias * load<f64>(biasAt + (usize(k) << 3))
+      const margin = y * dot
+      const a = load<f64>(alphaAt)
+      if (logistic) {
+        const restAt = alphaAt + (usize(1) << shift<S>())
+        const rest = load<f64>(restAt)
+        const loss = bound * logisticLoss(margin)
+        store<f64>(lane, load<f64>(lane, BUNDLE_LOSS) + loss, BUNDLE_LOSS)
+        store<f64>(lane, load<f64>(lane, BUNDLE_GAP) + loss - negativeEntropy(a, rest, bound) + a * margin, BUNDLE_GAP)
+        // As in dual.ts: on whichever of α and C − α will be smaller.
+        const flip = 0.5 * norm * (rest - a) + margin < 0
+        const sign: f64 = flip ? -1 : 1
+        const old = flip ? rest : a
+        let z = old
+        if (bound - z < 0.5 * bound) z *= 0.1
+        let derivative = norm * (z - old) + sign * margin + Math.log(z / (bound - z))
+        store<f64>(lane, max(load<f64>(lane, BUNDLE_GRADIENT_MAX), abs(derivative)), BUNDLE_GRADIENT_MAX)
+        let turns = 0
+        while (turns < 100 && abs(derivative) >= inner) {
+          const second = norm + bound / ((bound - z) * z)
+          const next = z - derivative / second
+          z = next <= 0 ? z * 0.1 : next
+          derivative = norm * (z - old) + sign * margin + Math.log(z / (bound - z))
+          turns++
+        }
+        newton += turns
+        needed = true
+        if (turns == 0) continue
+        store<f64>(alphaAt, flip ? bound - z : z)
+        store<f64>(restAt, flip ? z : bound - z)
+        store<f64>(lane, sign * (z - old) * y, BUNDLE_STEPS)
+        moves = true
+        continue
+      }
+      const diagonal = isPositive ? load<f64>(lane, BUNDLE_DIAGONAL_POSITIVE) : load<f64>(lane, BUNDLE_DIAGONAL_NEGATIVE)
+      const gradient = margin - 1 + diagonal * a
+      const loss = boxLoss(1 - margin, bound, diagonal)
+      store<f64>(lane, load<f64>(lane, BUNDLE_LOSS) + loss, BUNDLE_LOSS)
+      store<f64>(lane, load<f64>(lane, BUNDLE_GAP) + loss - a * (1 - margin) + 0.5 * diagonal * a * a, BUNDLE_GAP)
+      let projected: f64 = gradient
+      if (a == 0) {
+        if (gradient > load<f64>(lane, BUNDLE_UPPER)) continue
+        projected = min(gradient, 0)
+      } else if (a == bound) {
+        if (gradient < load<f64>(lane, BUNDLE_LOWER)) continue
+        projected = max(gradient, 0)
+      }
+      needed = true
+      store<f64>(lane, max(load<f64>(lane, BUNDLE_GRADIENT_MAX), projected), BUNDLE_GRADIENT_MAX)
+      store<f64>(lane, min(load<f64>(lane, BUNDLE_GRADIENT_MIN), projected), BUNDLE_GRADIENT_MIN)
+      if (abs(projected) <= 1e-12) continue
+      const curvature = norm + diagonal
+      const next = curvature > 0 ? min(max(a - gradient / curvature, 0), bound) : (gradient < 0 ? bound : 0)
+      if (next == a) continue
+      store<f64>(alphaAt, next)
+      store<f64>(lane, (next - a) * y, BUNDLE_STEPS)
+      moves = true
+    }
+    if (shrink && !needed) {
+      active--
+      const last = order + (usize(active) << 2)
+      store<u32>(order + (usize(cursor) << 2), load<u32>(last))
+      store<u32>(last, i)
+      continue
+    }
+    if (moves) {
+      axpyLanes<S>(row, steps, w)
+      if (bias != 0) {
+        for (let k: usize = 0; k < usize(models) << 3; k += 8) store<f64>(biasAt + k, load<f64>(biasAt + k) + bias * load<f64>(steps + k))
+      }
+    }
+    cursor++
+  }
+
+  store<u32>(sweep, active, SWEEP_ACTIVE)
+  store<u32>(sweep, cursor, SWEEP_CURSOR)
+  store<f64>(sweep, newton, SWEEP_NEWTON)
+  store<f64>(sweep, load<f64>(sweep, SWEEP_VISITED) + visited, SWEEP_VISITED)
+  return cursor >= active
+}
+
+/** The sums of the certificate over rows from..to, in the order of the SUMS_ layout, eight of each: held-out rows count for
+ *  nothing. */
+export function evaluateBundle2(bundle: usize, from: u32, to: u32, sums: usize): void { evaluateBundle<u8>(bundle, from, to, sums) }
+export function evaluateBundle4(bundle: usize, from: u32, to: u32, sums: usize): void { evaluateBundle<u16>(bundle, from, to, sums) }
+export function evaluateBundle8(bundle: usize, from: u32, to: u32, sums: usize): void { evaluateBundle<u32>(bundle, from, to, sums) }
+
+@inline
+function evaluateBundle<S>(bundle: usize, from: u32, to: u32, sums: usize): void {
+  const rows = <usize>load<u32>(bundle, BUNDLE_ROWS)
+  const alpha = <usize>load<u32>(bundle, BUNDLE_ALPHA)
+  const w = <usize>load<u32>(bundle, BUNDLE_WEIGHTS)
+  const logistic = load<u32>(bundle, BUNDLE_LOGISTIC) != 0
+  const models = load<u32>(bundle, BUNDLE_MODELS)
+  const folds = <usize>load<u32>(bundle, BUNDLE_FOLDS)
+  const bias = load<f64>(bundle, BUNDLE_BIAS)
+  const biasAt = at<S>(w, load<u32>(bundle, BUNDLE_BIAS_FEATURE))
+  const rowShift = shift<S>() + (logistic ? 1 : 0)
+  // Behind the sums: dot products of a row, for several threads evaluate one bundle.
+  const dots = sums + SUMS * 64
+  memory.fill(sums, 0, SUMS * 64)
+  for (let i = from; i < to; i++) {
+    const row = <usize>load<u32>(rows + (usize(i) << 2))
+    dotLanes<S>(row, w, dots)
+    const itsClass = load<u32>(row, ROW_CLASS)
+    const fold: u32 = folds == 0 ? 0xfffffffe : u32(load<u8>(folds + usize(i)))
+    let alphaAt = alpha + (usize(i) << rowShift)
+    let lane = bundle
+    let sum = sums
+    for (let k: u32 = 0; k < models; k++, lane += 8, alphaAt += 8, sum += 8) {
+      if (load<u32>(bundle + (usize(k) << 2), BUNDLE_HELD_OUT) == fold) continue
+      const isPositive = load<u32>(bundle + (usize(k) << 2), BUNDLE_POSITIVE) == itsClass
+      const bound = isPositive ? load<f64>(lane, BUNDLE_BOUND_POSITIVE) : load<f64>(lane, BUNDLE_BOUND_NEGATIVE)
+      let dot = load<f64>(dots + (usize(k) << 3))
+      if (bias != 0) dot += bias * load<f64>(biasAt + (usize(k) << 3))
+      const margin = isPositive ? dot : -dot
+      const a = load<f64>(alphaAt)
+      let loss: f64, dual: f64
+      if (logistic) {
+        loss = bound * logisticLoss(margin)
+        dual = negativeEntropy(a, load<f64>(alphaAt + (usize(1) << shift<S>())), bound)
+      } else {
+        const diagonal = isPositive ? load<f64>(lane, BUNDLE_DIAGONAL_POSITIVE) : load<f64>(lane, BUNDLE_DIAGONAL_NEGATIVE)
+        loss = boxLoss(1 - margin, bound, diagonal)
+        dual = a - 0.5 * diagonal * a * a
+      }
+      store<f64>(sum, load<f64>(sum) + loss)
+      store<f64>(sum, load<f64>(sum, 64) + dual, 64)
+      store<f64>(sum, load<f64>(sum, 128) + a * margin, 128)
+      if (isPositive ? dot > 0 : dot <= 0) store<f64>(sum, load<f64>(sum, 192) + 1, 192)
+      if (a > 0) store<f64>(sum, load<f64>(sum, 256) + 1, 256)
+    }
+  }
+}
+
+/** Scores of rows from..to by the models that did not see them, into f32 columns of `rows` each: BUNDLE_COLUMN. `dots` is
+ *  room for eight f64. */
+export function scoreHeldOut2(bundle: usize, from: u32, to: u32, scores: usize, rows: u32, dots: usize): void { scoreHeldOut<u8>(bundle, from, to, scores, rows, dots) }
+export function scoreHeldOut4(bundle: usize, from: u32, to: u32, scores: usize, rows: u32, dots: usize): void { scoreHeldOut<u16>(bundle, from, to, scores, rows, dots) }
+export function scoreHeldOut8(bundle: usize, from: u32, to: u32, scores: usize, rows: u32, dots: usize): void { scoreHeldOut<u32>(bundle, from, to, scores, rows, dots) }
+
+@inline
+function scoreHeldOut<S>(bundle: usize, from: u32, to: u32, scores: usize, count: u32, dots: usize): void {
+  const rows = <usize>load<u32>(bundle, BUNDLE_ROWS)
+  const w = <usize>load<u32>(bundle, BUNDLE_WEIGHTS)
+  const models = load<u32>(bundle, BUNDLE_MODELS)
+  const folds = <usize>load<u32>(bundle, BUNDLE_FOLDS)
+  const bias = load<f64>(bundle, BUNDLE_BIAS)
+  const biasAt = at<S>(w, load<u32>(bundle, BUNDLE_BIAS_FEATURE))
+  for (let i = from; i < to; i++) {
+    const fold: u32 = folds == 0 ? 0xfffffffe : u32(load<u8>(folds + usize(i)))
+    let any = false
+    for (let k: u32 = 0; k < models; k++) any = any || load<u32>(bundle + (usize(k) << 2), BUNDLE_HELD_OUT) == fold
+    if (!any) continue
+    dotLanes<S>(<usize>load<u32>(rows + (usize(i) << 2)), w, dots)
+    for (let k: u32 = 0; k < models; k++) {
+      const lane = bundle + (usize(k) << 2)
+      if (load<u32>(lane, BUNDLE_HELD_OUT) != fold) continue
+      let dot = load<f64>(dots + (usize(k) << 3))
+      if (bias != 0) dot += bias * load<f64>(biasAt + (usize(k) << 3))
+      store<f32>(scores + ((usize(load<u32>(lane, BUNDLE_COLUMN)) * usize(count) + usize(i)) << 2), f32(dot))
+    }
+  }
+}
+
+/** ‖w‖² of every lane, into eight f64. */
+export function squaredLengths2(w: usize, count: u32, out: usize): void { squaredLengths<u8>(w, count, out) }
+export function squaredLengths4(w: usize, count: u32, out: usize): void { squaredLengths<u16>(w, count, out) }
+export function squaredLengths8(w: usize, count: u32, out: usize): void { squaredLengths<u32>(w, count, out) }
+
+@inline
+function squaredLengths<S>(w: usize, count: u32, out: usize): void {
+  let a = f64x2.splat(0), b = f64x2.splat(0), c = f64x2.splat(0), d = f64x2.splat(0)
+  for (const end = at<S>(w, count); w < end; w += usize(1) << shift<S>()) {
+    const x = v128.load(w)
+    a = f64x2.add(a, f64x2.mul(x, x))
+    if (sizeof<S>() > 1) {
+      const x = v128.load(w, 16)
+      b = f64x2.add(b, f64x2.mul(x, x))
+    }
+    if (sizeof<S>() > 2) {
+      const x = v128.load(w, 32), y = v128.load(w, 48)
+      c = f64x2.add(c, f64x2.mul(x, x))
+      d = f64x2.add(d, f64x2.mul(y, y))
+    }
+  }
+  v128.store(out, a)
+  v128.store(out, b, 16)
+  v128.store(out, c, 32)
+  v128.store(out, d, 48)
+}
+
+/** The entropic dual lives strictly inside its box: puts every row a little above 0 in every lane that sees it, and moves w. */
+export function startEntropicBundle2(bundle: usize, count: u32): void { startEntropicBundle<u8>(bundle, count) }
+export function startEntropicBundle4(bundle: usize, count: u32): void { startEntropicBundle<u16>(bundle, count) }
+export function startEntropicBundle8(bundle: usize, count: u32): void { startEntropicBundle<u32>(bundle, count) }
+
+@inline
+function startEntropicBundle<S>(bundle: usize, count: u32): void {
+  const rows = <usize>load<u32>(bundle, BUNDLE_ROWS)
+  const alpha = <usize>load<u32>(bundle, BUNDLE_ALPHA)
+  const w = <usize>load<u32>(bundle, BUNDLE_WEIGHTS)
+  const models = load<u32>(bundle, BUNDLE_MODELS)
+  const folds = <usize>load<u32>(bundle, BUNDLE_FOLDS)
+  const bias = load<f64>(bundle, BUNDLE_BIAS)
+  const biasAt = at<S>(w, load<u32>(bundle, BUNDLE_BIAS_FEATURE))
+  const steps = bundle + BUNDLE_STEPS
+  for (let i: u32 = 0; i < count; i++) {
+    const row = <usize>load<u32>(rows + (usize(i) << 2))
+    const fold: u32 = folds == 0 ? 0xfffffffe : u32(load<u8>(folds + usize(i)))
+    let alphaAt = alpha + (usize(i) << (shift<S>() + 1))
+    let moves = false
+    for (let k: u32 = 0; k < models; k++, alphaAt += 8) {
+      const lane = bundle + (usize(k) << 3)
+      store<f64>(lane, 0, BUNDLE_STEPS)
+      const restAt = alphaAt + (usize(1) << shift<S>())
+      if (load<u32>(bundle + (usize(k) << 2), BUNDLE_HELD_OUT) == fold || load<f64>(alphaAt) != 0 || load<f64>(restAt) != 0) continue
+      const isPositive = load<u32>(bundle + (usize(k) << 2), BUNDLE_POSITIVE) == load<u32>(row, ROW_CLASS)
+      const cost = isPositive ? load<f64>(lane, BUNDLE_BOUND_POSITIVE) : load<f64>(lane, BUNDLE_BOUND_NEGATIVE)
+      const a = min(0.001 * cost, 1e-8)
+      store<f64>(alphaAt, a)
+      store<f64>(restAt, cost - a)
+      store<f64>(lane, isPositive ? a : -a, BUNDLE_STEPS)
+      moves = true
+    }
+    if (!moves) continue
+    axpyLanes<S>(row, steps, w)
+    if (bias != 0) {
+      for (let k: usize = 0; k < usize(models) << 3; k += 8) store<f64>(biasAt + k, load<f64>(biasAt + k) + bias * load<f64>(steps + k))
+    }
+  }
+}
+
+/** Copies `bytes` of each of some records, which lie further apart than that. */
+export function copyStrided(from: usize, fromStride: u32, to: usize, toStride: u32, bytes: u32, count: u32): void {
+  for (let k: u32 = 0; k < count; k++, from += usize(fromStride), to += usize(toStride)) {
+    for (let b: usize = 0; b < usize(bytes); b += 16) v128.store(to + b, v128.load(from + b))
+  }
+}

@@ -1,0 +1,47 @@
+// Byte layout of a bundle: up to eight models that are trained on the same rows at the same time. Their weights lie side by
+// side, feature by feature, one lane each: eight f64 are a cache line. Compiled by both compilers like layouts.ts.
+
+/** u32: address of u32[rows], row record addresses, and how many. */
+export const BUNDLE_ROWS = 0
+export const BUNDLE_COUNT = 4
+/** u32: address of the dual variables, for each row one f64 a lane; logistic: then C − α, again one a lane. */
+export const BUNDLE_ALPHA = 8
+/** u32: address of the weights, for each feature one f64 a lane. */
+export const BUNDLE_WEIGHTS = 12
+/** u32: number of the bias feature. */
+export const BUNDLE_BIAS_FEATURE = 16
+/** u32: 1 when the loss is logistic. */
+export const BUNDLE_LOGISTIC = 20
+/** f64: value of the bias feature, 0 for none. */
+export const BUNDLE_BIAS = 24
+/** u32: address of u8[rows], the fold of each row, or 0. */
+export const BUNDLE_FOLDS = 32
+/** u32: how many lanes are models, and a bit for each that is still trained. */
+export const BUNDLE_MODELS = 36
+export const BUNDLE_ACTIVE = 40
+// Eight of each from here on.
+/** u32: class number that is positive. */
+export const BUNDLE_POSITIVE = 64
+/** u32: fold that is held out, 2^32 − 1 for none. */
+export const BUNDLE_HELD_OUT = 96
+/** f64: box of the dual for positive and negative rows: see PROBLEM_. */
+export const BUNDLE_BOUND_POSITIVE = 128
+export const BUNDLE_BOUND_NEGATIVE = 192
+export const BUNDLE_DIAGONAL_POSITIVE = 256
+export const BUNDLE_DIAGONAL_NEGATIVE = 320
+/** f64: what the present sweep has seen: extremes of projected gradients, losses, debts to the gap (in and out). */
+export const BUNDLE_GRADIENT_MAX = 384
+export const BUNDLE_GRADIENT_MIN = 448
+export const BUNDLE_LOSS = 512
+export const BUNDLE_GAP = 576
+/** f64: thresholds of shrinking, from the last sweep. */
+export const BUNDLE_UPPER = 640
+export const BUNDLE_LOWER = 704
+/** f64: scratch for a row's dot products and steps. */
+export const BUNDLE_DOTS = 768
+export const BUNDLE_STEPS = 832
+/** u32: where a held-out row's score goes: the number of a column. */
+export const BUNDLE_COLUMN = 896
+export const BUNDLE_BYTES = 960
+/** Lanes of a bundle at most. */
+export const BUNDLE_LANES = 8

@@ -1,0 +1,220 @@
+// Solver `block` for many models: every block that is read is swept over by all bundles in turn, so that the data is read and
+// decoded once, whatever the number of models. To the driver they are one problem, whose gap is the worst of theirs.
+import { BUNDLE_LANES } from '../numeric/bundle-layout.ts'
+import { SUMS_BYTES } from '../numeric/layouts.ts'
+import type { BlockEngine, LoadedBlock } from '../training/block-engine.ts'
+import type { BlockProblem } from '../training/block-problem.ts'
+import { Bundle, type BundledProblem, bundleSizes, lanesFor } from '../training/bundle.ts'
+import { type Certificate, certificateOf } from '../training/certificate.ts'
+import type { ExitReason, Solution } from '../training/driver.ts'
+import type { Account, BlockRun, BlockSettings, VisitReport } from './solver.ts'
+
+/** Lanes that so many models take. */
+export function lanesOf(models: number): number {
+  return bundleSizes(models).reduce((sum, size) => sum + lanesFor(size), 0)
+}
+
+interface PlacedBundle {
+  bundle: Bundle
+  /** Number of its first model. */
+  first: number
+  alphaOffset: number
+}
+
+export class BlockBundles implements BlockRun {
+  readonly #engine: BlockEngine
+  readonly #problem: BlockProblem
+  readonly #settings: BlockSettings & { tolerance: number }
+  readonly #bundles: PlacedBundle[] = []
+  readonly #models: number
+  readonly #sums: number
+  readonly keepsAlpha = true
+  /** Of each model, in this pass: losses and debts of rows as they were first met. */
+  #losses: number[]
+  #gaps: number[]
+  /** Of each model: the sums of the certificate, over the rows that have been looked at for it. */
+  #evaluated: number[][] = []
+  #evaluatedRows = 0
+  #resting: boolean[]
+  #optimism: number[]
+  #certificates: (Certificate | undefined)[]
+
+  constructor(
+    engine: BlockEngine,
+    problem: BlockProblem,
+    settings: BlockSettings & { tolerance: number },
+    problems: BundledProblem[],
+    features: number,
+  ) {
+    this.#engine = engine
+    this.#problem = problem
+    this.#settings = settings
+    this.#models = problems.length
+    const { arena } = engine
+    const each = problem.settings.loss.entropicDual ? 16 : 8
+    let [first, lanes] = [0, 0]
+    for (const size of bundleSizes(problems.length)) {
+      const places = { alpha: problem.alpha, weights: problem.weights + (features + 1) * lanes * 8 }
+      const part = problems.slice(first, first + size)
+      const bundle = new Bundle(arena, { table: 0, rows: 0, weights: features }, part, 0, places)
+      this.#bundles.push({ bundle, first, alphaOffset: lanes * each })
+      first += size
+      lanes += bundle.lanes
+    }
+    this.#sums = engine.room('sums of many models', (SUMS_BYTES / 8 + 1) * BUNDLE_LANES * 8)
+    this.#losses = new Array(this.#models).fill(0)
+    this.#gaps = new Array(this.#models).fill(0)
+    this.#resting = new Array(this.#models).fill(false)
+    this.#optimism = new Array(this.#models).fill(1)
+    this.#certificates = new Array(this.#models).fill(undefined)
+  }
+
+  async visit(block: LoadedBlock, pass: number): Promise<VisitReport> {
+    const { seed, shrinking, innerPasses } = this.#settings
+    // What was looked at for a certificate holds no more.
+    this.#evaluatedRows = 0
+    const { losses, gaps } = await this.#engine.trainer.run('block-bundles', {
+      ...this.#optionsFor(block),
+      sweeps: {
+        count: innerPasses,
+        shrink: shrinking && !this.#problem.settings.loss.entropicDual,
+        random: [seed, pass, block.group],
+        inner: Math.max(1e-9, 10 ** (-2 - pass)),
+      },
+    })
+    for (let k = 0; k < this.#models; k++) {
+      this.#losses[k] += losses[k]
+      this.#gaps[k] += gaps[k]
+    }
+    const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0)
+    return { loss: sum(losses), gap: sum(gaps) }
+  }
+
+  #optionsFor(block: LoadedBlock) {
+    return {
+      bundles: this.#bundles.map(({ bundle, alphaOffset }) => ({
+        at: bundle.at,
+        lanes: bundle.lanes,
+        alphaOffset,
+        alphaStride: bundle.alphaStride,
+      })),
+      table: block.table,
+      rows: block.rows,
+      parts: block.parts.map(({ rows, firstRow }) => ({ rows, firstRow })),
+      slotAlpha: block.alpha,
+      alpha: this.#problem.alpha,
+      alphaStride: this.#problem.alphaStride,
+      sweep: block.sweep,
+      order: block.order,
+      sums: this.#sums,
+    }
+  }
+
+  #lengths(): number[] {
+    return this.#bundles.flatMap(({ bundle }) => bundle.squaredLengths())
+  }
+
+  /** After a pass: what the models owe by what their rows showed. After all rows have been looked at: what they owe. */
+  async account(): Promise<Account> {
+    const { tolerance } = this.#settings
+    const { rows } = this.#engine.store.manifest
+    const lengths = this.#lengths()
+    const certified = this.#evaluatedRows >= rows && rows > 0
+    let [primal, worst, supportVectors] = [0, 0, 0]
+    for (let k = 0; k < this.#models; k++) {
+      if (certified) {
+        const certificate = certificateOf(Float64Array.from(this.#evaluated[k]), lengths[k], rows, true)
+        this.#certificates[k] = certificate
+        const gap = certificate.gap!
+        if (gap > tolerance) this.#optimism[k] *= 0.7
+        this.#resting[k] = gap <= tolerance
+        primal += certificate.primal
+        supportVectors += certificate.supportVectors!
+        worst = Math.max(worst, gap)
+        continue
+      }
+      const known = this.#certificates[k]
+      if (this.#resting[k] && known) {
+        primal += known.primal
+        continue
+      }
+      const own = 0.5 * lengths[k] + this.#losses[k]
+      const gap = own > 0 ? this.#gaps[k] / own : 0
+      primal += own
+      // One that has come close rests until the others have, too.
+      if (gap <= tolerance * this.#optimism[k]) this.#resting[k] = true
+      else worst = Math.max(worst, gap)
+    }
+    for (const { bundle, first } of this.#bundles) {
+      bundle.activate(bundle.problems.map((_, k) => !this.#resting[first + k]))
+    }
+    const owed = worst * primal
+    return { dual: primal - owed, owed, certain: owed, supportVectors, correct: null, spread: Number.MAX_VALUE }
+  }
+
+  owing(): undefined {
+    return undefined
+  }
+
+  async evaluate(block: LoadedBlock): Promise<void> {
+    const { rows } = this.#engine.store.manifest
+    if (this.#evaluatedRows >= rows || this.#evaluated.length === 0) {
+      this.#evaluated = Array.from({ length: this.#models }, () => new Array(SUMS_BYTES / 8).fill(0))
+      this.#evaluatedRows = 0
+    }
+    const { sums } = await this.#engine.trainer.run('block-bundles', this.#optionsFor(block))
+    for (const [k, parts] of sums.entries()) {
+      for (const [s, part] of parts.entries()) this.#evaluated[k][s] += part
+    }
+    this.#evaluatedRows += block.rows
+  }
+
+  endRound(): void {
+    this.#losses.fill(0)
+    this.#gaps.fill(0)
+    this.#evaluatedRows = 0
+    this.#evaluated = []
+  }
+
+  modelsDone(): number {
+    return this.#resting.filter(Boolean).length
+  }
+
+  models(passes: number, exitReason: ExitReason): Solution[] {
+    return this.#certificates.map(certificate => {
+      const reached = certificate !== undefined && certificate.gap! <= this.#settings.tolerance
+      return { certificate, passes, exitReason: reached ? 'converged' : exitReason }
+    })
+  }
+
+  /** Weights of one model, the bias last. */
+  copyWeights(model: number): Float64Array {
+    const { bundle, first } = this.#bundles.findLast(each => each.first <= model)!
+    return bundle.copyWeights(model - first)
+  }
+
+  state(): unknown {
+    return {
+      losses: this.#losses,
+      gaps: this.#gaps,
+      resting: this.#resting,
+      optimism: this.#optimism,
+      certificates: this.#certificates.map(certificate => certificate ?? null),
+    }
+  }
+
+  restore(state: unknown): void {
+    const from = state as Record<'losses' | 'gaps' | 'optimism', number[]> & {
+      resting: boolean[]
+      certificates: (Certificate | null)[]
+    }
+    this.#losses = [...from.losses]
+    this.#gaps = [...from.gaps]
+    this.#resting = [...from.resting]
+    this.#optimism = [...from.optimism]
+    this.#certificates = from.certificates.map(certificate => certificate ?? undefined)
+    for (const { bundle, first } of this.#bundles) {
+      bundle.activate(bundle.problems.map((_, k) => !this.#resting[first + k]))
+    }
+  }
+}

@@ -1,0 +1,216 @@
+// Many models in one read: each is the one that is trained alone, in memory and over blocks, and folds are honest.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { ingest } from '../../src/block-store/ingest.ts'
+import { loadModel, saveModel } from '../../src/model/files.ts'
+import { predict } from '../../src/model/predict.ts'
+import { crossValidate, tune } from '../../src/training/cross-validate.ts'
+import type { TrainOptions } from '../../src/training/options.ts'
+import { train } from '../../src/training/train.ts'
+import { randomNumbers } from '../numeric/reference.ts'
+import { abortAfter, assertSameModel, fastFolder, told } from '../out-of-core/fixture.ts'
+import { findData, readData, writeData } from './liblinear.ts'
+
+const folder = fastFolder()
+
+interface Some {
+  path: string
+  rows: ReturnType<typeof readData>
+  labels: number[]
+}
+
+function some(t: TestContext, name: string, share: number): Some | undefined {
+  const data = findData(name)
+  if ('why' in data) {
+    t.skip(data.why)
+    return undefined
+  }
+  const random = randomNumbers(3)
+  const rows = readData(data.path, () => random() < share)
+  const path = folder.write(`${name}-some.svm`, writeData(rows))
+  return { path, rows, labels: [...new Set(rows.map(({ label }) => label))].sort((a, b) => a - b) }
+}
+
+describe('each of many models is the one trained alone', () => {
+  for (const [name, share, losses] of [
+    ['dna.scale', 1, ['hinge', 'squared-hinge', 'logistic']],
+    ['mnist', 0.01, ['squared-hinge']],
+    ['news20bydate', 0.1, ['hinge']],
+  ] as const) {
+    for (const loss of losses) {
+      it(`${name}, ${loss}: objective to 1e-6, in memory and over blocks`, async t => {
+        const data = some(t, name, share)
+        if (!data) return
+        const unit: TrainOptions = { loss, cost: 0.5, normalize: 'unit', tolerance: 5e-7, maxPasses: 5000 }
+        const store = join(folder.path, `${name}-${loss}.spill`)
+        await ingest(data.path, store, { blocks: 6 })
+        const memory = await train(data.path, { ...unit, solver: 'dual' }).result
+        const blocks = await train(store, { ...unit, solver: 'block' }).result
+        const parts = [memory, blocks].map(({ model }) => model.classCertificates)
+        assert.equal(parts[0].length, data.labels.length)
+        for (const [k, label] of data.labels.slice(0, 5).entries()) {
+          const relabelled = data.rows.map(row => ({ ...row, label: row.label === label ? 1 : -1 }))
+          const alone = await train(folder.write('alone.svm', writeData(relabelled)), { ...unit, solver: 'dual' })
+            .result
+          for (const [where, certificates] of parts.entries()) {
+            const difference = Math.abs(certificates[k].primal! - alone.primal!) / alone.primal!
+            assert.ok(difference <= 1e-6, `${where ? 'blocks' : 'memory'}, class ${label}: off by ${difference}`)
+            assert.ok(certificates[k].gap! <= 5e-7)
+          }
+        }
+      })
+    }
+  }
+
+  it('the data is read as often for ten models as for one', async t => {
+    const data = some(t, 'mnist', 0.02)
+    if (!data) return
+    const ten = join(folder.path, 'ten.spill')
+    const two = join(folder.path, 'two.spill')
+    await ingest(data.path, ten, { blocks: 5 })
+    const relabelled = data.rows.map(row => ({ ...row, label: row.label === 3 ? 1 : -1 }))
+    await ingest(folder.write('binary.svm', writeData(relabelled)), two, { blocks: 5 })
+    const options: TrainOptions = { solver: 'block', normalize: 'unit', maxPasses: 4, tolerance: 1e-9 }
+    const one = await train(two, options).result
+    const many = await train(ten, options).result
+    assert.equal(many.blocks!.read, one.blocks!.read)
+  })
+
+  it('a run over blocks that is stopped and resumed gives the same models', async t => {
+    const data = some(t, 'dna.scale', 1)
+    if (!data) return
+    const options: TrainOptions = { solver: 'block', checkpointSeconds: 0, tolerance: 1e-4, cost: 0.1 }
+    const [a, b] = [join(folder.path, 'whole.spill'), join(folder.path, 'stopped.spill')]
+    await ingest(data.path, a, { blocks: 6 })
+    await ingest(data.path, b, { blocks: 6 })
+    const whole = await told(a, options)
+    const first = await abortAfter(b, options, 3)
+    assert.equal(first.result.exitReason, 'interrupted')
+    const rest = await told(b, { ...options, resume: true })
+    assertSameModel(rest.result, whole.result)
+  })
+
+  it('the same bits for any number of threads', async t => {
+    const data = some(t, 'dna.scale', 1)
+    if (!data) return
+    const [one, three] = await Promise.all([1, 3].map(threads => train(data.path, { threads, tolerance: 1e-4 }).result))
+    assert.deepEqual(three.model.weights, one.model.weights)
+  })
+})
+
+describe('folds', () => {
+  it('each row is scored by models that did not see it: labels that mean nothing are told right by chance', async () => {
+    // Each row has a feature of its own: a model that saw it knows it by heart.
+    const random = randomNumbers(8)
+    const lines = Array.from({ length: 600 }, (_, k) => `${random() < 0.5 ? 1 : -1} ${1 + k}:1 ${1000 + (k % 7)}:0.1`)
+    const path = folder.write('noise.svm', `${lines.join('\n')}\n`)
+    const seen = await train(path, { cost: 10 }).result
+    assert.ok(seen.trainingAccuracy! > 0.99)
+    const { costs } = await crossValidate(path, { cost: 10, folds: 4 })
+    assert.ok(Math.abs(costs[0].accuracy - 0.5) < 0.1, `accuracy ${costs[0].accuracy}`)
+    assert.deepEqual(
+      costs[0].folds.map(({ rows }) => rows),
+      [150, 150, 150, 150],
+    )
+  })
+
+  it('accuracy is that of training on the other folds, one by one', async t => {
+    const data = some(t, 'dna.scale', 1)
+    if (!data) return
+    const options = { cost: 0.05, tolerance: 1e-6, folds: 3, seed: 5 }
+    const { costs, models, rows } = await crossValidate(data.path, options)
+    assert.equal(models, 9)
+    assert.equal(rows, data.rows.length)
+    const folds = costs[0].folds
+    assert.equal(
+      folds.reduce((sum, fold) => sum + fold.rows, 0),
+      rows,
+    )
+    const mean = folds.reduce((sum, { accuracy }) => sum + accuracy, 0) / 3
+    const deviation = Math.sqrt(folds.reduce((sum, { accuracy }) => sum + (accuracy - mean) ** 2, 0) / 2)
+    assert.ok(Math.abs(costs[0].deviation - deviation) < 1e-12)
+    // Other folds of the same size, by hand: the accuracies are alike.
+    const third = (k: number) => data.rows.filter((_, i) => i % 3 === k)
+    let right = 0
+    for (let k = 0; k < 3; k++) {
+      const others = folder.write('others.svm', writeData(data.rows.filter((_, i) => i % 3 !== k)))
+      const held = folder.write('held.svm', writeData(third(k)))
+      const { model } = await train(others, { cost: 0.05, tolerance: 1e-6 }).result
+      right += (await predict(held, model)).correct
+    }
+    assert.ok(Math.abs(right / rows - costs[0].accuracy) < 0.02, `${right / rows} and ${costs[0].accuracy}`)
+  })
+
+  it('the same seed deals the same folds, for any number of threads', async t => {
+    const data = some(t, 'dna.scale', 1)
+    if (!data) return
+    const [a, b, c] = await Promise.all([
+      crossValidate(data.path, { threads: 1 }),
+      crossValidate(data.path, { threads: 3 }),
+      crossValidate(data.path, { seed: 2 }),
+    ])
+    assert.deepEqual(b.costs, a.costs)
+    assert.notDeepEqual(c.costs, a.costs)
+  })
+
+  it('more folds than rows, and fewer than two, are refused', async () => {
+    const path = folder.write('few.svm', '1 1:1\n-1 2:1\n1 1:2\n')
+    await assert.rejects(crossValidate(path, { folds: 5 }), /3 rows, too few for 5 folds/)
+    await assert.rejects(crossValidate(path, { folds: 1 }), /folds is 1/)
+  })
+})
+
+describe('tune', () => {
+  it('costs together give what each gives alone; the model is that of the best', async t => {
+    const data = some(t, 'a9a', 0.05)
+    if (!data) return
+    const costs = [0.001, 0.01, 0.1, 1]
+    const tuning = await tune(data.path, { costs, tolerance: 1e-6, folds: 3 })
+    assert.deepEqual(
+      tuning.costs.map(({ cost }) => cost),
+      costs,
+    )
+    for (const { cost, accuracy } of tuning.costs) {
+      const alone = await crossValidate(data.path, { cost, tolerance: 1e-6, folds: 3 })
+      // A row on the border may fall to either side of it.
+      assert.ok(Math.abs(alone.costs[0].accuracy - accuracy) <= 2 / data.rows.length, `C = ${cost}`)
+    }
+    const highest = Math.max(...tuning.costs.map(({ accuracy }) => accuracy))
+    assert.equal(tuning.best.accuracy, highest)
+    assert.ok(tuning.simplest.cost <= tuning.best.cost)
+    assert.ok(tuning.simplest.accuracy >= highest - tuning.best.standardError)
+    const again = await train(data.path, { cost: tuning.best.cost, tolerance: 1e-6 }).result
+    assert.ok(Math.abs(again.primal! - tuning.final!.primal!) <= 2e-6 * again.primal!)
+    const path = join(folder.path, 'tuned.model')
+    await saveModel(path, tuning.final!.model)
+    assert.equal((await loadModel(path)).cost, tuning.best.cost)
+  })
+
+  it('finds a cost by itself, as good as any of a wide list', async t => {
+    const data = some(t, 'a9a', 0.05)
+    if (!data) return
+    const found = await tune(data.path, { final: 'none', folds: 3 })
+    assert.equal(found.final, undefined)
+    assert.ok(found.costs.length >= 4)
+    const list = await tune(data.path, { costs: [1e-4, 1e-3, 1e-2, 0.1, 1, 10], final: 'none', folds: 3 })
+    assert.ok(
+      found.best.accuracy >= list.best.accuracy - list.best.standardError,
+      `${found.best.accuracy} at ${found.best.cost}, ${list.best.accuracy} at ${list.best.cost}`,
+    )
+  })
+
+  it('models that do not fit together are trained in groups, and the plan says so', async t => {
+    const data = some(t, 'news20bydate', 0.1)
+    if (!data) return
+    const plans: string[] = []
+    const all = await crossValidate(data.path, { folds: 3 })
+    const grouped = await crossValidate(data.path, {
+      folds: 3,
+      memory: 140 << 20,
+      progress: progress => progress.stage === 'plan' && plans.push(progress.reason),
+    })
+    assert.match(plans.join('\n'), /60 models in \d+ groups/)
+    assert.deepEqual(grouped.costs, all.costs)
+  })
+})
