@@ -4,6 +4,7 @@ import {
   BUNDLE_ACTIVE,
   BUNDLE_ALPHA,
   BUNDLE_COUNT,
+  BUNDLE_FOLDS,
   BUNDLE_GAP,
   BUNDLE_LANES,
   BUNDLE_LOGISTIC,
@@ -32,6 +33,10 @@ export interface BlockBundlesOptions {
   alphaStride: number
   sweep: number
   order: number
+  /** Folds of all rows in the order of the store, and room for those of the block. */
+  folds?: { all: number; slot: number }
+  /** Held-out rows are scored, into columns of all rows. */
+  scores?: { at: number; rows: number }
   /** Without sweeps, the sums of the certificate are made. */
   sweeps?: { count: number; shrink: boolean; random: [number, number, number]; inner: number }
   sums: number
@@ -47,6 +52,7 @@ export interface BlockBundlesResult {
 
 export function blockBundlesTask({ arena }: TaskContext, options: BlockBundlesOptions): BlockBundlesResult {
   const result: BlockBundlesResult = { losses: [], gaps: [], sums: [] }
+  if (options.folds) gatherFolds(arena, options, options.folds)
   for (const bundle of options.bundles) {
     const models = arena.getU32(bundle.at + BUNDLE_MODELS)
     // Models that rest take no part in sweeps.
@@ -56,7 +62,9 @@ export function blockBundlesTask({ arena }: TaskContext, options: BlockBundlesOp
       arena.setU32(bundle.at + BUNDLE_ROWS, options.table)
       arena.setU32(bundle.at + BUNDLE_COUNT, options.rows)
       arena.setU32(bundle.at + BUNDLE_ALPHA, options.slotAlpha)
-      if (options.sweeps) sweepBlock(arena, options, options.sweeps, bundle, result)
+      arena.setU32(bundle.at + BUNDLE_FOLDS, options.folds?.slot ?? 0)
+      if (options.scores) scoreBlock(arena, options, options.scores, bundle)
+      else if (options.sweeps) sweepBlock(arena, options, options.sweeps, bundle, result)
       else evaluateBlock(arena, options, bundle, models, result)
     } else {
       for (let k = 0; k < models; k++) {
@@ -106,6 +114,31 @@ function evaluateBlock(
   const all = arena.f64(sums, (SUMS_BYTES / 8) * BUNDLE_LANES)
   for (let k = 0; k < models; k++) {
     result.sums.push(Array.from({ length: SUMS_BYTES / 8 }, (_, s) => all[s * BUNDLE_LANES + k]))
+  }
+}
+
+/** Block by block of the store: its rows are together in a column. */
+function scoreBlock(
+  arena: Arena,
+  { table, parts, folds, sums }: BlockBundlesOptions,
+  scores: { at: number; rows: number },
+  bundle: BundlePlace,
+): void {
+  let before = 0
+  for (const { rows, firstRow } of parts) {
+    arena.setU32(bundle.at + BUNDLE_ROWS, table + before * 4)
+    arena.setU32(bundle.at + BUNDLE_FOLDS, folds!.slot + before)
+    const at = scores.at + firstRow * 4
+    arena.numeric[`scoreHeldOut${bundle.lanes}`](bundle.at, 0, rows, at, scores.rows, sums)
+    before += rows
+  }
+}
+
+function gatherFolds(arena: Arena, { parts }: BlockBundlesOptions, { all, slot }: { all: number; slot: number }): void {
+  let to = slot
+  for (const { rows, firstRow } of parts) {
+    arena.bytes(to, rows).set(arena.bytes(all + firstRow, rows))
+    to += rows
   }
 }
 

@@ -28,6 +28,9 @@ export class BlockBundles implements BlockRun {
   readonly #bundles: PlacedBundle[] = []
   readonly #models: number
   readonly #sums: number
+  /** Address of the fold of each row in the order of the store, or 0; and room for those of a block. */
+  readonly #folds: number
+  readonly #slotFolds: number = 0
   readonly keepsAlpha = true
   /** Of each model, in this pass: losses and debts of rows as they were first met. */
   #losses: number[]
@@ -45,6 +48,7 @@ export class BlockBundles implements BlockRun {
     settings: BlockSettings & { tolerance: number },
     problems: BundledProblem[],
     features: number,
+    folds = 0,
   ) {
     this.#engine = engine
     this.#problem = problem
@@ -61,6 +65,8 @@ export class BlockBundles implements BlockRun {
       first += size
       lanes += bundle.lanes
     }
+    this.#folds = folds
+    if (folds) this.#slotFolds = engine.room('folds of a block', engine.plan.slotRows)
     this.#sums = engine.room('sums of many models', (SUMS_BYTES / 8 + 1) * BUNDLE_LANES * 8)
     this.#losses = new Array(this.#models).fill(0)
     this.#gaps = new Array(this.#models).fill(0)
@@ -107,7 +113,14 @@ export class BlockBundles implements BlockRun {
       sweep: block.sweep,
       order: block.order,
       sums: this.#sums,
+      ...(this.#folds && { folds: { all: this.#folds, slot: this.#slotFolds } }),
     }
+  }
+
+  /** Scores of a block's rows by the models that did not see them, into f32 columns of all rows. */
+  async score(block: LoadedBlock, at: number): Promise<void> {
+    const scores = { at, rows: this.#engine.store.manifest.rows }
+    await this.#engine.trainer.run('block-bundles', { ...this.#optionsFor(block), scores })
   }
 
   #lengths(): number[] {

@@ -1,19 +1,21 @@
 // `crossValidate` and `tune`: classes × folds × costs, trained together over rows that are read once. Each row is scored by
 // the models that did not see it.
-import { SpillwayError, UsageError } from '../errors.ts'
+import { UsageError } from '../errors.ts'
+import type { LabelCount } from '../input-formats/label-numbers.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { findSolver } from '../solvers/all-solvers.ts'
-import { checkCompatible, type MemorySolver, underLimits } from '../solvers/solver.ts'
+import { checkCompatible, type MemorySolver } from '../solvers/solver.ts'
 import type { BundledProblem } from './bundle.ts'
 import { chooseSolver } from './choose-solver.ts'
 import { classProblems } from './class-problems.ts'
 import type { Solution } from './driver.ts'
 import { classesOf, dealFolds, MOST_FOLDS } from './folds.ts'
+import { trainFoldsOverBlocks } from './folds-over-blocks.ts'
 import { type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import type { Progress, ProgressListener } from './progress.ts'
-import { asResult } from './train.ts'
+import { asResult, train } from './train.ts'
 import { type RowsInMemory, roomForModels, solveInMemory, withRowsInMemory } from './train-in-memory.ts'
-import { type HeldOutScores, ManyModels } from './train-together.ts'
+import { ManyModels } from './train-together.ts'
 import type { TrainResult } from './training-run.ts'
 
 export interface FoldResult {
@@ -77,107 +79,225 @@ export async function crossValidate(
   data: string | string[],
   options: CrossValidateOptions = {},
 ): Promise<CrossValidation> {
-  const { folds, progress = () => {}, ...rest } = options
+  const { folds = 5, progress = () => {}, ...rest } = options
   const resolved = resolveOptions(rest)
-  return withRows(data, resolved, progress, async loaded => {
-    const validation = new Validation(loaded, resolved, folds, progress)
+  checkFolds(folds)
+  const { paths, fits } = await whereToTrain(data, resolved, progress)
+  if (!fits) return overBlocks(paths, resolved, folds, [resolved.cost], progress)
+  return withRowsInMemory(paths, resolved, progress, async loaded => {
+    const validation = new ValidationInMemory(loaded, resolved, folds, progress)
     return validation.result(await validation.at([resolved.cost]))
   })
 }
 
 /** Tries costs, and trains the model at the best. */
 export async function tune(data: string | string[], options: TuneOptions = {}): Promise<Tuning> {
-  const { folds, costs, final = 'best', progress = () => {}, ...rest } = options
+  const { folds = 5, costs, final = 'best', progress = () => {}, ...rest } = options
   const resolved = resolveOptions(rest)
+  checkFolds(folds)
   if (costs) {
     if (costs.length === 0) throw new UsageError('no costs were named')
     for (const cost of costs) if (!(cost > 0) || !Number.isFinite(cost)) throw new UsageError(`a cost is ${cost}`)
   }
-  return withRows(data, resolved, progress, async loaded => {
-    const validation = new Validation(loaded, resolved, folds, progress)
-    const sorted = costs && [...new Set(costs)].sort((a, b) => a - b)
-    const results = sorted ? await validation.at(sorted) : await validation.climb()
-    const best = results.reduce((a, b) => (b.accuracy > a.accuracy ? b : a))
-    const simplest = results.find(({ accuracy }) => accuracy >= best.accuracy - best.standardError)!
-    const tuning: Tuning = { ...validation.result(results), best, simplest }
+  const sorted = costs && [...new Set(costs)].sort((a, b) => a - b)
+  const { paths, fits } = await whereToTrain(data, resolved, progress)
+  if (!fits) {
+    const { store, ...validation } = await overBlocks(paths, resolved, folds, sorted ?? WIDE_COSTS, progress)
+    const tuning = chosen(validation)
     if (final === 'none' || resolved.signal?.aborted) return tuning
-    const chosen = { ...resolved, cost: (final === 'best' ? best : simplest).cost }
-    const outcome = await solveInMemory(loaded, findSolver('dual') as MemorySolver, chosen, progress)
+    const started = performance.now()
+    // The text is in the store by now, and so are all that reading it was told.
+    const { format: _, indexBase: __, onBadRow: ___, values: ____, store: _____, blocks: ______, ...others } = rest
+    const run = train(store, { ...others, cost: tuning[final].cost })
+    for await (const record of run) progress(record)
+    const seconds = (performance.now() - started) / 1000
+    return {
+      ...tuning,
+      seconds: {
+        ...tuning.seconds,
+        total: tuning.seconds.total + seconds,
+        compute: tuning.seconds.compute + seconds,
+      },
+      final: await run.result,
+    }
+  }
+  return withRowsInMemory(paths, resolved, progress, async loaded => {
+    const validation = new ValidationInMemory(loaded, resolved, folds, progress)
+    const tuning = chosen(validation.result(sorted ? await validation.at(sorted) : await validation.climb()))
+    if (final === 'none' || resolved.signal?.aborted) return tuning
+    const options = { ...resolved, cost: tuning[final].cost }
+    const outcome = await solveInMemory(loaded, findSolver('dual') as MemorySolver, options, progress)
     const seconds = loaded.seconds()
     return {
       ...tuning,
       seconds: { ...tuning.seconds, total: seconds, compute: seconds - loaded.readSeconds },
-      final: asResult(outcome, chosen, seconds),
+      final: asResult(outcome, options, seconds),
     }
   })
 }
 
-async function withRows<T>(
+/** Without costs, over blocks: together, for a read costs more there than some models in vain. */
+const WIDE_COSTS = Array.from({ length: 8 }, (_, k) => 2 ** (2 * k - 10))
+/** Costs of the search that finds its own, at most. */
+const MOST_COSTS = 40
+/** It ends when the accuracy has not risen for so many costs. */
+const PATIENCE = 3
+
+function checkFolds(folds: number, rows = Number.POSITIVE_INFINITY): void {
+  if (!Number.isInteger(folds) || folds < 2 || folds > MOST_FOLDS)
+    throw new UsageError(`the number of folds is ${folds}; expected 2 to ${MOST_FOLDS}`)
+  if (folds > rows) throw new UsageError(`there are ${rows} rows, too few for ${folds} folds`)
+}
+
+async function whereToTrain(
   data: string | string[],
   options: ResolvedOptions,
   tell: ProgressListener,
-  work: (rows: RowsInMemory) => Promise<T>,
-): Promise<T> {
+): Promise<{ paths: string[]; fits: boolean }> {
   const paths = typeof data === 'string' ? [data] : data
   if (paths.length === 0) throw new UsageError('no data was named')
   const { solver, reason } = await chooseSolver(paths, { ...options, solver: 'auto' })
-  if (solver.name !== 'dual') {
-    throw new SpillwayError(
-      `folds are trained with all rows in memory, and they do not fit: ${reason}`,
-      'more --memory, or a sample of the rows',
-    )
-  }
-  checkCompatible(solver, findLoss(options.loss), { ...options })
-  tell({ stage: 'plan', solver: solver.name, reason })
-  return withRowsInMemory(paths, underLimits(solver, options), tell, work)
+  const fits = solver.name === 'dual'
+  const taken = fits ? solver : findSolver('block')
+  checkCompatible(taken, findLoss(options.loss), { ...options })
+  tell({ stage: 'plan', solver: taken.name, reason })
+  return { paths, fits }
 }
 
-/** Costs of the search that finds its own, at most. */
-const MOST_COSTS = 40
-/** It ends when the accuracy has not risen for so many costs, and models hardly change. */
-const PATIENCE = 3
+/** The best cost, and the simplest that is about as good. */
+function chosen(validation: CrossValidation): Tuning {
+  const { costs } = validation
+  const best = costs.reduce((a, b) => (b.accuracy > a.accuracy ? b : a))
+  const simplest = costs.find(({ accuracy }) => accuracy >= best.accuracy - best.standardError)!
+  return { ...validation, best, simplest }
+}
 
-class Validation {
+/** The models of costs and folds: those of like costs take alike many passes, and stand together. */
+function foldProblems(
+  labels: LabelCount[],
+  options: ResolvedOptions,
+  costs: number[],
+  folds: number,
+): BundledProblem[] {
+  return costs.flatMap((cost, c) => {
+    const { problems } = classProblems(labels, findLoss(options.loss), { ...options, cost })
+    return Array.from({ length: folds }, (_, heldOut) =>
+      problems.map((problem, k) => ({ ...problem, heldOut, column: c * problems.length + k })),
+    ).flat()
+  })
+}
+
+/** What models of one cost told of rows that they did not see. */
+interface Told {
+  labels: LabelCount[]
+  classes: Uint32Array
+  folds: Uint8Array
+  /** One for two classes, else one for each. */
+  columns: Float32Array[]
+  /** Fold by fold, all classes of each. */
+  solutions: Solution[]
+}
+
+function judge(cost: number, count: number, options: ResolvedOptions, told: Told): CostResult {
+  const { classes, folds, columns, solutions } = told
+  const { labels } = classProblems(told.labels, findLoss(options.loss), options)
+  const numbers = labels.map(label => told.labels.findIndex(({ text }) => text === label.text))
+  const counts = Array.from({ length: count }, () => ({ rows: 0, right: 0 }))
+  for (let i = 0; i < classes.length; i++) {
+    let winner = 0
+    if (columns.length === 1) winner = columns[0][i] > 0 ? 0 : 1
+    else for (let k = 1; k < columns.length; k++) if (columns[k][i] > columns[winner][i]) winner = k
+    const own = counts[folds[i]]
+    own.rows++
+    if (numbers[winner] === classes[i]) own.right++
+  }
+  const perFold = counts.map(({ rows, right }, fold) => {
+    const own = solutions.slice(fold * columns.length, (fold + 1) * columns.length)
+    return {
+      rows,
+      accuracy: rows > 0 ? right / rows : 0,
+      passes: Math.max(...own.map(({ passes }) => passes)),
+      gap: Math.max(...own.map(({ certificate }) => certificate?.gap ?? 1)),
+    }
+  })
+  const mean = perFold.reduce((sum, { accuracy }) => sum + accuracy, 0) / count
+  const variance = perFold.reduce((sum, { accuracy }) => sum + (accuracy - mean) ** 2, 0) / (count - 1)
+  return {
+    cost,
+    accuracy: counts.reduce((sum, { right }) => sum + right, 0) / Math.max(classes.length, 1),
+    deviation: Math.sqrt(variance),
+    standardError: Math.sqrt(variance / count),
+    folds: perFold,
+  }
+}
+
+async function overBlocks(
+  paths: string[],
+  options: ResolvedOptions,
+  folds: number,
+  costs: number[],
+  tell: ProgressListener,
+): Promise<CrossValidation & { store: string }> {
+  const started = performance.now()
+  const result = await trainFoldsOverBlocks(
+    paths,
+    options,
+    folds,
+    (labels, rows) => {
+      checkFolds(folds, rows)
+      return foldProblems(labels, options, costs, folds)
+    },
+    tell,
+  )
+  const { labels, classes, scores, solutions, store } = result
+  const each = scores.length / costs.length
+  const total = (performance.now() - started) / 1000
+  return {
+    store,
+    rows: result.rows,
+    features: result.features,
+    classes: labels.filter(({ rows }) => rows > 0).length,
+    folds,
+    models: solutions.length,
+    costs: costs.map((cost, c) =>
+      judge(cost, folds, options, {
+        ...{ labels, classes, folds: result.folds },
+        columns: scores.slice(c * each, (c + 1) * each),
+        solutions: solutions.slice(c * folds * each, (c + 1) * folds * each),
+      }),
+    ),
+    seconds: { total, read: result.readSeconds, compute: total - result.readSeconds },
+    bytesRead: result.bytesRead,
+    badRows: result.badRows,
+    badRowMessages: result.badRowMessages,
+  }
+}
+
+class ValidationInMemory {
   readonly #loaded: RowsInMemory
   readonly #options: ResolvedOptions
   readonly #folds: number
   readonly #foldsAt: number
+  readonly #classes: Uint32Array
   readonly #tell: ProgressListener
   readonly #many: ManyModels
   #models = 0
 
-  constructor(loaded: RowsInMemory, options: ResolvedOptions, folds = 5, tell: ProgressListener) {
+  constructor(loaded: RowsInMemory, options: ResolvedOptions, folds: number, tell: ProgressListener) {
     const { arena, pool, rows } = loaded
-    if (!Number.isInteger(folds) || folds < 2 || folds > MOST_FOLDS)
-      throw new UsageError(`the number of folds is ${folds}; expected 2 to ${MOST_FOLDS}`)
-    if (folds > rows.rows) throw new UsageError(`there are ${rows.rows} rows, too few for ${folds} folds`)
+    checkFolds(folds, rows.rows)
     this.#loaded = loaded
     this.#options = options
     this.#folds = folds
     this.#tell = tell
-    this.#foldsAt = dealFolds(arena, rows, folds, options.seed)
-    this.#many = new ManyModels(
-      arena,
-      pool,
-      rows,
-      {
-        ...options,
-        room: roomForModels(arena, options),
-        say: reason => tell({ stage: 'plan', solver: 'dual', reason }),
-      },
-      this.#foldsAt,
-    )
-  }
-
-  #problems(costs: number[]): BundledProblem[] {
-    const { rows } = this.#loaded
-    // Models of like costs take alike many passes: they stand together.
-    return costs.flatMap((cost, c) => {
-      const { problems } = classProblems(rows.labels, findLoss(this.#options.loss), { ...this.#options, cost })
-      return Array.from({ length: this.#folds }, (_, heldOut) =>
-        problems.map((problem, k) => ({ ...problem, heldOut, column: c * problems.length + k })),
-      ).flat()
-    })
+    this.#classes = classesOf(arena, rows)
+    this.#foldsAt = dealFolds(arena, this.#classes, folds, options.seed)
+    const settings = {
+      ...options,
+      room: roomForModels(arena, options),
+      say: (reason: string) => tell({ stage: 'plan', solver: 'dual', reason }),
+    }
+    this.#many = new ManyModels(arena, pool, rows, settings, this.#foldsAt)
   }
 
   #progress = (progress: { done: number; models: number; pass: number; gap: number }): void => {
@@ -186,29 +306,33 @@ class Validation {
     this.#tell({ stage: 'train', seconds, pass, gap, certified: false, models: { done, all: models } })
   }
 
+  #judge(cost: number, scores: number, column: number, classes: number, solutions: Solution[]): CostResult {
+    const { arena, rows } = this.#loaded
+    return judge(cost, this.#folds, this.#options, {
+      labels: rows.labels,
+      classes: this.#classes,
+      folds: arena.bytes(this.#foldsAt, rows.rows),
+      columns: Array.from({ length: classes }, (_, k) => arena.f32(scores + (column + k) * rows.rows * 4, rows.rows)),
+      solutions,
+    })
+  }
+
   /** All costs together. */
   async at(costs: number[]): Promise<CostResult[]> {
     const { arena, rows } = this.#loaded
-    const problems = this.#problems(costs)
+    const problems = foldProblems(rows.labels, this.#options, costs, this.#folds)
     const classes = problems.length / costs.length / this.#folds
     const columns = costs.length * classes
-    const scores = {
-      at: arena.allocateZeroed(columns * Math.max(rows.rows, 1) * 4, 'scores of rows that were held out'),
-      columns,
-    }
+    const at = arena.allocateZeroed(columns * Math.max(rows.rows, 1) * 4, 'scores of rows that were held out')
     const solutions: Solution[] = []
-    await this.#many.train(
-      problems,
-      (k, { solution }) => {
-        solutions[k] = solution
-      },
-      this.#progress,
-      scores,
-    )
+    const keep = (k: number, { solution }: { solution: Solution }): void => {
+      solutions[k] = solution
+    }
+    await this.#many.train(problems, keep, this.#progress, { at, columns })
     this.#models += problems.length
     const each = this.#folds * classes
     return costs.map((cost, c) =>
-      this.#judge(cost, scores, c * classes, classes, solutions.slice(c * each, (c + 1) * each)),
+      this.#judge(cost, at, c * classes, classes, solutions.slice(c * each, (c + 1) * each)),
     )
   }
 
@@ -217,17 +341,15 @@ class Validation {
     const { arena, rows } = this.#loaded
     const first = this.#firstCost()
     const costs = Array.from({ length: MOST_COSTS }, (_, k) => first * 2 ** k)
-    const classes = this.#problems([first]).length / this.#folds
-    const scores = {
-      at: arena.allocateZeroed(classes * Math.max(rows.rows, 1) * 4, 'scores of rows that were held out'),
-      columns: classes,
-    }
+    const problems = (cost: number): BundledProblem[] => foldProblems(rows.labels, this.#options, [cost], this.#folds)
+    const classes = problems(first).length / this.#folds
+    const at = arena.allocateZeroed(classes * Math.max(rows.rows, 1) * 4, 'scores of rows that were held out')
     const results: CostResult[] = []
     let sinceBest = 0
     let best = -1
     const each = (solutions: Solution[]): boolean => {
       this.#models += solutions.length
-      const result = this.#judge(costs[results.length], scores, 0, classes, solutions)
+      const result = this.#judge(costs[results.length], at, 0, classes, solutions)
       results.push(result)
       sinceBest = result.accuracy > best ? 0 : sinceBest + 1
       best = Math.max(best, result.accuracy)
@@ -235,20 +357,14 @@ class Validation {
       const worn = solutions.some(({ exitReason }) => exitReason !== 'converged')
       return sinceBest < PATIENCE && !worn && results.length < MOST_COSTS
     }
-    const problems = this.#problems.bind(this)
-    await this.#many.climb(
-      (function* () {
-        for (const cost of costs) yield problems([cost])
-      })(),
-      2,
-      each,
-      this.#progress,
-      scores,
-    )
+    const climbing = (function* () {
+      for (const cost of costs) yield problems(cost)
+    })()
+    await this.#many.climb(climbing, 2, each, this.#progress, { at, columns: classes })
     return results
   }
 
-  /** A cost at which every row is at its bound, or nearly: w is the same but for its length below it. */
+  /** A cost at which every row is at its bound, or nearly: below it w is the same but for its length. */
   #firstCost(): number {
     const { arena, rows } = this.#loaded
     let longest = 0
@@ -257,43 +373,6 @@ class Validation {
     }
     const cost = 1 / (Math.max(longest + this.#options.bias ** 2, 1e-12) * Math.sqrt(Math.max(rows.rows, 1)))
     return 2 ** Math.floor(Math.log2(cost))
-  }
-
-  #judge(cost: number, scores: HeldOutScores, column: number, classes: number, solutions: Solution[]): CostResult {
-    const { arena, rows } = this.#loaded
-    const n = rows.rows
-    const { labels } = classProblems(rows.labels, findLoss(this.#options.loss), this.#options)
-    const numbers = labels.map(label => rows.labels.findIndex(({ text }) => text === label.text))
-    const truth = classesOf(arena, rows)
-    const folds = arena.bytes(this.#foldsAt, n)
-    const columns = Array.from({ length: classes }, (_, k) => arena.f32(scores.at + (column + k) * n * 4, n))
-    const counts = Array.from({ length: this.#folds }, () => ({ rows: 0, right: 0 }))
-    for (let i = 0; i < n; i++) {
-      let winner = 0
-      if (classes === 1) winner = columns[0][i] > 0 ? 0 : 1
-      else for (let k = 1; k < classes; k++) if (columns[k][i] > columns[winner][i]) winner = k
-      const count = counts[folds[i]]
-      count.rows++
-      if (numbers[winner] === truth[i]) count.right++
-    }
-    const perFold = counts.map(({ rows, right }, fold) => {
-      const own = solutions.slice(fold * classes, (fold + 1) * classes)
-      return {
-        rows,
-        accuracy: rows > 0 ? right / rows : 0,
-        passes: Math.max(...own.map(({ passes }) => passes)),
-        gap: Math.max(...own.map(({ certificate }) => certificate?.gap ?? 1)),
-      }
-    })
-    const mean = perFold.reduce((sum, { accuracy }) => sum + accuracy, 0) / perFold.length
-    const variance = perFold.reduce((sum, { accuracy }) => sum + (accuracy - mean) ** 2, 0) / (perFold.length - 1)
-    return {
-      cost,
-      accuracy: counts.reduce((sum, { right }) => sum + right, 0) / n,
-      deviation: Math.sqrt(variance),
-      standardError: Math.sqrt(variance / perFold.length),
-      folds: perFold,
-    }
   }
 
   result(costs: CostResult[]): CrossValidation {

@@ -29,12 +29,18 @@ const CHEAP_SHARE = 0.1
 /** The length of more weights than these is not worked out after every group: with small groups it would take longer. */
 const MANY_WEIGHTS = 1 << 20
 
+/** Where the driver leaves what a run that is killed goes on from. */
+export type StateKeeper = Pick<Checkpoints, 'touch' | 'save' | 'loadMemory'>
+
+/** For runs that nobody goes on with. */
+export const nowhere: StateKeeper = { touch: () => {}, save: async () => {}, loadMemory: async () => {} }
+
 export class OutOfCoreDriver {
   readonly #engine: BlockEngine
   readonly #solver: BlockSolver
   readonly #problem: BlockProblem
   readonly #settings: OutOfCoreSettings
-  readonly #checkpoints: Checkpoints
+  readonly #checkpoints: StateKeeper
   readonly #run: BlockRun
   readonly #sums: number
   readonly #tell: (progress: PassProgress) => void
@@ -49,7 +55,7 @@ export class OutOfCoreDriver {
     solver: BlockSolver,
     problem: BlockProblem,
     settings: OutOfCoreSettings,
-    checkpoints: Checkpoints,
+    checkpoints: StateKeeper,
     fresh: RunState,
     tell: (progress: PassProgress) => void,
   ) {

@@ -14,7 +14,7 @@ import type { ResolvedOptions } from './options.ts'
 import { type RowsOfStore, rowsOfStore } from './rows-of-store.ts'
 
 /** The plan of a store under a solver's needs. `lanes`: of many models that are trained together, weights and dual variables
- *  of each. */
+ *  of each; `bytesPerRow`: what else there is for each row. */
 export async function planFor(
   store: Store,
   solver: BlockSolver,
@@ -22,6 +22,7 @@ export async function planFor(
   fromText = false,
   rows?: RowsOfStore,
   lanes = 1,
+  bytesPerRow = 0,
 ): Promise<MemoryPlan> {
   const { manifest } = store
   const { weights, entryBytes, mapBytes, expanded } = rows ?? (await rowsOfStore(store, options))
@@ -38,7 +39,7 @@ export async function planFor(
       expanded && classes === 2
         ? 0
         : (mapBytes > 0 ? 12 : 8) * (classes === 2 ? 1 : classes) + (options.scale ? 24 : 0),
-    perRow: solver.extra?.perRow ?? 0,
+    perRow: (solver.extra?.perRow ?? 0) + bytesPerRow,
     slots: 2,
     cacheShare: solver.cacheShare,
   }

@@ -204,25 +204,26 @@ export async function trainFromBlocks(
 
 /** How many models are trained at a time, all that the memory has room for, and the plan for them; undefined where each is
  *  trained alone. */
-async function planTogether(
+export async function planTogether(
   store: Store,
   solver: BlockSolver,
   options: ResolvedOptions,
   fromText: boolean,
   rows: RowsOfStore,
   models: number,
+  { bytesPerRow = 0, must = false } = {},
 ): Promise<{ models: number; plan: MemoryPlan } | undefined> {
-  if (models < 2 || solver.name !== 'block' || options.weights === 'f32' || options.expand) return undefined
-  if (options.innerTolerance !== undefined) return undefined
-  for (let size = models; size > 1; size = Math.ceil(size / 2)) {
+  const can = models > 1 && solver.name === 'block' && options.weights === 'f64' && options.innerTolerance === undefined
+  if (!must && (!can || options.expand)) return undefined
+  for (let size = models; ; size = Math.ceil(size / 2)) {
     try {
-      return { models: size, plan: await planFor(store, solver, options, fromText, rows, lanesOf(size)) }
+      const plan = await planFor(store, solver, options, fromText, rows, lanesOf(size), bytesPerRow)
+      return { models: size, plan }
     } catch (error) {
-      if (!(error instanceof SpillwayError)) throw error
-      if (size === 2) return undefined
+      if (!(error instanceof SpillwayError) || (must && size === 1)) throw error
+      if (size <= (must ? 1 : 2)) return undefined
     }
   }
-  return undefined
 }
 
 /** Many problems under one name, for their states. */
@@ -278,23 +279,7 @@ async function solveOne(
     slotBytes: engine.plan.slotBytes,
     cacheBytes: engine.plan.cacheBytes,
   }
-  const fresh: RunState = {
-    settings: course,
-    fingerprint: manifest.fingerprint,
-    pass: 0,
-    position: 0,
-    stockTaken: false,
-    wanted: null,
-    work: 0,
-    loss: 0,
-    gap: 0,
-    primal: 0,
-    optimism: 1,
-    spread: Number.MAX_VALUE,
-    seconds: 0,
-    bytesRead: 0,
-    solver: undefined,
-  }
+  const fresh = freshState(course, manifest.fingerprint)
   const checkpoints = checkpointsOf(problem, settings, store, options)
   const driver = new OutOfCoreDriver(engine, solver, problem, options, checkpoints, fresh, tell)
   if (solver.dual && !options.cold && (await startWarm(driver, checkpoints, problem, say))) {
@@ -319,6 +304,27 @@ async function solveOne(
   const solution = await driver.solve()
   await driver.close(solution)
   return solution
+}
+
+/** The state of a run that has not begun. */
+export function freshState(settings: RunState['settings'], fingerprint: string): RunState {
+  return {
+    settings,
+    fingerprint,
+    pass: 0,
+    position: 0,
+    stockTaken: false,
+    wanted: null,
+    work: 0,
+    loss: 0,
+    gap: 0,
+    primal: 0,
+    optimism: 1,
+    spread: Number.MAX_VALUE,
+    seconds: 0,
+    bytesRead: 0,
+    solver: undefined,
+  }
 }
 
 /** Whether a finished run is as close to the optimum as is asked for now. */

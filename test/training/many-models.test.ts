@@ -215,3 +215,43 @@ describe('tune', () => {
     assert.deepEqual(grouped.costs, all.costs)
   })
 })
+
+describe('folds and costs over blocks', () => {
+  it('give what they give in memory, and read the data once for all models', async t => {
+    const data = some(t, 'a9a', 0.2)
+    if (!data) return
+    const costs = [0.01, 0.1]
+    const options = { costs, tolerance: 1e-5, folds: 4, final: 'best' as const }
+    const store = join(folder.path, 'folds.spill')
+    await ingest(data.path, store, { blocks: 8 })
+    const inMemory = await tune(store, options)
+    const memory = 104 << 20
+    const plans: string[] = []
+    const progress = (p: { stage: string; reason?: string }) => p.stage === 'plan' && plans.push(p.reason ?? '')
+    const over = await tune(store, { ...options, memory, progress })
+    assert.match(plans.join('\n'), /8 blocks, for 8 models together/)
+    assert.equal(over.models, 8)
+    for (const [c, result] of over.costs.entries()) {
+      // Other folds: rows stand in another order in the store's blocks than in memory.
+      const spread = 3 * (result.standardError + inMemory.costs[c].standardError) + 0.002
+      assert.ok(Math.abs(result.accuracy - inMemory.costs[c].accuracy) <= spread, `C = ${costs[c]}`)
+      assert.ok(result.folds.every(({ gap }) => gap <= 1e-5))
+    }
+    assert.equal(over.final!.solver, 'stream')
+    const one = await crossValidate(store, { cost: 0.01, folds: 2, memory, tolerance: 1e-5 })
+    // Two models or eight: folds are dealt in one read, each pass and each certificate is one, scoring is one.
+    const passes = (result: typeof one) =>
+      Math.max(...result.costs.flatMap(cost => cost.folds.map(fold => fold.passes)))
+    const perRead = one.bytesRead / (passes(one) + 3)
+    assert.ok(over.bytesRead <= perRead * (passes(over) + 6), `${over.bytesRead} bytes, ${perRead} a read`)
+  })
+
+  it('from text that does not fit: the store is made, and the final model comes from it', async t => {
+    const data = some(t, 'a9a', 0.2)
+    if (!data) return
+    const store = join(folder.path, 'made.spill')
+    const found = await tune(data.path, { costs: [0.01, 1], folds: 2, memory: 104 << 20, store })
+    assert.ok(found.final!.model.cost === found.best.cost)
+    assert.ok(found.best.accuracy > 0.8)
+  })
+})

@@ -1,0 +1,140 @@
+// Folds and costs over a store: all models are trained by each block that is read, and every row is scored by those that did
+// not see it.
+import { learnFactors } from '../features/scale.ts'
+import { Arena } from '../numeric/arena.ts'
+import { BUNDLE_LANES } from '../numeric/bundle-layout.ts'
+import { block } from '../solvers/block.ts'
+import { BlockBundles, lanesOf } from '../solvers/block-bundles.ts'
+import type { BlockSolver } from '../solvers/solver.ts'
+import { ThreadPool } from '../threads/pool.ts'
+import { BlockEngine, READERS } from './block-engine.ts'
+import { BlockProblem } from './block-problem.ts'
+import type { BundledProblem } from './bundle.ts'
+import type { Solution } from './driver.ts'
+import { classesOf, dealFolds } from './folds.ts'
+import { groupsOf, planLines } from './memory-plan.ts'
+import { DEFAULTS, type ResolvedOptions } from './options.ts'
+import { nowhere, OutOfCoreDriver } from './out-of-core.ts'
+import { alphaStride } from './plan-for-blocks.ts'
+import type { ProgressListener } from './progress.ts'
+import { rowsOfStore } from './rows-of-store.ts'
+import { theStore } from './store-for-training.ts'
+import { freshState, planTogether } from './train-from-blocks.ts'
+
+export interface FoldedBlocks {
+  /** The store that the rows are in. */
+  store: string
+  rows: number
+  features: number
+  labels: { text: string; value: number; rows: number }[]
+  classes: Uint32Array
+  folds: Uint8Array
+  /** Columns of scores, and how each model ended. */
+  scores: Float32Array[]
+  solutions: Solution[]
+  readSeconds: number
+  bytesRead: number
+  badRows: number
+  badRowMessages: string[]
+}
+
+/** `problems` makes the models of the labels and of the longest row; each has its column of scores. */
+export async function trainFoldsOverBlocks(
+  paths: string[],
+  given: ResolvedOptions,
+  folds: number,
+  problems: (labels: FoldedBlocks['labels'], rows: number) => BundledProblem[],
+  tell: ProgressListener,
+): Promise<FoldedBlocks> {
+  const started = performance.now()
+  const seconds = (): number => (performance.now() - started) / 1000
+  const options = { ...given, ...(!given.given.has('innerPasses') && { innerPasses: DEFAULTS.innerPasses }) }
+  const arena = new Arena()
+  const { store, read } = await theStore(arena, paths, block, options, tell, seconds)
+  const { manifest } = store
+  await using readers = new ThreadPool(arena.share, READERS)
+  const rows = await rowsOfStore(store, options, arena, readers)
+  const models = problems(manifest.labels, manifest.rows)
+  const columns = 1 + Math.max(...models.map(({ column = 0 }) => column))
+  const fromText = store.folder !== paths[0]
+  const { models: size, plan } = (await planTogether(store, block, options, fromText, rows, models.length, {
+    bytesPerRow: 4 * columns + 2,
+    must: true,
+  }))!
+  const lanes = lanesOf(size)
+  const groups = size < models.length ? `, ${size} at a time` : ''
+  const reason = `${manifest.blocks.length} blocks, for ${models.length} models together${groups}`
+  tell({ stage: 'plan', solver: 'block', reason, lines: planLines(plan.parts, plan.memory) })
+  const map = await rows.placeMap(arena)
+  const problem = new BlockProblem({ arena, store }, models[0], rows.weights, true, lanes)
+  const stride = alphaStride(options) * Math.min(lanes, BUNDLE_LANES)
+  const engine = new BlockEngine(arena, store, plan, stride, 1, readers)
+  try {
+    const factors = options.scale ? await learnFactors(engine, options.scale, rows.weights, map) : 0
+    engine.transformBy({
+      ...{ expand: options.expand, map, factors, plain: false },
+      unit: options.normalize === 'unit',
+    })
+    const scores = arena.allocateZeroed(columns * manifest.rows * 4, 'scores of rows that were held out')
+    const inOrder = groupsOf(
+      plan,
+      manifest.blocks.map((_, k) => k),
+    )
+    const classes = new Uint32Array(manifest.rows)
+    for await (const loaded of engine.pass(inOrder)) {
+      let before = 0
+      for (const { rows, firstRow } of loaded.parts) {
+        classes.set(classesOf(arena, { table: loaded.table + before * 4, rows }), firstRow)
+        before += rows
+      }
+    }
+    const foldsAt = dealFolds(arena, classes, folds, options.seed)
+    const solutions: Solution[] = []
+    for (let from = 0; from < models.length; from += size) {
+      const some = models.slice(from, from + size)
+      problem.startOver(some[0])
+      let run: BlockBundles | undefined
+      const many: BlockSolver = {
+        ...block,
+        start: (engine, problem, settings) => {
+          const own = { ...settings, tolerance: options.tolerance }
+          run = new BlockBundles(engine, problem, own, some, rows.weights, foldsAt)
+          return run
+        },
+      }
+      const driver = new OutOfCoreDriver(
+        engine,
+        many,
+        problem,
+        options,
+        nowhere,
+        freshState({}, manifest.fingerprint),
+        ({ pass, gap }) => {
+          const done = { done: from + (run?.modelsDone() ?? 0), all: models.length }
+          tell({ stage: 'train', seconds: seconds(), pass, gap, certified: false, models: done })
+        },
+      )
+      const solution = await driver.solve()
+      solutions.push(...(solution.models ?? some.map(() => solution)))
+      for await (const loaded of engine.pass(inOrder)) await run!.score(loaded, scores)
+    }
+    return {
+      store: store.folder,
+      rows: manifest.rows,
+      features: rows.features,
+      labels: manifest.labels,
+      classes,
+      folds: arena.bytes(foldsAt, manifest.rows).slice(),
+      scores: Array.from({ length: columns }, (_, k) =>
+        arena.f32(scores + k * manifest.rows * 4, manifest.rows).slice(),
+      ),
+      solutions,
+      readSeconds: 0,
+      bytesRead: read.bytesRead + engine.counts.bytesRead,
+      badRows: read.badRows,
+      badRowMessages: read.badRowMessages,
+    }
+  } finally {
+    await engine.close()
+  }
+}
