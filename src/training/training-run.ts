@@ -31,6 +31,9 @@ export interface TrainResult {
   blocks?: TrainingOutcome['blocks']
 }
 
+/** Progress that is kept for whoever is slow to ask for it. */
+const MOST_RECORDS = 4096
+
 /** A model fresh from training: it can put itself on disk. */
 export type TrainedModel = Model & { save(path: string): Promise<void> }
 
@@ -39,12 +42,15 @@ export class TrainingRun implements AsyncIterable<Progress> {
   readonly result: Promise<TrainResult>
   readonly model: Promise<TrainedModel>
   readonly #records: Progress[] = []
+  /** Records that are forgotten: a long run tells more than there is memory for. */
+  #forgotten = 0
   #ended = false
   #wake: (() => void)[] = []
 
   constructor(work: (tell: ProgressListener) => Promise<TrainResult>) {
     this.result = work(record => {
       this.#records.push(record)
+      if (this.#records.length > MOST_RECORDS) this.#forgotten += this.#records.splice(0, MOST_RECORDS / 2).length
       this.#notify()
     }).finally(() => {
       this.#ended = true
@@ -62,14 +68,15 @@ export class TrainingRun implements AsyncIterable<Progress> {
 
   async *[Symbol.asyncIterator](): AsyncIterator<Progress> {
     for (let k = 0; ; k++) {
-      while (k >= this.#records.length) {
+      k = Math.max(k, this.#forgotten)
+      while (k >= this.#forgotten + this.#records.length) {
         if (this.#ended) {
           await this.result
           return
         }
         await new Promise<void>(resolve => this.#wake.push(resolve))
       }
-      yield this.#records[k]
+      yield this.#records[k - this.#forgotten]
     }
   }
 }
