@@ -11,7 +11,16 @@ export {
   removeRows,
 } from './block-store/remove.ts'
 export { SpillwayError, UsageError } from './errors.ts'
+export { type EvaluatedRows, Evaluation, type EvaluationReport } from './evaluation/evaluation.ts'
 export { type GenerateOptions, generate } from './generate/generate.ts'
+export {
+  type Calibration,
+  type CalibrationKind,
+  calibrationsOf,
+  classProbabilities,
+  fitCalibration,
+  probabilityOf,
+} from './model/calibration.ts'
 export { loadModel, saveModel } from './model/files.ts'
 export { type Model, predictLabel, scoreRow } from './model/model.ts'
 export {

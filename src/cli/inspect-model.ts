@@ -1,5 +1,6 @@
 // What `spillway inspect MODEL` shows: what the model is, how well it was solved, what it was trained on, and the features
 // that weigh most.
+import type { Calibration } from '../model/calibration.ts'
 import { modelSummary, vectorLabels } from '../model/json-file.ts'
 import { type Certificate, featureName, type Model, namesBeforeHash, userFeature } from '../model/model.ts'
 import { countNonzeros, featureAt } from '../model/weights.ts'
@@ -63,6 +64,7 @@ function facts(model: Model, path: string, nonzeros: number): string[] {
   if (classWeights.length > 0) {
     rows.push(['class costs', classWeights.map(({ label, weight }) => `${label} × ${weight}`).join(', ')])
   }
+  if (model.calibrations) rows.push(['calibrated', calibrationText(model.calibrations)])
   if (model.inputFormat !== undefined) rows.push(['text', model.inputFormat])
   if (prepared.length > 0) rows.push(['prepared', prepared.join(', then ')])
   if (transforms.expand?.names) rows.push(['names', `${count(transforms.expand.names.length)} features were hashed`])
@@ -71,6 +73,16 @@ function facts(model: Model, path: string, nonzeros: number): string[] {
     rows.push(['fingerprint', data.fingerprint])
   }
   return rows.map(([name, value]) => `${name.padEnd(12)} ${value}`)
+}
+
+/** Of one calibration its numbers, of several their kind. */
+function calibrationText(calibrations: Calibration[]): string {
+  const [{ kind }] = calibrations
+  if (calibrations.length > 1) return `${kind}, one for each class`
+  const [one] = calibrations
+  if (one.kind === 'isotonic') return `isotonic, ${count(one.scores.length)} points`
+  const sign = one.offset < 0 ? '−' : '+'
+  return `sigmoid, 1 / (1 + e^−(${short(one.slope)} · score ${sign} ${short(Math.abs(one.offset))}))`
 }
 
 function labelList({ labels }: Model): string {

@@ -1,9 +1,11 @@
 // How a training run ended: for people, and as the one line of JSON.
+import type { PredictResult } from '../model/predict.ts'
 import type { TrainResult } from '../training/training-run.ts'
+import { evaluationLines } from './evaluation-report.ts'
 import { formatBytes, formatCount, formatGap, formatObjective, formatSeconds, formatShare } from './format.ts'
 
 /** The line that --json prints: the fields of the result less the model itself. */
-export function trainJson(result: TrainResult, model: string, accuracy: number | undefined): object {
+export function trainJson(result: TrainResult, model: string, test: PredictResult | undefined): object {
   const { model: _, badRowMessages, trainingAccuracy, badRows, blocks, ...rest } = result
   return {
     command: 'train',
@@ -11,7 +13,7 @@ export function trainJson(result: TrainResult, model: string, accuracy: number |
     badRows,
     model,
     ...(blocks && { blocks }),
-    ...(accuracy !== undefined && { test: { accuracy } }),
+    ...(test && { test: { accuracy: test.accuracy, ...(test.evaluation && { evaluation: test.evaluation }) } }),
   }
 }
 
@@ -20,7 +22,7 @@ export function trainSummary(
   data: string[],
   model: string,
   tolerance: number,
-  test: { accuracy: number; rows: number } | undefined,
+  test: PredictResult | undefined,
 ): string {
   const { rows, features, nonzeros, classes, passes, seconds, blocks } = result
   const name = data.length > 1 ? `${data.length} files` : data[0] === '-' ? 'standard input' : data[0]
@@ -48,6 +50,7 @@ export function trainSummary(
   }
   if (test) lines.push(`test accuracy ${formatShare(test.accuracy)} on ${formatCount(test.rows)} rows`)
   lines.push(`model: ${model}`)
+  if (test?.evaluation) lines.push('', ...evaluationLines(test.evaluation))
   return lines.join('\n')
 }
 

@@ -169,6 +169,7 @@ export const trainCommand: Command = {
     },
     model: { value: 'FILE', help: 'where the model goes, when it is not the last argument', group: 'Output' },
     test: { value: 'FILE', help: 'data to test the model on afterwards', group: 'Output' },
+    evaluate: { help: 'with --test: report how well each class is predicted', group: 'Output' },
     json: { help: 'print one line of JSON at the end', group: 'Output' },
     quiet: { short: 'q', help: 'no progress', group: 'Output' },
   },
@@ -323,6 +324,10 @@ async function runTrain({ arguments: given, options, signal }: CommandInput): Pr
   const { data, model: modelPath } = await splitArguments(given, textOption(options, 'model'))
   const settings = trainOptions(options)
   const testPath = textOption(options, 'test')
+  const evaluate = options['evaluate'] === true
+  if (evaluate && testPath === undefined) {
+    throw new UsageError('--evaluate needs data to test on', 'add --test FILE')
+  }
   await checkData(testPath === undefined ? data : [...data, testPath])
   await checkOutput(modelPath, data)
   const line = new ProgressLine({ quiet: options['quiet'] === true })
@@ -347,10 +352,11 @@ async function runTrain({ arguments: given, options, signal }: CommandInput): Pr
   const writing = performance.now()
   await saveModel(modelPath, result.model)
   result.seconds.write = (performance.now() - writing) / 1000
-  const test = testPath === undefined || signal.aborted ? undefined : await predict(testPath, result.model, { signal })
+  const test =
+    testPath === undefined || signal.aborted ? undefined : await predict(testPath, result.model, { signal, evaluate })
   result.seconds.total = (performance.now() - started) / 1000
   result.peakMemoryBytes = process.resourceUsage().maxRSS * 1024
-  if (options['json']) process.stdout.write(`${JSON.stringify(trainJson(result, modelPath, test?.accuracy))}\n`)
+  if (options['json']) process.stdout.write(`${JSON.stringify(trainJson(result, modelPath, test))}\n`)
   else
     process.stdout.write(`${trainSummary(result, data, modelPath, settings.tolerance ?? DEFAULTS.tolerance, test)}\n`)
   return result.exitReason === 'interrupted' ? 130 : 0

@@ -2,6 +2,7 @@
 // for its kind before use, and a complaint names the field, what was found and what was expected.
 import { SpillwayError } from '../errors.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
+import { type Calibration, calibrationKinds } from './calibration.ts'
 import type { Certificate, DataSummary, Model, ModelLabel } from './model.ts'
 import { fileShape } from './weights.ts'
 
@@ -75,6 +76,7 @@ export function readHeader(parsed: unknown, file: string): ModelHeader {
       ...(scale && { scale: { kind: scale.choice('kind', ['minmax', 'standard']), ...readShape(scale) } }),
       ...(transforms.has('normalize') && { normalize: transforms.choice('normalize', ['unit'] as const) }),
     },
+    ...(header.has('calibrations') && { calibrations: header.objects('calibrations').map(readCalibration) }),
     certificate: readOptional(header.optionalObject('certificate'), readCertificate),
     classCertificates: header.objects('classCertificates').map(readCertificate),
     data: readOptional(header.optionalObject('data'), readData),
@@ -114,6 +116,14 @@ function readCertificate(fields: Fields): Certificate {
     supportVectors: fields.numberOrNull('supportVectors'),
     exitReason: fields.text('exitReason'),
   }
+}
+
+/** Whether the numbers make sense, modelComplaint says. */
+function readCalibration(fields: Fields): Calibration {
+  const kind = fields.choice('kind', calibrationKinds)
+  return kind === 'sigmoid'
+    ? { kind, slope: fields.number('slope'), offset: fields.number('offset') }
+    : { kind, scores: fields.numbers('scores'), probabilities: fields.numbers('probabilities') }
 }
 
 function readData(fields: Fields): DataSummary {
@@ -164,6 +174,11 @@ class Fields {
   number(name: string): number {
     const value = this.#values[name]
     if (typeof value !== 'number') throw this.#expected(name, 'a number')
+    return value
+  }
+  numbers(name: string): number[] {
+    const value = this.#array(name)
+    if (!value.every(entry => typeof entry === 'number')) throw this.#expected(name, 'a list of numbers')
     return value
   }
   numberOrNull(name: string): number | null {

@@ -65,6 +65,7 @@ export function liblinearWarnings(model: Model): string[] {
   if (model.transforms.normalize) {
     warnings.push('rows must be brought to unit length before liblinear-predict reads them')
   }
+  if (model.calibrations) warnings.push('the calibration of its scores is left out: LIBLINEAR has no place for it')
   if (model.inputFormat !== undefined) {
     warnings.push(
       `the model was trained on text of the format ${model.inputFormat}; LIBLINEAR reads LABEL INDEX:VALUE …, so rows must be written so for it`,

@@ -7,6 +7,7 @@
 // wins, the first of equals. These are LIBLINEAR's rules, and a row is summed in LIBLINEAR's order, so that the labels agree.
 import { SpillwayError } from '../errors.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
+import { type Calibration, calibrationsComplaint } from './calibration.ts'
 import { MOST_FEATURES, positionOf, smallerLayout, toDense, vectorsComplaint, type WeightVectors } from './weights.ts'
 
 /** The newest version of the model's own file that this code reads and writes. */
@@ -83,6 +84,8 @@ export interface Model {
   /** What --class-weight said. */
   classWeights: { label: string; weight: number }[]
   transforms: ModelTransforms
+  /** One for each weight vector, when scores can be turned into probabilities. A logistic model needs none. */
+  calibrations?: Calibration[]
   certificate: Certificate | null
   /** One for each weight vector when there are several, else empty. */
   classCertificates: Certificate[]
@@ -134,6 +137,7 @@ export function makeModel(parts: ModelParts): Model {
       ...(scale && { scale: { kind: scale.kind, factors: asVectors(scale.factors) } }),
       ...(parts.transforms?.normalize && { normalize: parts.transforms.normalize }),
     },
+    ...(parts.calibrations && { calibrations: parts.calibrations }),
     certificate: parts.certificate ?? null,
     classCertificates: parts.classCertificates ?? [],
     data: parts.data ?? null,
@@ -183,6 +187,7 @@ export function modelComplaint(model: Model): string | undefined {
     return 'the names of its hashed features are not in increasing order'
   }
   return (
+    (model.calibrations && calibrationsComplaint(model.calibrations, vectors)) ??
     vectorsComplaint('its weights', model.weights, features, vectors) ??
     (scale && vectorsComplaint('its scale factors', scale.factors, features, 1))
   )

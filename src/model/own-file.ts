@@ -15,6 +15,7 @@
 //
 // transforms.expand.steps of the header says how features are made, e.g. "weighted-degree:8+hash:22"; docs/expansions.md
 // has what each step does. inputFormat is the format of the text that rows come in, LIBSVM text when it is missing.
+// calibrations of the header, when there are any, turn scores into probabilities: one for each weight vector.
 //
 // Every length is compared with the bytes at hand before anything is allocated: a hostile file costs an error, not memory.
 import { SpillwayError } from '../errors.ts'

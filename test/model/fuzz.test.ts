@@ -102,6 +102,18 @@ describe('damaged model files', () => {
     assert.ok(refused > 100 && read > 100, `${refused} refused, ${read} read`)
   })
 
+  it('own format with calibrations and the checksum made right', () => {
+    const steps = Array.from({ length: 40 }, (_, k) => k / 40)
+    const isotonic = { kind: 'isotonic' as const, scores: steps, probabilities: steps }
+    const sigmoid = { kind: 'sigmoid' as const, slope: 2, offset: 0.5 }
+    const bytes = encodeModel({ ...goldenModel(), calibrations: [isotonic, sigmoid, isotonic] })
+    const { refused, read } = survive(
+      () => resealed(mutated(bytes)),
+      damaged => decodeModel(damaged, 'm'),
+    )
+    assert.ok(refused > 100 && read > 20, `${refused} refused, ${read} read`)
+  })
+
   it("LIBLINEAR's format", () => {
     const model = smallModel({ features: 40, weights: new Float64Array(40).map((_, j) => Math.sin(j)) })
     const bytes = new Uint8Array(Buffer.concat([...writeLiblinear(model)]))

@@ -1,5 +1,6 @@
 // Models for tests: one by hand, any number by chance.
 import fc from 'fast-check'
+import type { Calibration } from '../../src/model/calibration.ts'
 import { type Certificate, type Model, type ModelParts, makeModel, vectorCount } from '../../src/model/model.ts'
 
 export const plusMinus = [
@@ -86,6 +87,21 @@ const anyExpansion = fc.oneof(
     .map(names => ({ steps: 'polynomial:2+hash:9', names: Uint32Array.from(names).sort() })),
 )
 
+/** Any calibration; the scores rise in steps of 1 at least. */
+const anyCalibration: fc.Arbitrary<Calibration> = fc.oneof(
+  fc.record({ kind: fc.constant('sigmoid' as const), slope: plain, offset: plain }, usual),
+  fc
+    .array(fc.record({ step: fc.integer({ min: 1, max: 1000 }), p: fc.double({ min: 0, max: 1, noNaN: true }) }), {
+      minLength: 1,
+      maxLength: 9,
+    })
+    .map(steps => ({
+      kind: 'isotonic' as const,
+      scores: steps.map((_, k) => steps.slice(0, k + 1).reduce((sum, { step }) => sum + step, -700.1)),
+      probabilities: steps.map(({ p }) => p).sort((p, q) => p - q),
+    })),
+)
+
 /** Any model; `wholeLabels` keeps to what LIBLINEAR can say. */
 export function anyModel({ wholeLabels = false } = {}): fc.Arbitrary<Model> {
   const value = wholeLabels ? fc.integer() : plain
@@ -118,13 +134,16 @@ export function anyModel({ wholeLabels = false } = {}): fc.Arbitrary<Model> {
         seed: fc.option(count),
         regularizer: fc.constantFrom('l1' as const, 'l2' as const),
         classWeights: fc.array(fc.record({ label: fc.string(), weight: plain }, usual), { maxLength: 3 }),
+        calibrations: fc.option(fc.array(anyCalibration, { minLength: vectors, maxLength: vectors }), {
+          nil: undefined,
+        }),
         certificate: fc.option(certificate),
         classCertificates: fc.array(certificate, { maxLength: 3 }),
         data: fc.option(
           fc.record({ fingerprint: fc.string(), rows: count, nonzeros: count, sources: fc.array(fc.string()) }, usual),
         ),
       })
-      .map(({ values, text, factors, kind, unit, expand, inputFormat, ...rest }) =>
+      .map(({ values, text, factors, kind, unit, expand, inputFormat, calibrations, ...rest }) =>
         makeModel({
           ...rest,
           labels: values.map(value => ({ value, text: wholeLabels ? String(value) : text + value })),
@@ -132,6 +151,7 @@ export function anyModel({ wholeLabels = false } = {}): fc.Arbitrary<Model> {
           features,
           solver: 'dual',
           ...(inputFormat !== undefined && { inputFormat }),
+          ...(calibrations && !wholeLabels && { calibrations }),
           transforms: {
             ...(expand && !scaled && !wholeLabels && { expand }),
             ...(scaled && { scale: { kind, factors } }),
