@@ -167,6 +167,12 @@ export const trainCommand: Command = {
       fallback: 'f32',
       group: 'The data',
     },
+    calibrate: {
+      value: 'HOW',
+      help: 'for predict --probability: probabilities of scores, fitted on rows that were held out',
+      choices: ['sigmoid', 'isotonic'],
+      group: 'Output',
+    },
     model: { value: 'FILE', help: 'where the model goes, when it is not the last argument', group: 'Output' },
     test: { value: 'FILE', help: 'data to test the model on afterwards', group: 'Output' },
     evaluate: { help: 'with --test: report how well each class is predicted', group: 'Output' },
@@ -317,6 +323,7 @@ export function trainOptions(options: OptionValues): TrainOptions {
     gradientTolerance: numberOption(options, 'gradient-tolerance', { above: 0 }),
     blockOrder: textOption(options, 'block-order') as TrainOptions['blockOrder'],
     batch: textOption(options, 'batch') as TrainOptions['batch'],
+    calibrate: textOption(options, 'calibrate') as TrainOptions['calibrate'],
   }
 }
 

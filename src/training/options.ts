@@ -3,6 +3,7 @@ import { UsageError } from '../errors.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
 import { type ScaleKind, scaleKinds } from '../features/scale.ts'
 import { formatChoices } from '../input-formats/all-input-formats.ts'
+import { type CalibrationKind, calibrationKinds } from '../model/calibration.ts'
 import { parseBytes } from '../sizes.ts'
 import type { ExpansionOptions } from './parse-rows-task.ts'
 
@@ -57,6 +58,8 @@ export interface TrainOptions {
   blockOrder?: 'random' | 'fixed'
   /** What a primal method takes for one step. */
   batch?: 'block' | 'row'
+  /** How scores become probabilities, fitted on rows that were held out. */
+  calibrate?: CalibrationKind
   signal?: AbortSignal
 }
 
@@ -71,6 +74,7 @@ const OPTIONAL = [
   'blocks',
   'innerTolerance',
   'gradientTolerance',
+  'calibrate',
   'signal',
 ] as const
 type Optional = (typeof OPTIONAL)[number]
@@ -150,6 +154,7 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
   choice('indexBase', [0, 1])
   choice('onBadRow', ['fail', 'skip'])
   choice('blockOrder', ['random', 'fixed'])
+  choice('calibrate', calibrationKinds)
   choice('batch', ['block', 'row'])
   if (options.expand !== undefined) options.expand = parseExpansion(options.expand).text
   if (options.expand !== undefined && options.scale !== undefined) {

@@ -1,6 +1,7 @@
 // What training gives, however it was done: the parts of a model and the account of the run.
 
 import type { LabelCount } from '../input-formats/label-numbers.ts'
+import type { Calibration } from '../model/calibration.ts'
 import type { WeightVectors } from '../model/weights.ts'
 import type { Solution } from './driver.ts'
 
@@ -21,6 +22,8 @@ export interface TrainingOutcome {
   labels: LabelCount[]
   weights: Float64Array | WeightVectors
   biasWeights: Float64Array
+  /** From scores to probabilities, for each weight vector, where they were asked for. */
+  calibrations?: Calibration[]
   factors: Float64Array | WeightVectors | undefined
   solver: string
   solutions: Solution[]

@@ -7,18 +7,20 @@ import { checkExpandable } from '../features/expansion-steps.ts'
 import { scaleInMemory } from '../features/scale.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { findLoss } from '../losses/all-losses.ts'
+import { type Calibration, fitCalibration } from '../model/calibration.ts'
 import { Arena } from '../numeric/arena.ts'
 import type { MemorySolver } from '../solvers/solver.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import { allowedMemory, WINDOW_BYTES } from './choose-solver.ts'
 import { classProblems } from './class-problems.ts'
 import { type Solution, solve } from './driver.ts'
+import { classesOf, dealFolds } from './folds.ts'
 import { loadRows, type ReadReport } from './load-rows.ts'
 import { loadStore } from './load-store.ts'
 import { NODE_BYTES } from './memory-plan.ts'
 import { expansionOf, type ResolvedOptions, refuseTextOptions } from './options.ts'
 import type { TrainingOutcome } from './outcome.ts'
-import { BinaryProblem } from './problem.ts'
+import { BinaryProblem, type ProblemSettings } from './problem.ts'
 import type { ProgressListener } from './progress.ts'
 import { byFeature, renumberFeatures } from './renumber-features.ts'
 import type { RowSet } from './row-set.ts'
@@ -92,16 +94,24 @@ export async function solveInMemory(
     for (let j = 0; j < rows.weights; j++) weights[j * K + k] = w[j]
     biasWeights[k] = w[rows.weights]
   }
+  let calibrations: Calibration[] | undefined
   // Weights in f32 are trained one vector after the other.
-  if (K > 1 && solver.name === 'dual' && options.weights === 'f64') {
+  if ((K > 1 || options.calibrate) && solver.name === 'dual' && options.weights === 'f64') {
     const say = (reason: string): void => tell({ stage: 'plan', solver: solver.name, reason })
-    const many = new ManyModels(arena, pool, rows, { ...options, room: roomForModels(arena, options), say })
+    const held = options.calibrate && heldOutOf(loaded, problems, options)
+    const all = [...problems, ...(held?.problems ?? [])]
+    const settings = { ...options, room: roomForModels(arena, options), say }
+    const many = new ManyModels(arena, pool, rows, settings, held?.folds)
     await many.train(
-      problems,
-      (k, { solution, weights: w }) => put(k, solution, w),
-      ({ pass, gap, done }) =>
-        tell({ ...{ stage: 'train', seconds: seconds(), pass, gap, certified: false }, models: { done, all: K } }),
+      all,
+      (k, { solution, weights: w }) => k < K && put(k, solution, w),
+      ({ pass, gap, done }) => {
+        const models = { done, all: all.length }
+        tell({ stage: 'train', seconds: seconds(), pass, gap, certified: false, models })
+      },
+      held?.scores,
     )
+    calibrations = held?.calibrations()
   } else {
     for (const [k, settings] of problems.entries()) {
       const mark = arena.mark()
@@ -118,6 +128,7 @@ export async function solveInMemory(
     labels,
     weights: byFeature(rows, K, weights),
     biasWeights,
+    ...(calibrations && { calibrations }),
     factors: factors && byFeature(rows, 1, factors),
     solver: solver.name,
     solutions,
@@ -126,6 +137,38 @@ export async function solveInMemory(
     badRows: read.badRows,
     badRowMessages: read.badRowMessages,
   }
+}
+
+/** For calibrations: the same models once more for each fold, without its rows, which they then score. */
+function heldOutOf(loaded: RowsInMemory, problems: ProblemSettings[], options: ResolvedOptions) {
+  const { arena, rows } = loaded
+  const classes = classesOf(arena, rows)
+  const folds = dealFolds(arena, classes, CALIBRATION_FOLDS, options.seed)
+  const at = arena.allocateZeroed(problems.length * Math.max(rows.rows, 1) * 4, 'scores of rows that were held out')
+  return {
+    folds,
+    scores: { at, columns: problems.length },
+    problems: Array.from({ length: CALIBRATION_FOLDS }, (_, heldOut) =>
+      problems.map((problem, column) => ({ ...problem, heldOut, column })),
+    ).flat(),
+    calibrations: (): Calibration[] =>
+      problems.map(({ positive }, k) =>
+        calibrationOf(options, arena.f32(at + k * rows.rows * 4, rows.rows), classes, positive),
+      ),
+  }
+}
+
+/** Folds whose scores a calibration is fitted on. */
+export const CALIBRATION_FOLDS = 5
+
+export function calibrationOf(
+  options: ResolvedOptions,
+  scores: Float32Array,
+  classes: Uint32Array,
+  positive: number,
+): Calibration {
+  const flags = Uint8Array.from(classes, number => (number === positive ? 1 : 0))
+  return fitCalibration(options.calibrate!, Float64Array.from(scores), flags)
 }
 
 /** Bytes that models may take besides the rows: what is allowed, inside the window that WebAssembly can address. */

@@ -1,17 +1,22 @@
 // `train`: data in, model out. Chooses the solver, has it run, and puts the model together; it never prints.
 import { UsageError } from '../errors.ts'
+import type { LabelCount } from '../input-formats/label-numbers.ts'
 import { findLoss } from '../losses/all-losses.ts'
+import type { Calibration } from '../model/calibration.ts'
 import { makeModel } from '../model/model.ts'
 import { findSolver } from '../solvers/all-solvers.ts'
 import { checkCompatible, underLimits } from '../solvers/solver.ts'
 import { version } from '../version.ts'
+import type { BundledProblem } from './bundle.ts'
 import { chooseSolver } from './choose-solver.ts'
-import { asModelCertificate, sumOf } from './class-problems.ts'
+import { asModelCertificate, classProblems, sumOf } from './class-problems.ts'
 import type { ExitReason } from './driver.ts'
+import { trainFoldsOverBlocks } from './folds-over-blocks.ts'
 import { type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import type { TrainingOutcome } from './outcome.ts'
+import type { ProgressListener } from './progress.ts'
 import { trainFromBlocks } from './train-from-blocks.ts'
-import { trainInMemory } from './train-in-memory.ts'
+import { CALIBRATION_FOLDS, calibrationOf, trainInMemory } from './train-in-memory.ts'
 import { TrainingRun, type TrainResult } from './training-run.ts'
 
 /** Trains on one or more files, or on a store. Starts at once; options are checked before anything is read. */
@@ -27,12 +32,45 @@ export function train(data: string | string[], options: TrainOptions = {}): Trai
     checkCompatible(solver, loss, { ...resolved })
     const limited = underLimits(solver, resolved)
     tell({ stage: 'plan', solver: solver.name, reason })
+    checkCalibration(limited)
     const outcome =
       solver.data === 'memory'
         ? await trainInMemory(paths, solver, limited, tell)
         : await trainFromBlocks(paths, solver, limited, tell)
+    if (limited.calibrate && outcome.blocks) {
+      outcome.calibrations = await calibrateOverBlocks(outcome.blocks.store, limited, tell)
+    }
     return asResult(outcome, limited, (performance.now() - started) / 1000)
   })
+}
+
+function checkCalibration({ calibrate, loss, weights }: ResolvedOptions): void {
+  if (calibrate === undefined) return
+  if (findLoss(loss).entropicDual)
+    throw new UsageError(`calibrate would be ignored: scores of the ${loss} loss are probabilities as they are`)
+  if (weights === 'f32') throw new UsageError('calibrate needs weights in f64')
+}
+
+/** The same from a store: models of folds are trained together, over its blocks. */
+async function calibrateOverBlocks(
+  store: string,
+  options: ResolvedOptions,
+  tell: ProgressListener,
+): Promise<Calibration[]> {
+  const problemsOf = (labels: LabelCount[]): BundledProblem[] =>
+    classProblems(labels, findLoss(options.loss), options).problems
+  const { labels, classes, scores } = await trainFoldsOverBlocks(
+    [store],
+    // What was said about text has been done.
+    { ...options, given: new Set(), store: undefined, blocks: undefined, resume: false },
+    CALIBRATION_FOLDS,
+    labels =>
+      Array.from({ length: CALIBRATION_FOLDS }, (_, heldOut) =>
+        problemsOf(labels).map((problem, column) => ({ ...problem, heldOut, column })),
+      ).flat(),
+    tell,
+  )
+  return problemsOf(labels).map(({ positive }, k) => calibrationOf(options, scores[k], classes, positive))
 }
 
 /** What a run gives, with its model put together. */
@@ -59,6 +97,7 @@ export function asResult(outcome: TrainingOutcome, options: ResolvedOptions, sec
       ...(options.normalize && { normalize: options.normalize }),
       ...(options.scale && outcome.factors && { scale: { kind: options.scale, factors: outcome.factors } }),
     },
+    ...(outcome.calibrations && { calibrations: outcome.calibrations }),
     certificate,
     classCertificates: solutions.length > 1 ? solutions.map(asModelCertificate) : [],
     data: {
