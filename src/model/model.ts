@@ -98,6 +98,8 @@ export type ModelParts = Pick<Model, 'labels' | 'features' | 'loss' | 'solver'> 
   Partial<Omit<Model, 'weights' | 'transforms' | 'vectors' | 'version'>> & {
     /** Dense (interleaved by feature) or sparse; kept whichever way is smaller. An array that fits is kept, not copied. */
     weights: Float64Array | WeightVectors
+    /** The weights are the model's to change: it then makes no copy of them. */
+    ownsWeights?: boolean
     transforms?: {
       expand?: FeatureExpansion
       normalize?: 'unit'
@@ -145,7 +147,7 @@ export function makeModel(parts: ModelParts): Model {
   }
   const complaint = modelComplaint(model)
   if (complaint) throw new SpillwayError(`this cannot be a model: ${complaint}`)
-  model.weights = smallerLayout(model.features, vectors, model.weights)
+  model.weights = smallerLayout(model.features, vectors, model.weights, 0, parts.ownsWeights === true)
   const made = model.transforms.scale
   if (made) made.factors = smallerLayout(model.features, 1, made.factors, 1)
   return model

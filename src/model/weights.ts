@@ -47,13 +47,14 @@ export function smallerLayout(
   vectors: number,
   given: Float64Array | WeightVectors,
   fill = 0,
+  inPlace = false,
 ): WeightVectors {
   const from: WeightVectors = given instanceof Float64Array ? { layout: 'dense', values: given } : given
   if (from.layout === 'lent') return from
   const used = countUsed(from, vectors, fill)
   if (sparseBytes(used, vectors) < denseBytes(features, vectors)) {
     if (from.layout === 'sparse' && from.indices.length === used) return from
-    return gather(from, vectors, fill, used)
+    return gather(from, vectors, fill, used, inPlace)
   }
   return from.layout === 'dense' ? from : scatter(from, features, vectors, fill)
 }
@@ -70,9 +71,16 @@ function countUsed(from: WeightVectors, vectors: number, fill: number): number {
   return used
 }
 
-function gather(from: DenseVectors | SparseVectors, vectors: number, fill: number, used: number): SparseVectors {
-  const indices = new Uint32Array(used)
-  const values = new Float64Array(used * vectors)
+/** In place, what is gathered is written over what it comes from: it never gets ahead of it. */
+function gather(
+  from: DenseVectors | SparseVectors,
+  vectors: number,
+  fill: number,
+  used: number,
+  inPlace: boolean,
+): SparseVectors {
+  const indices = inPlace && from.layout === 'sparse' ? from.indices.subarray(0, used) : new Uint32Array(used)
+  const values = inPlace ? from.values.subarray(0, used * vectors) : new Float64Array(used * vectors)
   let to = 0
   for (let at = 0, row = 0; at < from.values.length; at += vectors, row++) {
     if (!differs(from.values, at, vectors, fill)) continue

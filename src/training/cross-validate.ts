@@ -123,7 +123,8 @@ export async function tune(data: string | string[], options: TuneOptions = {}): 
   }
   return withRowsInMemory(paths, resolved, progress, async loaded => {
     const validation = new ValidationInMemory(loaded, resolved, folds, progress)
-    const tuning = chosen(validation.result(sorted ? await validation.at(sorted) : await validation.climb()))
+    // From one cost to the next is a shorter way than from nothing, the more so the larger the cost.
+    const tuning = chosen(validation.result(await validation.climb(sorted)))
     if (final === 'none' || resolved.signal?.aborted) return tuning
     const options = { ...resolved, cost: tuning[final].cost }
     const outcome = await solveInMemory(loaded, findSolver('dual') as MemorySolver, options, progress)
@@ -336,11 +337,11 @@ class ValidationInMemory {
     )
   }
 
-  /** One cost after the other, each from where the last one ended. */
-  async climb(): Promise<CostResult[]> {
+  /** One cost after the other, each from where the last one ended; without costs, as many as it takes. */
+  async climb(given?: number[]): Promise<CostResult[]> {
     const { arena, rows } = this.#loaded
-    const first = this.#firstCost()
-    const costs = Array.from({ length: MOST_COSTS }, (_, k) => first * 2 ** k)
+    const first = given?.[0] ?? this.#firstCost()
+    const costs = given ?? Array.from({ length: MOST_COSTS }, (_, k) => first * 2 ** k)
     const problems = (cost: number): BundledProblem[] => foldProblems(rows.labels, this.#options, [cost], this.#folds)
     const classes = problems(first).length / this.#folds
     const at = arena.allocateZeroed(classes * Math.max(rows.rows, 1) * 4, 'scores of rows that were held out')
@@ -355,12 +356,9 @@ class ValidationInMemory {
       best = Math.max(best, result.accuracy)
       // Where the accuracy has stopped rising, larger costs only take longer; and where passes run out, they all will.
       const worn = solutions.some(({ exitReason }) => exitReason !== 'converged')
-      return sinceBest < PATIENCE && !worn && results.length < MOST_COSTS
+      return given !== undefined || (sinceBest < PATIENCE && !worn)
     }
-    const climbing = (function* () {
-      for (const cost of costs) yield problems(cost)
-    })()
-    await this.#many.climb(climbing, 2, each, this.#progress, { at, columns: classes })
+    await this.#many.climb(costs, problems, each, this.#progress, { at, columns: classes })
     return results
   }
 

@@ -94,11 +94,13 @@ export async function trainFromBlocks(
     const factors = options.scale ? await learnFactors(engine, options.scale, weightCount, map) : 0
     engine.transformBy({ expand: options.expand, map, factors, unit, plain: false })
     const lent = rows.expanded !== undefined && K === 1
-    const weights = new Float64Array(lent ? 0 : weightCount * K)
+    // One vector is taken as it is: with many weights, a second copy is more than the plan has room for.
+    let weights: Float64Array = new Float64Array(K === 1 ? 0 : weightCount * K)
     const biasWeights = new Float64Array(K)
     const solutions: Solution[] = []
     const put = (k: number, w: Float64Array): void => {
-      for (let j = 0; j < weightCount; j++) weights[j * K + k] = w[j]
+      if (K === 1) weights = w.subarray(0, weightCount)
+      else for (let j = 0; j < weightCount; j++) weights[j * K + k] = w[j]
       biasWeights[k] = w[weightCount]
     }
     if (together) {

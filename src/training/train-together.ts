@@ -96,18 +96,19 @@ export class ManyModels {
     }
   }
 
-  /** The same problems at one cost after the other, each starting from the last one's dual variables; `each` says whether
-   *  there is to be another. All must fit at a time. */
+  /** The same problems at one cost after the other, in rising order, each starting from the last one's dual variables, times
+   *  the factor between the costs; `each` says whether there is to be another. All of a cost must fit at a time. */
   async climb(
-    costs: Generator<BundledProblem[]>,
-    factor: number,
+    costs: number[],
+    problemsAt: (cost: number) => BundledProblem[],
     each: (solutions: Solution[]) => boolean,
     tell: (progress: TogetherProgress) => void,
     scores: HeldOutScores,
   ): Promise<void> {
     const mark = this.#arena.mark()
     let bundles: { bundle: Bundle; sweep: number; order: number; begin: number }[] | undefined
-    for (const problems of costs) {
+    for (const [k, cost] of costs.entries()) {
+      const problems = problemsAt(cost)
       this.#done = 0
       let first = 0
       bundles = bundleSizes(problems.length).map((size, b) => {
@@ -116,7 +117,7 @@ export class ManyModels {
         first += size
         const known = bundles?.[b]
         if (!known) return { ...this.#start(part), begin }
-        known.bundle.rescale(part, factor)
+        known.bundle.rescale(part, cost / costs[k - 1])
         startSweeps(this.#arena, known.sweep, known.order, this.#rows.rows, BigInt(this.#settings.seed))
         return known
       })

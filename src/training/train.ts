@@ -81,6 +81,7 @@ export function asResult(outcome: TrainingOutcome, options: ResolvedOptions, sec
     labels: labels.map(({ value, text }) => ({ value, text })),
     features: data.features,
     weights: outcome.weights,
+    ownsWeights: true,
     bias: options.bias,
     biasWeights: options.bias === 0 ? new Float64Array(0) : outcome.biasWeights,
     ...(data.format !== 'libsvm' && { inputFormat: data.format }),
