@@ -20,6 +20,7 @@ import { BinaryProblem } from './problem.ts'
 import type { ProgressListener } from './progress.ts'
 import { byFeature, renumberFeatures } from './renumber-features.ts'
 import type { RowSet } from './row-set.ts'
+import { trainCrammerSinger } from './train-crammer-singer.ts'
 
 export async function trainInMemory(
   paths: string[],
@@ -42,12 +43,21 @@ export async function trainInMemory(
     await renumberFeatures(arena, pool, rows)
     const factors = options.scale && scaleInMemory(arena, rows, options.scale, options.normalize === 'unit')
     const readSeconds = seconds()
-    const { labels, problems } = classProblems(rows.labels, findLoss(options.loss), options)
-    const K = problems.length
-    const weights = new Float64Array(rows.weights * K)
-    const biasWeights = new Float64Array(K)
+    const classes = classProblems(rows.labels, findLoss(options.loss), options)
+    const { labels, problems } = classes
+    const together = options.multiclass === 'crammer-singer'
+    const K = together ? labels.length : problems.length
+    let weights = new Float64Array(together ? 0 : rows.weights * K)
+    let biasWeights = new Float64Array(K)
     const solutions: Solution[] = []
-    for (const [k, settings] of problems.entries()) {
+    if (together) {
+      const all = await trainCrammerSinger(arena, pool, solver, rows, classes, options, progress =>
+        tell({ stage: 'train', seconds: seconds(), ...progress, problem: 1, problems: 1 }),
+      )
+      ;({ weights, biasWeights } = all)
+      solutions.push(cutShort ? { ...all.solution, exitReason: 'interrupted' } : all.solution)
+    }
+    for (const [k, settings] of together ? [] : problems.entries()) {
       const mark = arena.mark()
       const problem = new BinaryProblem(arena, rows, settings)
       const solution = await solve(pool, solver, problem, options, progress =>

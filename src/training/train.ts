@@ -40,6 +40,7 @@ function asResult(outcome: TrainingOutcome, options: ResolvedOptions, seconds: n
   const certificate = sumOf(solutions)
   const model = makeModel({
     labels: labels.map(({ value, text }) => ({ value, text })),
+    multiclass: options.multiclass,
     features: data.features,
     weights: outcome.weights,
     bias: options.bias,
