@@ -49,6 +49,7 @@ export interface NumericFunctions {
   evaluateF32(problem: number, from: number, to: number, sums: number): void
   sweepTogether(problem: number, sweep: number, budget: number): number
   evaluateTogether(problem: number, from: number, to: number, scores: number, sums: number): void
+  addDualTogether(problem: number, from: number, to: number): void
   scoreTogether(row: number, w: number, stride: number, biasWeights: number, bias: number, out: number): void
   scoreSome(
     ...args: [

@@ -76,5 +76,6 @@ export const dual: MemorySolver = {
     has: loss => loss.box !== undefined || loss.entropicDual === true,
   },
   start: (pool, problem, settings) => new DualRun(pool, problem, settings),
+  crammerSinger: true,
   startCrammerSinger: (pool, problem, settings) => new CrammerSingerRun(pool, problem, settings),
 }

@@ -54,13 +54,15 @@ interface AnySolver {
   defaultInnerPasses?: number
   /** Whether it knows a single cost for all rows; class weights are refused. */
   oneCost?: true
+  /** Whether it can train all classes at once. */
+  crammerSinger?: true
 }
 
 /** A solver of rows that are all in memory. */
 export interface MemorySolver extends AnySolver {
   data: 'memory'
   start(pool: ThreadPool, problem: BinaryProblem, settings: SolverSettings): SolverRun
-  /** For solvers that can also train all classes at once. */
+  /** The same for all classes at once. */
   startCrammerSinger?(pool: ThreadPool, problem: CrammerSingerProblem, settings: SolverSettings): SolverRun
 }
 
@@ -193,10 +195,10 @@ function checkCrammerSinger(solver: Solver, loss: Loss, weights: unknown): void 
       'take --loss hinge, or --multiclass one-vs-rest',
     )
   }
-  if (!('startCrammerSinger' in solver)) {
+  if (!solver.crammerSinger) {
     throw new UsageError(
-      `solver ${solver.name} is not compatible with multiclass crammer-singer, which needs all rows in memory`,
-      'take --solver dual, or --multiclass one-vs-rest',
+      `solver ${solver.name} is not compatible with multiclass crammer-singer: it trains one class after the other`,
+      'take --solver dual or block, or --multiclass one-vs-rest',
     )
   }
   if (weights === 'f32') {

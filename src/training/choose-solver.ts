@@ -49,7 +49,7 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
         throw new UsageError(
           `solver ${solver.name} keeps all rows in memory: about ${formatBytes(needed)}, and --memory allows ${formatBytes(allowed)}`,
           options.multiclass === 'crammer-singer'
-            ? 'allow more, or take --multiclass one-vs-rest'
+            ? 'leave the choice to --solver auto, or take --solver block'
             : 'leave the choice to --solver auto, or take --solver stream, selective or block',
         )
       }
@@ -63,18 +63,17 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
     : 'how much the data takes cannot be known'
   // How a store would be made and kept is said for the case that there is one; these two are about one that there was.
   const wish = options.resume ? 'resume' : options.cold ? 'cold' : undefined
-  if (fits && wish) return { solver: findSolver('stream'), reason: `${need}, which fits, but ${wish} asks for a store` }
+  const together = options.multiclass === 'crammer-singer'
+  if (fits && wish)
+    return {
+      solver: findSolver(together ? 'block' : 'stream'),
+      reason: `${need}, which fits, but ${wish} asks for a store`,
+    }
   if (fits) return { solver: findSolver('dual'), reason: `${need}, which fits` }
-  if (!fits && options.multiclass === 'crammer-singer') {
-    throw new UsageError(
-      `multiclass crammer-singer needs all rows in memory: ${need}, and ${formatBytes(Math.min(allowed, WINDOW_BYTES))} is allowed`,
-      'allow more with --memory, or take --multiclass one-vs-rest',
-    )
-  }
   const limit = allowed < WINDOW_BYTES ? formatBytes(allowed) : `the ${formatBytes(WINDOW_BYTES)} of one memory`
   // A cache holds few expanded rows, and every visit sweeps over it: 20,000 strings with degree 8 in 256M took 69 s with it
   // and 16 s without.
-  const solver = findSolver(options.expand === undefined ? 'stream' : 'block')
+  const solver = findSolver(options.expand === undefined && !together ? 'stream' : 'block')
   return { solver, reason: Number.isFinite(needed) ? `${need}, more than ${limit}` : need }
 }
 

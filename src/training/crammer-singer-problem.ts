@@ -29,11 +29,75 @@ export interface CrammerSingerSettings {
 }
 
 /** Classes side by side are an even number, two to a vector. */
-const even = (classes: number): number => classes + (classes & 1)
+export const even = (classes: number): number => classes + (classes & 1)
 
 /** What the problem takes besides the rows. */
 export function crammerSingerBytes(rows: number, weights: number, classes: number): { alpha: number; weights: number } {
   return { alpha: rows * (classes + Math.ceil(classes / 64)) * 8, weights: (weights + 1) * even(classes) * 8 }
+}
+
+/** What all problems on the same classes share: tables of the classes, and scratch memory. */
+export interface PlacedClasses {
+  count: number
+  bias: number
+  places: number
+  costs: number
+  scratch: number
+}
+
+/** `numbers`: how many class numbers there are, those without rows among them. */
+export function placeClasses(
+  arena: Arena,
+  { classes, costs, bias }: CrammerSingerSettings,
+  numbers: number,
+): PlacedClasses {
+  const places = arena.allocateZeroed(numbers * 4, 'the classes')
+  classes.forEach((number, place) => arena.setU32(places + number * 4, place))
+  const costsAt = arena.allocate(costs.length * 8, 'the costs')
+  arena.f64(costsAt, costs.length).set(costs)
+  const scratch = arena.allocate(even(classes.length) * TOGETHER_SCRATCH_CLASS, 'scratch')
+  return { count: classes.length, bias, places, costs: costsAt, scratch }
+}
+
+export interface TogetherPlaces extends PlacedClasses {
+  table: number
+  weights: number
+  /** Features, the bias not counted: its weights stand behind theirs. */
+  features: number
+  alpha: number
+  shrunk: number
+}
+
+/** Fills a TOGETHER_ structure. */
+export function writeTogether(arena: Arena, at: number, of: TogetherPlaces): void {
+  const u32 = (offset: number, value: number): void => arena.setU32(at + offset, value)
+  const stride = even(of.count) * 8
+  u32(TOGETHER_ROWS, of.table)
+  u32(TOGETHER_CLASSES, of.count)
+  u32(TOGETHER_STRIDE, stride)
+  u32(TOGETHER_WEIGHTS, of.weights)
+  u32(TOGETHER_BIAS_WEIGHTS, of.weights + of.features * stride)
+  u32(TOGETHER_ALPHA, of.alpha)
+  u32(TOGETHER_PLACES, of.places)
+  u32(TOGETHER_COSTS, of.costs)
+  u32(TOGETHER_SHRUNK, of.shrunk)
+  u32(TOGETHER_WORDS, Math.ceil(of.count / 64))
+  u32(TOGETHER_SCRATCH, of.scratch)
+  arena.setF64(at + TOGETHER_BIAS, of.bias)
+}
+
+/** Weights of K classes out of those of an even number, the bias apart. */
+export function withoutPadding(
+  all: Float64Array,
+  features: number,
+  K: number,
+): { weights: Float64Array<ArrayBuffer>; biasWeights: Float64Array<ArrayBuffer> } {
+  const stride = even(K)
+  const weights = new Float64Array(features * K)
+  for (let j = 0; j < features; j++) {
+    for (let k = 0; k < K; k++) weights[j * K + k] = all[j * stride + k]
+  }
+  return { weights, biasWeights: new Float64Array(all.subarray(features * stride, features * stride + K)) }
 }
 
 export class CrammerSingerProblem {
@@ -49,8 +113,8 @@ export class CrammerSingerProblem {
   /** Numbers from one feature's weights to the next. */
   readonly #stride: number
 
-  constructor(arena: Arena, rows: RowSet, { classes, costs, bias }: CrammerSingerSettings) {
-    const K = classes.length
+  constructor(arena: Arena, rows: RowSet, settings: CrammerSingerSettings) {
+    const K = settings.classes.length
     const stride = even(K)
     const words = Math.ceil(K / 64)
     const count = Math.max(rows.rows, 1)
@@ -62,24 +126,15 @@ export class CrammerSingerProblem {
     this.weights = arena.allocateZeroed((rows.weights + 1) * stride * 8, `the weights of ${K} classes`)
     this.alpha = arena.allocateZeroed(count * K * 8, `the dual variables of ${rows.rows} rows and ${K} classes`)
     this.#shrunk = arena.allocateZeroed(count * words * 8, 'the classes in play')
-    const places = arena.allocateZeroed(rows.labels.length * 4, 'the classes')
-    classes.forEach((number, place) => arena.setU32(places + number * 4, place))
-    const costsAt = arena.allocate(K * 8, 'the costs')
-    arena.f64(costsAt, K).set(costs)
     this.at = arena.allocateZeroed(TOGETHER_BYTES, 'the problem')
-    const u32 = (offset: number, value: number): void => arena.setU32(this.at + offset, value)
-    u32(TOGETHER_ROWS, rows.table)
-    u32(TOGETHER_CLASSES, K)
-    u32(TOGETHER_STRIDE, stride * 8)
-    u32(TOGETHER_WEIGHTS, this.weights)
-    u32(TOGETHER_BIAS_WEIGHTS, this.weights + rows.weights * stride * 8)
-    u32(TOGETHER_ALPHA, this.alpha)
-    u32(TOGETHER_PLACES, places)
-    u32(TOGETHER_COSTS, costsAt)
-    u32(TOGETHER_SHRUNK, this.#shrunk)
-    u32(TOGETHER_WORDS, words)
-    u32(TOGETHER_SCRATCH, arena.allocate(stride * TOGETHER_SCRATCH_CLASS, 'scratch'))
-    arena.setF64(this.at + TOGETHER_BIAS, bias)
+    writeTogether(arena, this.at, {
+      ...placeClasses(arena, settings, rows.labels.length),
+      table: rows.table,
+      weights: this.weights,
+      features: rows.weights,
+      alpha: this.alpha,
+      shrunk: this.#shrunk,
+    })
   }
 
   /** Σ_k ‖w_k‖², the bias included. */
@@ -93,14 +148,8 @@ export class CrammerSingerProblem {
   }
 
   /** A copy of the weights, w[j·K + k], and of those of the bias. */
-  copyWeights(): { weights: Float64Array<ArrayBuffer>; biasWeights: Float64Array<ArrayBuffer> } {
-    const K = this.classes
+  copyWeights(): ReturnType<typeof withoutPadding> {
     const all = this.arena.f64(this.weights, (this.rows.weights + 1) * this.#stride)
-    const weights = new Float64Array(this.rows.weights * K)
-    for (let j = 0; j < this.rows.weights; j++) {
-      for (let k = 0; k < K; k++) weights[j * K + k] = all[j * this.#stride + k]
-    }
-    const last = this.rows.weights * this.#stride
-    return { weights, biasWeights: new Float64Array(all.subarray(last, last + K)) }
+    return withoutPadding(all, this.rows.weights, this.classes)
   }
 }

@@ -11,6 +11,11 @@ export interface EvaluateTogetherOptions {
   sums: number
 }
 
+/** w_k += Σ α_k x over rows of a problem. */
+export function addDualTogetherTask({ arena }: TaskContext, options: { problem: number; rows: number }): void {
+  arena.numeric.addDualTogether(options.problem, 0, options.rows)
+}
+
 export function evaluateTogetherTask({ arena }: TaskContext, options: EvaluateTogetherOptions): void {
   arena.numeric.evaluateTogether(options.problem, options.from, options.to, options.scores, options.sums)
 }

@@ -7,7 +7,7 @@ import type { ThreadPool } from '../threads/pool.ts'
 import { type Certificate, certifyInPieces } from './certificate.ts'
 import { allowedMemory } from './choose-solver.ts'
 import type { ClassProblems } from './class-problems.ts'
-import { CrammerSingerProblem, crammerSingerBytes } from './crammer-singer-problem.ts'
+import { CrammerSingerProblem, type CrammerSingerSettings, crammerSingerBytes } from './crammer-singer-problem.ts'
 import { drive, type PassProgress, type Solution } from './driver.ts'
 import { NODE_BYTES, planLines } from './memory-plan.ts'
 import type { ResolvedOptions } from './options.ts'
@@ -25,17 +25,12 @@ export async function trainCrammerSinger(
   pool: ThreadPool,
   solver: MemorySolver,
   rows: RowSet,
-  { labels, problems }: ClassProblems,
+  classes: ClassProblems,
   options: ResolvedOptions,
   tell: (progress: PassProgress) => void,
 ): Promise<CrammerSingerOutcome> {
-  refuseTooLarge(arena, rows, labels.length, options)
-  const problem = new CrammerSingerProblem(arena, rows, {
-    classes: labels.map(label => classNumber(rows, label)),
-    // Two classes have one binary problem between them, which knows the cost of both.
-    costs: labels.map((_, k) => (problems.length === 1 && k === 1 ? problems[0].costNegative : problems[k].costPositive)),
-    bias: options.bias,
-  })
+  refuseTooLarge(arena, rows, classes.labels.length, options)
+  const problem = new CrammerSingerProblem(arena, rows, crammerSingerSettings(rows.labels, classes, options.bias))
   const run = solver.startCrammerSinger!(pool, problem, options)
   const solution = await drive(run, () => certifyCrammerSinger(pool, problem), options, tell)
   return { ...problem.copyWeights(), solution }
@@ -49,8 +44,20 @@ export function certifyCrammerSinger(pool: ThreadPool, problem: CrammerSingerPro
   )
 }
 
-function classNumber(rows: RowSet, { value }: LabelCount): number {
-  return rows.labels.findIndex(label => label.value === value)
+/** The classes in the order of the model, by their numbers in `numbered`, and what a row of each costs. */
+export function crammerSingerSettings(
+  numbered: LabelCount[],
+  { labels, problems }: ClassProblems,
+  bias: number,
+): CrammerSingerSettings {
+  return {
+    classes: labels.map(({ value }) => numbered.findIndex(label => label.value === value)),
+    // Two classes have one binary problem between them, which knows the cost of both.
+    costs: labels.map((_, k) =>
+      problems.length === 1 && k === 1 ? problems[0].costNegative : problems[k].costPositive,
+    ),
+    bias,
+  }
 }
 
 /** Only once the rows are read is it known how many classes there are. */
@@ -59,7 +66,7 @@ function refuseTooLarge(arena: Arena, rows: RowSet, classes: number, options: Re
   const memory = allowedMemory(options)
   const parts = [
     { what: 'Node and the program', bytes: NODE_BYTES },
-    { what: `rows, as they are in memory now`, bytes: arena.mark() },
+    { what: 'rows, as they are in memory now', bytes: arena.mark() },
     { what: `dual variables of ${rows.rows} rows × ${classes} classes`, bytes: alpha },
     { what: `weights of ${rows.weights} features × ${classes} classes, and the model`, bytes: weights * 2 },
   ]
@@ -67,6 +74,6 @@ function refuseTooLarge(arena: Arena, rows: RowSet, classes: number, options: Re
   if (total <= memory) return
   throw new SpillwayError(
     `Crammer and Singer's problem keeps a dual variable for every row and class, and ${classes} classes do not fit:\n  ${planLines(parts, memory).join('\n  ')}`,
-    `what would help: --memory ${Math.ceil(total / 2 ** 20)}M, or --multiclass one-vs-rest, which trains one class after the other`,
+    `what would help: --memory ${Math.ceil(total / 2 ** 20)}M, --solver block, which keeps no rows in memory, or --multiclass one-vs-rest, which trains one class after the other`,
   )
 }

@@ -18,17 +18,19 @@ import { BlockEngine, READERS } from './block-engine.ts'
 import { BlockProblem } from './block-problem.ts'
 import { Checkpoints, type RunState, stateFolder } from './checkpoint.ts'
 import { classProblems } from './class-problems.ts'
+import { CrammerSingerBlocks } from './crammer-singer-blocks.ts'
 import type { Solution } from './driver.ts'
 import type { FirstPass } from './first-pass.ts'
 import { groupsOf, planLines } from './memory-plan.ts'
 import type { ResolvedOptions } from './options.ts'
 import { OutOfCoreDriver } from './out-of-core.ts'
 import type { TrainingOutcome } from './outcome.ts'
-import { alphaStride, planFor } from './plan-for-blocks.ts'
+import { planFor } from './plan-for-blocks.ts'
 import type { ProblemSettings } from './problem.ts'
 import type { ProgressListener } from './progress.ts'
 import { rowsOfStore } from './rows-of-store.ts'
 import { theStore } from './store-for-training.ts'
+import { crammerSingerSettings } from './train-crammer-singer.ts'
 
 export async function trainFromBlocks(
   paths: string[],
@@ -63,16 +65,29 @@ export async function trainFromBlocks(
   tell({ stage: 'plan', solver: solver.name, reason, lines: planLines(plan.parts, plan.memory) })
   const weightCount = rows.weights
   const map = await rows.placeMap(arena)
-  const { labels, problems } = classProblems(manifest.labels, findLoss(options.loss), options)
-  const K = problems.length
+  const classProblemsOf = classProblems(manifest.labels, findLoss(options.loss), options)
+  const { labels } = classProblemsOf
+  const together =
+    options.multiclass === 'crammer-singer'
+      ? new CrammerSingerBlocks(
+          { arena, store },
+          classProblemsOf.problems[0],
+          weightCount,
+          crammerSingerSettings(manifest.labels, classProblemsOf, options.bias),
+          plan.slotRows,
+        )
+      : undefined
+  // All classes at once are one problem.
+  const problems = together ? classProblemsOf.problems.slice(0, 1) : classProblemsOf.problems
+  const K = together ? labels.length : problems.length
   // One problem's memory serves all of them in turn.
-  const problem = new BlockProblem({ arena, store }, problems[0], weightCount, solver.dual)
+  const problem = together ?? new BlockProblem({ arena, store }, problems[0], weightCount, solver.dual)
   const besidesWeights = arena.mark()
   const engine = new BlockEngine(
     arena,
     store,
     plan,
-    solver.dual ? alphaStride(options) : 0,
+    solver.dual ? problem.alphaStride : 0,
     solver.severalTrainers ? options.trainers : 1,
     readers,
   )
@@ -81,8 +96,8 @@ export async function trainFromBlocks(
     const factors = options.scale ? await learnFactors(engine, options.scale, weightCount, map) : 0
     engine.transformBy({ expand: options.expand, map, factors, unit, plain: false })
     const lent = rows.expanded !== undefined && K === 1
-    const weights = new Float64Array(lent ? 0 : weightCount * K)
-    const biasWeights = new Float64Array(K)
+    let weights = new Float64Array(lent || together ? 0 : weightCount * K)
+    let biasWeights = new Float64Array(K)
     const solutions: Solution[] = []
     if (!options.resume) {
       // Of all classes at once: whoever resumes this run later must not meet what an earlier one has left.
@@ -97,12 +112,17 @@ export async function trainFromBlocks(
         settings,
         store,
         options,
-        progress => tell({ stage: 'train', seconds: seconds(), ...progress, problem: k + 1, problems: K }),
+        progress =>
+          tell({ stage: 'train', seconds: seconds(), ...progress, problem: k + 1, problems: problems.length }),
         // Of several classes each says the same, or nearly.
         reason => k === 0 && tell({ stage: 'plan', solver: solver.name, reason }),
         first && K === 1 ? { pass: first, map } : undefined,
       )
       solutions.push(solution)
+      if (together) {
+        ;({ weights, biasWeights } = together.copyAll())
+        continue
+      }
       if (lent) {
         biasWeights[k] = problem.biasWeight()
         continue
@@ -173,6 +193,12 @@ function checkpointsOf(
     normalize: options.normalize ?? null,
     scale: options.scale ?? null,
     weights: options.weights,
+    ...(problem.together && {
+      multiclass: options.multiclass,
+      labels: manifest.labels.filter(label => label.rows > 0).map(label => label.text),
+      cost: options.cost,
+      classWeights: options.classWeights,
+    }),
     ...(options.expand !== undefined && { expand: options.expand }),
   }
   return new Checkpoints(problem.arena, problem, manifest, stateFolder(folder, identity))

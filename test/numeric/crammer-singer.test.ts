@@ -70,7 +70,11 @@ describe('scores and steps of all classes', () => {
   const someRow = (kind: number): Entries => {
     const indices = Array.from({ length: FEATURES }, (_, j) => j).filter(() => random() < 0.4)
     const value = (): number =>
-      kind === ROW_KIND_CONSTANT ? 1 : kind === ROW_KIND_CODED ? 0.5 + Math.floor(random() * 4) : Math.fround(random() - 0.5)
+      kind === ROW_KIND_CONSTANT
+        ? 1
+        : kind === ROW_KIND_CODED
+          ? 0.5 + Math.floor(random() * 4)
+          : Math.fround(random() - 0.5)
     return { indices, values: indices.map(value) }
   }
   for (const classes of [2, 3, 4, 7, 10, 15, 16, 17, 20, 26, 33, 64, 131]) {

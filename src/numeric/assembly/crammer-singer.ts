@@ -445,3 +445,29 @@ export function evaluateTogether(problem: usize, from: u32, to: u32, scores: usi
   store<f64>(sums, correct, SUMS_CORRECT)
   store<f64>(sums, support, SUMS_SUPPORT)
 }
+
+/** w_k += Σ α_k x over rows from..to: what a run starts from when it is given dual variables. */
+export function addDualTogether(problem: usize, from: u32, to: u32): void {
+  const rows = <usize>load<u32>(problem, TOGETHER_ROWS)
+  const classes = load<u32>(problem, TOGETHER_CLASSES)
+  const stride = load<u32>(problem, TOGETHER_STRIDE)
+  const w = <usize>load<u32>(problem, TOGETHER_WEIGHTS)
+  const biasWeights = <usize>load<u32>(problem, TOGETHER_BIAS_WEIGHTS)
+  const alpha = <usize>load<u32>(problem, TOGETHER_ALPHA)
+  const bias = load<f64>(problem, TOGETHER_BIAS)
+  const steps = <usize>load<u32>(problem, TOGETHER_SCRATCH)
+  const list = steps + usize(stride)
+  for (let i = from; i < to; i++) {
+    const row = <usize>load<u32>(rows + (usize(i) << 2))
+    const alphas = alpha + usize(i) * (usize(classes) << 3)
+    let count: u32 = 0
+    for (let k: u32 = 0; k < classes; k++) {
+      const a = load<f64>(alphas + (usize(k) << 3))
+      if (a == 0) continue
+      store<u32>(list + (usize(count) << 2), k)
+      store<f64>(steps + (usize(count) << 3), a)
+      count++
+    }
+    if (count > 0) addSome(row, w, stride, biasWeights, bias, list, count, steps)
+  }
+}

@@ -1,6 +1,6 @@
 // What the compiled module exports. One line a file.
 
-export { addSome, evaluateTogether, scoreSome, scoreTogether, solveSimplex, sweepTogether } from './crammer-singer'
+export { addDualTogether, addSome, evaluateTogether, scoreSome, scoreTogether, solveSimplex, sweepTogether } from './crammer-singer'
 export { decodeSegment } from './decode-segment'
 export { addDualF32, addDualF64, rowWorth, startEntropicF32, startEntropicF64, visitedSums } from './dual'
 export { sweepBoxF32, sweepBoxF64, sweepLogisticF32, sweepLogisticF64 } from './dual'
