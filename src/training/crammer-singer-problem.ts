@@ -52,7 +52,7 @@ export function placeClasses(
   numbers: number,
 ): PlacedClasses {
   const places = arena.allocateZeroed(numbers * 4, 'the classes')
-  classes.forEach((number, place) => arena.setU32(places + number * 4, place))
+  for (const [place, number] of classes.entries()) arena.setU32(places + number * 4, place)
   const costsAt = arena.allocate(costs.length * 8, 'the costs')
   arena.f64(costsAt, costs.length).set(costs)
   const scratch = arena.allocate(even(classes.length) * TOGETHER_SCRATCH_CLASS, 'scratch')

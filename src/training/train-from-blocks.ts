@@ -65,20 +65,20 @@ export async function trainFromBlocks(
   tell({ stage: 'plan', solver: solver.name, reason, lines: planLines(plan.parts, plan.memory) })
   const weightCount = rows.weights
   const map = await rows.placeMap(arena)
-  const classProblemsOf = classProblems(manifest.labels, findLoss(options.loss), options)
-  const { labels } = classProblemsOf
+  const perClass = classProblems(manifest.labels, findLoss(options.loss), options)
+  const { labels } = perClass
   const together =
     options.multiclass === 'crammer-singer'
       ? new CrammerSingerBlocks(
           { arena, store },
-          classProblemsOf.problems[0],
+          perClass.problems[0],
           weightCount,
-          crammerSingerSettings(manifest.labels, classProblemsOf, options.bias),
+          crammerSingerSettings(manifest.labels, perClass, options.bias),
           plan.slotRows,
         )
       : undefined
   // All classes at once are one problem.
-  const problems = together ? classProblemsOf.problems.slice(0, 1) : classProblemsOf.problems
+  const problems = together ? perClass.problems.slice(0, 1) : perClass.problems
   const K = together ? labels.length : problems.length
   // One problem's memory serves all of them in turn.
   const problem = together ?? new BlockProblem({ arena, store }, problems[0], weightCount, solver.dual)

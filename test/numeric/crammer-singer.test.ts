@@ -106,7 +106,7 @@ describe('scores and steps of all classes', () => {
           const list = arena.allocate(even * 4, 'a list')
           arena.u32(list, some.length).set(some)
           arena.numeric.scoreSome(at, w, even * 8, biasAt, bias, list, some.length, out)
-          some.forEach((k, p) => close(arena.f64(out, classes)[p], expected[k]))
+          for (const [p, k] of some.entries()) close(arena.f64(out, classes)[p], expected[k])
 
           const steps = some.map(() => random() - 0.5)
           const stepsAt = arena.allocate(even * 8, 'steps')
