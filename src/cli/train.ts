@@ -52,6 +52,13 @@ export const trainCommand: Command = {
       many: true,
       group: 'The problem: ½‖w‖² + C Σ loss',
     },
+    multiclass: {
+      value: 'HOW',
+      help: 'several classes: each against the rest, or all at once (hinge loss)',
+      choices: ['one-vs-rest', 'crammer-singer'],
+      fallback: DEFAULTS.multiclass,
+      group: 'The problem: ½‖w‖² + C Σ loss',
+    },
     solver: {
       value: 'NAME',
       help: 'how it is solved',
@@ -213,6 +220,7 @@ const LIBLINEAR_LOSSES: Record<string, string> = {
   1: 'squared-hinge',
   2: 'squared-hinge',
   3: 'hinge',
+  4: 'hinge',
   7: 'logistic',
 }
 
@@ -235,6 +243,7 @@ function fromLiblinear(words: string[]): string[] {
         )
       }
       result.push('--loss', LIBLINEAR_LOSSES[number])
+      if (number === '4') result.push('--multiclass', 'crammer-singer')
     } else if (/^-w[^a-z]/.test(word)) result.push('--class-weight', `${word.slice(2)}=${next()}`)
     else if (/^-B/.test(word)) {
       // LIBLINEAR takes any negative number for "no bias".
@@ -298,6 +307,7 @@ export function trainOptions(options: OptionValues): TrainOptions {
     bias: numberOption(options, 'bias'),
     classWeights: classWeights(options),
     solver: textOption(options, 'solver'),
+    multiclass: textOption(options, 'multiclass') as TrainOptions['multiclass'],
     tolerance: numberOption(options, 'tolerance', { above: 0, most: 0.999 }),
     maxPasses: numberOption(options, 'max-passes', { least: 1, whole: true }),
     seed: numberOption(options, 'seed', { least: 0, most: Number.MAX_SAFE_INTEGER, whole: true }),

@@ -18,4 +18,6 @@ export interface Loss {
   box?(cost: number): BoxDual
   /** True when the dual is the entropic one of logistic regression, solved by inner Newton steps. */
   entropicDual?: true
+  /** True for the loss of Crammer and Singer's problem, where a row's margin is the one over the best other class. */
+  allClasses?: true
 }

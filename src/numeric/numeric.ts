@@ -47,6 +47,35 @@ export interface NumericFunctions {
   growBallF32(problem: number, ball: number): void
   evaluateF64(problem: number, from: number, to: number, sums: number): void
   evaluateF32(problem: number, from: number, to: number, sums: number): void
+  sweepTogether(problem: number, sweep: number, budget: number): number
+  evaluateTogether(problem: number, from: number, to: number, scores: number, sums: number): void
+  addDualTogether(problem: number, from: number, to: number): void
+  scoreTogether(row: number, w: number, stride: number, biasWeights: number, bias: number, out: number): void
+  scoreSome(
+    ...args: [
+      row: number,
+      w: number,
+      stride: number,
+      biasWeights: number,
+      bias: number,
+      list: number,
+      count: number,
+      out: number,
+    ]
+  ): void
+  addSome(
+    ...args: [
+      row: number,
+      w: number,
+      stride: number,
+      biasWeights: number,
+      bias: number,
+      list: number,
+      count: number,
+      steps: number,
+    ]
+  ): void
+  solveSimplex(values: number, count: number, curvature: number, cost: number, scratch: number): void
   parseLibsvm(state: number, batch: number): void
   parseLabelString(state: number, batch: number): void
   expandWeightedDegree(state: number, from: number, to: number): void

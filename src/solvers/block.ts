@@ -30,6 +30,7 @@ class BlockMinimisation implements BlockRun {
       rows: block.rows,
       logistic: this.#problem.settings.loss.entropicDual === true,
       narrow: this.#problem.narrow,
+      together: this.#problem.together,
       shrink: shrinking,
       random: [seed, pass, block.group],
       pass,
@@ -45,6 +46,7 @@ export const block: BlockSolver = {
   data: 'blocks',
   dual: true,
   cacheShare: 0,
+  crammerSinger: true,
   options: ['innerPasses', 'innerTolerance', 'blockOrder', 'shrinking', 'tolerance'],
   lossNeeds: {
     what: 'a dual (box or entropic)',

@@ -11,6 +11,7 @@
 import { SWEEP_BYTES } from '../numeric/layouts.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import type { BinaryProblem } from '../training/problem.ts'
+import { CrammerSingerRun } from './crammer-singer.ts'
 import type { MemorySolver, PassOrder, PassReport, SolverRun, SolverSettings } from './solver.ts'
 import { activateAll, startSweeps } from './sweeps.ts'
 
@@ -75,4 +76,6 @@ export const dual: MemorySolver = {
     has: loss => loss.box !== undefined || loss.entropicDual === true,
   },
   start: (pool, problem, settings) => new DualRun(pool, problem, settings),
+  crammerSinger: true,
+  startCrammerSinger: (pool, problem, settings) => new CrammerSingerRun(pool, problem, settings),
 }

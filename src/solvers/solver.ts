@@ -6,6 +6,7 @@ import type { ThreadPool } from '../threads/pool.ts'
 import type { BlockEngine, LoadedBlock } from '../training/block-engine.ts'
 import type { BlockProblem } from '../training/block-problem.ts'
 import type { Stretch } from '../training/checkpoint.ts'
+import type { CrammerSingerProblem } from '../training/crammer-singer-problem.ts'
 import type { ExitReason, Solution } from '../training/driver.ts'
 import type { BinaryProblem } from '../training/problem.ts'
 import type { WorkingSet } from './working-set.ts'
@@ -54,12 +55,16 @@ interface AnySolver {
   defaultInnerPasses?: number
   /** Whether it knows a single cost for all rows; class weights are refused. */
   oneCost?: true
+  /** Whether it can train all classes at once. */
+  crammerSinger?: true
 }
 
 /** A solver of rows that are all in memory. */
 export interface MemorySolver extends AnySolver {
   data: 'memory'
   start(pool: ThreadPool, problem: BinaryProblem, settings: SolverSettings): SolverRun
+  /** The same for all classes at once. */
+  startCrammerSinger?(pool: ThreadPool, problem: CrammerSingerProblem, settings: SolverSettings): SolverRun
 }
 
 /** A solver of rows that come in blocks. */
@@ -172,6 +177,7 @@ export function checkCompatible(
       `the option ${storeOption} is not compatible with solver ${solver.name}, which keeps all rows in memory: it would be ignored`,
     )
   }
+  if (options['multiclass'] === 'crammer-singer') checkCrammerSinger(solver, loss, options['weights'])
   if (!solver.lossNeeds.has(loss)) {
     throw new UsageError(
       `the ${loss.name} loss is not compatible with solver ${solver.name}: missing ${solver.lossNeeds.what}`,
@@ -184,6 +190,24 @@ export function checkCompatible(
     if (given.has(option) && !solver.options.includes(option)) {
       throw new UsageError(`the option ${option} is not compatible with solver ${solver.name}: it would be ignored`)
     }
+  }
+}
+
+function checkCrammerSinger(solver: Solver, loss: Loss, weights: unknown): void {
+  if (!loss.allClasses) {
+    throw new UsageError(
+      `the ${loss.name} loss is not compatible with multiclass crammer-singer, which is a problem of the hinge loss`,
+      'take --loss hinge, or --multiclass one-vs-rest',
+    )
+  }
+  if (!solver.crammerSinger) {
+    throw new UsageError(
+      `solver ${solver.name} is not compatible with multiclass crammer-singer: it trains one class after the other`,
+      'take --solver dual or block, or --multiclass one-vs-rest',
+    )
+  }
+  if (weights === 'f32') {
+    throw new UsageError('weights f32 are not compatible with multiclass crammer-singer: its weights are f64')
   }
 }
 

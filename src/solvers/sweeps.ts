@@ -66,6 +66,8 @@ export interface SweepSettings {
   shrink: boolean
   /** Whether the problem's most frequent weights are a trainer's own (PROBLEM_OWN). */
   parted?: boolean
+  /** Whether the problem is Crammer and Singer's, all classes at once. */
+  together?: boolean
 }
 
 /** What a finished sweep saw. */
@@ -92,13 +94,15 @@ export class Sweeps {
 
   constructor(arena: Arena, problem: number, sweep: number, settings: SweepSettings) {
     const { numeric } = arena
-    const { logistic, narrow, parted = false } = settings
+    const { logistic, narrow, parted = false, together = false } = settings
     this.#arena = arena
     this.#problem = problem
     this.#sweep = sweep
     this.#settings = settings
     const bits = narrow ? 'F32' : 'F64'
-    this.#run = numeric[`sweep${logistic ? 'Logistic' : 'Box'}${parted ? 'Parted' : ''}${bits}`]
+    this.#run = together
+      ? numeric.sweepTogether
+      : numeric[`sweep${logistic ? 'Logistic' : 'Box'}${parted ? 'Parted' : ''}${bits}`]
     this.#u32 = arena.u32(sweep, SWEEP_BYTES / 4)
     this.#f64 = arena.f64(sweep, SWEEP_BYTES / 8)
     this.#u32[SWEEP_SHRINK / 4] = settings.shrink ? 1 : 0

@@ -18,6 +18,8 @@ export const allTasks = {
   'enter-features': () => import('../training/renumber-task.ts').then(m => m.enterFeaturesTask),
   'renumber-rows': () => import('../training/renumber-task.ts').then(m => m.renumberRowsTask),
   'evaluate-rows': () => import('../training/evaluate-rows-task.ts').then(m => m.evaluateRowsTask),
+  'evaluate-together': () => import('../training/evaluate-together-task.ts').then(m => m.evaluateTogetherTask),
+  'add-dual-together': () => import('../training/evaluate-together-task.ts').then(m => m.addDualTogetherTask),
   'predict-chunk': () => import('../model/predict-chunk-task.ts').then(m => m.predictChunkTask),
   'selective-visit': () => import('../solvers/selective-task.ts').then(m => m.selectiveVisitTask),
   'stream-visit': () => import('../solvers/stream-task.ts').then(m => m.streamVisitTask),

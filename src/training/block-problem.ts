@@ -1,5 +1,6 @@
 // One binary problem whose rows come in blocks: weights and all dual variables are in memory, rows are not.
 import type { Arena } from '../numeric/arena.ts'
+import type { ThreadPool } from '../threads/pool.ts'
 import type { BlockEngine, LoadedBlock } from './block-engine.ts'
 import { type ProblemSettings, writeProblem } from './problem.ts'
 
@@ -14,21 +15,21 @@ export class BlockProblem {
   readonly alphaStride: number
   readonly #rows: number
 
-  /** `lanes`: of many models that are trained together, room for weights and dual variables of each. */
   constructor(
     engine: Pick<BlockEngine, 'arena' | 'store'>,
     settings: ProblemSettings,
     weights: number,
     withAlpha: boolean,
-    lanes = 1,
+    /** Of several models that are trained together, numbers for each feature, and for each row. */
+    together?: { perFeature: number; perRow: number },
   ) {
     const { arena, store } = engine
     this.arena = arena
     this.#rows = store.manifest.rows
     this.settings = settings
-    this.weightCount = (weights + 1) * lanes
+    this.weightCount = (weights + 1) * (together?.perFeature ?? 1)
     this.weights = arena.allocateZeroed(this.weightCount * (settings.weightBits / 8), 'the weights')
-    this.alphaStride = (settings.loss.entropicDual ? 16 : 8) * lanes
+    this.alphaStride = together ? together.perRow * 8 : settings.loss.entropicDual ? 16 : 8
     this.alpha = withAlpha ? arena.allocateZeroed(store.manifest.rows * this.alphaStride, 'the dual variables') : 0
   }
 
@@ -43,9 +44,14 @@ export class BlockProblem {
     return this.settings.weightBits === 32
   }
 
+  /** Whether it is Crammer and Singer's, all classes at once. */
+  get together(): boolean {
+    return false
+  }
+
   /** Makes a loaded block a problem of its own, with a copy of its dual variables; the address of its PROBLEM_ structure. */
   of(block: LoadedBlock): number {
-    this.#copyAlpha(block, true)
+    this.takeAlpha(block)
     writeProblem(this.arena, block.problem, this.settings, {
       table: block.table,
       rows: block.rows,
@@ -54,6 +60,11 @@ export class BlockProblem {
       biasFeature: this.weightCount - 1,
     })
     return block.problem
+  }
+
+  /** Copies the dual variables of a block to its rows. */
+  protected takeAlpha(block: LoadedBlock): void {
+    this.#copyAlpha(block, true)
   }
 
   /** Takes the dual variables of a block back from its copy. */
@@ -72,6 +83,18 @@ export class BlockProblem {
       else place.set(copy)
       at += bytes
     }
+  }
+
+  /** The sums of the certificate over the rows of a block. */
+  async evaluate(trainer: ThreadPool, block: LoadedBlock, sums: number): Promise<void> {
+    const { narrow } = this
+    await trainer.run('evaluate-rows', { problem: this.of(block), narrow, from: 0, to: block.rows, sums })
+  }
+
+  /** w += Σ α y x over the rows of a block. */
+  async addDual(trainer: ThreadPool, block: LoadedBlock): Promise<void> {
+    const { alphaStride: stride, narrow } = this
+    await trainer.run('add-dual', { problem: this.of(block), rows: block.rows, stride, narrow })
   }
 
   /** ‖w‖², the bias included. */

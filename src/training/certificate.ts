@@ -1,5 +1,6 @@
 // The certificate: primal, dual and their gap over all rows, by a reading pass of its own. A solver never marks its own
 // work: it only hands over α and w.
+import type { Arena } from '../numeric/arena.ts'
 import { SUMS_BYTES } from '../numeric/layouts.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import type { BinaryProblem } from './problem.ts'
@@ -18,18 +19,37 @@ export interface Certificate {
 /** Rows summed apart: the pieces are the same for any number of threads, so the sums are the same bits. */
 const PIECES = 32
 
-export async function certify(pool: ThreadPool, problem: BinaryProblem): Promise<Certificate> {
-  const { arena, rows } = problem
+export function certify(pool: ThreadPool, problem: BinaryProblem): Promise<Certificate> {
+  const { arena, rows, at, narrow } = problem
+  return certifyInPieces(arena, rows.rows, 0, problem, ({ from, to, sums }) =>
+    pool.run('evaluate-rows', { problem: at, narrow, from, to, sums }),
+  )
+}
+
+/** One piece of the rows, where its sums go, and scratch memory of its own. */
+export interface Piece {
+  from: number
+  to: number
+  sums: number
+  scratch: number
+}
+
+export async function certifyInPieces(
+  arena: Arena,
+  rows: number,
+  scratchBytes: number,
+  problem: { squaredLength(): number },
+  evaluate: (piece: Piece) => Promise<void>,
+): Promise<Certificate> {
   const mark = arena.mark()
   const sums = arena.allocate(PIECES * SUMS_BYTES, 'the certificate')
-  const bound = (k: number): number => Math.floor((rows.rows * k) / PIECES)
+  const bound = (k: number): number => Math.floor((rows * k) / PIECES)
   const tasks = Array.from({ length: PIECES }, (_, k) =>
-    pool.run('evaluate-rows', {
-      problem: problem.at,
-      narrow: problem.narrow,
+    evaluate({
       from: bound(k),
       to: bound(k + 1),
       sums: sums + k * SUMS_BYTES,
+      scratch: scratchBytes === 0 ? 0 : arena.allocate(scratchBytes, 'the certificate'),
     }),
   )
   await Promise.all(tasks)
@@ -39,7 +59,7 @@ export async function certify(pool: ThreadPool, problem: BinaryProblem): Promise
     total[k % total.length] += part
   })
   arena.release(mark)
-  return certificateOf(total, problem.squaredLength(), rows.rows, true)
+  return certificateOf(total, problem.squaredLength(), rows, true)
 }
 
 /** The certificate that the sums over all rows make, in the order of the SUMS_ layout. */

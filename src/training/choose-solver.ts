@@ -11,6 +11,7 @@ import { formatBytes } from '../numeric/arena.ts'
 import { ROW_BOUND } from '../numeric/layouts.ts'
 import { findSolver } from '../solvers/all-solvers.ts'
 import type { Solver } from '../solvers/solver.ts'
+import { crammerSingerBytes } from './crammer-singer-problem.ts'
 import { decodedBound, entryBytes, NODE_BYTES } from './memory-plan.ts'
 import type { ResolvedOptions } from './options.ts'
 import { sampleText, type TextSample } from './sample-text.ts'
@@ -47,7 +48,9 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
       if (needed > allowed) {
         throw new UsageError(
           `solver ${solver.name} keeps all rows in memory: about ${formatBytes(needed)}, and --memory allows ${formatBytes(allowed)}`,
-          'leave the choice to --solver auto, or take --solver stream, selective or block',
+          options.multiclass === 'crammer-singer'
+            ? 'leave the choice to --solver auto, or take --solver block'
+            : 'leave the choice to --solver auto, or take --solver stream, selective or block',
         )
       }
     }
@@ -60,12 +63,17 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
     : 'how much the data takes cannot be known'
   // How a store would be made and kept is said for the case that there is one; these two are about one that there was.
   const wish = options.resume ? 'resume' : options.cold ? 'cold' : undefined
-  if (fits && wish) return { solver: findSolver('stream'), reason: `${need}, which fits, but ${wish} asks for a store` }
+  const together = options.multiclass === 'crammer-singer'
+  if (fits && wish)
+    return {
+      solver: findSolver(together ? 'block' : 'stream'),
+      reason: `${need}, which fits, but ${wish} asks for a store`,
+    }
   if (fits) return { solver: findSolver('dual'), reason: `${need}, which fits` }
   const limit = allowed < WINDOW_BYTES ? formatBytes(allowed) : `the ${formatBytes(WINDOW_BYTES)} of one memory`
   // A cache holds few expanded rows, and every visit sweeps over it: 20,000 strings with degree 8 in 256M took 69 s with it
   // and 16 s without.
-  const solver = findSolver(options.expand === undefined ? 'stream' : 'block')
+  const solver = findSolver(options.expand === undefined && !together ? 'stream' : 'block')
   return { solver, reason: Number.isFinite(needed) ? `${need}, more than ${limit}` : need }
 }
 
@@ -80,7 +88,10 @@ async function inMemoryBytes(paths: string[], options: ResolvedOptions): Promise
       const perEntry = entryBytes(manifest.valueBits, findInputFormat(inputFormatOf(manifest)))
       const rows = manifest.blocks.reduce((sum, block) => sum + decodedBound(block, manifest.valueBits, perEntry), 0)
       const perRow = manifest.rows * (options.loss === 'logistic' ? 24 : 16)
-      return NODE_BYTES + PARSER_BYTES + rows + perRow + (manifest.usedFeatures || manifest.features) * 16
+      const used = manifest.usedFeatures || manifest.features
+      const { alpha, weights } = crammerSingerBytes(manifest.rows, used, manifest.labels.length)
+      const together = options.multiclass === 'crammer-singer' ? alpha + weights * 2 : 0
+      return NODE_BYTES + PARSER_BYTES + rows + perRow + used * 16 + together
     }
     // A pipe may bring anything: under a limit it is taken for too much.
     if (!found?.isFile() && options.memory !== undefined) return Number.POSITIVE_INFINITY

@@ -1,5 +1,5 @@
 // The driver of one binary problem: asks the solver for passes, the certificate for the truth, and decides when to stop.
-import type { MemorySolver, SolverSettings } from '../solvers/solver.ts'
+import type { MemorySolver, SolverRun, SolverSettings } from '../solvers/solver.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { type Certificate, certify } from './certificate.ts'
 import type { BinaryProblem } from './problem.ts'
@@ -28,15 +28,23 @@ export interface PassProgress {
   certified: boolean
 }
 
-export async function solve(
+export function solve(
   pool: ThreadPool,
   solver: MemorySolver,
   problem: BinaryProblem,
   settings: DriverSettings,
   tell: (progress: PassProgress) => void,
 ): Promise<Solution> {
-  const { tolerance, maxPasses, signal } = settings
-  const run = solver.start(pool, problem, settings)
+  return drive(solver.start(pool, problem, settings), () => certify(pool, problem), settings, tell)
+}
+
+/** The same for whatever makes passes and whatever certifies them. */
+export async function drive(
+  run: SolverRun,
+  certified: () => Promise<Certificate>,
+  { tolerance, maxPasses, signal }: DriverSettings,
+  tell: (progress: PassProgress) => void,
+): Promise<Solution> {
   let passes = 0
   // Until a pass has been made there is no primal to measure the gap by.
   let primal = 0
@@ -51,7 +59,7 @@ export async function solve(
       tell({ pass: passes, primal, gap: primal > 0 ? report.estimate.gap / primal : 0, certified: false })
       continue
     }
-    const certificate = await certify(pool, problem)
+    const certificate = await certified()
     primal = certificate.primal
     tell({ pass: passes, primal, gap: certificate.gap, certified: true })
     const converged = certificate.gap! <= tolerance

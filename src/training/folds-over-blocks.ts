@@ -66,7 +66,8 @@ export async function trainFoldsOverBlocks(
   const reason = `${manifest.blocks.length} blocks, for ${models.length} models together${groups}`
   tell({ stage: 'plan', solver: 'block', reason, lines: planLines(plan.parts, plan.memory) })
   const map = await rows.placeMap(arena)
-  const problem = new BlockProblem({ arena, store }, models[0], rows.weights, true, lanes)
+  const each = { perFeature: lanes, perRow: (alphaStride(options) / 8) * lanes }
+  const problem = new BlockProblem({ arena, store }, models[0], rows.weights, true, each)
   const stride = alphaStride(options) * Math.min(lanes, BUNDLE_LANES)
   const engine = new BlockEngine(arena, store, plan, stride, 1, readers)
   try {

@@ -12,6 +12,8 @@ export interface TrainOptions {
   /** C in ½‖w‖² + C Σ loss. */
   cost?: number
   solver?: string
+  /** How more than two classes are told apart: each from the rest, or all at once. */
+  multiclass?: 'one-vs-rest' | 'crammer-singer'
   /** Value of a feature added to every row; 0 for none. */
   bias?: number
   /** Cost multipliers by label as the user writes it. */
@@ -90,6 +92,7 @@ export const DEFAULTS = {
   loss: 'hinge',
   cost: 1,
   solver: 'auto',
+  multiclass: 'one-vs-rest',
   bias: 0,
   classWeights: {},
   tolerance: 1e-3,
@@ -146,6 +149,7 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
       throw new UsageError(`${name} is ${JSON.stringify(value)}; expected one of ${choices.join(', ')}`)
     }
   }
+  choice('multiclass', ['one-vs-rest', 'crammer-singer'])
   choice('normalize', ['unit'])
   choice('scale', scaleKinds)
   choice('weights', ['f64', 'f32'])

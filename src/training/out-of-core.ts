@@ -104,12 +104,7 @@ export class OutOfCoreDriver {
     const { arena, trainer } = this.#engine
     arena.bytes(this.#problem.weights, this.#problem.weightCount * (this.#problem.narrow ? 4 : 8)).fill(0)
     for await (const block of this.#engine.pass(this.#groups(-1))) {
-      await trainer.run('add-dual', {
-        problem: this.#problem.of(block),
-        rows: block.rows,
-        stride: this.#problem.alphaStride,
-        narrow: this.#problem.narrow,
-      })
+      await this.#problem.addDual(trainer, block)
     }
   }
 
@@ -211,13 +206,7 @@ export class OutOfCoreDriver {
     // In the order of the store, whatever order the solver took: the sums are the same bits for the same weights.
     for await (const block of this.#engine.pass(this.#groups(-1))) {
       if (this.#settings.signal?.aborted) return undefined
-      await trainer.run('evaluate-rows', {
-        problem: this.#problem.of(block),
-        narrow: this.#problem.narrow,
-        from: 0,
-        to: block.rows,
-        sums: this.#sums,
-      })
+      await this.#problem.evaluate(trainer, block, this.#sums)
       arena.f64(this.#sums, total.length).forEach((part, k) => {
         total[k] += part
       })

@@ -9,6 +9,7 @@ import { findLoss } from '../losses/all-losses.ts'
 import { bytesForTrainers } from '../solvers/parallel-sweeps.ts'
 import type { BlockSolver } from '../solvers/solver.ts'
 import { allowedMemory } from './choose-solver.ts'
+import { even } from './crammer-singer-problem.ts'
 import { type MemoryPlan, NODE_BYTES, planMemory } from './memory-plan.ts'
 import type { ResolvedOptions } from './options.ts'
 import { type RowsOfStore, rowsOfStore } from './rows-of-store.ts'
@@ -27,8 +28,9 @@ export async function planFor(
   const { manifest } = store
   const { weights, entryBytes, mapBytes, expanded } = rows ?? (await rowsOfStore(store, options))
   const classes = manifest.labels.filter(label => label.rows > 0).length
+  const together = options.multiclass === 'crammer-singer'
   const needs = {
-    alphaBytes: solver.dual ? alphaStride(options) * lanes : 0,
+    alphaBytes: together ? classes * 8 : solver.dual ? alphaStride(options) * lanes : 0,
     mapBytes,
     weights,
     entryBytes,
@@ -36,10 +38,11 @@ export async function planFor(
     // The model at the end is a copy of the weights, in a list of its own when few features are in use. Weights of expanded
     // features are lent to the model, unless there are several vectors to put together.
     perWeight:
-      expanded && classes === 2
+      expanded && classes === 2 && !together
         ? 0
-        : (mapBytes > 0 ? 12 : 8) * (classes === 2 ? 1 : classes) + (options.scale ? 24 : 0),
-    perRow: (solver.extra?.perRow ?? 0) + bytesPerRow,
+        : (mapBytes > 0 ? 12 : 8) * (classes === 2 && !together ? 1 : classes) + (options.scale ? 24 : 0),
+    // Bits of the classes in play, of a loaded block's rows; all rows at most.
+    perRow: (solver.extra?.perRow ?? 0) + bytesPerRow + (together ? Math.ceil(classes / 64) * 8 : 0),
     slots: 2,
     cacheShare: solver.cacheShare,
   }
@@ -49,14 +52,14 @@ export async function planFor(
   const reserve = (bytes: number): number =>
     limited ? forFilePages(bytes) + (fromText ? ingestRemains(bytes, growing(options, inputFormatOf(manifest))) : 0) : 0
   const planned = (weights: ResolvedOptions['weights']): MemoryPlan => {
-    const weightBytes = (weights === 'f32' ? 4 : 8) * lanes
+    const weightBytes = together ? even(classes) * 8 : (weights === 'f32' ? 4 : 8) * lanes
     const perWeight =
       needs.perWeight +
       (weights === 'f32' ? 0 : (solver.extra?.perWeight ?? 0)) +
       (solver.severalTrainers ? bytesForTrainers(options.trainers, weightBytes) : 0)
     return planMemory(manifest, memory, { ...needs, perWeight, weightBytes, reserve }, limited)
   }
-  if (!expanded || options.given.has('weights')) return planned(options.weights)
+  if (!expanded || together || options.given.has('weights')) return planned(options.weights)
   // Expanded features are so many that f32 may be all there is room for.
   try {
     return planned('f64')

@@ -21,6 +21,7 @@ import { BlockEngine, READERS } from './block-engine.ts'
 import { BlockProblem } from './block-problem.ts'
 import { Checkpoints, type RunState, stateFolder } from './checkpoint.ts'
 import { classProblems } from './class-problems.ts'
+import { CrammerSingerBlocks } from './crammer-singer-blocks.ts'
 import type { Solution } from './driver.ts'
 import type { FirstPass } from './first-pass.ts'
 import { groupsOf, type MemoryPlan, planLines } from './memory-plan.ts'
@@ -32,6 +33,7 @@ import type { ProblemSettings } from './problem.ts'
 import type { ProgressListener } from './progress.ts'
 import { type RowsOfStore, rowsOfStore } from './rows-of-store.ts'
 import { theStore } from './store-for-training.ts'
+import { crammerSingerSettings } from './train-crammer-singer.ts'
 
 export async function trainFromBlocks(
   paths: string[],
@@ -56,36 +58,51 @@ export async function trainFromBlocks(
   if (options.expand)
     tell({ stage: 'plan', solver: '', reason: `a first look at what ${options.expand} makes of the rows` })
   const rows = await rowsOfStore(store, options, arena, readers)
-  const { labels, problems } = classProblems(manifest.labels, findLoss(options.loss), options)
-  const K = problems.length
+  const perClass = classProblems(manifest.labels, findLoss(options.loss), options)
+  const { labels } = perClass
+  // Under Crammer and Singer's formulation all classes at once are one problem.
+  const isJoint = options.multiclass === 'crammer-singer'
+  const problems = isJoint ? perClass.problems.slice(0, 1) : perClass.problems
+  const K = isJoint ? labels.length : problems.length
   // Several models share what is read: rows that one is done with, the others are not.
-  if (K > 1 && options.solver === 'auto' && solver.name === 'stream') {
+  if (problems.length > 1 && options.solver === 'auto' && solver.name === 'stream') {
     solver = block
     options = { ...options, innerPasses: DEFAULTS.innerPasses }
   }
   const fromText = store.folder !== paths[0]
-  const together = await planTogether(store, solver, options, fromText, rows, K)
+  const together = await planTogether(store, solver, options, fromText, rows, problems.length)
   const plan = together?.plan ?? (await planFor(store, solver, options, fromText, rows))
   if (!together) options = { ...options, weights: plan.weightBytes === 4 ? 'f32' : 'f64' }
   const { length: count } = groupsOf(
     plan,
     manifest.blocks.map((_, k) => k),
   )
-  const each = together && together.models < K ? `, ${together.models} of ${K} models at a time` : ''
+  const some = together && together.models < K ? `, ${together.models} of ${K} models at a time` : ''
   const pieces = `${count} ${count === 1 ? 'piece' : 'pieces'} a pass`
-  const reason = `${manifest.blocks.length} blocks, read in ${pieces}${together ? `, for ${K} models together${each}` : ''}`
+  const reason = `${manifest.blocks.length} blocks, read in ${pieces}${together ? `, for ${K} models together${some}` : ''}`
   tell({ stage: 'plan', solver: solver.name, reason, lines: planLines(plan.parts, plan.memory) })
   const weightCount = rows.weights
   const map = await rows.placeMap(arena)
+  const joint =
+    options.multiclass === 'crammer-singer'
+      ? new CrammerSingerBlocks(
+          { arena, store },
+          perClass.problems[0],
+          weightCount,
+          crammerSingerSettings(manifest.labels, perClass, options.bias),
+          plan.slotRows,
+        )
+      : undefined
   // One problem's memory serves all of them in turn.
   const lanes = together ? lanesOf(together.models) : 1
-  const problem = new BlockProblem({ arena, store }, problems[0], weightCount, solver.dual, lanes)
+  const each = { perFeature: lanes, perRow: (alphaStride(options) / 8) * lanes }
+  const problem = joint ?? new BlockProblem({ arena, store }, problems[0], weightCount, solver.dual, each)
   const besidesWeights = arena.mark()
   const engine = new BlockEngine(
     arena,
     store,
     plan,
-    solver.dual ? alphaStride(options) * Math.min(lanes, BUNDLE_LANES) : 0,
+    !solver.dual ? 0 : joint ? problem.alphaStride : alphaStride(options) * Math.min(lanes, BUNDLE_LANES),
     solver.severalTrainers ? options.trainers : 1,
     readers,
   )
@@ -95,8 +112,8 @@ export async function trainFromBlocks(
     engine.transformBy({ expand: options.expand, map, factors, unit, plain: false })
     const lent = rows.expanded !== undefined && K === 1
     // One vector is taken as it is: with many weights, a second copy is more than the plan has room for.
-    let weights: Float64Array = new Float64Array(K === 1 ? 0 : weightCount * K)
-    const biasWeights = new Float64Array(K)
+    let weights: Float64Array = new Float64Array(K === 1 || joint ? 0 : weightCount * K)
+    let biasWeights: Float64Array = new Float64Array(K)
     const solutions: Solution[] = []
     const put = (k: number, w: Float64Array): void => {
       if (K === 1) weights = w.subarray(0, weightCount)
@@ -146,12 +163,17 @@ export async function trainFromBlocks(
         settings,
         store,
         options,
-        progress => tell({ stage: 'train', seconds: seconds(), ...progress, problem: k + 1, problems: K }),
+        progress =>
+          tell({ stage: 'train', seconds: seconds(), ...progress, problem: k + 1, problems: problems.length }),
         // Of several classes each says the same, or nearly.
         reason => k === 0 && tell({ stage: 'plan', solver: solver.name, reason }),
         first && K === 1 ? { pass: first, map } : undefined,
       )
       solutions.push(solution)
+      if (joint) {
+        ;({ weights, biasWeights } = joint.copyAll())
+        continue
+      }
       if (lent) {
         biasWeights[k] = problem.biasWeight()
         continue
@@ -250,6 +272,12 @@ function checkpointsOf(
     normalize: options.normalize ?? null,
     scale: options.scale ?? null,
     weights: options.weights,
+    ...(problem.together && {
+      multiclass: options.multiclass,
+      labels: manifest.labels.filter(label => label.rows > 0).map(label => label.text),
+      cost: options.cost,
+      classWeights: options.classWeights,
+    }),
     ...(options.expand !== undefined && { expand: options.expand }),
   }
   return new Checkpoints(problem.arena, problem, manifest, stateFolder(folder, identity))

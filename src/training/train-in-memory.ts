@@ -24,6 +24,7 @@ import { BinaryProblem, type ProblemSettings } from './problem.ts'
 import type { ProgressListener } from './progress.ts'
 import { byFeature, renumberFeatures } from './renumber-features.ts'
 import type { RowSet } from './row-set.ts'
+import { trainCrammerSinger } from './train-crammer-singer.ts'
 import { ManyModels } from './train-together.ts'
 
 export async function trainInMemory(
@@ -84,10 +85,12 @@ export async function solveInMemory(
   tell: ProgressListener,
 ): Promise<TrainingOutcome> {
   const { arena, pool, rows, read, factors, cutShort, readSeconds, seconds } = loaded
-  const { labels, problems } = classProblems(rows.labels, findLoss(options.loss), options)
-  const K = problems.length
-  const weights = new Float64Array(rows.weights * K)
-  const biasWeights = new Float64Array(K)
+  const classes = classProblems(rows.labels, findLoss(options.loss), options)
+  const { labels, problems } = classes
+  const joint = options.multiclass === 'crammer-singer'
+  const K = joint ? labels.length : problems.length
+  let weights: Float64Array = new Float64Array(joint ? 0 : rows.weights * K)
+  let biasWeights: Float64Array = new Float64Array(K)
   const solutions: Solution[] = []
   const put = (k: number, solution: Solution, w: Float64Array): void => {
     solutions[k] = cutShort ? { ...solution, exitReason: 'interrupted' } : solution
@@ -95,8 +98,14 @@ export async function solveInMemory(
     biasWeights[k] = w[rows.weights]
   }
   let calibrations: Calibration[] | undefined
-  // Weights in f32 are trained one vector after the other.
-  if ((K > 1 || options.calibrate) && solver.name === 'dual' && options.weights === 'f64') {
+  if (joint) {
+    const all = await trainCrammerSinger(arena, pool, solver, rows, classes, options, progress =>
+      tell({ stage: 'train', seconds: seconds(), ...progress, problem: 1, problems: 1 }),
+    )
+    ;({ weights, biasWeights } = all)
+    solutions.push(cutShort ? { ...all.solution, exitReason: 'interrupted' } : all.solution)
+    // Weights in f32 are trained one vector after the other.
+  } else if ((K > 1 || options.calibrate) && solver.name === 'dual' && options.weights === 'f64') {
     const say = (reason: string): void => tell({ stage: 'plan', solver: solver.name, reason })
     const held = options.calibrate && heldOutOf(loaded, problems, options)
     const all = [...problems, ...(held?.problems ?? [])]

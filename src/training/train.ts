@@ -44,8 +44,10 @@ export function train(data: string | string[], options: TrainOptions = {}): Trai
   })
 }
 
-function checkCalibration({ calibrate, loss, weights }: ResolvedOptions): void {
+function checkCalibration({ calibrate, loss, weights, multiclass }: ResolvedOptions): void {
   if (calibrate === undefined) return
+  if (multiclass === 'crammer-singer')
+    throw new UsageError('calibrate is for models of one class against the rest, not for multiclass crammer-singer')
   if (findLoss(loss).entropicDual)
     throw new UsageError(`calibrate would be ignored: scores of the ${loss} loss are probabilities as they are`)
   if (weights === 'f32') throw new UsageError('calibrate needs weights in f64')
@@ -79,6 +81,7 @@ export function asResult(outcome: TrainingOutcome, options: ResolvedOptions, sec
   const certificate = sumOf(solutions)
   const model = makeModel({
     labels: labels.map(({ value, text }) => ({ value, text })),
+    multiclass: options.multiclass,
     features: data.features,
     weights: outcome.weights,
     ownsWeights: true,

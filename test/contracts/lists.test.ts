@@ -39,7 +39,14 @@ const lists: {
     list: allSolvers,
     looksLikeOne: value => 'lossNeeds' in value,
     others: file =>
-      ['solver.ts', 'sweeps.ts', 'working-set.ts', 'parallel-sweeps.ts'].includes(file) || file.endsWith('-task.ts'),
+      [
+        'solver.ts',
+        'crammer-singer.ts',
+        'sweeps.ts',
+        'working-set.ts',
+        'parallel-sweeps.ts',
+        'block-bundles.ts',
+      ].includes(file) || file.endsWith('-task.ts'),
   },
   {
     folder: 'features',

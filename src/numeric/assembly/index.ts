@@ -18,6 +18,7 @@ export {
   sweepBundle4,
   sweepBundle8,
 } from './bundle'
+export { addDualTogether, addSome, evaluateTogether, scoreSome, scoreTogether, solveSimplex, sweepTogether } from './crammer-singer'
 export { decodeSegment } from './decode-segment'
 export { addDualF32, addDualF64, rowWorth, startEntropicF32, startEntropicF64, visitedSums } from './dual'
 export { sweepBoxF32, sweepBoxF64, sweepLogisticF32, sweepLogisticF64 } from './dual'

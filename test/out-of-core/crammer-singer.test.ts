@@ -1,0 +1,103 @@
+// Crammer and Singer's problem over blocks: the optimum of the same rows in memory, stopped and resumed, rows added.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { addRows } from '../../src/block-store/add.ts'
+import { ingest } from '../../src/block-store/ingest.ts'
+import type { TrainOptions } from '../../src/training/options.ts'
+import { train } from '../../src/training/train.ts'
+import { objectiveOfModel } from '../training/crammer-singer-objective.ts'
+import type { Row } from '../training/liblinear.ts'
+import { abortAfter, assertSameModel, copyStore, fastFolder, threeClasses, told } from './fixture.ts'
+
+const folder = fastFolder()
+const multiclass = 'crammer-singer' as const
+
+const rowsOf = (text: string): Row[] =>
+  text.split('\n').map(line => {
+    const [label, ...entries] = line.split(' ')
+    return {
+      label: Number(label),
+      indices: entries.map(entry => Number(entry.split(':')[0])),
+      values: entries.map(entry => Number(entry.split(':')[1])),
+    }
+  })
+
+const close = (found: number, wanted: number, relative: number): void =>
+  assert.ok(Math.abs(found - wanted) <= relative * Math.abs(wanted), `found ${found}, expected ${wanted}`)
+
+async function makeStore(
+  name: string,
+  rows: number,
+  seed: number,
+): Promise<{ text: string; path: string; store: string }> {
+  const text = threeClasses(rows, seed)
+  const path = folder.write(`${name}.svm`, `${text}\n`)
+  const store = join(folder.path, `${name}.spill`)
+  await ingest(path, store, { blocks: 8, threads: 1 })
+  return { text, path, store }
+}
+
+describe('all classes at once, over blocks', () => {
+  const problem = { cost: 0.3, bias: 1, classWeights: { '0': 2, '2': 0.5 } }
+  it('reaches the optimum of the rows in memory, and certifies it', async () => {
+    const { text, path, store } = await makeStore('same', 1500, 3)
+    const rows = rowsOf(text)
+    const memory = await train(path, { ...problem, multiclass, tolerance: 1e-6, maxPasses: 5000 }).result
+    for (const more of [{}, { innerTolerance: 0.01 }, { shrinking: false }] as TrainOptions[]) {
+      const options = { ...problem, ...more, multiclass, solver: 'block', tolerance: 1e-5, maxPasses: 5000 }
+      const { result } = await told(copyStore(store, join(folder.path, `same-${Object.keys(more)[0]}.spill`)), options)
+      assert.equal(result.exitReason, 'converged')
+      assert.ok(result.blocks!.count === 8 && result.gap! <= 1e-5)
+      close(result.primal!, memory.primal!, 1.2e-5)
+      assert.ok(result.dual! <= memory.primal! * (1 + 1e-9) && memory.dual! <= result.primal! * (1 + 1e-9))
+      close(objectiveOfModel(rows, result.model, problem), result.primal!, 1e-9)
+      assert.equal(result.model.vectors, 3)
+      assert.ok(result.trainingAccuracy! > 0.7)
+    }
+  })
+
+  it('is chosen for text that does not fit in the memory', async () => {
+    const { text, path } = await makeStore('text', 600, 4)
+    const store = join(folder.path, 'made.spill')
+    const { result } = await told(path, { ...problem, multiclass, memory: '120M', store, tolerance: 1e-4 })
+    assert.equal(result.solver, 'block')
+    assert.equal(result.exitReason, 'converged')
+    close(objectiveOfModel(rowsOf(text), result.model, problem), result.primal!, 1e-9)
+  })
+
+  it('goes on after it was stopped, to the same bits', async () => {
+    const { store } = await makeStore('stopped', 800, 5)
+    const options = { ...problem, multiclass, solver: 'block', tolerance: 1e-3, checkpointSeconds: 0 }
+    const whole = await told(copyStore(store, join(folder.path, 'whole.spill')), options)
+    let last = await abortAfter(store, options, 3)
+    for (let stops = 0; last.result.exitReason === 'interrupted'; stops++) {
+      assert.ok(stops < 300, 'it never ends')
+      last = await abortAfter(store, { ...options, resume: true }, 3)
+    }
+    assertSameModel(last.result, whole.result)
+  })
+
+  it('starts from its dual variables after rows were added, and from zero after a class was', async () => {
+    const { text, store } = await makeStore('grown', 900, 6)
+    const options = { ...problem, multiclass, solver: 'block', tolerance: 1e-5, maxPasses: 5000 }
+    await train(store, options).result
+    const more = threeClasses(60, 8)
+    await addRows(folder.write('more.svm', `${more}\n`), store, { threads: 1 })
+    const cold = await train(copyStore(store, join(folder.path, 'cold.spill')), options).result
+    const warm = await told(store, options)
+    assert.ok(
+      warm.records.some(record => record.stage === 'plan' && /starting from the dual variables/.test(record.reason)),
+    )
+    assert.equal(warm.result.exitReason, 'converged')
+    close(warm.result.primal!, cold.primal!, 1.2e-5)
+    const rows = [...rowsOf(text), ...rowsOf(more)]
+    close(objectiveOfModel(rows, warm.result.model, problem), warm.result.primal!, 1e-9)
+
+    await addRows(folder.write('class.svm', '7 1:0.5 3:-1\n'), store, { threads: 1 })
+    const four = await train(store, options).result
+    assert.equal(four.exitReason, 'converged')
+    rows.push({ label: 7, indices: [1, 3], values: [0.5, -1] })
+    close(objectiveOfModel(rows, four.model, problem), four.primal!, 1e-9)
+  })
+})
