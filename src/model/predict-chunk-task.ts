@@ -2,6 +2,8 @@
 import { Expander, piecesOf } from '../features/expander.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-format.ts'
+import { LabelNumbers } from '../input-formats/label-numbers.ts'
+import { type Label, labelKey } from '../labels.ts'
 import { BATCH_LABELS } from '../numeric/layouts.ts'
 import type { TaskContext } from '../threads/task.ts'
 import type { ScorerMemory } from './scorer.ts'
@@ -13,7 +15,7 @@ export interface PredictChunkOptions {
   parse: ParseSettings
   expand: string | undefined
   scorer: ScorerMemory
-  labels: { value: number; text: string }[]
+  labels: Label[]
   /** What to answer with: the text of the output, or the numbers. */
   answer: 'labels' | 'labels-and-scores' | 'numbers' | 'nothing'
 }
@@ -33,6 +35,7 @@ export interface PredictedChunk {
 
 interface Kept {
   parser: ChunkParser
+  numbers: LabelNumbers
   expander: Expander | undefined
   scores: number
   room: number
@@ -44,19 +47,25 @@ export function predictChunkTask({ arena, kept }: TaskContext, options: PredictC
   if (!tools) {
     tools = {
       parser: findInputFormat(options.format).newParser(arena),
+      numbers: new LabelNumbers(arena),
       expander: options.expand === undefined ? undefined : new Expander(arena, options.expand),
       scores: 0,
       room: 0,
     }
     kept.set(key, tools)
   }
-  const { parser } = tools
+  const { parser, numbers } = tools
   const { scorer, labels, answer } = options
   const K = scorer.vectors
-  const lineEnds = labels.map(label => Buffer.from(`${label.text}\n`, 'latin1'))
+  const lineEnds = labels.map(label => Buffer.from(`${label.text}\n`))
   const pieces: Uint8Array[] = []
   const classParts: number[] = []
   const scoreParts: Float64Array[] = []
+  const texts = labels.some(({ value }) => value === null)
+    ? new Map(labels.map((label, k) => [labelKey(label), k]))
+    : undefined
+  const classOf: number[] = []
+  numbers.start()
   let rows = 0
   let correct = 0
   for (const { batch, rows: count } of parser.parse(options.at, options.bytes, options.parse)) {
@@ -80,6 +89,14 @@ export function predictChunkTask({ arena, kept }: TaskContext, options: PredictC
     }
     const scores = arena.f64(tools.scores, count * K)
     const truth = arena.f64(arena.getU32(batch + BATCH_LABELS), count)
+    // Codes of texts do not tell for certain: such labels are numbered, and each is looked up among the model's.
+    const named =
+      texts &&
+      arena.u32(
+        numbers.add(batch, count, row => parser.labelText(row)),
+        count,
+      )
+    if (named) for (const label of numbers.labels.slice(classOf.length)) classOf.push(texts.get(labelKey(label)) ?? -1)
     const longest = Math.max(...lineEnds.map(line => line.length))
     const out = Buffer.allocUnsafeSlow(answer === 'labels' ? count * longest : 0)
     let length = 0
@@ -88,7 +105,7 @@ export function predictChunkTask({ arena, kept }: TaskContext, options: PredictC
       let best = 0
       if (labels.length === 2) best = scores[r * K] > 0 ? 0 : 1
       else for (let k = 1; k < K; k++) if (scores[r * K + k] > scores[r * K + best]) best = k
-      if (truth[r] === labels[best].value) correct++
+      if (named ? classOf[named[r]] === best : truth[r] === labels[best].value) correct++
       if (answer === 'labels') {
         const line = lineEnds[best]
         for (let b = 0; b < line.length; b++) out[length++] = line[b]
@@ -99,7 +116,7 @@ export function predictChunkTask({ arena, kept }: TaskContext, options: PredictC
       } else if (answer === 'numbers') classParts.push(best)
     }
     if (answer === 'labels') pieces.push(out.subarray(0, length))
-    if (answer === 'labels-and-scores') pieces.push(Buffer.from(text, 'latin1'))
+    if (answer === 'labels-and-scores') pieces.push(Buffer.from(text))
     if (answer === 'numbers') scoreParts.push(scores.slice())
     rows += count
   }

@@ -10,7 +10,7 @@ import { findLoss } from '../losses/all-losses.ts'
 import { Arena } from '../numeric/arena.ts'
 import type { MemorySolver } from '../solvers/solver.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
-import { classProblems } from './class-problems.ts'
+import { classProblems, refuseBareLabels } from './class-problems.ts'
 import { type Solution, solve } from './driver.ts'
 import { loadRows, type ReadReport } from './load-rows.ts'
 import { loadStore } from './load-store.ts'
@@ -122,6 +122,7 @@ function checkRows(rows: RowSet, paths: string[], cutShort: boolean, badRows: nu
       'training needs rows of at least two classes',
     )
   }
+  refuseBareLabels(rows.labels, rows.nonzeros, where, rows.format)
 }
 
 /** Passes on at most one record in so many milliseconds. */
