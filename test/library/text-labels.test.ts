@@ -95,7 +95,7 @@ describe('labels of text', () => {
         assert.deepEqual(other.labels, model.labels)
         assert.deepEqual(await predicted(paths, other), written)
       }),
-      { seed, numRuns: 25 },
+      { seed, numRuns: 8 },
     )
   })
 
@@ -184,8 +184,9 @@ describe('labels of text', () => {
     await ingest(path, store)
     for (const data of [path, store]) {
       for (const solver of ['dual', 'block']) {
+        const made = data === path && solver === 'block' ? { store: newPath('.spill') } : {}
         await assert.rejects(
-          trained(data, { solver }),
+          trained(data, { solver, ...made }),
           (error: Error) =>
             error instanceof SpillwayError &&
             /all 2 rows of .* have the label cat: there is nothing/.test(error.message),
@@ -196,15 +197,15 @@ describe('labels of text', () => {
 
   it('300 classes, over several chunks', async () => {
     const names = Array.from({ length: 300 }, (_, k) => `class-${k.toString(36)}é`)
-    const rows = Array.from({ length: 6000 }, (_, k) => (k * 7919) % 300)
-    const path = write(rows.map(k => `${names[k]} ${k + 1}:1 ${'0'.repeat(150)}400:0.01`))
+    const rows = Array.from({ length: 3000 }, (_, k) => (k * 7919) % 300)
+    const path = write(rows.map(k => `${names[k]} ${k + 1}:1 ${'0'.repeat(350)}400:0.01`))
     const store = newPath('.spill')
     // So little memory makes chunks of 256 KiB.
     const { manifest } = await ingest(path, store, { threads: 2, blocks: 4, memory: 256 << 20 })
     assert.ok(readFileSync(path).length > 4 * (1 << 18))
     assert.equal(manifest.labels.length, 300)
-    assert.ok(manifest.labels.every(label => label.rows === 20))
-    const model = await trained(store, { solver: 'block', tolerance: 0.1 })
+    assert.ok(manifest.labels.every(label => label.rows === 10))
+    const model = await trained(store, { solver: 'dual', tolerance: 0.1 })
     assert.deepEqual(
       model.labels.map(({ text }) => text),
       [...names].sort(byBytes),
@@ -269,7 +270,7 @@ describe('labels of text', () => {
     const path = write(['5.1,3.5,setosa', '4.9,3.0,virginica'])
     for (const solver of ['dual', 'block']) {
       await assert.rejects(
-        trained(path, { solver, store: newPath('.spill') }),
+        trained(path, solver === 'block' ? { solver, store: newPath('.spill') } : { solver }),
         (error: Error) =>
           error instanceof SpillwayError &&
           /no row of .* has an entry; its lines are read as labels, such as "5\.1,3\.5,setosa"/.test(error.message),
