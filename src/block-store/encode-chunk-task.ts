@@ -2,7 +2,6 @@
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-format.ts'
 import { type LabelCount, LabelNumbers } from '../input-formats/label-numbers.ts'
-import { BATCH_LABELS } from '../numeric/layouts.ts'
 import type { TaskContext } from '../threads/task.ts'
 import { RowPacker } from '../training/row-packer.ts'
 import { type EncodedSegment, type EncoderOptions, SegmentEncoder } from './codecs.ts'
@@ -73,7 +72,7 @@ export function encodeChunkTask({ arena, kept }: TaskContext, options: EncodeChu
   const total = { rows: 0, nonzeros: 0, features: 0 }
   numbers.start()
   for (const { batch, rows, nonzeros, features } of parser.parse(options.at, options.bytes, options.parse)) {
-    const codes = numbers.add(arena.getU32(batch + BATCH_LABELS), rows, row => parser.labelText(row))
+    const codes = numbers.add(batch, rows, row => parser.labelText(row))
     // Rows after one that has no room are not packed: those that are have to be the first.
     if (packing) packing = packer.rows + rows <= pack!.rows && packer.pack(batch, rows, codes)
     if (tools.map && !arena.numeric.enterBatch(tools.map, batch)) tools.map = 0

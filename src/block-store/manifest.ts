@@ -4,6 +4,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileError, SpillwayError } from '../errors.ts'
+import { type Label, textLabelComplaint } from '../labels.ts'
 import {
   BLOCK_FILE_PATTERN,
   FEATURE_SET_FILE,
@@ -12,6 +13,7 @@ import {
   MOST_BLOCKS,
   newerVersion,
 } from './file-layout.ts'
+import { LabelCodes } from './stored-labels.ts'
 
 export const MANIFEST_VERSION = 1
 
@@ -25,10 +27,7 @@ export interface BlockEntry {
   checksum: string
 }
 
-export interface LabelEntry {
-  value: number
-  /** As the input spells it where it is first met. */
-  text: string
+export interface LabelEntry extends Label {
   rows: number
 }
 
@@ -132,8 +131,7 @@ export function checkManifest(parsed: unknown, path: string): Manifest {
       }
     }),
     labels: fields.list('labels').map(label => ({
-      value: label.number('value'),
-      text: label.text('text'),
+      ...label.label(),
       rows: label.count('rows'),
     })),
     sources: fields.list('sources').map(source => ({
@@ -152,6 +150,8 @@ export function checkManifest(parsed: unknown, path: string): Manifest {
   if (!FEATURE_SET_PATTERN.test(featureFileOf(manifest))) {
     throw fields.wrong('featureFile', 'a name such as "features-000001.bin"')
   }
+  const complaint = new LabelCodes().complaint(manifest.labels)
+  if (complaint) throw new SpillwayError(`${path}: ${complaint}`, 'ingest the data again')
   for (const field of ['rows', 'nonzeros'] as const) {
     const sum = manifest.blocks.reduce((total, block) => total + block[field], 0)
     if (sum !== manifest[field]) throw fields.wrong(field, `${sum}, the sum over its blocks`)
@@ -227,6 +227,15 @@ class Fields {
     const value = this.value(name)
     if (typeof value !== 'number' || !Number.isFinite(value)) throw this.wrong(name, 'a number')
     return value
+  }
+
+  /** A number as the input spells it, or null and a text. */
+  label(): Label {
+    const text = this.text('text')
+    if (this.value('value') !== null) return { value: this.number('value'), text }
+    const complaint = textLabelComplaint(text)
+    if (complaint) throw this.wrong('text', `a label (${complaint})`)
+    return { value: null, text }
   }
 
   count(name: string, most = Number.MAX_SAFE_INTEGER): number {

@@ -10,6 +10,7 @@ import { type LabelCount, mergeLabels } from '../input-formats/label-numbers.ts'
 import { type LineChunk, LineChunks } from '../input-formats/line-chunks.ts'
 import { Reading } from '../input-formats/reading.ts'
 import { textSize } from '../input-formats/text-size.ts'
+import { labelKey } from '../labels.ts'
 import { type Arena, formatBytes } from '../numeric/arena.ts'
 import { SEGMENT_HEADER_BYTES } from '../numeric/segment-layout.ts'
 import { inOrder } from '../threads/in-order.ts'
@@ -21,6 +22,7 @@ import { type CompressionChoice, chooseCompression } from './compression.ts'
 import type { EncodeChunkOptions, EncodedChunk } from './encode-chunk-task.ts'
 import { readFeatureSet, writeFeatureSet } from './feature-set.ts'
 import type { LabelEntry, SourceEntry } from './manifest.ts'
+import { LabelCodes } from './stored-labels.ts'
 import type { StoreWriter } from './writer.ts'
 
 export interface IngestProgress {
@@ -112,7 +114,8 @@ export async function readIntoBlocks(
   const chunks = new LineChunks(arena, sizes.chunk, pool.size + 3)
   const account = new BadRowAccount()
   const labels: LabelCount[] = settings.labels.map(label => ({ ...label }))
-  const byValue = new Map(labels.map(({ value }, k) => [value, k]))
+  const byKey = new Map(labels.map((label, k) => [labelKey(label), k]))
+  const codes = new LabelCodes()
   const sources: SourceEntry[] = paths.map(name => ({ name, bytes: 0, rows: 0 }))
   const total = { rows: 0, nonzeros: 0, features: 0 }
   const free: EncodeChunkOptions['out'][] = []
@@ -164,7 +167,9 @@ export async function readIntoBlocks(
     },
     async (chunk, encoded) => {
       account.add(chunk, encoded, onBadRow)
-      const map = mergeLabels(labels, byValue, encoded.labels)
+      const map = mergeLabels(labels, byKey, encoded.labels)
+      const complaint = codes.complaint(labels)
+      if (complaint) throw new SpillwayError(complaint, 'rename one of them')
       settings.follower?.take({ ...encoded, chunk: chunk.number, room: rooms.get(chunk.number), labels, map })
       rooms.delete(chunk.number)
       await writer.append(encoded.segments, settings.firstPosition + total.rows)

@@ -2,6 +2,7 @@
 // Every row keeps its position, so row numbers stay what they were.
 import { readFile } from 'node:fs/promises'
 import { fileError, SpillwayError, UsageError } from '../errors.ts'
+import { labelKey, labelOf } from '../labels.ts'
 import { Arena } from '../numeric/arena.ts'
 import {
   BATCH_BYTES,
@@ -15,9 +16,10 @@ import { CarriedStates } from '../training/carried-states.ts'
 import { changeStore, freeBlockNumbers } from './change-store.ts'
 import { type EncodedSegment, SegmentDecoder, SegmentEncoder } from './codecs.ts'
 import { blockFileName } from './file-layout.ts'
-import { type LabelEntry, type Manifest, nextPosition, sourceSpans } from './manifest.ts'
+import { type Manifest, nextPosition, sourceSpans } from './manifest.ts'
 import { openStore, ReadBuffer, Store } from './reader.ts'
 import { Region } from './region.ts'
+import { StoredLabels, UNLISTED } from './stored-labels.ts'
 import { StoreWriter } from './writer.ts'
 
 /** Which rows go: by number, counted from 1 in the order in which they were added, in a list or in a file with one on
@@ -56,6 +58,7 @@ export interface RemoveResult {
 interface Selection {
   /** Rows from this position on stay. */
   end: number
+  /** `label` is its number in the manifest. */
   goes(position: number, label: number): boolean
   /** Refuses rows that were named and not found. */
   check(removed: number): void
@@ -84,7 +87,6 @@ export async function removeRows(
     const sources = sourceSpans(old)
     const counts = { rows: 0, nonzeros: 0, bytesRead: 0 }
     const labels = old.labels.map(label => ({ ...label }))
-    const labelOf = new Map<number, LabelEntry>(labels.map(label => [label.value, label]))
     const spans = sources.map(source => ({ ...source }))
     let looked = 0
     const tell = (blocksTotal: number | undefined): void => {
@@ -103,8 +105,7 @@ export async function removeRows(
           if (!selection.goes(position, rows.labels[r])) continue
           lost++
           counts.nonzeros += rows.starts[r + 1] - rows.starts[r]
-          const label = labelOf.get(rows.labels[r] + 0)
-          if (label) label.rows--
+          if (rows.labels[r] !== UNLISTED) labels[rows.labels[r]].rows--
           const span = spans.findLast(({ first }) => first <= position)
           if (span) span.rows--
         }
@@ -179,7 +180,8 @@ interface SegmentRows {
   base: number
   batch: number
   positions: Uint32Array
-  labels: Float64Array
+  /** Their numbers in the manifest. */
+  labels: Uint32Array
   starts: Uint32Array
 }
 
@@ -189,6 +191,7 @@ class RowReader {
   readonly #buffer: ReadBuffer
   readonly #decoder: SegmentDecoder
   readonly #batch: number
+  readonly #labels: StoredLabels
   bytesRead = 0
 
   constructor(arena: Arena, store: Store) {
@@ -197,6 +200,7 @@ class RowReader {
     this.#buffer = new ReadBuffer(arena)
     this.#decoder = new SegmentDecoder(arena)
     this.#batch = this.#decoder.newBatch()
+    this.#labels = new StoredLabels(arena, store.manifest.labels)
   }
 
   /** The rows of a block, segment by segment; segments that are all behind the given positions are left out. */
@@ -213,7 +217,7 @@ class RowReader {
         base: header.basePosition,
         batch,
         positions: arena.u32(arena.getU32(batch + BATCH_LABEL_AT), count),
-        labels: arena.f64(arena.getU32(batch + BATCH_LABELS), count),
+        labels: arena.u32(this.#labels.numbersOf(batch, count).at, count),
         starts: arena.u32(arena.getU32(batch + BATCH_STARTS), count + 1),
       }
     }
@@ -235,7 +239,7 @@ class Rewriter {
   }
 
   /** The encoder takes a row's number in its batch for its position, so the rows are laid out with gaps. */
-  encode({ batch, count, positions, labels, starts }: SegmentRows, keep: Uint8Array, block: number) {
+  encode({ batch, count, positions, starts }: SegmentRows, keep: Uint8Array, block: number) {
     const arena = this.#arena
     let rows = 0
     for (let r = 0; r < count; r++) rows += keep[r]
@@ -247,13 +251,16 @@ class Rewriter {
     const at = this.#room.room(listBytes + startBytes + span * 8)
     const list = arena.u32(at, rows)
     const wideStarts = arena.u32(at + listBytes, span + 1)
-    const wideLabels = arena.f64(at + listBytes + startBytes, span)
+    // As bits: a number of the language need not keep those of a NaN.
+    const labels = arena.u32(arena.getU32(batch + BATCH_LABELS), count * 2)
+    const wideLabels = arena.u32(at + listBytes + startBytes, span * 2)
     let [filled, nonzeros] = [0, 0]
     for (let r = 0; r < count; r++) {
       const row = positions[r] - first
       wideStarts[row] = starts[r]
       wideStarts[row + 1] = starts[r + 1]
-      wideLabels[row] = labels[r]
+      wideLabels[2 * row] = labels[2 * r]
+      wideLabels[2 * row + 1] = labels[2 * r + 1]
       if (!keep[r]) continue
       list[filled++] = row
       nonzeros += starts[r + 1] - starts[r]
@@ -271,15 +278,15 @@ class Rewriter {
 // --- Which rows
 
 function byLabel(manifest: Manifest, text: string, folder: string): Selection {
-  const value = text.trim() === '' ? Number.NaN : Number(text)
-  const label = manifest.labels.find(entry => entry.text === text || entry.value === value)
-  if (!label || label.rows === 0) {
+  const key = labelKey(labelOf(text))
+  const number = manifest.labels.findIndex(entry => entry.text === text || labelKey(entry) === key)
+  if (number < 0 || manifest.labels[number].rows === 0) {
     const known = manifest.labels.filter(({ rows }) => rows > 0).map(entry => entry.text)
     const shown =
       known.length > 20 ? `${known.slice(0, 20).join(', ')} and ${known.length - 20} more` : known.join(', ')
     throw new SpillwayError(`${folder} has no rows of the label ${text}`, `its labels are ${shown}`)
   }
-  return { end: Number.POSITIVE_INFINITY, goes: (_, found) => found === label.value, check: () => {} }
+  return { end: Number.POSITIVE_INFINITY, goes: (_, found) => found === number, check: () => {} }
 }
 
 function bySource(manifest: Manifest, name: string, folder: string): Selection {

@@ -255,11 +255,12 @@ function fromLiblinear(words: string[]): string[] {
 }
 
 function classWeights(options: OptionValues): Record<string, number> {
-  const weights: Record<string, number> = {}
+  // Any text may be a label, __proto__ too.
+  const weights: Record<string, number> = Object.create(null)
   for (const text of (options['class-weight'] as string[] | undefined) ?? []) {
     const at = text.lastIndexOf('=')
     const weight = Number(text.slice(at + 1))
-    if (at < 1 || text.length === at + 1 || !(weight > 0) || !Number.isFinite(Number(text.slice(0, at)))) {
+    if (at < 1 || text.length === at + 1 || !(weight > 0)) {
       throw new UsageError(`--class-weight is "${text}"; expected LABEL=W with a number above 0, e.g. +1=10`)
     }
     weights[text.slice(0, at)] = weight

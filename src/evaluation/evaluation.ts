@@ -65,7 +65,7 @@ export class Evaluation {
   readonly #known: number
   readonly #positive: 0 | 1
   readonly #tallies: Tally[] = []
-  readonly #others = new Map<number, number>()
+  readonly #others = new Map<number | string, number>()
   #unnamed: Tally | undefined
   #rows = 0
   #hits = 0
@@ -85,13 +85,13 @@ export class Evaluation {
     return { label, support: 0, predicted: 0, hits: 0, counts }
   }
 
-  /** The number of a class that is none of the labels, by its value; −1 when there are too many of them to name each. */
-  otherClass(value: number, label = String(value)): number {
-    const found = this.#others.get(value)
+  /** The number of a class that is none of the labels, by what tells labels apart; −1 when there are too many of them to name each. */
+  otherClass(key: number | string, label = String(key)): number {
+    const found = this.#others.get(key)
     if (found !== undefined) return found
     if (this.#tallies.length >= MOST_CLASSES) return -1
     const number = this.#tallies.push(this.#newTally(label)) - 1
-    this.#others.set(value, number)
+    this.#others.set(key, number)
     return number
   }
 

@@ -1,11 +1,10 @@
 // Labels to class numbers, in order of appearance. One thread numbers the labels of a chunk; mergeLabels makes one
 // numbering of many chunks, in the order of the chunks.
+import { type Label, type LabelKey, labelKey } from '../labels.ts'
 import type { Arena } from '../numeric/arena.ts'
+import { BATCH_LABEL_AT, BATCH_LABELS } from '../numeric/layouts.ts'
 
-export interface LabelCount {
-  value: number
-  /** As the user wrote it where it was first met. */
-  text: string
+export interface LabelCount extends Label {
   rows: number
 }
 
@@ -17,7 +16,7 @@ export class LabelNumbers {
   #firsts = 0
   #table = 0
   #slots = 0
-  #byValue = new Map<number, number>()
+  #byKey = new Map<LabelKey, number>()
 
   constructor(arena: Arena) {
     this.#arena = arena
@@ -26,7 +25,7 @@ export class LabelNumbers {
   /** Begins a chunk. */
   start(): void {
     this.labels = []
-    this.#byValue.clear()
+    this.#byKey.clear()
   }
 
   #makeRoom(rows: number): void {
@@ -38,25 +37,44 @@ export class LabelNumbers {
     this.#table = this.#arena.allocateZeroed(this.#slots * 4, 'label numbers')
   }
 
-  /** Numbers a batch's labels (f64 at an address); the address of its class numbers. */
-  add(labels: number, rows: number, textOf: (row: number) => string): number {
+  /** Numbers the labels of a batch that a parser made; the address of its class numbers. */
+  add(batch: number, rows: number, textOf: (row: number) => string): number {
+    const labels = this.#arena.getU32(batch + BATCH_LABELS)
+    return this.#number(labels, rows, this.#arena.getU32(batch + BATCH_LABEL_AT), textOf)
+  }
+
+  /** Numbers the labels of a batch from a store, which knows no texts: a label of text has its code in place of it. */
+  addStored(batch: number, rows: number): number {
+    const arena = this.#arena
+    const labels = arena.getU32(batch + BATCH_LABELS)
+    return this.#number(labels, rows, 0, row => {
+      const value = arena.f64(labels, rows)[row]
+      if (!Number.isNaN(value)) return String(value)
+      const [low, high] = arena.u32(labels + row * 8, 2)
+      return high.toString(16).padStart(8, '0') + low.toString(16).padStart(8, '0')
+    })
+  }
+
+  #number(labels: number, rows: number, labelAt: number, textOf: (row: number) => string): number {
     const arena = this.#arena
     this.#makeRoom(rows)
-    const found = arena.numeric.numberLabels(labels, rows, this.#codes, this.#firsts, this.#table, this.#slots)
+    const found = arena.numeric.numberLabels(labels, rows, this.#codes, this.#firsts, this.#table, this.#slots, labelAt)
     const values = arena.f64(labels, rows)
     const firsts = arena.u32(this.#firsts, found)
     const codes = arena.u32(this.#codes, rows)
     const map = new Uint32Array(found)
     let same = true
     for (let k = 0; k < found; k++) {
-      const value = values[firsts[k]] + 0
-      let number = this.#byValue.get(value)
-      if (number === undefined) {
-        number = this.labels.push({ value, text: textOf(firsts[k]), rows: 0 }) - 1
-        this.#byValue.set(value, number)
+      const number = values[firsts[k]] + 0
+      const value = Number.isNaN(number) ? null : number
+      const key = value ?? textOf(firsts[k])
+      let place = this.#byKey.get(key)
+      if (place === undefined) {
+        place = this.labels.push({ value, text: value === null ? (key as string) : textOf(firsts[k]), rows: 0 }) - 1
+        this.#byKey.set(key, place)
       }
-      map[k] = number
-      same &&= number === k
+      map[k] = place
+      same &&= place === k
     }
     if (!same) for (let r = 0; r < rows; r++) codes[r] = map[codes[r]]
     for (let r = 0; r < rows; r++) this.labels[codes[r]].rows++
@@ -67,16 +85,17 @@ export class LabelNumbers {
 /** One numbering for all chunks: enters a chunk's labels and returns the map from its numbers, or undefined when none changes. */
 export function mergeLabels(
   all: LabelCount[],
-  byValue: Map<number, number>,
+  byKey: Map<LabelKey, number>,
   chunk: LabelCount[],
 ): Uint32Array | undefined {
   const map = new Uint32Array(chunk.length)
   let same = true
   chunk.forEach((label, k) => {
-    let number = byValue.get(label.value)
+    const key = labelKey(label)
+    let number = byKey.get(key)
     if (number === undefined) {
       number = all.push({ ...label, rows: 0 }) - 1
-      byValue.set(label.value, number)
+      byKey.set(key, number)
     }
     all[number].rows += label.rows
     map[k] = number

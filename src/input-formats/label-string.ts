@@ -6,6 +6,7 @@ import {
   PARSE_ERROR_AFTER_LABEL,
   PARSE_ERROR_AFTER_STRING,
   PARSE_ERROR_LABEL,
+  PARSE_ERROR_LABEL_BYTE,
   PARSE_ERROR_LETTER,
   PARSE_ERROR_MISSING_STRING,
   PARSE_ERROR_NOT_FINITE,
@@ -14,11 +15,12 @@ import {
   PARSE_NEEDS_ROOM,
 } from '../numeric/layouts.ts'
 import type { BadRow, InputFormat } from './input-format.ts'
-import { type ParseError, shownToken, TextParser } from './text-parser.ts'
+import { LABEL_ERRORS, type ParseError, shownToken, TextParser } from './text-parser.ts'
 
 const EXPECTED: Record<number, { expected: string; advice?: string }> = {
+  ...LABEL_ERRORS,
   [PARSE_ERROR_LABEL]: {
-    expected: 'a label at the start of the line: a number such as +1, -1 or 3',
+    expected: 'a label at the start of the line: a number such as +1, -1 or 3, or text without a colon',
     advice: 'a line is LABEL STRING; data of INDEX:VALUE entries is read with --format libsvm',
   },
   [PARSE_ERROR_AFTER_LABEL]: { expected: 'a label, then a blank', advice: 'a line is LABEL STRING' },
@@ -57,7 +59,9 @@ class LabelStringParser extends TextParser {
     arena.numeric.parseLabelString(state, batch)
   }
 
-  protected override describe({ code, line, address, lineStart }: ParseError): BadRow {
+  protected override describe(error: ParseError): BadRow {
+    const { code, line, address, lineStart } = error
+    if (code === PARSE_ERROR_LABEL_BYTE) return this.describeByte(error)
     const at = (column: number, found: string): BadRow => ({ line, column, found, ...EXPECTED[code] })
     if (code === PARSE_ERROR_LETTER) {
       const byte = this.arena.bytes(address, 1)[0]
@@ -79,9 +83,9 @@ export const labelString: InputFormat = {
   endings: ['.txt', ''],
   // Anything that prints can be a letter, but only letters, gaps and stops show that it is a string that was meant.
   detect(line) {
-    const [label, string, ...more] = line.replace(/#.*/s, '').trim().split(/\s+/)
-    const named = string !== undefined && more.length === 0 && Number.isFinite(Number(label))
-    return named && /^[A-Za-z*.-]+$/.test(string) && /[A-Za-z]/.test(string)
+    const [, rest = ''] = /^[ \t\r]*[^ \t\r#:][^ \t\r:]*[ \t\r]+(.*)$/s.exec(line) ?? []
+    const string = rest.replace(/#.*/s, '').trim()
+    return /^[A-Za-z*.-]+$/.test(string) && /[A-Za-z]/.test(string)
   },
   // Positions count from 1, as biologists count.
   detectIndexBase: () => 1,

@@ -1,5 +1,6 @@
 // LIBSVM text: `label index:value index:value … # comment`, one row a line. The bytes are parsed in
 // numeric/assembly/parse-libsvm.ts; here are its buffers and the words for what it refuses.
+import { labelOf } from '../labels.ts'
 import {
   BATCH_NONZEROS,
   BATCH_VALUES,
@@ -11,6 +12,7 @@ import {
   PARSE_ERROR_INDEX_RANGE,
   PARSE_ERROR_INDEX_ZERO,
   PARSE_ERROR_LABEL,
+  PARSE_ERROR_LABEL_BYTE,
   PARSE_ERROR_MISSING_VALUE,
   PARSE_ERROR_NOT_FINITE,
   PARSE_ERROR_TOO_LARGE,
@@ -20,11 +22,14 @@ import {
   PARSE_SLOW_COUNT,
 } from '../numeric/layouts.ts'
 import type { BadRow, InputFormat } from './input-format.ts'
-import { type ParseError, shownToken, TextParser } from './text-parser.ts'
+import { LABEL_ERRORS, type ParseError, shownToken, TextParser } from './text-parser.ts'
 
 /** What was expected, and what to do, by the parser's error number. */
 const EXPECTED: Record<number, { expected: string; advice?: string }> = {
-  [PARSE_ERROR_LABEL]: { expected: 'a label at the start of the line: a number such as +1, -1 or 3' },
+  ...LABEL_ERRORS,
+  [PARSE_ERROR_LABEL]: {
+    expected: 'a label at the start of the line: a number such as +1, -1 or 3, or text without a colon',
+  },
   [PARSE_ERROR_AFTER_LABEL]: {
     expected: 'a label, then a blank',
     advice: 'a line starts with its label: LABEL INDEX:VALUE INDEX:VALUE …',
@@ -75,7 +80,9 @@ class LibsvmParser extends TextParser {
     for (let k = 0; k < count; k++) values[list[2 * k]] = Number(this.token(list[2 * k + 1]).text)
   }
 
-  protected override describe({ code, line, address, lineStart }: ParseError): BadRow {
+  protected override describe(error: ParseError): BadRow {
+    const { code, line, address, lineStart } = error
+    if (code === PARSE_ERROR_LABEL_BYTE) return this.describeByte(error)
     const { text, start } = this.token(address, lineStart, 4096)
     // Only values that are kept as floats are bound by what a float holds; labels never are.
     const wide = code === PARSE_ERROR_TOO_LARGE && (this.valueBytes === 8 || !text.includes(':'))
@@ -95,13 +102,16 @@ export const libsvm: InputFormat = {
   row: 'LABEL INDEX:VALUE INDEX:VALUE …',
   letters: false,
   endings: ['.svm', '.libsvm', '.txt', ''],
-  detect: line => /^\s*[^\s#]+\s+\d+:/.test(line),
+  detect: line => /^[ \t\r]*[^ \t\r#][^ \t\r]*[ \t\r]+\d+:/.test(line),
   // The first row that has an entry decides: a row of one-based data cannot start with 0, and data that counts from 0
   // but does not show it there is refused at its first 0 with the option to say so, never read one way and then another.
   detectIndexBase(head) {
     for (const line of Buffer.from(head).toString('latin1').split('\n')) {
-      const entry = /^[ \t\r]*[^\s#]+[ \t]+(\d+):/.exec(line)
-      if (entry) return Number(entry[1]) === 0 ? 0 : 1
+      const entry = /^[ \t\r]*([^ \t\r#][^ \t\r]*)[ \t]+(\d+):/.exec(line)
+      // Behind a number a # opens a comment, within a label of text it does not.
+      const beforeHash = entry?.[1].split('#')[0] ?? ''
+      if (!entry || (beforeHash !== entry[1] && labelOf(beforeHash).value !== null)) continue
+      return Number(entry[2]) === 0 ? 0 : 1
     }
     return undefined
   },

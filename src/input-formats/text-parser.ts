@@ -14,11 +14,14 @@ import {
   BATCH_STARTS,
   BATCH_VALUE_BYTES,
   BATCH_VALUES,
+  LONGEST_LABEL,
   PARSE_BAD_ROWS,
   PARSE_BYTES,
   PARSE_CURSOR,
   PARSE_END,
   PARSE_ERROR_BYTES,
+  PARSE_ERROR_LABEL_BYTE,
+  PARSE_ERROR_LABEL_LENGTH,
   PARSE_ERROR_ROOM,
   PARSE_ERRORS,
   PARSE_INDEX_BASE,
@@ -39,7 +42,17 @@ export interface ParseError {
   lineStart: number
 }
 
-const isBreak = (byte: number): boolean => byte === 32 || byte === 10 || byte === 9 || byte === 13 || byte === 35
+const isBlank = (byte: number): boolean => byte === 32 || byte === 10 || byte === 9 || byte === 13
+const isBreak = (byte: number): boolean => isBlank(byte) || byte === 35
+
+/** What a format says of labels that it refuses, by the parser's error number. */
+export const LABEL_ERRORS: Record<number, { expected: string; advice?: string }> = {
+  [PARSE_ERROR_LABEL_LENGTH]: { expected: `a label of at most ${LONGEST_LABEL} bytes` },
+  [PARSE_ERROR_LABEL_BYTE]: {
+    expected: 'a label of UTF-8 text without control characters',
+    advice: 'is this text? If it is in another encoding, convert it, e.g. with iconv -t UTF-8',
+  },
+}
 
 export abstract class TextParser implements ChunkParser {
   lines = 0
@@ -140,7 +153,18 @@ export abstract class TextParser implements ChunkParser {
   }
 
   labelText(row: number): string {
-    return this.token(this.arena.u32(this.#labelAt, row + 1)[row]).text
+    const at = this.arena.u32(this.#labelAt, row + 1)[row]
+    const isNumber = !Number.isNaN(this.arena.f64(this.arena.getU32(this.batch + BATCH_LABELS), row + 1)[row])
+    if (isNumber) return this.token(at).text
+    // No # ends a label of text.
+    const room = this.arena.bytes(at, Math.min(LONGEST_LABEL + 1, this.#chunkEnd - at))
+    return Buffer.from(room.slice(0, room.findIndex(isBlank))).toString()
+  }
+
+  /** A byte that a label cannot have. */
+  protected describeByte({ code, line, address, lineStart }: ParseError): BadRow {
+    const found = `the byte 0x${this.arena.bytes(address, 1)[0].toString(16).padStart(2, '0')}`
+    return { line, column: address - lineStart + 1, found, ...LABEL_ERRORS[code] }
   }
 
   /** The token around an address, and where it starts. */

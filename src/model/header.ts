@@ -54,7 +54,7 @@ export function readHeader(parsed: unknown, file: string): ModelHeader {
   return {
     labels: header
       .objects('labels')
-      .map((label): ModelLabel => ({ value: label.number('value'), text: label.text('text') })),
+      .map((label): ModelLabel => ({ value: label.numberOrNull('value'), text: label.text('text') })),
     multiclass: header.choice('multiclass', ['one-vs-rest', 'crammer-singer']),
     features: header.count('features'),
     vectors: header.count('vectors'),

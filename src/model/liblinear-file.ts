@@ -29,6 +29,12 @@ const HEADER_KEYS = ['solver_type', 'nr_class', 'label', 'nr_feature', 'bias', '
 /** Refuses what LIBLINEAR's file cannot say. */
 export function checkLiblinearWritable(model: Model, { force = false }: LiblinearWriteOptions = {}): void {
   for (const { value, text } of model.labels) {
+    if (value === null) {
+      throw new SpillwayError(
+        `LIBLINEAR's model file cannot hold the label "${text}": its labels are whole numbers`,
+        'keep the Spillway model, or convert to json',
+      )
+    }
     if (value !== (value | 0)) {
       throw new SpillwayError(
         `LIBLINEAR's model file cannot hold the label "${text}" (${value}): its labels are whole numbers of 32 bits`,
@@ -95,7 +101,7 @@ function* liblinearText(model: Model): Generator<string> {
   const { labels, features, vectors, weights, biasWeights } = model
   const hasBias = biasWeights.length > 0
   yield `solver_type ${liblinearTypeOf(model).name}\nnr_class ${labels.length}\n`
-  yield `label${labels.map(label => ` ${label.value | 0}`).join('')}\nnr_feature ${features}\n`
+  yield `label${labels.map(label => ` ${label.value! | 0}`).join('')}\nnr_feature ${features}\n`
   yield `bias ${hasBias ? formatG17(Math.abs(model.bias)) : '-1'}\nw\n`
   const factors = model.transforms.scale?.factors
   let next = 0

@@ -7,17 +7,15 @@
 // wins, the first of equals. These are LIBLINEAR's rules, and a row is summed in LIBLINEAR's order, so that the labels agree.
 import { SpillwayError } from '../errors.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
+import { type Label, type LabelKey, textLabelComplaint } from '../labels.ts'
 import { type Calibration, calibrationsComplaint } from './calibration.ts'
 import { MOST_FEATURES, positionOf, smallerLayout, toDense, vectorsComplaint, type WeightVectors } from './weights.ts'
 
 /** The newest version of the model's own file that this code reads and writes. */
 export const MODEL_VERSION = 1
 
-export interface ModelLabel {
-  value: number
-  /** As the user wrote it, e.g. "+1". */
-  text: string
-}
+/** A number with the text that the user wrote, e.g. "+1", or text alone: then the value is null. */
+export type ModelLabel = Label
 
 export interface Certificate {
   primal: number | null
@@ -161,11 +159,16 @@ function asVectors(given: Float64Array | WeightVectors): WeightVectors {
 export function modelComplaint(model: Model): string | undefined {
   const { labels, features, vectors, bias, biasWeights } = model
   if (labels.length === 0) return 'it has no labels'
-  const seen = new Set<number>()
+  const seen = new Set<LabelKey>()
   for (const { value, text } of labels) {
-    if (!Number.isFinite(value)) return `label "${text}" has the value ${value}; expected a finite number`
-    if (seen.has(value)) return `label "${text}" (${value}) is listed twice`
-    seen.add(value)
+    const complaint = value === null ? textLabelComplaint(text) : undefined
+    if (complaint) return `${JSON.stringify(text)} cannot be a label of text: ${complaint}`
+    if (value !== null && !Number.isFinite(value)) {
+      return `label "${text}" has the value ${value}; expected a finite number`
+    }
+    const key = value ?? text
+    if (seen.has(key)) return `label "${text}"${value === null ? '' : ` (${value})`} is listed twice`
+    seen.add(key)
   }
   if (!Number.isInteger(features) || features < 0 || features > MOST_FEATURES) {
     return `it has ${features} features; expected a whole number of at most ${MOST_FEATURES}`

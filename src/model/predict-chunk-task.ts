@@ -2,6 +2,8 @@
 import { Expander, piecesOf } from '../features/expander.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-format.ts'
+import { LabelNumbers } from '../input-formats/label-numbers.ts'
+import { type Label, labelKey } from '../labels.ts'
 import { BATCH_LABELS } from '../numeric/layouts.ts'
 import type { TaskContext } from '../threads/task.ts'
 import { type Calibration, classProbabilities } from './calibration.ts'
@@ -14,7 +16,7 @@ export interface PredictChunkOptions {
   parse: ParseSettings
   expand: string | undefined
   scorer: ScorerMemory
-  labels: { value: number; text: string }[]
+  labels: Label[]
   /** What to answer with: the text of the output, or the numbers. */
   answer:
     | 'labels'
@@ -33,7 +35,7 @@ export interface PredictChunkOptions {
 export interface EvaluatedChunk {
   truth: Int32Array
   predicted: Int32Array
-  others: { value: number; text: string }[]
+  others: Label[]
   /** Of two classes. */
   scores?: Float64Array
   /** Of each row's true class. */
@@ -58,6 +60,7 @@ export interface PredictedChunk {
 
 interface Kept {
   parser: ChunkParser
+  numbers: LabelNumbers
   expander: Expander | undefined
   scores: number
   room: number
@@ -69,23 +72,32 @@ export function predictChunkTask({ arena, kept }: TaskContext, options: PredictC
   if (!tools) {
     tools = {
       parser: findInputFormat(options.format).newParser(arena),
+      numbers: new LabelNumbers(arena),
       expander: options.expand === undefined ? undefined : new Expander(arena, options.expand),
       scores: 0,
       room: 0,
     }
     kept.set(key, tools)
   }
-  const { parser } = tools
+  const { parser, numbers } = tools
   const { scorer, labels, answer, calibrations } = options
   const K = scorer.vectors
-  const numbers = answer.startsWith('numbers')
-  const lineEnds = labels.map(label => Buffer.from(`${label.text}\n`, 'latin1'))
+  const asNumbers = answer.startsWith('numbers')
+  const lineEnds = labels.map(label => Buffer.from(`${label.text}\n`))
   const pieces: Uint8Array[] = []
   const classParts: number[] = []
   const scoreParts: Float64Array[] = []
   const probabilityParts: Float64Array[] = []
   const probabilities = new Float64Array(labels.length)
-  const evaluated = options.evaluate ? new ChunkForEvaluation(labels, K, calibrations) : undefined
+  const evaluated = options.evaluate ? new ChunkForEvaluation(labels.length, K, calibrations) : undefined
+  const known =
+    evaluated || labels.some(({ value }) => value === null)
+      ? new Map(labels.map((label, k) => [labelKey(label), k]))
+      : undefined
+  const others: Label[] = []
+  // Class of each label that the chunk has, as numbered there: −1 − its place among the others, for one that the model lacks.
+  const classOf: number[] = []
+  numbers.start()
   let rows = 0
   let correct = 0
   for (const { batch, rows: count } of parser.parse(options.at, options.bytes, options.parse)) {
@@ -109,6 +121,16 @@ export function predictChunkTask({ arena, kept }: TaskContext, options: PredictC
     }
     const scores = arena.f64(tools.scores, count * K)
     const truth = arena.f64(arena.getU32(batch + BATCH_LABELS), count)
+    // Codes of texts do not tell for certain: such labels are numbered, and each is looked up among the model's.
+    const named =
+      known &&
+      arena.u32(
+        numbers.add(batch, count, row => parser.labelText(row)),
+        count,
+      )
+    for (const label of known ? numbers.labels.slice(classOf.length) : []) {
+      classOf.push(known!.get(labelKey(label)) ?? -others.push({ value: label.value, text: label.text }))
+    }
     const longest = Math.max(...lineEnds.map(line => line.length))
     const out = Buffer.allocUnsafeSlow(answer === 'labels' ? count * longest : 0)
     let length = 0
@@ -117,7 +139,7 @@ export function predictChunkTask({ arena, kept }: TaskContext, options: PredictC
       let best = 0
       if (labels.length === 2) best = scores[r * K] > 0 ? 0 : 1
       else for (let k = 1; k < K; k++) if (scores[r * K + k] > scores[r * K + best]) best = k
-      if (truth[r] === labels[best].value) correct++
+      if (named ? classOf[named[r]] === best : truth[r] === labels[best].value) correct++
       if (answer === 'labels') {
         const line = lineEnds[best]
         for (let b = 0; b < line.length; b++) out[length++] = line[b]
@@ -130,12 +152,12 @@ export function predictChunkTask({ arena, kept }: TaskContext, options: PredictC
         classProbabilities(calibrations!, labels.length, scores, r * K, probabilities)
         for (let k = 0; k < labels.length; k++) text += ` ${probabilities[k]}`
         text += '\n'
-      } else if (numbers) classParts.push(best)
-      evaluated?.add(r, truth[r], best, scores, parser)
+      } else if (asNumbers) classParts.push(best)
+      evaluated?.add(r, classOf[named![r]], best, scores)
     }
     if (answer === 'labels') pieces.push(out.subarray(0, length))
-    if (text !== '') pieces.push(Buffer.from(text, 'latin1'))
-    if (numbers) scoreParts.push(scores.slice())
+    if (text !== '') pieces.push(Buffer.from(text))
+    if (asNumbers) scoreParts.push(scores.slice())
     if (answer === 'numbers-and-probabilities') {
       probabilityParts.push(allProbabilities(calibrations!, labels.length, scores, K))
     }
@@ -149,9 +171,9 @@ export function predictChunkTask({ arena, kept }: TaskContext, options: PredictC
     badRows,
     bad,
     ...(answer.startsWith('labels') && { text: pieces.length === 1 ? pieces[0] : Buffer.concat(pieces) }),
-    ...(numbers && { classes: Uint32Array.from(classParts), scores: concatenate(scoreParts) }),
+    ...(asNumbers && { classes: Uint32Array.from(classParts), scores: concatenate(scoreParts) }),
     ...(answer === 'numbers-and-probabilities' && { probabilities: concatenate(probabilityParts) }),
-    ...(evaluated && { evaluated: evaluated.finish() }),
+    ...(evaluated && { evaluated: evaluated.finish(others) }),
   }
 }
 
@@ -173,28 +195,20 @@ class ChunkForEvaluation {
   readonly #classes: number
   readonly #vectors: number
   readonly #calibrations: Calibration[] | undefined
-  readonly #numbers: Map<number, number>
   readonly #probabilities: Float64Array
-  readonly #others: EvaluatedChunk['others'] = []
   readonly #truth: number[] = []
   readonly #predicted: number[] = []
   readonly #scores: number[] = []
   readonly #likelihoods: number[] = []
 
-  constructor(labels: PredictChunkOptions['labels'], vectors: number, calibrations: Calibration[] | undefined) {
-    this.#classes = labels.length
+  constructor(classes: number, vectors: number, calibrations: Calibration[] | undefined) {
+    this.#classes = classes
     this.#vectors = vectors
     this.#calibrations = calibrations
-    this.#numbers = new Map(labels.map(({ value }, k) => [value, k]))
-    this.#probabilities = new Float64Array(labels.length)
+    this.#probabilities = new Float64Array(classes)
   }
 
-  add(row: number, label: number, predicted: number, scores: Float64Array, parser: ChunkParser): void {
-    let number = this.#numbers.get(label)
-    if (number === undefined) {
-      number = -this.#others.push({ value: label, text: parser.labelText(row) })
-      this.#numbers.set(label, number)
-    }
+  add(row: number, number: number, predicted: number, scores: Float64Array): void {
     this.#truth.push(number)
     this.#predicted.push(predicted)
     const at = row * this.#vectors
@@ -204,11 +218,11 @@ class ChunkForEvaluation {
     this.#likelihoods.push(number < 0 ? 0 : this.#probabilities[number])
   }
 
-  finish(): EvaluatedChunk {
+  finish(others: Label[]): EvaluatedChunk {
     return {
       truth: Int32Array.from(this.#truth),
       predicted: Int32Array.from(this.#predicted),
-      others: this.#others,
+      others,
       ...(this.#classes === 2 && { scores: Float64Array.from(this.#scores) }),
       ...(this.#calibrations && { probabilities: Float64Array.from(this.#likelihoods) }),
     }

@@ -5,6 +5,7 @@ import { Evaluation, type EvaluationReport } from '../evaluation/evaluation.ts'
 import { BadRowAccount } from '../input-formats/bad-rows.ts'
 import { type LineChunk, LineChunks } from '../input-formats/line-chunks.ts'
 import { Reading } from '../input-formats/reading.ts'
+import { compareLabels, labelKey } from '../labels.ts'
 import { Arena } from '../numeric/arena.ts'
 import { inOrder } from '../threads/in-order.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
@@ -202,7 +203,7 @@ async function run(
 
 /** Of two classes the areas are about the one of the larger label: 1 of 1 and −1, 1 of 0 and 1. */
 function newEvaluation({ labels }: Model): Evaluation {
-  const positive = labels.length === 2 && labels[1].value > labels[0].value ? 1 : 0
+  const positive = labels.length === 2 && compareLabels(labels[1], labels[0]) > 0 ? 1 : 0
   return new Evaluation(
     labels.map(label => label.text),
     { positive },
@@ -211,7 +212,7 @@ function newEvaluation({ labels }: Model): Evaluation {
 
 /** Classes that the model does not know get one number each for all chunks. */
 function addTo(evaluation: Evaluation, { others, ...rows }: EvaluatedChunk): void {
-  const numbers = others.map(({ value, text }) => evaluation.otherClass(value, text))
+  const numbers = others.map(label => evaluation.otherClass(labelKey(label), label.text))
   const { truth } = rows
   if (others.length > 0) for (let r = 0; r < truth.length; r++) if (truth[r] < 0) truth[r] = numbers[-1 - truth[r]]
   evaluation.add(rows)

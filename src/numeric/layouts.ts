@@ -46,7 +46,8 @@ export const BATCH_ROWS = 0
 export const BATCH_NONZEROS = 4
 /** u32: address of u32[rows + 1], where each row starts among the entries. */
 export const BATCH_STARTS = 8
-/** u32: address of f64[rows], the labels. */
+/** u32: address of f64[rows], the labels. In place of a label of text stands its code: XXH64 of its bytes with the bits of
+ *  LABEL_TEXT_UPPER set in the upper half, which no number has. Loops must move labels as bits: arithmetic may change a NaN. */
 export const BATCH_LABELS = 12
 /** u32: address of u32[nonzeros], zero-based feature numbers, rising within a row. */
 export const BATCH_INDICES = 16
@@ -114,6 +115,13 @@ export const PARSE_ERROR_MISSING_STRING = 15
 export const PARSE_ERROR_LETTER = 16
 export const PARSE_ERROR_STRING_LENGTH = 17
 export const PARSE_ERROR_AFTER_STRING = 18
+export const PARSE_ERROR_LABEL_LENGTH = 19
+export const PARSE_ERROR_LABEL_BYTE = 20
+
+/** The upper half of a quiet NaN. */
+export const LABEL_TEXT_UPPER = 0x7ff80000
+/** Bytes of the longest label of text. */
+export const LONGEST_LABEL = 255
 
 /** Letters of the longest string that is read. */
 export const LONGEST_STRING = 1048576

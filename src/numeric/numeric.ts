@@ -82,7 +82,17 @@ export interface NumericFunctions {
   expandPolynomial(state: number, from: number, to: number): void
   expandHash(state: number, from: number, to: number): void
   hashFeatures(features: number, count: number, bits: number, out: number): void
-  numberLabels(labels: number, rows: number, codes: number, firsts: number, table: number, slots: number): number
+  numberLabels(
+    ...args: [
+      labels: number,
+      rows: number,
+      codes: number,
+      firsts: number,
+      table: number,
+      slots: number,
+      labelAt: number,
+    ]
+  ): number
   packBatch(state: number, batch: number): number
   workOf(table: number, rows: number): number
   relabelRows(table: number, rows: number, map: number): void

@@ -1,6 +1,8 @@
 // The binary problems of a data set: one for two classes, one against the rest for each of more.
-import { UsageError } from '../errors.ts'
+import { SpillwayError, UsageError } from '../errors.ts'
+import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import type { LabelCount } from '../input-formats/label-numbers.ts'
+import { compareLabels, type LabelKey, labelKey, labelOf } from '../labels.ts'
 import type { Loss } from '../losses/loss.ts'
 import type { Certificate as ModelCertificate } from '../model/model.ts'
 import type { ExitReason, Solution } from './driver.ts'
@@ -13,12 +15,12 @@ export interface ClassProblems {
   problems: (ProblemSettings & { label: LabelCount })[]
 }
 
-/** The larger of two labels is positive; among more, each in turn. `labels` come in the order of their class numbers. */
+/** The larger of two labels, or the later in order, is positive; among more, each in turn. `labels` come in the order of their class numbers. */
 export function classProblems(numbered: LabelCount[], loss: Loss, options: ResolvedOptions): ClassProblems {
   // A label whose rows have all been removed from a store keeps its number, and is no class.
   const labels = numbered.map((label, number) => ({ ...label, number })).filter(({ rows }) => rows > 0)
   const binary = labels.length === 2
-  labels.sort((a, b) => (binary ? b.value - a.value : a.value - b.value))
+  labels.sort((a, b) => (binary ? compareLabels(b, a) : compareLabels(a, b)))
   const weightOf = classWeightLookup(labels, options.classWeights)
   const problems = (binary ? labels.slice(0, 1) : labels).map(label => ({
     label,
@@ -31,6 +33,16 @@ export function classProblems(numbered: LabelCount[], loss: Loss, options: Resol
     weightBits: options.weights === 'f32' ? (32 as const) : (64 as const),
   }))
   return { labels, problems }
+}
+
+/** Any word may be a label, so lines of another format can pass for labels without entries: nothing can be learned then. */
+export function refuseBareLabels(labels: LabelCount[], nonzeros: number, where: string, format: string): void {
+  const word = labels.find(({ value }) => value === null)
+  if (nonzeros > 0 || !word) return
+  throw new SpillwayError(
+    `no row of ${where} has an entry; its lines are read as labels, such as ${JSON.stringify(word.text.slice(0, 40))}`,
+    `a row is ${findInputFormat(format).row}`,
+  )
 }
 
 export function asModelCertificate({ certificate, passes, exitReason }: Solution): ModelCertificate {
@@ -62,16 +74,17 @@ export function sumOf(solutions: Solution[]): ModelCertificate {
 
 /** Weights by label: "1" and "+1" name the same class. A label that the data does not have is refused. */
 function classWeightLookup(labels: LabelCount[], given: Record<string, number>): (label: LabelCount) => number {
-  const byValue = new Map<number, number>()
+  const byKey = new Map<LabelKey, number>()
   for (const [text, weight] of Object.entries(given)) {
-    const value = Number(text)
-    if (!labels.some(label => label.value === value)) {
+    const key = labelKey(labelOf(text.trim()))
+    const named = labels.find(label => label.text === text || labelKey(label) === key)
+    if (!named) {
       const known = labels.map(label => label.text).join(', ')
       throw new UsageError(
         `a class weight names the label ${text}, which the data does not have; its labels are ${known}`,
       )
     }
-    byValue.set(value, weight)
+    byKey.set(labelKey(named), weight)
   }
-  return label => byValue.get(label.value) ?? 1
+  return label => byKey.get(labelKey(label)) ?? 1
 }

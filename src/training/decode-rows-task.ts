@@ -4,7 +4,7 @@ import { Expander, piecesOf } from '../features/expander.ts'
 import { newNameMap } from '../features/kept-names.ts'
 import { type LabelCount, LabelNumbers } from '../input-formats/label-numbers.ts'
 import { windowFull } from '../numeric/arena.ts'
-import { BATCH_LABELS, BATCH_ROWS } from '../numeric/layouts.ts'
+import { BATCH_ROWS } from '../numeric/layouts.ts'
 import type { TaskContext } from '../threads/task.ts'
 import type { ExpansionOptions } from './parse-rows-task.ts'
 import { type PackSettings, RowPacker } from './row-packer.ts'
@@ -24,6 +24,7 @@ export interface DecodedRows {
   nonzeros: number
   /** Address of this thread's map of features that were hashed so far; 0 when they were too many for it. */
   names: number
+  /** As stored: codes in place of texts. */
   labels: LabelCount[]
   packedBytes: number
 }
@@ -59,8 +60,7 @@ export function decodeRowsTask({ arena, kept }: TaskContext, options: DecodeRows
   numbers.start()
   packer.start(options.pack)
   const rows = arena.getU32(batch + BATCH_ROWS)
-  const labels = arena.getU32(batch + BATCH_LABELS)
-  const classes = numbers.add(labels, rows, row => String(arena.f64(labels, rows)[row]))
+  const classes = numbers.addStored(batch, rows)
   let nonzeros = 0
   for (const piece of piecesOf(arena, batch, expander)) {
     if (!packer.pack(piece.batch, piece.rows, classes + piece.first * 4)) throw windowFull('the rows')

@@ -1,6 +1,7 @@
 // Folds and costs over a store: all models are trained by each block that is read, and every row is scored by those that did
 // not see it.
 import { learnFactors } from '../features/scale.ts'
+import type { LabelCount } from '../input-formats/label-numbers.ts'
 import { Arena } from '../numeric/arena.ts'
 import { BUNDLE_LANES } from '../numeric/bundle-layout.ts'
 import { block } from '../solvers/block.ts'
@@ -26,7 +27,7 @@ export interface FoldedBlocks {
   store: string
   rows: number
   features: number
-  labels: { text: string; value: number; rows: number }[]
+  labels: LabelCount[]
   classes: Uint32Array
   folds: Uint8Array
   /** Columns of scores, and how each model ended. */

@@ -1,10 +1,9 @@
 // What the reader thread does: reads a block's file, checks it, decodes it, and packs its rows into a room of memory.
 import { SegmentDecoder } from '../block-store/codecs.ts'
 import { openStore, ReadBuffer, type Store } from '../block-store/reader.ts'
-import { SpillwayError } from '../errors.ts'
+import { StoredLabels, unlistedLabel } from '../block-store/stored-labels.ts'
 import { Expander, piecesOf } from '../features/expander.ts'
-import { LabelNumbers } from '../input-formats/label-numbers.ts'
-import { BATCH_LABELS, BATCH_ROWS } from '../numeric/layouts.ts'
+import { BATCH_ROWS } from '../numeric/layouts.ts'
 import type { TaskContext } from '../threads/task.ts'
 import { READ_BYTES } from './memory-plan.ts'
 import { RowPacker } from './row-packer.ts'
@@ -46,8 +45,7 @@ interface Kept {
   decoder: SegmentDecoder
   batch: number
   packer: RowPacker
-  numbers: LabelNumbers
-  classOf: Map<number, number>
+  labels: StoredLabels
   expander: Expander | undefined
 }
 
@@ -64,13 +62,12 @@ export async function loadBlockTask({ arena, kept }: TaskContext, options: LoadB
       decoder,
       batch: decoder.newBatch(),
       packer: new RowPacker(arena),
-      numbers: new LabelNumbers(arena),
-      classOf: new Map(store.manifest.labels.map((label, k) => [label.value, k])),
+      labels: new StoredLabels(arena, store.manifest.labels),
       expander: options.expand === undefined ? undefined : new Expander(arena, options.expand),
     }
     kept.set('load-block', tools)
   }
-  const { store, buffer, decoder, batch, packer, numbers, classOf, expander } = tools
+  const { store, buffer, decoder, batch, packer, labels, expander } = tools
   const plain = options.plain || options.factors !== 0
   packer.startRoom(
     { unit: options.unit && options.factors === 0, plain },
@@ -93,16 +90,9 @@ export async function loadBlockTask({ arena, kept }: TaskContext, options: LoadB
       loaded.readMilliseconds += began - waited
       decoder.decode(at, bytes, batch, where)
       const rows = arena.getU32(batch + BATCH_ROWS)
-      const labels = arena.getU32(batch + BATCH_LABELS)
-      numbers.start()
-      const codes = numbers.add(labels, rows, () => '')
       // The store's own numbering of its labels is the one that every block shares.
-      const map = numbers.labels.map(label => classOf.get(label.value) ?? -1)
-      if (map.includes(-1)) throw new SpillwayError(`${where} has a label that the manifest does not list`)
-      if (map.some((number, k) => number !== k)) {
-        const classes = arena.u32(codes, rows)
-        for (let r = 0; r < rows; r++) classes[r] = map[classes[r]]
-      }
+      const { at: codes, listed } = labels.numbersOf(batch, rows)
+      if (!listed) throw unlistedLabel(where)
       for (const piece of piecesOf(arena, batch, expander)) {
         if (options.map) arena.numeric.renumberBatch(options.map, piece.batch)
         if (!packer.pack(piece.batch, piece.rows, codes + piece.first * 4)) {

@@ -2,7 +2,9 @@
 // the rows put together in the order of blocks and segments.
 import { inputFormatOf } from '../block-store/manifest.ts'
 import { ReadBuffer, type Store } from '../block-store/reader.ts'
+import { storedKey, unlistedLabel } from '../block-store/stored-labels.ts'
 import { expandedFeatures } from '../features/kept-names.ts'
+import { labelKey } from '../labels.ts'
 import type { Arena } from '../numeric/arena.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import type { DecodedRows } from './decode-rows-task.ts'
@@ -58,8 +60,12 @@ export async function loadStore(
   const outcomes = await Promise.allSettled(readers)
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
   for (const block of decoded) for (const piece of block) collector.add(piece)
-  const texts = new Map(manifest.labels.map(label => [label.value, label.text]))
-  for (const label of collector.labels) label.text = texts.get(label.value) ?? label.text
+  const texts = new Map(manifest.labels.map(label => [storedKey(label), label.text]))
+  for (const label of collector.labels) {
+    const text = texts.get(labelKey(label))
+    if (text === undefined && label.value === null) throw unlistedLabel(store.folder)
+    label.text = text ?? label.text
+  }
   return {
     rows: {
       table: collector.finish(arena),

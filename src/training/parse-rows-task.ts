@@ -3,9 +3,8 @@ import { Expander, piecesOf } from '../features/expander.ts'
 import { newNameMap } from '../features/kept-names.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-format.ts'
-import { LabelNumbers } from '../input-formats/label-numbers.ts'
-import { type Arena, windowFull } from '../numeric/arena.ts'
-import { BATCH_LABELS } from '../numeric/layouts.ts'
+import { type LabelCount, LabelNumbers } from '../input-formats/label-numbers.ts'
+import { windowFull } from '../numeric/arena.ts'
 import type { TaskContext } from '../threads/task.ts'
 import { type PackSettings, RowPacker } from './row-packer.ts'
 
@@ -35,7 +34,7 @@ export interface ParsedRows {
   /** Address of this thread's map of features that were hashed so far; 0 when they were too many for it. */
   names: number
   /** Labels in order of appearance; the class of a record is its place here. */
-  labels: { value: number; text: string; rows: number }[]
+  labels: LabelCount[]
   lines: number
   badRows: number
   bad: BadRow[]
@@ -78,7 +77,7 @@ export function parseRowsTask(context: TaskContext, options: ParseRowsOptions): 
   let nonzeros = 0
   let features = 0
   for (const batch of parser.parse(options.at, options.bytes, options.parse)) {
-    const classes = numbers.add(labelsOf(arena, batch.batch), batch.rows, row => parser.labelText(row))
+    const classes = numbers.add(batch.batch, batch.rows, row => parser.labelText(row))
     for (const piece of piecesOf(arena, batch.batch, expander)) {
       if (!packer.pack(piece.batch, piece.rows, classes + piece.first * 4)) throw windowFull('the rows')
       nonzeros += piece.nonzeros
@@ -99,5 +98,3 @@ export function parseRowsTask(context: TaskContext, options: ParseRowsOptions): 
     hash: arena.numeric.xxh64(options.at, options.bytes),
   }
 }
-
-const labelsOf = (arena: Arena, batch: number): number => arena.getU32(batch + BATCH_LABELS)

@@ -1,6 +1,7 @@
 // Rows in memory, put together from the pieces that threads packed.
 
 import { type LabelCount, mergeLabels } from '../input-formats/label-numbers.ts'
+import type { LabelKey } from '../labels.ts'
 import type { Arena } from '../numeric/arena.ts'
 import type { ExpansionOptions } from './parse-rows-task.ts'
 
@@ -54,11 +55,11 @@ export class RowCollector {
   readonly labels: LabelCount[] = []
   rows = 0
   packedBytes = 0
-  readonly #byValue = new Map<number, number>()
+  readonly #byKey = new Map<LabelKey, number>()
   readonly #pieces: { table: Uint32Array; map: Uint32Array | undefined }[] = []
 
   add(piece: PackedPiece): void {
-    this.#pieces.push({ table: piece.table, map: mergeLabels(this.labels, this.#byValue, piece.labels) })
+    this.#pieces.push({ table: piece.table, map: mergeLabels(this.labels, this.#byKey, piece.labels) })
     this.rows += piece.table.length
     this.packedBytes += piece.packedBytes
   }

@@ -1,8 +1,8 @@
 // One chunk of text looked at, nothing kept: what `inspect` learns about data.
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-format.ts'
-import { LabelNumbers } from '../input-formats/label-numbers.ts'
-import { BATCH_LABELS, BATCH_STARTS, BATCH_VALUES } from '../numeric/layouts.ts'
+import { type LabelCount, LabelNumbers } from '../input-formats/label-numbers.ts'
+import { BATCH_STARTS, BATCH_VALUES } from '../numeric/layouts.ts'
 import type { TaskContext } from '../threads/task.ts'
 
 export interface ScanChunkOptions {
@@ -20,7 +20,7 @@ export interface ScannedChunk {
   longestRow: number
   smallest: number
   largest: number
-  labels: { value: number; text: string; rows: number }[]
+  labels: LabelCount[]
   lines: number
   badRows: number
   bad: BadRow[]
@@ -39,7 +39,7 @@ export function scanChunkTask({ arena, kept }: TaskContext, options: ScanChunkOp
   let smallest = Number.POSITIVE_INFINITY
   let largest = Number.NEGATIVE_INFINITY
   for (const { batch, rows, nonzeros, features } of parser.parse(options.at, options.bytes, options.parse)) {
-    numbers.add(arena.getU32(batch + BATCH_LABELS), rows, row => parser.labelText(row))
+    numbers.add(batch, rows, row => parser.labelText(row))
     const starts = arena.u32(arena.getU32(batch + BATCH_STARTS), rows + 1)
     for (let r = 0; r < rows; r++) {
       const length = starts[r + 1] - starts[r]

@@ -3,6 +3,7 @@ import { BadRowAccount } from '../input-formats/bad-rows.ts'
 import { type LabelCount, mergeLabels } from '../input-formats/label-numbers.ts'
 import { LineChunks } from '../input-formats/line-chunks.ts'
 import { Reading } from '../input-formats/reading.ts'
+import type { LabelKey } from '../labels.ts'
 import { Arena } from '../numeric/arena.ts'
 import { inOrder } from '../threads/in-order.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
@@ -42,7 +43,7 @@ export async function scanData(paths: string[], options: ScanOptions = {}): Prom
   const chunks = new LineChunks(arena, CHUNK_BYTES, pool.size + 3)
   const account = new BadRowAccount()
   const onBadRow = options.onBadRow ?? 'fail'
-  const byValue = new Map<number, number>()
+  const byKey = new Map<LabelKey, number>()
   const reading = new Reading(options.format, options.indexBase)
   const total = {
     rows: 0,
@@ -65,7 +66,7 @@ export async function scanData(paths: string[], options: ScanOptions = {}): Prom
       },
       (chunk, scanned) => {
         account.add(chunk, scanned, onBadRow)
-        mergeLabels(labels, byValue, scanned.labels)
+        mergeLabels(labels, byKey, scanned.labels)
         total.rows += scanned.rows
         total.nonzeros += scanned.nonzeros
         total.emptyRows += scanned.emptyRows

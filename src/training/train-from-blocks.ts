@@ -20,7 +20,7 @@ import { ThreadPool } from '../threads/pool.ts'
 import { BlockEngine, READERS } from './block-engine.ts'
 import { BlockProblem } from './block-problem.ts'
 import { Checkpoints, type RunState, stateFolder } from './checkpoint.ts'
-import { classProblems } from './class-problems.ts'
+import { classProblems, refuseBareLabels } from './class-problems.ts'
 import { CrammerSingerBlocks } from './crammer-singer-blocks.ts'
 import type { Solution } from './driver.ts'
 import type { FirstPass } from './first-pass.ts'
@@ -54,6 +54,7 @@ export async function trainFromBlocks(
       'training needs rows of at least two classes',
     )
   }
+  refuseBareLabels(classes, manifest.nonzeros, store.folder, inputFormatOf(manifest))
   await using readers = new ThreadPool(arena.share, READERS)
   if (options.expand)
     tell({ stage: 'plan', solver: '', reason: `a first look at what ${options.expand} makes of the rows` })

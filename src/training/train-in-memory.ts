@@ -12,7 +12,7 @@ import { Arena } from '../numeric/arena.ts'
 import type { MemorySolver } from '../solvers/solver.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import { allowedMemory, WINDOW_BYTES } from './choose-solver.ts'
-import { classProblems } from './class-problems.ts'
+import { classProblems, refuseBareLabels } from './class-problems.ts'
 import { type Solution, solve } from './driver.ts'
 import { classesOf, dealFolds } from './folds.ts'
 import { loadRows, type ReadReport } from './load-rows.ts'
@@ -231,6 +231,7 @@ function checkRows(rows: RowSet, paths: string[], cutShort: boolean, badRows: nu
       'training needs rows of at least two classes',
     )
   }
+  refuseBareLabels(rows.labels, rows.nonzeros, where, rows.format)
 }
 
 /** Passes on at most one record in so many milliseconds. */

@@ -119,7 +119,7 @@ describe('--json', { concurrency: 3 }, () => {
 
   it('of train says max-passes when that ended it, and counts bad rows', () =>
     inFolder(async cwd => {
-      writeFileSync(join(cwd, 'a.svm'), `${data}oops\n`)
+      writeFileSync(join(cwd, 'a.svm'), `${data}oops:\n`)
       const words = ['train', 'a.svm', 'a.model', '--max-passes', '2', '--tolerance', '1e-9', '--on-bad-row', 'skip']
       const { exitReason, passes, badRows, rows } = await jsonOf(cwd, ...words)
       assert.deepEqual(

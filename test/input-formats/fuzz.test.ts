@@ -59,6 +59,12 @@ const TOKENS = [
   'e5',
   '1:1e5 ',
   'qid:3',
+  'cat',
+  'c#',
+  'ünï',
+  'info',
+  'x'.repeat(255),
+  'x'.repeat(256),
 ]
 
 function original(random: () => number): Buffer {
@@ -124,6 +130,10 @@ describe('fuzzed LIBSVM text', () => {
         try {
           const found = parseWithClass(text, settings, arena)
           sameRows(found.rows, rows, bits)
+          assert.deepEqual(
+            found.labels,
+            rows.map(row => row.labelText),
+          )
           assert.equal(found.badRows, skipBad ? badLines.length : Math.min(badLines.length, 1))
           assert.equal(found.bad.length, Math.min(found.badRows, 16))
           for (const [k, row] of found.bad.entries()) {

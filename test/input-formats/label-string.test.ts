@@ -12,10 +12,10 @@ import { LONGEST_STRING } from '../../src/numeric/layouts.ts'
 import { seed } from '../numeric/reference.ts'
 import { load, testFolder } from './fixture.ts'
 import { parseBare, parseWithClass, type Row } from './parsing.ts'
+import { referenceLabel } from './reference-parser.ts'
 
 const folder = testFolder()
 const settings = { indexBase: 1, skipBad: false, valueBits: 32 as const }
-const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/
 
 type Line = (Row & { text: string }) | 'blank' | 'bad'
 
@@ -23,17 +23,18 @@ function referenceParse(text: Buffer): Line[] {
   const lines = text.toString('latin1').split('\n')
   if (lines.at(-1) === '') lines.pop()
   return lines.map(line => {
-    const tokens = line
+    const start = referenceLabel(line)
+    if (typeof start === 'string') return start
+    const { label, labelText, rest } = start
+    const [string = '', ...more] = rest
       .replace(/#.*$/s, '')
       .split(/[ \t\r]+/)
       .filter(token => token !== '')
-    if (tokens.length === 0) return 'blank'
-    const [label, string = ''] = tokens
     // A comment may follow a string without a blank, but what stands before it is then a whole token.
-    if (tokens.length !== 2 || !NUMBER.test(label) || !Number.isFinite(Number(label))) return 'bad'
+    if (more.length > 0) return 'bad'
     if (!/^[!-~]+$/.test(string) || string.length > LONGEST_STRING) return 'bad'
     const values = [...string.toUpperCase()].map(letter => letter.charCodeAt(0))
-    return { label: Number(label), text: label, indices: values.map((_, k) => k), values }
+    return { label, text: labelText, indices: values.map((_, k) => k), values }
   })
 }
 
@@ -55,7 +56,7 @@ const letters = fc.oneof(
 const goodLine = fc
   .tuple(
     fc.constantFrom('', '', ' ', '\t '),
-    fc.constantFrom('+1', '-1', '1', '0', '2.5', '1e2', '-0'),
+    fc.constantFrom('+1', '-1', '1', '0', '2.5', '1e2', '-0', 'cat', '1x', 'c#', 'inform'),
     blank,
     letters,
     fc.constantFrom('', '', ' ', '\t', '# said', ' # é', '#'),
@@ -69,8 +70,11 @@ const badLine = fc.constantFrom(
   '+1 ',
   '+1\t\r',
   '+1 # ACGT',
-  'x ACGT',
-  '1x ACGT',
+  'x: ACGT',
+  '1:x ACGT',
+  'caf\u00e9 ACGT',
+  'a\u0000b ACGT',
+  `${'x'.repeat(256)} ACGT`,
   'nan ACGT',
   '1e999 ACGT',
   '1 AC GT',
@@ -191,11 +195,20 @@ describe('which format a first line speaks for', () => {
   const detected = (line: string): string[] =>
     [libsvm, labelString].filter(format => format.detect(line)).map(format => format.name)
   it('is never both', () => {
-    for (const line of ['+1 ACGT', '-1\tacgtn', '3 MKV*', '1.5 AC-GT # a gap', '  -1 A\r']) {
+    for (const line of [
+      '+1 ACGT',
+      '-1\tacgtn',
+      '3 MKV*',
+      '1.5 AC-GT # a gap',
+      '  -1 A\r',
+      'cat ACGT',
+      'c# ACGT#said so',
+    ]) {
       assert.deepEqual(detected(line), ['label-string'], line)
     }
-    for (const line of ['+1 1:2', '-1\t3:4 5:6', ' 1 0:1']) assert.deepEqual(detected(line), ['libsvm'], line)
-    for (const line of ['+1', 'ACGT', 'a,b,c', '1 2 3', '1 AC GT', '1 0101', '1 -']) {
+    for (const line of ['+1 1:2', '-1\t3:4 5:6', ' 1 0:1', 'cat 1:2', 'c# 1:2', '\u00c3\u00a0-la 1:2'])
+      assert.deepEqual(detected(line), ['libsvm'], line)
+    for (const line of ['+1', 'ACGT', 'a,b,c', '1 2 3', '1 AC GT', '1 0101', '1 -', 'a:b ACGT']) {
       assert.deepEqual(detected(line), [], line)
     }
   })
@@ -208,8 +221,8 @@ describe('strings that cannot be read', () => {
   const cases: [name: string, text: string | Uint8Array, message: RegExp, advice: RegExp][] = [
     [
       'no label',
-      '+1 AC\nACGT\n',
-      /line 2, column 1: found "ACGT", expected a label at the start of the line/,
+      '+1 AC\nx:1 ACGT\n',
+      /line 2, column 1: found "x:1", expected a label at the start of the line/,
       /LABEL STRING/,
     ],
     [
@@ -220,10 +233,17 @@ describe('strings that cannot be read', () => {
     ],
     [
       'a label with more to it',
-      '+1 AC\n-1x AC\n',
-      /line 2, column 1: found "-1x", expected a label, then a blank/,
+      '+1 AC\n-1:x AC\n',
+      /line 2, column 1: found "-1:x", expected a label, then a blank/,
       /./,
     ],
+    [
+      'a label in another encoding',
+      Buffer.from('+1 AC\ncaf\u00e9 AC\n', 'latin1'),
+      /line 2, column 4: found the byte 0xe9, expected a label of UTF-8 text/,
+      /iconv/,
+    ],
+    ['a long label', `+1 AC\n${'x'.repeat(256)} AC\n`, /line 2, column 1: .*a label of at most 255 bytes/, /.?/],
     [
       'two strings',
       '+1 AC\n-1 AC GT\n',

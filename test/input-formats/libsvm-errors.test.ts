@@ -12,7 +12,7 @@ const DOUBLE = 'a number that a 64-bit float can hold (below 1.8e308)'
 interface Bad {
   what: string
   /** A line of one-based data. */
-  line: string
+  line: string | Buffer
   column: number
   found: string
   expected: string
@@ -106,21 +106,65 @@ const bad: Bad[] = [
     advice: 'a line starts with its label: LABEL INDEX:VALUE INDEX:VALUE …',
   },
   {
-    what: 'a label of text',
-    line: 'spam 1:1',
+    what: 'a missing label before a word with a colon',
+    line: 'qid:3 1:1',
     column: 1,
-    found: '"spam"',
-    expected: 'a label at the start of the line: a number such as +1, -1 or 3',
+    found: '"qid:3"',
+    expected: 'a label at the start of the line: a number such as +1, -1 or 3, or text without a colon',
+  },
+  ...['NaN', '-inf', '+Infinity', 'nan#', 'nan:1'].map(label => ({
+    what: `the label ${label}`,
+    line: `${label} 1:1`,
+    column: 1,
+    found: JSON.stringify(label.replace('#', '')),
+    expected: 'a finite number',
+  })),
+  { what: 'garbage after the label', line: '1:x 1:1', column: 1, found: '"1:x"', expected: 'a label, then a blank' },
+  {
+    what: 'a label of 256 bytes',
+    line: `${'ü'.repeat(128)} 1:1`,
+    column: 1,
+    found: `"${'ü'.repeat(40)}…"`,
+    expected: 'a label of at most 255 bytes',
   },
   {
-    what: 'a label of text beyond ASCII',
-    line: 'größe 1:1',
-    column: 1,
-    found: '"größe"',
-    expected: 'a label at the start of the line: a number such as +1, -1 or 3',
+    what: 'a label of a megabyte',
+    line: `  ${'x'.repeat(1 << 20)} 1:1`,
+    column: 3,
+    found: `"${'x'.repeat(40)}…"`,
+    expected: 'a label of at most 255 bytes',
   },
-  { what: 'several labels', line: '1,2 1:1', column: 1, found: '"1,2"', expected: 'a label, then a blank' },
-  { what: 'garbage after the label', line: '1x 1:1', column: 1, found: '"1x"', expected: 'a label, then a blank' },
+  {
+    what: 'a label with a byte of zero',
+    line: ' ca\u0000t 1:1',
+    column: 4,
+    found: 'the byte 0x00',
+    expected: 'a label of UTF-8 text without control characters',
+  },
+  {
+    what: 'a label with a control character',
+    line: 'ca\u001b[31mt 1:1',
+    column: 3,
+    found: 'the byte 0x1b',
+    expected: 'a label of UTF-8 text without control characters',
+  },
+  ...[
+    ['a lone byte of Latin-1', 'caf\xe9', 4],
+    ['a byte too few', 'x\xe2\x82', 2],
+    ['a lone continuation', 'x\x80', 2],
+    ['a slash spelled too long', '\xc0\xaf', 1],
+    ['three bytes for what two can say', '\xe0\x9f\xbf', 1],
+    ['a surrogate', 'ab\xed\xa0\x80', 3],
+    ['a number beyond Unicode', '\xf4\x90\x80\x80', 1],
+    ['a byte that never is', '\xff', 1],
+  ].map(([what, label, column]) => ({
+    what: `a label that is not UTF-8: ${what}`,
+    line: Buffer.from(`${label} 1:1`, 'latin1'),
+    column: column as number,
+    found: `the byte 0x${(label as string).charCodeAt((column as number) - 1).toString(16)}`,
+    expected: 'a label of UTF-8 text without control characters',
+    advice: 'is this text? If it is in another encoding, convert it, e.g. with iconv -t UTF-8',
+  })),
   {
     what: 'an index too large',
     line: '1 4294967295:1',
@@ -223,7 +267,7 @@ async function refused(paths: string[], bits: 32 | 64 = 32, threads = 1): Promis
 describe('a bad row', () => {
   for (const [k, item] of bad.entries()) {
     it(`${item.what}: exact place and words`, () => {
-      const text = Buffer.from(`# head\n\n1 1:1\n${item.line}\n1 1:2\n`)
+      const text = Buffer.concat([Buffer.from('# head\n\n1 1:1\n'), Buffer.from(item.line), Buffer.from('\n1 1:2\n')])
       for (const bits of item.bits ? [item.bits] : ([32, 64] as const)) {
         if (item.expected === FLOAT && bits === 64) continue
         const found = parseWithClass(text, { indexBase: 1, skipBad: false, valueBits: bits })
@@ -253,7 +297,7 @@ describe('a bad row', () => {
     // Through files and threads for one in four: the way is the same for all.
     if (k % 4 === 0) {
       it(`${item.what}: as loadRows words it`, async () => {
-        const path = folder.write(`bad-${k}.svm`, `1 1:1\n${item.line}\n`)
+        const path = folder.write(`bad-${k}.svm`, Buffer.concat([Buffer.from('1 1:1\n'), Buffer.from(item.line)]))
         const error = await refused([path], item.bits)
         assert.equal(error.message, words(path, 2, item))
         if (item.advice) assert.equal(error.advice, item.advice)
@@ -292,7 +336,7 @@ describe('bad rows that are skipped', () => {
   it('are counted over chunks and files, the first five in words', async () => {
     const good = '1 1:1 2:2\n-1 3:1\n'
     const files = [
-      folder.write('skip-1.svm', `${good}oops\n${good}1 2:nan\n1 0:5\n${good.repeat(200_000)}1 1:1 1:1\n${good}`),
+      folder.write('skip-1.svm', `${good}oops:\n${good}1 2:nan\n1 0:5\n${good.repeat(200_000)}1 1:1 1:1\n${good}`),
       folder.write('skip-2.svm', `1 2:\n${good}2 1\n${good}`),
       folder.write('skip-3.svm', good),
     ]
@@ -313,7 +357,7 @@ describe('bad rows that are skipped', () => {
         )
         assert.equal(read.badRows, 6)
         assert.equal(read.badRowMessages.length, 5)
-        assert.match(read.badRowMessages[0], /skip-1\.svm, line 3, column 1: found "oops", expected a label at/)
+        assert.match(read.badRowMessages[0], /skip-1\.svm, line 3, column 1: found "oops:", expected a label at/)
         assert.match(read.badRowMessages[1], /skip-1\.svm, line 6, column 3: found "2:nan", expected a finite number$/)
         assert.match(
           read.badRowMessages[2],
@@ -332,7 +376,7 @@ describe('bad rows that are skipped', () => {
   })
 
   it('may be all there are', async () => {
-    const path = folder.write('all-bad.svm', 'a\nb\nc 1:1\n'.repeat(30))
+    const path = folder.write('all-bad.svm', 'a:\nb:\nc: 1:1\n'.repeat(30))
     await load([path], { onBadRow: 'skip' }, ({ rows, read }) => {
       assert.equal(rows.rows, 0)
       assert.equal(read.badRows, 90)

@@ -1,5 +1,6 @@
 // A LIBSVM parser as short as it can be: split, match, Number(). The fast parser is held against it, line by line.
 export interface ReferenceRow {
+  /** NaN for a label of text. */
   label: number
   labelText: string
   indices: number[]
@@ -18,20 +19,38 @@ export interface ReferenceResult {
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/
 export const LARGEST_INDEX = 4294967294
 
+/** The label of a line (bytes as Latin-1) and what follows it. */
+export function referenceLabel(line: string): { label: number; labelText: string; rest: string } | 'blank' | 'bad' {
+  const [, word, rest] = /^[ \t\r]*([^ \t\r]*)(.*)$/s.exec(line)!
+  if (word === '' || word.startsWith('#')) return 'blank'
+  const [number] = word.split('#')
+  if (NUMBER.test(number)) {
+    if (!Number.isFinite(Number(number))) return 'bad'
+    return { label: Number(number), labelText: number, rest: word.slice(number.length) + rest }
+  }
+  if (word.includes(':') || /^[+-]?(nan|inf|infinity)$/i.test(number) || word.length > 255) return 'bad'
+  try {
+    const labelText = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(word, 'latin1'))
+    return [...labelText].some(c => c < ' ' || c === '\x7f') ? 'bad' : { label: Number.NaN, labelText, rest }
+  } catch {
+    return 'bad'
+  }
+}
+
 export function referenceParse(text: Buffer, indexBase: number, valueBits: 32 | 64): ReferenceResult {
   const lines = text.toString('latin1').split('\n')
   if (lines.at(-1) === '') lines.pop()
   const round = valueBits === 32 ? Math.fround : (x: number): number => x
   let features = 0
   const parsed = lines.map((line): ReferenceRow | 'blank' | 'bad' => {
-    const tokens = line
+    const start = referenceLabel(line)
+    if (typeof start === 'string') return start
+    const { label, labelText, rest } = start
+    const entries = rest
       .replace(/#.*$/s, '')
       .split(/[ \t\r]+/)
       .filter(token => token !== '')
-    if (tokens.length === 0) return 'blank'
-    const [labelText, ...entries] = tokens
-    if (!NUMBER.test(labelText) || !Number.isFinite(Number(labelText))) return 'bad'
-    const row: ReferenceRow = { label: Number(labelText), labelText, indices: [], values: [], texts: [] }
+    const row: ReferenceRow = { label, labelText, indices: [], values: [], texts: [] }
     let previous = -1
     for (const entry of entries) {
       const [, index, value] = /^(\d+):(.*)$/s.exec(entry) ?? []

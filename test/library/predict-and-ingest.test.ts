@@ -182,7 +182,7 @@ describe('ingest()', () => {
     const promise = ingest(at('long.svm'), at('cut.spill'), { signal, progress: () => controller.abort() })
     await assert.rejects(promise, { name: 'AbortError' })
     assert.equal(existsSync(at('cut.spill/manifest.json')), false)
-    writeFileSync(at('wrong.svm'), '1 1:1\nx\n')
+    writeFileSync(at('wrong.svm'), '1 1:1\nx:\n')
     await assert.rejects(ingest(at('wrong.svm'), at('wrong.spill')), /line 2, column 1/)
     await assert.rejects(openStore(at('wrong.spill')), { name: 'SpillwayError' })
   })

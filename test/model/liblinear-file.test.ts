@@ -95,12 +95,13 @@ describe("LIBLINEAR's model file", () => {
         (error: Error) => error instanceof SpillwayError && words.test(error.message),
       )
     }
-    const label = (value: number, text: string): ReturnType<typeof smallModel>['labels'] => [
+    const label = (value: number | null, text: string): ReturnType<typeof smallModel>['labels'] => [
       { value, text },
       { value: 0, text: '0' },
     ]
     refused({ labels: label(1.5, '1.50') }, /cannot hold the label "1\.50" \(1\.5\): its labels are whole numbers/)
     refused({ labels: label(2 ** 31, 'big') }, /cannot hold the label "big"/)
+    refused({ labels: label(null, 'cat') }, /cannot hold the label "cat": its labels are whole numbers/)
     const none = { layout: 'sparse' as const, indices: new Uint32Array(0), values: new Float64Array(0) }
     refused({ features: 3e9, weights: none }, /cannot hold 3000000000 features/)
     refused({ transforms: { normalize: 'unit' } }, /rows of unit length, and LIBLINEAR does not normalise/)

@@ -54,7 +54,7 @@ describe('LIBLINEAR itself', { skip }, () => {
     return readFileSync(at('labels'), 'utf8').trim().split('\n').map(Number)
   }
   const ourLabels = (rows: Row[], model: Model): number[] =>
-    rows.map(({ indices, values }) => predictLabel(model, scoreRow(model, indices, values)).value)
+    rows.map(({ indices, values }) => predictLabel(model, scoreRow(model, indices, values)).value!)
 
   for (const solver of [0, 1, 2, 3, 4, 5, 6, 7]) {
     for (const labels of [

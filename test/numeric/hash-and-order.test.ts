@@ -124,7 +124,7 @@ describe('numberLabels', () => {
     const firsts = arena.allocate(rows * 4, 'test')
     const table = arena.allocateZeroed(slots * 4, 'test')
     arena.f64(at, rows).set(labels)
-    const found = arena.numeric.numberLabels(at, rows, codes, firsts, table, slots)
+    const found = arena.numeric.numberLabels(at, rows, codes, firsts, table, slots, 0)
     const numbers = new Map<number, number>()
     const expectedFirsts: number[] = []
     const expected = labels.map((label, row) => {

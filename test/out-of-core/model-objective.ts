@@ -35,7 +35,7 @@ export async function objectiveOfFile(
   let sum = 0
   for (let k = 0; k < K; k++) {
     const size = w.reduce((total, x, at) => (at % K === k ? total + x * x : total), 0)
-    const positive = model.labels[k].value
+    const positive = model.labels[k].value!
     // Against the rest, only the class itself is weighted.
     const known = Object.entries(options.classWeights ?? {})
       .map(([label, weight]) => [Number(label), weight])

@@ -38,7 +38,7 @@ export function objective(
 export const objectiveOfModel = (rows: Row[], model: Model, o: Problem): number =>
   objective(
     rows,
-    model.labels.map(label => label.value),
+    model.labels.map(label => label.value!),
     toDense(model.weights, model.features, model.vectors),
     model.biasWeights,
     o,

@@ -70,7 +70,7 @@ describe('loadRows', () => {
       }
       const found = Array.from(arena.u32(rows.table, rows.rows), at => {
         const { indices, values, scale, classNumber } = decodeRow(arena, at)
-        return { label: rows.labels[classNumber].value, indices, values: values.map(x => x * scale) }
+        return { label: rows.labels[classNumber].value!, indices, values: values.map(x => x * scale) }
       })
       sameRows(found, expected.rows, 32)
       assert.deepEqual(rows.sources, [{ name: path, rows: rows.rows }])

@@ -38,7 +38,7 @@ async function certified(
   const w = toDense(model.weights, model.features, 1)
   const size = w.reduce((sum, x) => sum + x * x, 0)
   const biasWeight = model.biasWeights[0] ?? 0
-  const mine = objectiveOf(rows, model.labels[0].value, index => w[index - 1], biasWeight, size, o)
+  const mine = objectiveOf(rows, model.labels[0].value!, index => w[index - 1], biasWeight, size, o)
   assert.ok(Math.abs(primal - mine) <= 1e-9 * mine, `${primal}, the tests' evaluator says ${mine}`)
   return { ...result, primal, dual }
 }

@@ -4,11 +4,12 @@
 import {
   BATCH_FEATURES, BATCH_INDICES, BATCH_LABEL_AT, BATCH_LABELS, BATCH_NONZERO_CAPACITY, BATCH_NONZEROS, BATCH_ROW_CAPACITY,
   BATCH_ROWS, BATCH_STARTS, BATCH_VALUE_BYTES, BATCH_VALUES, LONGEST_STRING, PARSE_BAD_ROWS, PARSE_CURSOR, PARSE_END,
-  PARSE_ERROR_AFTER_LABEL, PARSE_ERROR_AFTER_STRING, PARSE_ERROR_BYTES, PARSE_ERROR_LABEL, PARSE_ERROR_LETTER,
-  PARSE_ERROR_MISSING_STRING, PARSE_ERROR_NOT_FINITE, PARSE_ERROR_ROOM, PARSE_ERROR_STRING_LENGTH, PARSE_ERROR_TOO_LARGE,
+  PARSE_ERROR_AFTER_STRING, PARSE_ERROR_BYTES, PARSE_ERROR_LETTER,
+  PARSE_ERROR_MISSING_STRING, PARSE_ERROR_ROOM, PARSE_ERROR_STRING_LENGTH, PARSE_ERROR_TOO_LARGE,
   PARSE_ERROR_TOO_MANY_ENTRIES, PARSE_ERRORS, PARSE_LINES, PARSE_NEEDS_ROOM, PARSE_SKIP_BAD,
 } from '../layouts'
-import { CR, HASH, isBreak, LF, numberEnd, SPACE, slowNumber, spellsNotFinite, TAB } from './parse-number'
+import { labelEnd, labelError, textLabel } from './parse-label'
+import { CR, HASH, isBreak, LF, numberEnd, SPACE, slowNumber, TAB } from './parse-number'
 
 /** The letters are what prints and is no blank, without the sign that opens a comment. */
 const LAST_LETTER: u32 = 126
@@ -73,14 +74,11 @@ function parse<V>(state: usize, batch: usize): void {
     let error: u32 = 0
 
     const labelStart = p
-    const label = slowNumber(p)
+    let label = slowNumber(p)
     if (numberEnd == p || !isBreak(<u32>load<u8>(numberEnd))) {
-      if (spellsNotFinite(p)) error = PARSE_ERROR_NOT_FINITE
-      else if (numberEnd == p) error = PARSE_ERROR_LABEL
-      else {
-        error = PARSE_ERROR_AFTER_LABEL
-        p = numberEnd
-      }
+      label = textLabel(p, numberEnd)
+      error = labelError
+      p = labelEnd
     } else if (!(abs(label) < Infinity)) error = PARSE_ERROR_TOO_LARGE
     else p = numberEnd
 

@@ -2,14 +2,15 @@
 // with one mask, and three multiplications turn it into a number. The common case of an entry, `index:value`, goes
 // through no loop at all.
 import {
-  BATCH_FEATURES, BATCH_INDICES, BATCH_LABEL_AT, BATCH_LABELS, BATCH_NONZERO_CAPACITY, BATCH_NONZEROS, 
-  BATCH_ROW_CAPACITY, BATCH_ROWS,BATCH_STARTS, BATCH_VALUE_BYTES, BATCH_VALUES, PARSE_BAD_ROWS, PARSE_CURSOR, PARSE_END,PARSE_ERROR_AFTER_LABEL, PARSE_ERROR_AFTER_VALUE, PARSE_ERROR_BYTES, PARSE_ERROR_COLON,
-  PARSE_ERROR_DUPLICATE, PARSE_ERROR_INDEX, PARSE_ERROR_INDEX_RANGE, PARSE_ERROR_INDEX_ZERO, PARSE_ERROR_LABEL,
+  BATCH_FEATURES, BATCH_INDICES, BATCH_LABEL_AT, BATCH_LABELS, BATCH_NONZERO_CAPACITY, BATCH_NONZEROS,
+  BATCH_ROW_CAPACITY, BATCH_ROWS,BATCH_STARTS, BATCH_VALUE_BYTES, BATCH_VALUES, PARSE_BAD_ROWS, PARSE_CURSOR, PARSE_END, PARSE_ERROR_AFTER_VALUE, PARSE_ERROR_BYTES, PARSE_ERROR_COLON,
+  PARSE_ERROR_DUPLICATE, PARSE_ERROR_INDEX, PARSE_ERROR_INDEX_RANGE, PARSE_ERROR_INDEX_ZERO,
   PARSE_ERROR_MISSING_VALUE, PARSE_ERROR_NOT_FINITE, PARSE_ERROR_ROOM, PARSE_ERROR_TOO_LARGE,
   PARSE_ERROR_TOO_MANY_ENTRIES, PARSE_ERROR_UNSORTED, PARSE_ERROR_VALUE, 
-  PARSE_ERRORS, PARSE_INDEX_BASE, PARSE_LINES,
+  LABEL_TEXT_UPPER, PARSE_ERRORS, PARSE_INDEX_BASE, PARSE_LINES,
   PARSE_SKIP_BAD, PARSE_SLOW, PARSE_SLOW_CAPACITY, PARSE_SLOW_COUNT, PARSE_ZEROS,
 } from '../layouts'
+import { labelEnd, labelError, sameText, textLabel } from './parse-label'
 import { CR, DOT, HASH, isBreak, LF, MINUS, numberEnd, numberExact, POWERS, SPACE, slowNumber, spellsNotFinite, TAB } from './parse-number'
 
 const ZEROS: u64 = 0x3030303030303030
@@ -81,14 +82,11 @@ function parse<V>(state: usize, batch: usize): void {
 
     // The label.
     const labelStart = p
-    const label = slowNumber(p)
+    let label = slowNumber(p)
     if (numberEnd == p || !isBreak(<u32>load<u8>(numberEnd))) {
-      if (spellsNotFinite(p)) error = PARSE_ERROR_NOT_FINITE
-      else if (numberEnd == p) error = PARSE_ERROR_LABEL
-      else {
-        error = PARSE_ERROR_AFTER_LABEL
-        p = numberEnd
-      }
+      label = textLabel(p, numberEnd)
+      error = labelError
+      p = labelEnd
     } else if (!(abs(label) < Infinity)) error = PARSE_ERROR_TOO_LARGE
     else p = numberEnd
 
@@ -330,17 +328,33 @@ function parse<V>(state: usize, batch: usize): void {
   store<u32>(state, slow, PARSE_SLOW_COUNT)
 }
 
+/** −0 is 0; other bits stand for themselves. */
+@inline
+function labelBits(labels: usize, row: u32): u64 {
+  const bits = load<u64>(labels + (usize(row) << 3))
+  return bits == 0x8000000000000000 ? 0 : bits
+}
+
+@inline
+function isText(bits: u64): bool {
+  return (u32(bits >> 32) & LABEL_TEXT_UPPER) == LABEL_TEXT_UPPER
+}
+
+/** Bits that no label has: a NaN that is not quiet. */
+const NO_LABEL: u64 = 0x7ff0000000000001
+
 /** Gives labels numbers in order of appearance. `codes` receives u32[rows]; `firsts` the row where each label is first
  *  met; `table` is u32[slots] of zeros, slots a power of two above twice the room, and is zero again afterwards.
+ *  `labelAt` is u32[rows], where labels stand in the text, so that two texts of one code are two labels; 0 without text.
  *  Returns how many labels there are. There is room for as many as there are rows. */
-export function numberLabels(labels: usize, rows: u32, codes: usize, firsts: usize, table: usize, slots: u32): u32 {
+export function numberLabels(labels: usize, rows: u32, codes: usize, firsts: usize, table: usize, slots: u32, labelAt: usize): u32 {
   let count: u32 = 0
-  let lastBits: u64 = 0
+  let lastBits = NO_LABEL
   let lastCode: u32 = 0
   for (let i: u32 = 0; i < rows; i++) {
-    const label = load<f64>(labels + (usize(i) << 3)) + 0.0 // −0 becomes 0
-    const bits = reinterpret<u64>(label)
-    if (count == 0 || bits != lastBits) {
+    const bits = labelBits(labels, i)
+    if (bits != lastBits) {
+      const compare = labelAt != 0 && isText(bits)
       let slot = u32((bits * 0x9e3779b97f4a7c15) >> 32) & (slots - 1)
       while (true) {
         const code = load<u32>(table + (usize(slot) << 2))
@@ -352,19 +366,19 @@ export function numberLabels(labels: usize, rows: u32, codes: usize, firsts: usi
           break
         }
         const at = load<u32>(firsts + (usize(code - 1) << 2))
-        if (load<f64>(labels + (usize(at) << 3)) + 0.0 == label) {
+        if (labelBits(labels, at) == bits && (!compare || sameText(textAt(labelAt, at), textAt(labelAt, i)))) {
           lastCode = code - 1
           break
         }
         slot = (slot + 1) & (slots - 1)
       }
-      lastBits = bits
+      // A label of text is compared in every row, even if the row before has the same code.
+      lastBits = compare ? NO_LABEL : bits
     }
     store<u32>(codes + (usize(i) << 2), lastCode)
   }
   for (let k: u32 = 0; k < count; k++) {
-    const at = load<u32>(firsts + (usize(k) << 2))
-    const bits = reinterpret<u64>(load<f64>(labels + (usize(at) << 3)) + 0.0)
+    const bits = labelBits(labels, load<u32>(firsts + (usize(k) << 2)))
     let slot = u32((bits * 0x9e3779b97f4a7c15) >> 32) & (slots - 1)
     // Every slot of the probe chain is cleared; chains that shared it end at the same zero.
     while (load<u32>(table + (usize(slot) << 2)) != 0) {
@@ -373,4 +387,9 @@ export function numberLabels(labels: usize, rows: u32, codes: usize, firsts: usi
     }
   }
   return count
+}
+
+@inline
+function textAt(labelAt: usize, row: u32): usize {
+  return <usize>load<u32>(labelAt + (usize(row) << 2))
 }

@@ -1,7 +1,8 @@
 // What text parsers share: the characters that count, and decimal numbers read with care rather than speed.
 
 export const LF: u32 = 10, CR: u32 = 13, TAB: u32 = 9, SPACE: u32 = 32, HASH: u32 = 35, DOT: u32 = 46, MINUS: u32 = 45
-const PLUS: u32 = 43, LOWER_E: u32 = 101, UPPER_E: u32 = 69
+export const PLUS: u32 = 43
+const LOWER_E: u32 = 101, UPPER_E: u32 = 69
 /** Powers of ten that a double holds exactly. */
 export const POWERS: StaticArray<f64> = [
   1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
