@@ -20,6 +20,8 @@ export interface PassOrder {
   most: number
   /** The gap (absolute) at which the solver should come back early and be certified. */
   targetGap: number
+  /** True when no pass follows unless this one ends early: work under way is to be put into w. */
+  last?: boolean
   signal: AbortSignal | undefined
 }
 
@@ -51,6 +53,10 @@ interface AnySolver {
   mostPasses?: number
   /** Sweeps over a block, or visits in memory for each row that is read, when the user does not say how many. */
   defaultInnerPasses?: number
+  /** What it minimises beside the losses; ½‖w‖² when not said. */
+  regularizer?: 'l1'
+  /** Whether it keeps weights as f64 only. */
+  wideWeights?: true
   /** Whether it knows a single cost for all rows; class weights are refused. */
   oneCost?: true
 }
@@ -159,8 +165,9 @@ export function checkCompatible(
   options: { given: ReadonlySet<string>; solver?: string } & Partial<Record<string, unknown>>,
 ): void {
   const { given } = options
-  // Whoever leaves the choice to us says them for the case that there is a store.
-  const asked = solver.data === 'memory' && options.solver === solver.name
+  checkRegularizer(solver, loss, String(options['regularizer'] ?? 'l2'))
+  // Whoever leaves the choice to us says them for the case that there is a store, which there never is under l1.
+  const asked = solver.data === 'memory' && (options.solver === solver.name || solver.regularizer === 'l1')
   const storeOption = asked && storeOptions.find(name => given.has(name) && options[name] !== false)
   if (storeOption) {
     throw new UsageError(
@@ -172,13 +179,36 @@ export function checkCompatible(
       `the ${loss.name} loss is not compatible with solver ${solver.name}: missing ${solver.lossNeeds.what}`,
     )
   }
-  if (loss.entropicDual && given.has('shrinking')) {
+  if (loss.entropicDual && !solver.regularizer && given.has('shrinking')) {
     throw new UsageError(`the option shrinking is not compatible with the ${loss.name} loss: it would be ignored`)
+  }
+  if (solver.wideWeights && options['weights'] === 'f32') {
+    throw new UsageError(
+      `the option weights is not compatible with solver ${solver.name}, which keeps its weights as f64: f32 would be ignored`,
+    )
   }
   for (const option of solverOptions) {
     if (given.has(option) && !solver.options.includes(option)) {
       throw new UsageError(`the option ${option} is not compatible with solver ${solver.name}: it would be ignored`)
     }
+  }
+}
+
+function checkRegularizer(solver: Solver, loss: Loss, asked: string): void {
+  const own = solver.regularizer ?? 'l2'
+  if (own !== asked) {
+    throw new UsageError(
+      `the ${asked} regularizer is not compatible with solver ${solver.name}, which is for ${own}`,
+      asked === 'l1'
+        ? 'leave the choice to --solver auto'
+        : `say --regularizer ${own}, or leave the choice to --solver auto`,
+    )
+  }
+  if (own === 'l1' && !solver.lossNeeds.has(loss)) {
+    throw new UsageError(
+      `the ${loss.name} loss is not compatible with the l1 regularizer: missing ${solver.lossNeeds.what}`,
+      'take --loss squared-hinge or --loss logistic',
+    )
   }
 }
 

@@ -15,6 +15,8 @@ export const allTasks = {
   'enter-features': () => import('../training/renumber-task.ts').then(m => m.enterFeaturesTask),
   'renumber-rows': () => import('../training/renumber-task.ts').then(m => m.renumberRowsTask),
   'evaluate-rows': () => import('../training/evaluate-rows-task.ts').then(m => m.evaluateRowsTask),
+  'evaluate-l1': () => import('../training/evaluate-l1-task.ts').then(m => m.evaluateL1Task),
+  'primal-coordinate': () => import('../solvers/primal-coordinate-task.ts').then(m => m.primalCoordinateTask),
   'predict-chunk': () => import('../model/predict-chunk-task.ts').then(m => m.predictChunkTask),
   'selective-visit': () => import('../solvers/selective-task.ts').then(m => m.selectiveVisitTask),
   'stream-visit': () => import('../solvers/stream-task.ts').then(m => m.streamVisitTask),

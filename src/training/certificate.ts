@@ -2,6 +2,7 @@
 // work: it only hands over α and w.
 import { SUMS_BYTES } from '../numeric/layouts.ts'
 import type { ThreadPool } from '../threads/pool.ts'
+import { certifyL1 } from './certificate-l1.ts'
 import type { BinaryProblem } from './problem.ts'
 
 export interface Certificate {
@@ -19,6 +20,7 @@ export interface Certificate {
 const PIECES = 32
 
 export async function certify(pool: ThreadPool, problem: BinaryProblem): Promise<Certificate> {
+  if (problem.settings.regularizer === 'l1') return certifyL1(pool, problem)
   const { arena, rows } = problem
   const mark = arena.mark()
   const sums = arena.allocate(PIECES * SUMS_BYTES, 'the certificate')

@@ -47,6 +47,7 @@ function asResult(outcome: TrainingOutcome, options: ResolvedOptions, seconds: n
     ...(data.format !== 'libsvm' && { inputFormat: data.format }),
     indexBase: data.indexBase === 0 ? 0 : 1,
     loss: options.loss,
+    regularizer: options.regularizer,
     cost: options.cost,
     solver: outcome.solver,
     seed: options.seed,
