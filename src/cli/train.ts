@@ -76,7 +76,7 @@ export const trainCommand: Command = {
     'max-passes': {
       value: 'N',
       help: 'most passes over the data',
-      fallback: '1000; pegasos 10, one-pass 1',
+      fallback: '1000; pegasos 10, one-pass 1, primal-coordinate 100000',
       group: 'The solver',
     },
     seed: { value: 'N', help: 'same seed, same model, to the bit', fallback: '1', group: 'The solver' },

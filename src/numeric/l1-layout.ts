@@ -12,7 +12,7 @@ export const L1_ENTRIES = 12
 export const L1_VALUES = 16
 /** u32: address of f64[columns], w. */
 export const L1_WEIGHTS = 20
-/** u32: address of f64[columns], where the present step leads to (logistic). */
+/** u32: address of f64[columns], where the present step leads to. */
 export const L1_NEXT = 24
 /** u32: address of f64[columns], second derivatives of the present model (logistic). */
 export const L1_CURVE = 28
@@ -21,7 +21,7 @@ export const L1_MOST = 32
 /** u32: address of what columns are multiplied with, for each row: f64 √C (1 − m); logistic: the pair u, D, the derivative of
  *  the model, and its second derivative. */
 export const L1_STATE = 36
-/** u32: addresses of f64[rows]: margins, and how the present step changes them (logistic). */
+/** u32: addresses of f64[rows]: margins (logistic), and how the present step changes them. */
 export const L1_MARGINS = 40
 export const L1_CHANGE = 44
 /** u32: address of f64[rows]: √C; logistic: C. */
@@ -59,7 +59,15 @@ export const L1_SHARE = 168
 /** u32: sweeps over the present model; 1 to wake all columns for the next one. */
 export const L1_SWEEPS = 176
 export const L1_WAKE = 180
-export const L1_BYTES = 192
+/** u32: address of u32[columns], the columns of a Newton step, and of four times f64[columns], what conjugate gradients keep. */
+export const L1_LIST = 184
+export const L1_GRADIENTS = 188
+/** f64: sweeps or models between two Newton steps, and those since the last. */
+export const L1_WAIT = 192
+export const L1_SINCE = 200
+/** f64: by what share of theirs second derivatives are raised in a Newton step. */
+export const L1_DAMPING = 208
+export const L1_BYTES = 216
 
 export const L1_PHASE_MODEL = 0
 export const L1_PHASE_SWEEP = 1

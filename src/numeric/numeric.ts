@@ -199,7 +199,12 @@ export interface NumericFunctions {
   startModel(l1: number): void
   sweepL1Logistic(l1: number, budget: number): number
   directionL1(l1: number, budget: number): number
-  stepL1(l1: number): number
+  stepL1(l1: number, least: number): number
+  stepL1Squared(l1: number, least: number): number
+  newtonL1(
+    ...args: [l1: number, logistic: boolean, damping: number, share: number, rounds: number, budget: number]
+  ): void
+  clipNewton(l1: number, t: number): void
   dualOfLogistic(l1: number, factor: number): number
   evaluateL1(problem: number, from: number, to: number, sums: number): void
   shortenDual(problem: number, rows: number, factor: number): number

@@ -6,6 +6,7 @@ import {
   L1_BEGAN,
   L1_BYTES,
   L1_CURSOR,
+  L1_DAMPING,
   L1_FEATURES,
   L1_FIRST,
   L1_GAP,
@@ -23,11 +24,13 @@ import {
   L1_RANDOM,
   L1_ROWS,
   L1_SHARE,
+  L1_SINCE,
   L1_START_SUM,
   L1_STEEPEST,
   L1_SUM,
   L1_SWEEPS,
   L1_VISITED,
+  L1_WAIT,
   L1_WAKE,
   L1_WEIGHTS,
   L1_WORST,
@@ -40,6 +43,8 @@ export interface PrimalCoordinateOptions {
   logistic: boolean
   shrink: boolean
   budget: number
+  /** Entries that a Newton step may take, beyond the budget if need be. */
+  spare: number
   targetGap: number
   /** Makes the step that is under way as far as it got, and ends. */
   finish: boolean
@@ -56,6 +61,11 @@ export interface PrimalCoordinateResult {
 
 /** More sweeps over one quadratic model bring little. */
 const MOST_SWEEPS = 100
+/** A Newton step is found to this share of the derivatives, in at most so many rounds. */
+const NEWTON_SHARE = 0.03
+const NEWTON_ROUNDS = 200
+/** Most sweeps between two Newton steps, when those lead nowhere. */
+const LONGEST_WAIT = 64
 
 export function primalCoordinateTask({ arena }: TaskContext, options: PrimalCoordinateOptions): PrimalCoordinateResult {
   const columns = new Columns(arena, options)
@@ -112,6 +122,7 @@ class Columns {
       u32[L1_BEGAN / 4] = 0
       const enough = this.#estimateSquared() <= targetGap
       if (enough && all) return true
+      if (this.#newtonIsDue()) this.#newton()
       // What was shrunk has not been seen: only a sweep over all columns tells.
       if (enough || u32[L1_ACTIVE / 4] === 0) u32[L1_WAKE / 4] = 1
       if (this.#left <= 0) return false
@@ -132,6 +143,11 @@ class Columns {
         const limit = this.#wake() ? Number.NEGATIVE_INFINITY : f64[L1_OUTER_LIMIT / 8]
         numeric.startModel(l1)
         this.#count(2)
+        if (!finish && this.#newtonIsDue()) {
+          this.#newton()
+          numeric.startModel(l1)
+          this.#count(2)
+        }
         u32[L1_FIRST / 4] = 1
         u32[L1_SWEEPS / 4] = 0
         this.#begin(u32[L1_ACTIVE / 4], limit)
@@ -144,7 +160,7 @@ class Columns {
         if (numeric.directionL1(l1, budget)) u32[L1_PHASE / 4] = L1_PHASE_STEP
       } else {
         // A model that led nowhere was not solved well enough.
-        if (numeric.stepL1(l1) === 0) f64[L1_SHARE / 8] *= 0.25
+        if (numeric.stepL1(l1, 1e-9) === 0) f64[L1_SHARE / 8] *= 0.25
         this.#count(4)
         u32[L1_PHASE / 4] = L1_PHASE_MODEL
         if (finish) return false
@@ -180,6 +196,34 @@ class Columns {
     } else if (solved) this.#begin(u32[L1_ACTIVE / 4], Number.NEGATIVE_INFINITY)
     else this.#begin(u32[L1_INNER / 4], this.#limit())
     return ready
+  }
+
+  #newtonIsDue(): boolean {
+    return ++this.#f64[L1_SINCE / 8] >= this.#f64[L1_WAIT / 8]
+  }
+
+  /** Newton's step for the weights that are not zero. It comes more often while it is taken whole. */
+  #newton(): void {
+    const f64 = this.#f64
+    const { numeric } = this.#arena
+    const { l1, logistic } = this.#options
+    f64[L1_SINCE / 8] = 0
+    const damping = f64[L1_DAMPING / 8]
+    numeric.newtonL1(l1, logistic, damping, NEWTON_SHARE, NEWTON_ROUNDS, this.#options.spare - this.work)
+    let taken = 0
+    let share = 1
+    for (; share > 1e-3; share /= 4) {
+      numeric.clipNewton(l1, share)
+      this.#u32[L1_CURSOR / 4] = 0
+      numeric.directionL1(l1, Number.POSITIVE_INFINITY)
+      taken = logistic ? numeric.stepL1(l1, 1) : numeric.stepL1Squared(l1, 1)
+      this.#count(4)
+      if (taken > 0) break
+    }
+    const wait = f64[L1_WAIT / 8]
+    const whole = taken > 0 && share === 1
+    f64[L1_WAIT / 8] = taken === 0 ? Math.min(2 * wait, LONGEST_WAIT) : whole ? Math.max(wait / 2, 1) : wait
+    f64[L1_DAMPING / 8] = whole ? Math.max(damping / 4, 1e-9) : Math.min(damping * 4, 1)
   }
 
   #leaveModel(): void {

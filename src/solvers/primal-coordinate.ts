@@ -7,7 +7,7 @@
 // large-scale L2-loss linear support vector machines (JMLR 9, 2008); Yuan, Chang, Hsieh, Lin: A comparison of optimization
 // methods and software for large-scale L1-regularized linear classification (JMLR 11, 2010). Logistic: quadratic models, each
 // solved by coordinate descent. Yuan, Ho, Lin: An improved GLMNET for L1-regularized logistic regression (JMLR 13, 2012). The
-// loops are in numeric/assembly/l1.ts. Weights of zero whose derivative lies well within ±1 are shrunk.
+// loops are in numeric/assembly/l1.ts. Between sweeps come Newton steps for all weights that are not zero. Weights of zero whose derivative lies well within ±1 are shrunk.
 import type { Arena } from '../numeric/arena.ts'
 import {
   L1_ACTIVE,
@@ -15,10 +15,13 @@ import {
   L1_CHANGE,
   L1_COSTS,
   L1_CURVE,
+  L1_DAMPING,
   L1_ENTRIES,
   L1_FEATURES,
   L1_GAP,
+  L1_GRADIENTS,
   L1_LIMIT,
+  L1_LIST,
   L1_MARGINS,
   L1_MOST,
   L1_NEXT,
@@ -31,6 +34,7 @@ import {
   L1_STARTS,
   L1_STATE,
   L1_VALUES,
+  L1_WAIT,
   L1_WEIGHTS,
 } from '../numeric/l1-layout.ts'
 import type { ThreadPool } from '../threads/pool.ts'
@@ -40,6 +44,8 @@ import type { MemorySolver, PassOrder, PassReport, SolverRun, SolverSettings } f
 
 /** Entries between two looks at the abort signal and the clock: some tens of milliseconds. */
 const SLICE = 4e6
+/** A Newton step is made in one piece: some tenths of a second. */
+const NEWTON_SLICE = 1e8
 
 class PrimalCoordinateRun implements SolverRun {
   readonly #pool: ThreadPool
@@ -63,15 +69,17 @@ class PrimalCoordinateRun implements SolverRun {
     this.#refresh()
   }
 
-  async pass({ most, targetGap, last, signal }: PassOrder): Promise<PassReport> {
+  async pass({ most, targetGap, left = 1, signal }: PassOrder): Promise<PassReport> {
     const limit = most * this.#passWork
+    const last = left <= 1 + 1e-3
     let work = 0
     for (;;) {
-      const step = await this.#step(Math.min(SLICE, Math.max(limit - work, 1)), targetGap, false)
+      const spare = left * this.#passWork - work
+      const step = await this.#step(Math.min(SLICE, Math.max(limit - work, 1)), spare, targetGap, false)
       work += step.work
       const ends = signal?.aborted === true || (last && work >= limit)
       // A step that is under way is made as far as it got, so that no work is lost.
-      if (ends && !step.ready) work += (await this.#step(0, targetGap, true)).work
+      if (ends && !step.ready) work += (await this.#step(0, 0, targetGap, true)).work
       if (step.ready || ends || work >= limit) {
         const { primal, gap } = step
         return { passes: work / this.#passWork, estimate: { primal, gap }, ready: step.ready }
@@ -81,6 +89,7 @@ class PrimalCoordinateRun implements SolverRun {
 
   #step(
     budget: number,
+    spare: number,
     targetGap: number,
     finish: boolean,
   ): Promise<{ work: number; ready: boolean; primal: number; gap: number }> {
@@ -89,6 +98,7 @@ class PrimalCoordinateRun implements SolverRun {
       logistic: this.#logistic,
       shrink: this.#settings.shrinking,
       budget,
+      spare: Math.min(spare, NEWTON_SLICE),
       targetGap: targetGap * this.#optimism,
       finish,
     })
@@ -140,11 +150,13 @@ export function makeColumns(problem: BinaryProblem, logistic: boolean): { at: nu
   f64s(L1_MOST, columns)
   const costs = f64s(L1_COSTS, rows.rows)
   f64s(L1_STATE, rows.rows * (logistic ? 2 : 1))
+  f64s(L1_NEXT, columns)
+  f64s(L1_CHANGE, rows.rows)
+  f64s(L1_GRADIENTS, columns * 4)
+  u32(L1_LIST, arena.allocate(Math.max(columns, 1) * 4, 'the state of the columns'))
   if (logistic) {
-    f64s(L1_NEXT, columns)
     f64s(L1_CURVE, columns)
     f64s(L1_MARGINS, rows.rows)
-    f64s(L1_CHANGE, rows.rows)
   }
   numeric.iota(order, columns)
   numeric.startColumns(starts, columns)
@@ -168,6 +180,8 @@ function startState(arena: Arena, at: number, costs: Float64Array, logistic: boo
   arena.setF64(at + L1_PRIMAL, primal)
   arena.setF64(at + L1_GAP, primal)
   arena.setF64(at + L1_SHARE, 1)
+  arena.setF64(at + L1_WAIT, 4)
+  arena.setF64(at + L1_DAMPING, 1e-3)
   arena.setF64(at + L1_LIMIT, Number.NEGATIVE_INFINITY)
   arena.setF64(at + L1_OUTER_LIMIT, Number.NEGATIVE_INFINITY)
   arena.setU32(at + L1_ACTIVE, arena.getU32(at + L1_FEATURES))
@@ -178,6 +192,8 @@ export const primalCoordinate: MemorySolver = {
   data: 'memory',
   regularizer: 'l1',
   wideWeights: true,
+  // Most passes are over few columns, and rounds of Newton steps count as passes, too.
+  defaultPasses: 100_000,
   options: ['shrinking', 'tolerance'],
   summary: 'coordinate descent over features, for --regularizer l1, all rows in memory',
   lossNeeds: {

@@ -20,8 +20,8 @@ export interface PassOrder {
   most: number
   /** The gap (absolute) at which the solver should come back early and be certified. */
   targetGap: number
-  /** True when no pass follows unless this one ends early: work under way is to be put into w. */
-  last?: boolean
+  /** Passes left in all. Up to one, no other pass follows unless this one ends early: work under way is to be put into w. */
+  left?: number
   signal: AbortSignal | undefined
 }
 
@@ -47,7 +47,7 @@ interface AnySolver {
   lossNeeds: { what: string; has(loss: Loss): boolean }
   /** The options, of those that only some solvers understand, that it does; others are refused. */
   options: readonly SolverOption[]
-  /** Passes when the user does not say how many: for methods that know no gap to stop at. */
+  /** Passes when the user does not say how many: for methods that know no gap to stop at, or whose passes are short. */
   defaultPasses?: number
   /** Passes after which it has nothing more to learn; more are refused. */
   mostPasses?: number

@@ -40,7 +40,7 @@ export async function solve(
   let primal = 0
   for (;;) {
     const left = maxPasses - passes
-    const order = { most: Math.min(1, left), targetGap: tolerance * primal, last: left <= 1 + 1e-3, signal }
+    const order = { most: Math.min(1, left), targetGap: tolerance * primal, left, signal }
     const report = await run.pass(order)
     passes += report.passes
     const stopped = signal?.aborted === true
