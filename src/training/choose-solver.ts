@@ -26,6 +26,8 @@ const BYTES_PER_WEIGHT = 40
 /** Entries of columns, which the l1 regulariser needs beside the rows; by the byte of text, where an entry is five or more. */
 const BYTES_PER_COLUMN_ENTRY = 12
 const COLUMN_BYTES_PER_TEXT_BYTE = 2.4
+/** What is kept for each column besides. */
+const BYTES_PER_COLUMN = 64
 
 export interface Choice {
   solver: Solver
@@ -99,7 +101,8 @@ async function columnBytes(paths: string[], options: ResolvedOptions): Promise<n
       const rows = Math.max(manifest.rows, 1)
       const perRow = manifest.nonzeros / rows
       const entries = options.expand === undefined ? perRow : parseExpansion(options.expand).entries(perRow)
-      return rows * entries * BYTES_PER_COLUMN_ENTRY
+      const columns = Math.min(manifest.usedFeatures || manifest.features, rows * entries)
+      return rows * entries * BYTES_PER_COLUMN_ENTRY + columns * BYTES_PER_COLUMN
     }
     if (found?.isFile()) text += (await textSize(path)) ?? found.size
   }
