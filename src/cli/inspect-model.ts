@@ -17,16 +17,37 @@ export interface TopWeight {
   label: string
 }
 
+/** The largest weights of one vector. */
+export interface TopOfVector {
+  /** The label that the vector's positive weights speak for. */
+  label: string
+  /** The one that its negative weights speak for; null when that is every other one. */
+  against: string | null
+  nonzeroWeights: number
+  features: TopWeight[]
+}
+
+/** Features listed when nobody says how many. */
+const FEW = 10
+
 export interface ModelDescription {
   lines: string[]
   json: Record<string, unknown>
 }
 
-export function describeModel(model: Model, path: string, { top = 10 }: { top?: number } = {}): ModelDescription {
+/** Whoever says how many weights to show sees so many of each vector; else the largest of all are enough. */
+export function describeModel(model: Model, path: string, { top }: { top?: number } = {}): ModelDescription {
   const nonzeros = countNonzeros(model.weights.values)
-  const weights = topWeights(model, top)
+  const weights = topWeights(model, top ?? FEW)
+  const vectors = topOfVectors(model, top ?? FEW)
+  const tables =
+    top === undefined || model.vectors === 1
+      ? table(model, 'Largest weights', weights)
+      : vectors.flatMap(({ label, nonzeroWeights, features }) =>
+          table(model, `Largest of the ${count(nonzeroWeights)} nonzero weights of label ${label}`, features, true),
+        )
   return {
-    lines: [...facts(model, path, nonzeros), ...certificateLines(model), ...table(model, weights)],
+    lines: [...facts(model, path, nonzeros), ...certificateLines(model), ...tables],
     json: {
       command: 'inspect',
       kind: 'model',
@@ -36,6 +57,7 @@ export function describeModel(model: Model, path: string, { top = 10 }: { top?: 
       nonzeroWeights: nonzeros,
       biasWeights: [...model.biasWeights],
       topWeights: weights,
+      top: vectors,
     },
   }
 }
@@ -113,21 +135,46 @@ function certificateLines({ certificate, classCertificates, labels }: Model): st
 
 /** The largest weights by size, ties in the order of the features. */
 export function topWeights(model: Model, most: number): TopWeight[] {
+  return described(model, [largest(model, most, 0, 1)])[0]
+}
+
+/** The same for each vector. */
+function topOfVectors(model: Model, most: number): TopOfVector[] {
+  const { values } = model.weights
+  const labels = vectorLabels(model)
+  const lists = labels.map((_, vector) => largest(model, most, vector, model.vectors))
+  const features = described(model, lists)
+  return labels.map((label, vector) => {
+    let nonzeroWeights = 0
+    for (let at = vector; at < values.length; at += model.vectors) if (values[at] !== 0) nonzeroWeights++
+    const against = model.vectors === 1 ? (model.labels[1]?.text ?? null) : null
+    return { label, against, nonzeroWeights, features: features[vector] }
+  })
+}
+
+/** Places of the largest weights among every step-th one, from a first one on. */
+function largest(model: Model, most: number, first: number, step: number): number[] {
   const { values } = model.weights
   const best: number[] = []
   const size = (at: number): number => Math.abs(values[at])
   // A short sorted list: nearly every weight fails the first comparison, so millions of features cost one look each.
-  for (let at = 0; at < values.length; at++) {
+  for (let at = first; at < values.length; at += step) {
     if (values[at] === 0 || (best.length >= most && (most === 0 || size(at) <= size(best[best.length - 1])))) continue
     let place = best.length
     while (place > 0 && size(best[place - 1]) < size(at)) place--
     best.splice(place, 0, at)
     if (best.length > most) best.pop()
   }
+  return best
+}
+
+/** What stands at places of the weights. Kept names are gone through once for all lists. */
+function described(model: Model, lists: number[][]): TopWeight[][] {
+  const { values } = model.weights
   const labels = vectorLabels(model)
   const placeAt = (at: number): number => featureAt(model.weights, Math.floor(at / model.vectors))
-  const hashed = namesBeforeHash(model, new Set(best.map(placeAt)))
-  return best.map(at => {
+  const hashed = namesBeforeHash(model, new Set(lists.flat().map(placeAt)))
+  const describe = (at: number): TopWeight => {
     const vector = at % model.vectors
     const place = placeAt(at)
     const { expand } = model.transforms
@@ -141,17 +188,18 @@ export function topWeights(model: Model, most: number): TopWeight[] {
       label,
       ...(names && { names }),
     }
-  })
+  }
+  return lists.map(list => list.map(describe))
 }
 
-function table(model: Model, weights: TopWeight[]): string[] {
+function table(model: Model, title: string, weights: TopWeight[], ofOne = false): string[] {
   if (weights.length === 0) return []
-  const last = model.vectors === 1 ? 'speaks for' : 'label'
+  const last = model.vectors === 1 ? 'speaks for' : ofOne ? 'speaks' : 'label'
   const named = weights.some(({ names }) => names !== undefined)
   const rows = weights.map(({ feature, name, weight, label, names }) => [
     name ?? String(feature),
     short(weight),
-    label,
+    ofOne ? (weight > 0 ? 'for it' : 'against it') : label,
     names ? someOf(names) : '',
   ])
   const wide = (column: number, title: string): number => Math.max(title.length, ...rows.map(row => row[column].length))
@@ -160,7 +208,7 @@ function table(model: Model, weights: TopWeight[]): string[] {
     `  ${feature.padStart(first)}  ${weight.padStart(second)}  ${named ? `${label.padEnd(third)}  ${names}`.trimEnd() : label}`
   return [
     '',
-    `Largest weights${model.transforms.scale ? ' (of scaled features)' : ''}:`,
+    `${title}${model.transforms.scale ? ' (of scaled features)' : ''}:`,
     row(['feature', 'weight', last, 'made of']),
     ...rows.map(row),
   ]

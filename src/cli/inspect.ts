@@ -25,7 +25,12 @@ export const inspectCommand: Command = {
   takes: 'DATA…|STORE|MODEL',
   count: [1, Number.POSITIVE_INFINITY],
   options: {
-    top: { value: 'N', help: 'of a model: its N weightiest features', fallback: '10', group: 'Output' },
+    top: {
+      value: 'N',
+      help: 'of a model: the N weightiest features of each class',
+      fallback: '10 in all',
+      group: 'Output',
+    },
     memory: { value: 'SIZE', help: 'of a store: show how it would be trained on in so much memory', group: 'Output' },
     expand: {
       value: 'STEPS',

@@ -1,5 +1,6 @@
 // How a training run ended: for people, and as the one line of JSON.
 import type { PredictResult } from '../model/predict.ts'
+import { countNonzeros } from '../model/weights.ts'
 import type { TrainResult } from '../training/training-run.ts'
 import { evaluationLines } from './evaluation-report.ts'
 import { formatBytes, formatCount, formatGap, formatObjective, formatSeconds, formatShare } from './format.ts'
@@ -28,15 +29,18 @@ export function trainSummary(
   const name = data.length > 1 ? `${data.length} files` : data[0] === '-' ? 'standard input' : data[0]
   const lines = [
     `${name}: ${formatCount(rows)} rows, ${formatCount(features)} features${result.model.indexBase === 0 ? ' counted from 0' : ''}, ${formatCount(nonzeros)} nonzeros, ${classes} classes`,
-    `${result.solver} solver, ${result.loss} loss, C = ${result.cost}: ${formatCount(passes)} ${passes === 1 ? 'pass' : 'passes'} in ${formatSeconds(seconds.compute)}, after ${formatSeconds(seconds.read)} of reading`,
+    `${result.solver} solver, ${result.loss} loss${result.model.regularizer === 'l1' ? ', l1 regularizer' : ''}, C = ${result.cost}: ${formatCount(passes)} ${passes === 1 ? 'pass' : 'passes'} in ${formatSeconds(seconds.compute)}, after ${formatSeconds(seconds.read)} of reading`,
     certificateLine(result, tolerance),
   ]
-  if (result.supportVectors !== null) {
-    const right =
-      result.trainingAccuracy === null
-        ? ''
-        : `, ${formatShare(result.trainingAccuracy)} of the training rows on the right side`
-    lines.push(`${formatCount(result.supportVectors)} support vectors${right}`)
+  const right =
+    result.trainingAccuracy === null
+      ? ''
+      : `, ${formatShare(result.trainingAccuracy)} of the training rows on the right side`
+  if (result.supportVectors !== null) lines.push(`${formatCount(result.supportVectors)} support vectors${right}`)
+  else if (result.model.regularizer === 'l1') {
+    const { weights, vectors } = result.model
+    const nonzero = countNonzeros(weights.values)
+    lines.push(`${formatCount(nonzero)} of ${formatCount(features * vectors)} weights are not zero${right}`)
   }
   if (blocks) {
     lines.push(

@@ -32,6 +32,13 @@ export const trainCommand: Command = {
       fallback: DEFAULTS.loss,
       group: 'The problem: ½‖w‖² + C Σ loss',
     },
+    regularizer: {
+      value: 'NAME',
+      help: 'l1 puts ‖w‖₁ in place of ½‖w‖²: most weights become 0; all rows in memory',
+      choices: ['l2', 'l1'],
+      fallback: DEFAULTS.regularizer,
+      group: 'The problem: ½‖w‖² + C Σ loss',
+    },
     cost: {
       value: 'C',
       short: 'c',
@@ -76,7 +83,7 @@ export const trainCommand: Command = {
     'max-passes': {
       value: 'N',
       help: 'most passes over the data',
-      fallback: '1000; pegasos 10, one-pass 1',
+      fallback: '1000; pegasos 10, one-pass 1, primal-coordinate 100000',
       group: 'The solver',
     },
     seed: { value: 'N', help: 'same seed, same model, to the bit', fallback: '1', group: 'The solver' },
@@ -197,6 +204,10 @@ export const trainCommand: Command = {
       does: 'DNA, LABEL STRING a line: every string of 1 to 8 letters at its position is a feature',
     },
     {
+      line: 'spillway train reviews.svm few.model --regularizer l1 --loss logistic',
+      does: 'few weights that are not zero; spillway inspect few.model --top 20 shows the largest',
+    },
+    {
       line: 'spillway train -s 1 -c 4 -w1 10 -B 1 data.svm data.model',
       does: 'the options that LIBLINEAR users type',
     },
@@ -221,8 +232,12 @@ const LIBLINEAR_LOSSES: Record<string, string> = {
   2: 'squared-hinge',
   3: 'hinge',
   4: 'hinge',
+  5: 'squared-hinge',
+  6: 'logistic',
   7: 'logistic',
 }
+/** Those of them that regularise by ‖w‖₁. */
+const LIBLINEAR_L1 = new Set(['5', '6'])
 
 /** `-s 3`, `-w1 5`, `-B -1` as LIBLINEAR reads them. */
 function fromLiblinear(words: string[]): string[] {
@@ -237,13 +252,16 @@ function fromLiblinear(words: string[]): string[] {
     if (word === '-s') {
       const number = next()
       if (!Object.hasOwn(LIBLINEAR_LOSSES, number)) {
-        const known = Object.entries(LIBLINEAR_LOSSES).map(([s, name]) => `${s} (${name})`)
+        const known = Object.entries(LIBLINEAR_LOSSES).map(
+          ([s, name]) => `${s} (${LIBLINEAR_L1.has(s) ? 'l1, ' : ''}${name})`,
+        )
         throw new UsageError(
           `-s ${number} is a LIBLINEAR solver that there is nothing for here; expected ${known.join(', ')}`,
         )
       }
       result.push('--loss', LIBLINEAR_LOSSES[number])
       if (number === '4') result.push('--multiclass', 'crammer-singer')
+      if (LIBLINEAR_L1.has(number)) result.push('--regularizer', 'l1')
     } else if (/^-w[^a-z]/.test(word)) result.push('--class-weight', `${word.slice(2)}=${next()}`)
     else if (/^-B/.test(word)) {
       // LIBLINEAR takes any negative number for "no bias".
@@ -304,6 +322,7 @@ export function trainOptions(options: OptionValues): TrainOptions {
   const indexBase = numberOption(options, 'index-base')
   return {
     loss: textOption(options, 'loss'),
+    regularizer: textOption(options, 'regularizer') as TrainOptions['regularizer'],
     cost: numberOption(options, 'cost', { above: 0 }),
     bias: numberOption(options, 'bias'),
     classWeights: classWeights(options),

@@ -231,6 +231,40 @@ export interface NumericFunctions {
   withoutReplicasF32(
     ...args: [w: number, base: number, replicas: number, stride: number, count: number, weights: number]
   ): void
+  countColumns(table: number, rows: number, counts: number): number
+  startColumns(counts: number, columns: number): void
+  fillColumns(
+    ...args: [
+      problem: number,
+      rows: number,
+      next: number,
+      entries: number,
+      values: number,
+      positive: number,
+      negative: number,
+    ]
+  ): void
+  rowCosts(problem: number, rows: number, costs: number, positive: number, negative: number): void
+  columnBounds(l1: number, weighted: boolean): void
+  addColumns(l1: number, w: number, sign: number, out: number): void
+  lengthL1(w: number, count: number): number
+  steepest(v: number, count: number): number
+  sweepL1Squared(l1: number, budget: number): number
+  stateOfSquared(l1: number): void
+  sumsOfSquared(l1: number): number
+  marginsOfColumns(l1: number): void
+  startModel(l1: number): void
+  sweepL1Logistic(l1: number, budget: number): number
+  directionL1(l1: number, budget: number): number
+  stepL1(l1: number, least: number): number
+  stepL1Squared(l1: number, least: number): number
+  newtonL1(
+    ...args: [l1: number, logistic: boolean, damping: number, share: number, rounds: number, budget: number]
+  ): void
+  clipNewton(l1: number, t: number): void
+  dualOfLogistic(l1: number, factor: number): number
+  evaluateL1(problem: number, from: number, to: number, sums: number): void
+  shortenDual(problem: number, rows: number, factor: number): number
   generateRows(plan: number, slot: number, out: number, rows: number, chunk: number, stream: number): number
 }
 

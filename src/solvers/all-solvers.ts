@@ -4,11 +4,12 @@ import { block } from './block.ts'
 import { dual } from './dual.ts'
 import { onePass } from './one-pass.ts'
 import { pegasos } from './pegasos.ts'
+import { primalCoordinate } from './primal-coordinate.ts'
 import { selective } from './selective.ts'
 import type { Solver } from './solver.ts'
 import { stream } from './stream.ts'
 
-export const allSolvers: Solver[] = [dual, block, selective, stream, pegasos, onePass]
+export const allSolvers: Solver[] = [dual, block, selective, stream, pegasos, onePass, primalCoordinate]
 
 export function findSolver(name: string): Solver {
   const found = allSolvers.find(solver => solver.name === name)

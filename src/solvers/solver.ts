@@ -22,6 +22,8 @@ export interface PassOrder {
   most: number
   /** The gap (absolute) at which the solver should come back early and be certified. */
   targetGap: number
+  /** Passes left in all. Up to one, no other pass follows unless this one ends early: work under way is to be put into w. */
+  left?: number
   signal: AbortSignal | undefined
 }
 
@@ -47,12 +49,16 @@ interface AnySolver {
   lossNeeds: { what: string; has(loss: Loss): boolean }
   /** The options, of those that only some solvers understand, that it does; others are refused. */
   options: readonly SolverOption[]
-  /** Passes when the user does not say how many: for methods that know no gap to stop at. */
+  /** Passes when the user does not say how many: for methods that know no gap to stop at, or whose passes are short. */
   defaultPasses?: number
   /** Passes after which it has nothing more to learn; more are refused. */
   mostPasses?: number
   /** Sweeps over a block, or visits in memory for each row that is read, when the user does not say how many. */
   defaultInnerPasses?: number
+  /** What it minimises beside the losses; ½‖w‖² when not said. */
+  regularizer?: 'l1'
+  /** Whether it keeps weights as f64 only. */
+  wideWeights?: true
   /** Whether it knows a single cost for all rows; class weights are refused. */
   oneCost?: true
   /** Whether it can train all classes at once. */
@@ -169,8 +175,9 @@ export function checkCompatible(
   options: { given: ReadonlySet<string>; solver?: string } & Partial<Record<string, unknown>>,
 ): void {
   const { given } = options
-  // Whoever leaves the choice to us says them for the case that there is a store.
-  const asked = solver.data === 'memory' && options.solver === solver.name
+  checkRegularizer(solver, loss, String(options['regularizer'] ?? 'l2'))
+  // Whoever leaves the choice to us says them for the case that there is a store, which there never is under l1.
+  const asked = solver.data === 'memory' && (options.solver === solver.name || solver.regularizer === 'l1')
   const storeOption = asked && storeOptions.find(name => given.has(name) && options[name] !== false)
   if (storeOption) {
     throw new UsageError(
@@ -183,8 +190,13 @@ export function checkCompatible(
       `the ${loss.name} loss is not compatible with solver ${solver.name}: missing ${solver.lossNeeds.what}`,
     )
   }
-  if (loss.entropicDual && given.has('shrinking')) {
+  if (loss.entropicDual && !solver.regularizer && given.has('shrinking')) {
     throw new UsageError(`the option shrinking is not compatible with the ${loss.name} loss: it would be ignored`)
+  }
+  if (solver.wideWeights && options['weights'] === 'f32') {
+    throw new UsageError(
+      `the option weights is not compatible with solver ${solver.name}, which keeps its weights as f64: f32 would be ignored`,
+    )
   }
   for (const option of solverOptions) {
     if (given.has(option) && !solver.options.includes(option)) {
@@ -208,6 +220,24 @@ function checkCrammerSinger(solver: Solver, loss: Loss, weights: unknown): void 
   }
   if (weights === 'f32') {
     throw new UsageError('weights f32 are not compatible with multiclass crammer-singer: its weights are f64')
+  }
+}
+
+function checkRegularizer(solver: Solver, loss: Loss, asked: string): void {
+  const own = solver.regularizer ?? 'l2'
+  if (own !== asked) {
+    throw new UsageError(
+      `the ${asked} regularizer is not compatible with solver ${solver.name}, which is for ${own}`,
+      asked === 'l1'
+        ? 'leave the choice to --solver auto'
+        : `say --regularizer ${own}, or leave the choice to --solver auto`,
+    )
+  }
+  if (own === 'l1' && !solver.lossNeeds.has(loss)) {
+    throw new UsageError(
+      `the ${loss.name} loss is not compatible with the l1 regularizer: missing ${solver.lossNeeds.what}`,
+      'take --loss squared-hinge or --loss logistic',
+    )
   }
 }
 

@@ -20,6 +20,8 @@ export const allTasks = {
   'evaluate-rows': () => import('../training/evaluate-rows-task.ts').then(m => m.evaluateRowsTask),
   'evaluate-together': () => import('../training/evaluate-together-task.ts').then(m => m.evaluateTogetherTask),
   'add-dual-together': () => import('../training/evaluate-together-task.ts').then(m => m.addDualTogetherTask),
+  'evaluate-l1': () => import('../training/evaluate-l1-task.ts').then(m => m.evaluateL1Task),
+  'primal-coordinate': () => import('../solvers/primal-coordinate-task.ts').then(m => m.primalCoordinateTask),
   'predict-chunk': () => import('../model/predict-chunk-task.ts').then(m => m.predictChunkTask),
   'selective-visit': () => import('../solvers/selective-task.ts').then(m => m.selectiveVisitTask),
   'stream-visit': () => import('../solvers/stream-task.ts').then(m => m.streamVisitTask),

@@ -3,6 +3,7 @@
 import type { Arena } from '../numeric/arena.ts'
 import { SUMS_BYTES } from '../numeric/layouts.ts'
 import type { ThreadPool } from '../threads/pool.ts'
+import { certifyL1 } from './certificate-l1.ts'
 import type { BinaryProblem } from './problem.ts'
 
 export interface Certificate {
@@ -19,7 +20,8 @@ export interface Certificate {
 /** Rows summed apart: the pieces are the same for any number of threads, so the sums are the same bits. */
 const PIECES = 32
 
-export function certify(pool: ThreadPool, problem: BinaryProblem): Promise<Certificate> {
+export async function certify(pool: ThreadPool, problem: BinaryProblem): Promise<Certificate> {
+  if (problem.settings.regularizer === 'l1') return certifyL1(pool, problem)
   const { arena, rows, at, narrow } = problem
   return certifyInPieces(arena, rows.rows, 0, problem, ({ from, to, sums }) =>
     pool.run('evaluate-rows', { problem: at, narrow, from, to, sums }),

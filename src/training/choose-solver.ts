@@ -24,6 +24,11 @@ const BYTES_PER_TEXT_BYTE = 1.1
 const PARSER_BYTES = 48 << 20
 /** Weights in memory, with what renumbering the features and making the model take besides. */
 const BYTES_PER_WEIGHT = 40
+/** Entries of columns, which the l1 regulariser needs beside the rows; by the byte of text, where an entry is five or more. */
+const BYTES_PER_COLUMN_ENTRY = 12
+const COLUMN_BYTES_PER_TEXT_BYTE = 2.4
+/** What is kept for each column besides. */
+const BYTES_PER_COLUMN = 64
 
 export interface Choice {
   solver: Solver
@@ -41,6 +46,7 @@ export function allowedMemory(options: Pick<ResolvedOptions, 'memory'>): number 
 
 export async function chooseSolver(paths: string[], options: ResolvedOptions): Promise<Choice> {
   const allowed = allowedMemory(options)
+  if (options.regularizer === 'l1') return chooseForL1(paths, options, Math.min(allowed, WINDOW_BYTES))
   if (options.solver !== 'auto') {
     const solver = findSolver(options.solver)
     if (solver.data === 'memory' && options.memory !== undefined) {
@@ -75,6 +81,41 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
   // and 16 s without.
   const solver = findSolver(options.expand === undefined && !together ? 'stream' : 'block')
   return { solver, reason: Number.isFinite(needed) ? `${need}, more than ${limit}` : need }
+}
+
+/** Under l1 there is one method, and it needs the data in memory. A solver of another name is left to checkCompatible. */
+async function chooseForL1(paths: string[], options: ResolvedOptions, allowed: number): Promise<Choice> {
+  if (options.solver !== 'auto' && !findSolver(options.solver).regularizer) {
+    return { solver: findSolver(options.solver), reason: 'as asked for' }
+  }
+  const needed = (await inMemoryBytes(paths, options)) + (await columnBytes(paths, options))
+  if (needed > allowed) {
+    const need = Number.isFinite(needed) ? `about ${formatBytes(needed)}` : 'how much cannot be known before it is read'
+    throw new UsageError(
+      `the l1 regularizer needs the data in memory twice, by rows and by columns: ${need}, and there may be ${formatBytes(allowed)}`,
+      'give it more --memory, or train on data larger than memory with --regularizer l2',
+    )
+  }
+  return { solver: findSolver('primal-coordinate'), reason: 'the regularizer is l1' }
+}
+
+/** What columns take beside the rows. */
+async function columnBytes(paths: string[], options: ResolvedOptions): Promise<number> {
+  let text = 0
+  for (const path of paths) {
+    const found = path === '-' ? undefined : await stat(path).catch(() => undefined)
+    if (found?.isDirectory()) {
+      const { manifest } = await openStore(path)
+      const rows = Math.max(manifest.rows, 1)
+      const perRow = manifest.nonzeros / rows
+      const entries = options.expand === undefined ? perRow : parseExpansion(options.expand).entries(perRow)
+      const columns = Math.min(manifest.usedFeatures || manifest.features, rows * entries)
+      return rows * entries * BYTES_PER_COLUMN_ENTRY + columns * BYTES_PER_COLUMN
+    }
+    if (found?.isFile()) text += (await textSize(path)) ?? found.size
+  }
+  const sample = await sampleText(paths[0], options)
+  return text * (sample ? sample.entries * BYTES_PER_COLUMN_ENTRY : COLUMN_BYTES_PER_TEXT_BYTE)
 }
 
 /** What training in memory would take, as far as sizes tell before anything is read. */

@@ -30,6 +30,7 @@ export function classProblems(numbered: LabelCount[], loss: Loss, options: Resol
     costNegative: options.cost * (binary ? weightOf(labels[1]) : 1),
     bias: options.bias,
     positive: label.number,
+    regularizer: options.regularizer,
     weightBits: options.weights === 'f32' ? (32 as const) : (64 as const),
   }))
   return { labels, problems }

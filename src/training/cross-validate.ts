@@ -157,6 +157,14 @@ async function whereToTrain(
 ): Promise<{ paths: string[]; fits: boolean }> {
   const paths = typeof data === 'string' ? [data] : data
   if (paths.length === 0) throw new UsageError('no data was named')
+  const { multiclass, regularizer, calibrate } = options
+  const stranger =
+    multiclass === 'crammer-singer'
+      ? 'multiclass crammer-singer'
+      : regularizer === 'l1'
+        ? 'the l1 regularizer'
+        : calibrate
+  if (stranger) throw new UsageError(`${stranger === calibrate ? 'calibrate' : stranger} is not compatible with folds`)
   const { solver, reason } = await chooseSolver(paths, { ...options, solver: 'auto' })
   const fits = solver.name === 'dual'
   const taken = fits ? solver : findSolver('block')

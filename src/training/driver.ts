@@ -49,7 +49,9 @@ export async function drive(
   // Until a pass has been made there is no primal to measure the gap by.
   let primal = 0
   for (;;) {
-    const report = await run.pass({ most: Math.min(1, maxPasses - passes), targetGap: tolerance * primal, signal })
+    const left = maxPasses - passes
+    const order = { most: Math.min(1, left), targetGap: tolerance * primal, left, signal }
+    const report = await run.pass(order)
     passes += report.passes
     const stopped = signal?.aborted === true
     // A solver overshoots its budget by at most a row, which does not make a pass.

@@ -9,6 +9,8 @@ import type { ExpansionOptions } from './parse-rows-task.ts'
 
 export interface TrainOptions {
   loss?: string
+  /** `l2` for ½‖w‖², `l1` for ‖w‖₁, which leaves few weights that are not zero. */
+  regularizer?: 'l2' | 'l1'
   /** C in ½‖w‖² + C Σ loss. */
   cost?: number
   solver?: string
@@ -90,6 +92,7 @@ export type ResolvedOptions = Required<Omit<TrainOptions, Optional>> &
 
 export const DEFAULTS = {
   loss: 'hinge',
+  regularizer: 'l2',
   cost: 1,
   solver: 'auto',
   multiclass: 'one-vs-rest',
@@ -150,6 +153,7 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
     }
   }
   choice('multiclass', ['one-vs-rest', 'crammer-singer'])
+  choice('regularizer', ['l2', 'l1'])
   choice('normalize', ['unit'])
   choice('scale', scaleKinds)
   choice('weights', ['f64', 'f32'])

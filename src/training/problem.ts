@@ -1,6 +1,7 @@
 // One binary problem in memory: rows, dual variables, weights, and the numbers of its loss.
 //
 //   min_w  ½‖w‖² + Σ_i C_i loss(y_i wᵀx_i)          w = Σ_i α_i y_i x_i at the optimum
+//   min_w   ‖w‖₁ + Σ_i C_i loss(y_i wᵀx_i)          with the l1 regulariser
 import type { BoxDual, Loss } from '../losses/loss.ts'
 import type { Arena } from '../numeric/arena.ts'
 import {
@@ -30,6 +31,8 @@ export interface ProblemSettings {
   positive: number
   /** 64 or 32. */
   weightBits: 64 | 32
+  /** l2 when not given. Under l1 only the certificate sets dual variables. */
+  regularizer?: 'l2' | 'l1'
 }
 
 /** Where the parts of a problem are; a block's problem has its own table and its own part of the dual variables. */
@@ -95,7 +98,8 @@ export class BinaryProblem {
       biasFeature: rows.weights,
     })
     const { startEntropicF32, startEntropicF64 } = arena.numeric
-    if (entropic) (this.narrow ? startEntropicF32 : startEntropicF64)(this.at, 0, rows.rows)
+    if (entropic && settings.regularizer !== 'l1')
+      (this.narrow ? startEntropicF32 : startEntropicF64)(this.at, 0, rows.rows)
   }
 
   get narrow(): boolean {

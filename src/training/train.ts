@@ -44,10 +44,11 @@ export function train(data: string | string[], options: TrainOptions = {}): Trai
   })
 }
 
-function checkCalibration({ calibrate, loss, weights, multiclass }: ResolvedOptions): void {
+function checkCalibration({ calibrate, loss, weights, multiclass, regularizer }: ResolvedOptions): void {
   if (calibrate === undefined) return
   if (multiclass === 'crammer-singer')
     throw new UsageError('calibrate is for models of one class against the rest, not for multiclass crammer-singer')
+  if (regularizer === 'l1') throw new UsageError('calibrate is not compatible with the l1 regularizer')
   if (findLoss(loss).entropicDual)
     throw new UsageError(`calibrate would be ignored: scores of the ${loss} loss are probabilities as they are`)
   if (weights === 'f32') throw new UsageError('calibrate needs weights in f64')
@@ -90,6 +91,7 @@ export function asResult(outcome: TrainingOutcome, options: ResolvedOptions, sec
     ...(data.format !== 'libsvm' && { inputFormat: data.format }),
     indexBase: data.indexBase === 0 ? 0 : 1,
     loss: options.loss,
+    regularizer: options.regularizer,
     cost: options.cost,
     solver: outcome.solver,
     seed: options.seed,

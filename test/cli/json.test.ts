@@ -1,6 +1,6 @@
 // The lines that --json prints: programs depend on their fields.
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { good, inFolder } from './run.ts'
@@ -115,6 +115,51 @@ describe('--json', { concurrency: 3 }, () => {
       assert.equal(certificates.length, 3)
       const sum = certificates.reduce((total, certificate) => total + certificate.primal, 0)
       assert.ok(Math.abs(sum - primal) < 1e-9 * primal)
+    }))
+
+  it('of inspect has the largest weights of every vector, by the numbers of the data', () =>
+    inFolder(async cwd => {
+      // Feature 5 alone tells the labels apart, and feature 2 is noise.
+      const rows = Array.from(
+        { length: 60 },
+        (_, i) => `${i % 2 ? 7 : 3} 2:${((i * 37) % 11) / 11} 5:${i % 2 ? 1 : -1}`,
+      )
+      writeFileSync(join(cwd, 'a.svm'), `${rows.join('\n')}\n`)
+      await good(['train', '-s', '6', 'a.svm', 'a.model', '-q'], { cwd })
+      const line = await jsonOf(cwd, 'inspect', 'a.model', '--top', '3')
+      assert.equal(line['regularizer'], 'l1')
+      type Top = { label: string; against: string; nonzeroWeights: number; features: Record<string, unknown>[] }[]
+      const [only, ...others] = line['top'] as Top
+      assert.deepEqual(others, [])
+      assert.deepEqual([only.label, only.against, only.nonzeroWeights], ['7', '3', line['nonzeroWeights']])
+      const [{ feature, label, weight }] = only.features
+      assert.deepEqual([feature, label, Number(weight) > 1], [5, '7', true])
+      assert.deepEqual(line['topWeights'], only.features)
+
+      writeFileSync(join(cwd, 'b.svm'), asText(someRows(300, 20, { classes: 3 })))
+      await good(['train', 'b.svm', 'b.model', '-q'], { cwd })
+      const top = (await jsonOf(cwd, 'inspect', 'b.model', '--top', '2'))['top'] as Top
+      const labels = top.map(({ label, against, features }) => [label, against, features.length])
+      assert.deepEqual(labels, [
+        ['1', null, 2],
+        ['2', null, 2],
+        ['3', null, 2],
+      ])
+      // The whole model says the same.
+      await good(['convert', 'b.model', 'b.json', '--to', 'json'], { cwd })
+      const model = JSON.parse(readFileSync(join(cwd, 'b.json'), 'utf8')) as {
+        weights: { label: string; weights: Record<string, number> }[]
+      }
+      top.forEach(({ label, features, nonzeroWeights }, k) => {
+        const { label: its, weights } = model.weights[k]
+        assert.equal(its, label)
+        const sorted = Object.entries(weights).sort(([, a], [, b]) => Math.abs(b) - Math.abs(a))
+        assert.equal(sorted.length, nonzeroWeights)
+        assert.deepEqual(
+          features.map(({ feature, weight }) => [String(feature), weight]),
+          sorted.slice(0, 2),
+        )
+      })
     }))
 
   it('of train says max-passes when that ended it, and counts bad rows', () =>

@@ -112,7 +112,12 @@ describe('what inspect shows of a model', () => {
     assert.match(lines, /prepared +standard scaling, then rows of unit length/)
     assert.match(lines, /data +200 rows, 1,000 nonzeros; heart\.svm/)
     assert.match(lines, /fingerprint +44bc2cf5ad770999/)
-    assert.match(lines, /Largest weights \(of scaled features\):\n +feature +weight +label\n +40 +7 +zwei$/)
+    assert.match(
+      lines,
+      /nonzero weights of label zwei \(of scaled features\):\n +feature +weight +speaks\n +40 +7 +for it/,
+    )
+    const few = describeModel(goldenModel(), 'g').lines.join('\n')
+    assert.match(few, /Largest weights \(of scaled features\):\n +feature +weight +label\n +40 +7 +zwei\n/)
   })
 
   it('sorts by size, and takes no more than asked', () => {

@@ -1,0 +1,75 @@
+// Columns of the data and the state of coordinate descent over features, shared by assembly/l1.ts and
+// solvers/primal-coordinate.ts. Integer constants only, for both compilers read this file.
+
+/** u32: rows, and columns: features, and the bias if there is one. */
+export const L1_ROWS = 0
+export const L1_FEATURES = 4
+/** u32: address of u32[columns + 1], where each column starts among the entries. */
+export const L1_STARTS = 8
+/** u32: addresses of the entries, u32 row numbers, and of their values, f64: label, scale and, for the squared hinge, the
+ *  root of the cost are multiplied into them. */
+export const L1_ENTRIES = 12
+export const L1_VALUES = 16
+/** u32: address of f64[columns], w. */
+export const L1_WEIGHTS = 20
+/** u32: address of f64[columns], where the present step leads to. */
+export const L1_NEXT = 24
+/** u32: address of f64[columns], second derivatives of the present model (logistic). */
+export const L1_CURVE = 28
+/** u32: address of f64[columns], what second derivatives stay below, but for a factor: Σ v², or Σ C v² (logistic). */
+export const L1_MOST = 32
+/** u32: address of what columns are multiplied with, for each row: f64 √C (1 − m); logistic: the pair u, D, the derivative of
+ *  the model, and its second derivative. */
+export const L1_STATE = 36
+/** u32: addresses of f64[rows]: margins (logistic), and how the present step changes them. */
+export const L1_MARGINS = 40
+export const L1_CHANGE = 44
+/** u32: address of f64[rows]: √C; logistic: C. */
+export const L1_COSTS = 48
+/** u32: address of u32[columns], column numbers: those of the present sweep first, then others that are active, then shrunk ones. */
+export const L1_ORDER = 52
+/** u32: how many are active, how many of them are in the present sweep, and the next position. */
+export const L1_ACTIVE = 56
+export const L1_INNER = 60
+export const L1_CURSOR = 64
+/** u32: 1 in the first sweep over a new model (logistic). */
+export const L1_FIRST = 68
+/** u32: what comes next (logistic): one of the L1_PHASE_ constants. */
+export const L1_PHASE = 72
+/** u32: one more than the columns of the sweep under way, 0 when there is none. */
+export const L1_BEGAN = 76
+/** f64: a weight of zero whose derivative is below it is shrunk. */
+export const L1_LIMIT = 80
+/** f64: of the present sweep: the largest violation of optimality, their sum, and the largest derivative (in and out). */
+export const L1_WORST = 88
+export const L1_SUM = 96
+export const L1_STEEPEST = 104
+/** f64: entries visited (in and out). */
+export const L1_VISITED = 112
+/** u64: state of the random numbers. */
+export const L1_RANDOM = 120
+/** f64: of the last estimate: Σ loss, the objective, and the gap. */
+export const L1_LOSS = 128
+export const L1_PRIMAL = 136
+export const L1_GAP = 144
+/** f64: the limit for the next model's first sweep; the violations of the very first sweep; what share of them a model is solved to. */
+export const L1_OUTER_LIMIT = 152
+export const L1_START_SUM = 160
+export const L1_SHARE = 168
+/** u32: sweeps over the present model; 1 to wake all columns for the next one. */
+export const L1_SWEEPS = 176
+export const L1_WAKE = 180
+/** u32: address of u32[columns], the columns of a Newton step, and of four times f64[columns], what conjugate gradients keep. */
+export const L1_LIST = 184
+export const L1_GRADIENTS = 188
+/** f64: sweeps or models between two Newton steps, and those since the last. */
+export const L1_WAIT = 192
+export const L1_SINCE = 200
+/** f64: by what share of theirs second derivatives are raised in a Newton step. */
+export const L1_DAMPING = 208
+export const L1_BYTES = 216
+
+export const L1_PHASE_MODEL = 0
+export const L1_PHASE_SWEEP = 1
+export const L1_PHASE_DIRECTION = 2
+export const L1_PHASE_STEP = 3
