@@ -18,7 +18,7 @@ export const tuneCommand: Command = {
       value: 'LIST',
       short: 'c',
       help: 'costs to try: 0.1,1,10 or 2^-6..2^6',
-      fallback: 'from a small one upwards by factors of 2, until nothing more is gained',
+      fallback: 'from a small one upwards',
       group: 'The folds',
     },
     choose: {

@@ -63,7 +63,7 @@ export async function trainFromBlocks(
   const { labels } = perClass
   // Under Crammer and Singer's formulation all classes at once are one problem.
   const isJoint = options.multiclass === 'crammer-singer'
-  const problems = isJoint ? perClass.problems.slice(0, 1) : perClass.problems
+  let problems = isJoint ? perClass.problems.slice(0, 1) : perClass.problems
   const K = isJoint ? labels.length : problems.length
   // Several models share what is read: rows that one is done with, the others are not.
   if (problems.length > 1 && options.solver === 'auto' && solver.name === 'stream') {
@@ -73,7 +73,10 @@ export async function trainFromBlocks(
   const fromText = store.folder !== paths[0]
   const together = await planTogether(store, solver, options, fromText, rows, problems.length)
   const plan = together?.plan ?? (await planFor(store, solver, options, fromText, rows))
-  if (!together) options = { ...options, weights: plan.weightBytes === 4 ? 'f32' : 'f64' }
+  if (!together && plan.weightBytes === 4) {
+    options = { ...options, weights: 'f32' }
+    problems = problems.map(problem => ({ ...problem, weightBits: 32 }))
+  }
   const { length: count } = groupsOf(
     plan,
     manifest.blocks.map((_, k) => k),

@@ -62,11 +62,15 @@ describe('train()', { concurrency: 2 }, () => {
     }
   })
 
-  it('tells of every class in turn', async () => {
-    const training = (await records(train(at('three.svm'), { threads: 1 }))).filter(({ stage }) => stage === 'train')
-    const problems = (training as TrainProgress[]).map(({ problem }) => problem)
-    assert.deepEqual([...new Set(problems)], [1, 2, 3])
-    assert.ok((training as TrainProgress[]).every(record => record.problems === 3))
+  it('tells how many classes are done, which are trained together, or of each in turn', async () => {
+    const tellings = async (options: TrainOptions): Promise<TrainProgress[]> =>
+      (await records(train(at('three.svm'), { threads: 1, ...options }))).filter(record => record.stage === 'train')
+    const together = await tellings({})
+    assert.ok(together.every(({ models }) => models?.all === 3))
+    assert.equal(together.at(-1)!.models!.done, 3)
+    const inTurn = await tellings({ weights: 'f32' })
+    assert.deepEqual([...new Set(inTurn.map(({ problem }) => problem))], [1, 2, 3])
+    assert.ok(inTurn.every(record => record.problems === 3))
   })
 
   it('gives every iteration all the records, also after the end', async () => {
