@@ -198,16 +198,19 @@ export interface NumericFunctions {
   scoreHeldOut2(...args: [bundle: number, from: number, to: number, scores: number, rows: number, dots: number]): void
   squaredLengths2(w: number, count: number, out: number): void
   startEntropicBundle2(bundle: number, count: number): void
+  addDualBundle2(bundle: number, count: number): void
   sweepBundle4(bundle: number, sweep: number, budget: number): number
   evaluateBundle4(bundle: number, from: number, to: number, sums: number): void
   scoreHeldOut4(...args: [bundle: number, from: number, to: number, scores: number, rows: number, dots: number]): void
   squaredLengths4(w: number, count: number, out: number): void
   startEntropicBundle4(bundle: number, count: number): void
+  addDualBundle4(bundle: number, count: number): void
   sweepBundle8(bundle: number, sweep: number, budget: number): number
   evaluateBundle8(bundle: number, from: number, to: number, sums: number): void
   scoreHeldOut8(...args: [bundle: number, from: number, to: number, scores: number, rows: number, dots: number]): void
   squaredLengths8(w: number, count: number, out: number): void
   startEntropicBundle8(bundle: number, count: number): void
+  addDualBundle8(bundle: number, count: number): void
   sweepBoxPartedF64(problem: number, sweep: number, budget: number): number
   sweepBoxPartedF32(problem: number, sweep: number, budget: number): number
   sweepLogisticPartedF64(problem: number, sweep: number, budget: number): number

@@ -37,6 +37,8 @@ export interface BlockBundlesOptions {
   folds?: { all: number; slot: number }
   /** Held-out rows are scored, into columns of all rows. */
   scores?: { at: number; rows: number }
+  /** What the rows' dual variables give is added to the weights, and nothing else is done. */
+  add?: boolean
   /** Without sweeps, the sums of the certificate are made. */
   sweeps?: { count: number; shrink: boolean; random: [number, number, number]; inner: number }
   sums: number
@@ -63,7 +65,8 @@ export function blockBundlesTask({ arena }: TaskContext, options: BlockBundlesOp
       arena.setU32(bundle.at + BUNDLE_COUNT, options.rows)
       arena.setU32(bundle.at + BUNDLE_ALPHA, options.slotAlpha)
       arena.setU32(bundle.at + BUNDLE_FOLDS, options.folds?.slot ?? 0)
-      if (options.scores) scoreBlock(arena, options, options.scores, bundle)
+      if (options.add) arena.numeric[`addDualBundle${bundle.lanes}`](bundle.at, options.rows)
+      else if (options.scores) scoreBlock(arena, options, options.scores, bundle)
       else if (options.sweeps) sweepBlock(arena, options, options.sweeps, bundle, result)
       else evaluateBlock(arena, options, bundle, models, result)
     } else {

@@ -3,7 +3,7 @@
 import { BUNDLE_LANES } from '../numeric/bundle-layout.ts'
 import { SUMS_BYTES } from '../numeric/layouts.ts'
 import type { BlockEngine, LoadedBlock } from '../training/block-engine.ts'
-import type { BlockProblem } from '../training/block-problem.ts'
+import { BlockProblem } from '../training/block-problem.ts'
 import { Bundle, type BundledProblem, bundleSizes, lanesFor } from '../training/bundle.ts'
 import { type Certificate, certificateOf } from '../training/certificate.ts'
 import type { ExitReason, Solution } from '../training/driver.ts'
@@ -12,6 +12,15 @@ import type { Account, BlockRun, BlockSettings, VisitReport } from './solver.ts'
 /** Lanes that so many models take. */
 export function lanesOf(models: number): number {
   return bundleSizes(models).reduce((sum, size) => sum + lanesFor(size), 0)
+}
+
+/** The problem of many models, as driver and checkpoints see it: weights and dual variables of all. */
+export class BundledBlockProblem extends BlockProblem {
+  run: BlockBundles | undefined
+
+  override async addDual(_: unknown, block: LoadedBlock): Promise<void> {
+    await this.run!.addDual(block)
+  }
 }
 
 interface PlacedBundle {
@@ -115,6 +124,11 @@ export class BlockBundles implements BlockRun {
       sums: this.#sums,
       ...(this.#folds && { folds: { all: this.#folds, slot: this.#slotFolds } }),
     }
+  }
+
+  /** Adds what the dual variables of a block's rows give to the weights. */
+  async addDual(block: LoadedBlock): Promise<void> {
+    await this.#engine.trainer.run('block-bundles', { ...this.#optionsFor(block), add: true })
   }
 
   /** Scores of a block's rows by the models that did not see them, into f32 columns of all rows. */

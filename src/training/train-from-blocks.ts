@@ -14,7 +14,7 @@ import type { WeightVectors } from '../model/weights.ts'
 import { Arena } from '../numeric/arena.ts'
 import { BUNDLE_LANES } from '../numeric/bundle-layout.ts'
 import { block } from '../solvers/block.ts'
-import { BlockBundles, lanesOf } from '../solvers/block-bundles.ts'
+import { BlockBundles, BundledBlockProblem, lanesOf } from '../solvers/block-bundles.ts'
 import type { BlockSolver } from '../solvers/solver.ts'
 import { ThreadPool } from '../threads/pool.ts'
 import { BlockEngine, READERS } from './block-engine.ts'
@@ -100,7 +100,8 @@ export async function trainFromBlocks(
   // One problem's memory serves all of them in turn.
   const lanes = together ? lanesOf(together.models) : 1
   const each = { perFeature: lanes, perRow: (alphaStride(options) / 8) * lanes }
-  const problem = joint ?? new BlockProblem({ arena, store }, problems[0], weightCount, solver.dual, each)
+  const Problem = together ? BundledBlockProblem : BlockProblem
+  const problem = joint ?? new Problem({ arena, store }, problems[0], weightCount, solver.dual, each)
   const besidesWeights = arena.mark()
   const engine = new BlockEngine(
     arena,
@@ -132,6 +133,7 @@ export async function trainFromBlocks(
           ...solver,
           start: (engine, problem, settings) => {
             run = new BlockBundles(engine, problem, { ...settings, tolerance: options.tolerance }, some, weightCount)
+            if (problem instanceof BundledBlockProblem) problem.run = run
             return run
           },
         }
@@ -142,8 +144,7 @@ export async function trainFromBlocks(
           problem,
           asOne(some),
           store,
-          // Dual variables that were carried over a change of the store are those of one model.
-          { ...options, cold: true },
+          options,
           ({ pass, gap }) => {
             const models = { done: from + (run?.modelsDone() ?? 0), all: K }
             tell({ stage: 'train', seconds: seconds(), pass, gap, certified: false, models })

@@ -314,6 +314,18 @@ describe('training again', () => {
     })
   }
 
+  for (const loss of ['hinge', 'logistic']) {
+    test(`with three classes, which are trained together, ${loss}: all start from where they were`, async () => {
+      const three = someRows(900, 30, { classes: 3, seed: 4 })
+      const added = textFile(three.slice(800))
+      const change = (store: string) => addRows(added, store, { threads: 1 })
+      const exact = await again(await newStore(three.slice(0, 800)), { loss }, change)
+      near(exact.warm.primal, exact.cold.primal)
+      const { warm, cold } = await again(await newStore(three.slice(0, 800)), { ...HARDER, loss }, change)
+      assert.ok(warm.passes <= cold.passes, `${warm.passes} passes warm, ${cold.passes} cold`)
+    })
+  }
+
   test('with several classes, one of which goes and another comes', async () => {
     const several = someRows(900, 30, { classes: 3, seed: 4 })
     const folder = await newStore(several)

@@ -421,6 +421,39 @@ function startEntropicBundle<S>(bundle: usize, count: u32): void {
   }
 }
 
+/** w += Σ α y x over the first `count` rows, in every lane: what a run starts from when it is given dual variables. */
+export function addDualBundle2(bundle: usize, count: u32): void { addDualBundle<u8>(bundle, count) }
+export function addDualBundle4(bundle: usize, count: u32): void { addDualBundle<u16>(bundle, count) }
+export function addDualBundle8(bundle: usize, count: u32): void { addDualBundle<u32>(bundle, count) }
+
+@inline
+function addDualBundle<S>(bundle: usize, count: u32): void {
+  const rows = <usize>load<u32>(bundle, BUNDLE_ROWS)
+  const alpha = <usize>load<u32>(bundle, BUNDLE_ALPHA)
+  const w = <usize>load<u32>(bundle, BUNDLE_WEIGHTS)
+  const models = load<u32>(bundle, BUNDLE_MODELS)
+  const bias = load<f64>(bundle, BUNDLE_BIAS)
+  const biasAt = at<S>(w, load<u32>(bundle, BUNDLE_BIAS_FEATURE))
+  const rowShift = shift<S>() + (load<u32>(bundle, BUNDLE_LOGISTIC) != 0 ? 1 : 0)
+  const steps = bundle + BUNDLE_STEPS
+  for (let i: u32 = 0; i < count; i++) {
+    const row = <usize>load<u32>(rows + (usize(i) << 2))
+    const itsClass = load<u32>(row, ROW_CLASS)
+    let alphaAt = alpha + (usize(i) << rowShift)
+    let moves = false
+    for (let k: usize = 0; k < usize(models); k++, alphaAt += 8) {
+      const a = load<f64>(alphaAt)
+      store<f64>(steps + (k << 3), load<u32>(bundle + (k << 2), BUNDLE_POSITIVE) == itsClass ? a : -a)
+      moves = moves || a != 0
+    }
+    if (!moves) continue
+    axpyLanes<S>(row, steps, w)
+    if (bias != 0) {
+      for (let k: usize = 0; k < usize(models) << 3; k += 8) store<f64>(biasAt + k, load<f64>(biasAt + k) + bias * load<f64>(steps + k))
+    }
+  }
+}
+
 /** Copies `bytes` of each of some records, which lie further apart than that. */
 export function copyStrided(from: usize, fromStride: u32, to: usize, toStride: u32, bytes: u32, count: u32): void {
   for (let k: u32 = 0; k < count; k++, from += usize(fromStride), to += usize(toStride)) {

@@ -1,6 +1,9 @@
 // What the compiled module exports. One line a file.
 
 export {
+  addDualBundle2,
+  addDualBundle4,
+  addDualBundle8,
   copyStrided,
   evaluateBundle2,
   evaluateBundle4,
