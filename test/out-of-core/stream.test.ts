@@ -150,12 +150,6 @@ const said = (result: TrainResult): string =>
   `gap ${result.gap?.toExponential(1)} after ${result.passes} passes, ${result.blocks?.read} blocks read`
 
 describe('the optimum of the memory, whatever share of the rows stays', () => {
-  const slow = process.env['SPILLWAY_SLOW'] === '1'
-  /** Left to SPILLWAY_SLOW=1, for it takes its time. */
-  const later = new Set([
-    ...['a9a squared-hinge 5 %'],
-    ...['covtype hinge 5 %', 'covtype squared-hinge 5 %', 'covtype squared-hinge 20 %', 'covtype logistic 5 %'],
-  ])
   const sets: [string, (t: TestContext) => Promise<Data> | undefined, TrainOptions, number][] = [
     ['a9a', t => realData(t, 'a9a'), {}, 1e-9],
     ['imdb', t => realData(t, 'imdb'), { normalize: 'unit' }, 1e-9],
@@ -169,7 +163,6 @@ describe('the optimum of the memory, whatever share of the rows stays', () => {
         if (!data) return
         const best = await inMemory(data.path, { loss, ...more, ...(name === 'covtype' && { indexBase: 1 }) })
         for (const [share, words] of shares) {
-          if (!slow && later.has(`${name} ${loss} ${words}`)) continue
           const options: TrainOptions = { loss, ...more, tolerance: 1e-6 }
           const memory = await memoryForShare(data.store, share, options)
           const result = await converges(data.store, data.rows, best, { ...options, memory }, exact)
