@@ -90,9 +90,15 @@ export class TrainingText {
     if (progress.stage === 'plan') return planText(progress)
     const { pass, primal, gap, certified, problem = 1, problems = 1, models, seconds } = progress
     if (models) {
-      const count = `${formatCount(models.done)} of ${formatCount(models.all)} models done`
-      const still = gap === null || models.done === models.all ? [] : [`a gap of ~${formatGap(gap)} left`]
-      return [count, `pass ${Math.ceil(pass - 1e-9)}`, ...still, formatSeconds(seconds)].join(', ')
+      const { done, all } = models
+      const count = `${formatCount(done)}${all === undefined ? '' : ` of ${formatCount(all)}`} models done`
+      const still = gap === null || done === all ? [] : [`a gap of ~${formatGap(gap)} left`]
+      // Roughly: models of large costs take longer than those before them.
+      const time =
+        all !== undefined && done > 0 && done < all
+          ? [`about ${formatSeconds((seconds * (all - done)) / done)} left`]
+          : []
+      return [count, `pass ${Math.ceil(pass - 1e-9)}`, ...still, formatSeconds(seconds), ...time].join(', ')
     }
     if (problem !== this.#problem) {
       this.#problem = problem

@@ -1,6 +1,6 @@
 // `crossValidate` and `tune`: classes × folds × costs, trained together over rows that are read once. Each row is scored by
 // the models that did not see it.
-import { UsageError } from '../errors.ts'
+import { SpillwayError, UsageError } from '../errors.ts'
 import type { LabelCount } from '../input-formats/label-numbers.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { findSolver } from '../solvers/all-solvers.ts'
@@ -108,8 +108,16 @@ export async function tune(data: string | string[], options: TuneOptions = {}): 
     const started = performance.now()
     // The text is in the store by now, and so are all that reading it was told.
     const { format: _, indexBase: __, onBadRow: ___, values: ____, store: _____, blocks: ______, ...others } = rest
-    const run = train(store, { ...others, cost: tuning[final].cost })
-    for await (const record of run) progress(record)
+    const trainWith = async (solver: string): Promise<TrainResult> => {
+      const run = train(store, { ...others, solver, cost: tuning[final].cost })
+      for await (const record of run) progress(record)
+      return run.result
+    }
+    // What the folds were trained with fits in any case: they are not lost for a solver that wants more.
+    const model = await trainWith('auto').catch(error => {
+      if (!(error instanceof SpillwayError) || error instanceof UsageError) throw error
+      return trainWith('block')
+    })
     const seconds = (performance.now() - started) / 1000
     return {
       ...tuning,
@@ -118,7 +126,7 @@ export async function tune(data: string | string[], options: TuneOptions = {}): 
         total: tuning.seconds.total + seconds,
         compute: tuning.seconds.compute + seconds,
       },
-      final: await run.result,
+      final: model,
     }
   }
   return withRowsInMemory(paths, resolved, progress, async loaded => {
@@ -309,10 +317,12 @@ class ValidationInMemory {
     this.#many = new ManyModels(arena, pool, rows, settings, this.#foldsAt)
   }
 
-  #progress = (progress: { done: number; models: number; pass: number; gap: number }): void => {
-    const { done, models, pass, gap } = progress
-    const seconds = this.#loaded.seconds()
-    this.#tell({ stage: 'train', seconds, pass, gap, certified: false, models: { done, all: models } })
+  /** `all`: models of all costs, where it is known how many there will be. */
+  #progress(all: number | undefined): (progress: { done: number; pass: number; gap: number }) => void {
+    return ({ done, pass, gap }) => {
+      const models = { done: this.#models + done, ...(all !== undefined && { all }) }
+      this.#tell({ stage: 'train', seconds: this.#loaded.seconds(), pass, gap, certified: false, models })
+    }
   }
 
   #judge(cost: number, scores: number, column: number, classes: number, solutions: Solution[]): CostResult {
@@ -337,7 +347,7 @@ class ValidationInMemory {
     const keep = (k: number, { solution }: { solution: Solution }): void => {
       solutions[k] = solution
     }
-    await this.#many.train(problems, keep, this.#progress, { at, columns })
+    await this.#many.train(problems, keep, this.#progress(problems.length), at)
     this.#models += problems.length
     const each = this.#folds * classes
     return costs.map((cost, c) =>
@@ -366,7 +376,7 @@ class ValidationInMemory {
       const worn = solutions.some(({ exitReason }) => exitReason !== 'converged')
       return given !== undefined || (sinceBest < PATIENCE && !worn)
     }
-    await this.#many.climb(costs, problems, each, this.#progress, { at, columns: classes })
+    await this.#many.climb(costs, problems, each, this.#progress(given && given.length * classes * this.#folds), at)
     return results
   }
 

@@ -20,7 +20,7 @@ import { alphaStride } from './plan-for-blocks.ts'
 import type { ProgressListener } from './progress.ts'
 import { rowsOfStore } from './rows-of-store.ts'
 import { theStore } from './store-for-training.ts'
-import { freshState, planTogether } from './train-from-blocks.ts'
+import { blocksText, freshState, modelsText, planTogether } from './train-from-blocks.ts'
 
 export interface FoldedBlocks {
   /** The store that the rows are in. */
@@ -39,7 +39,7 @@ export interface FoldedBlocks {
   badRowMessages: string[]
 }
 
-/** `problems` makes the models of the labels and of the longest row; each has its column of scores. */
+/** `problems` makes the models, of the labels and the number of rows; each has its column of scores. */
 export async function trainFoldsOverBlocks(
   paths: string[],
   given: ResolvedOptions,
@@ -52,6 +52,7 @@ export async function trainFoldsOverBlocks(
   const options = { ...given, ...(!given.given.has('innerPasses') && { innerPasses: DEFAULTS.innerPasses }) }
   const arena = new Arena()
   const { store, read } = await theStore(arena, paths, block, options, tell, seconds)
+  const readSeconds = seconds()
   const { manifest } = store
   await using readers = new ThreadPool(arena.share, READERS)
   const rows = await rowsOfStore(store, options, arena, readers)
@@ -63,8 +64,7 @@ export async function trainFoldsOverBlocks(
     must: true,
   }))!
   const lanes = lanesOf(size)
-  const groups = size < models.length ? `, ${size} at a time` : ''
-  const reason = `${manifest.blocks.length} blocks, for ${models.length} models together${groups}`
+  const reason = `${blocksText(manifest.blocks.length)}, ${modelsText(models.length, size)}`
   tell({ stage: 'plan', solver: 'block', reason, lines: planLines(plan.parts, plan.memory) })
   const map = await rows.placeMap(arena)
   const each = { perFeature: lanes, perRow: (alphaStride(options) / 8) * lanes }
@@ -131,7 +131,7 @@ export async function trainFoldsOverBlocks(
         arena.f32(scores + k * manifest.rows * 4, manifest.rows).slice(),
       ),
       solutions,
-      readSeconds: 0,
+      readSeconds,
       bytesRead: read.bytesRead + engine.counts.bytesRead,
       badRows: read.badRows,
       badRowMessages: read.badRowMessages,

@@ -34,8 +34,8 @@ export interface TrainProgress {
   /** Which binary problem, counted from 1, and how many there are. */
   problem?: number
   problems?: number
-  /** Of many models that are trained together: how many are certified, and how many there are. */
-  models?: { done: number; all: number }
+  /** Of many models that are trained together: how many are certified, and how many there will be, if that is known. */
+  models?: { done: number; all?: number }
 }
 
 export type Progress = PlanProgress | ReadProgress | TrainProgress

@@ -81,9 +81,9 @@ export async function trainFromBlocks(
     plan,
     manifest.blocks.map((_, k) => k),
   )
-  const some = together && together.models < K ? `, ${together.models} of ${K} models at a time` : ''
   const pieces = `${count} ${count === 1 ? 'piece' : 'pieces'} a pass`
-  const reason = `${manifest.blocks.length} blocks, read in ${pieces}${together ? `, for ${K} models together${some}` : ''}`
+  const models = together ? `, ${modelsText(K, together.models)}` : ''
+  const reason = `${blocksText(manifest.blocks.length)}, read in ${pieces}${models}`
   tell({ stage: 'plan', solver: solver.name, reason, lines: planLines(plan.parts, plan.memory) })
   const weightCount = rows.weights
   const map = await rows.placeMap(arena)
@@ -229,6 +229,13 @@ export async function trainFromBlocks(
     // What was needed besides weights and map is free for whoever works with the model next.
     arena.release(besidesWeights)
   }
+}
+
+export const blocksText = (blocks: number): string => `${blocks} ${blocks === 1 ? 'block' : 'blocks'}`
+
+/** How many models there are, and how many of them the memory has room for. */
+export function modelsText(models: number, size: number): string {
+  return size < models ? `for ${models} models, ${size} at a time` : `for ${models} models together`
 }
 
 /** How many models are trained at a time, all that the memory has room for, and the plan for them; undefined where each is

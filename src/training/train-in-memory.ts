@@ -156,7 +156,7 @@ function heldOutOf(loaded: RowsInMemory, problems: ProblemSettings[], options: R
   const at = arena.allocateZeroed(problems.length * Math.max(rows.rows, 1) * 4, 'scores of rows that were held out')
   return {
     folds,
-    scores: { at, columns: problems.length },
+    scores: at,
     problems: Array.from({ length: CALIBRATION_FOLDS }, (_, heldOut) =>
       problems.map((problem, column) => ({ ...problem, heldOut, column })),
     ).flat(),

@@ -37,12 +37,6 @@ export interface Trained {
   weights: Float64Array
 }
 
-/** Scores of rows by models that did not see them: f32 columns of all rows. */
-export interface HeldOutScores {
-  at: number
-  columns: number
-}
-
 export class ManyModels {
   readonly #arena: Arena
   readonly #pool: ThreadPool
@@ -61,12 +55,13 @@ export class ManyModels {
     this.#passWork = Math.max(1, arena.numeric.workOf(rows.table, rows.rows))
   }
 
-  /** Trains all of them, as many at a time as there is room for; `each` gets every model with its number as it is ready. */
+  /** Trains all of them, as many at a time as there is room for; `each` gets every model with its number as it is ready.
+   *  `scores`: where columns of f32 for all rows are, into which models score the rows that they did not see, or 0. */
   async train(
     problems: BundledProblem[],
     each: (model: number, trained: Trained) => void,
     tell: (progress: TogetherProgress) => void,
-    scores?: HeldOutScores,
+    scores = 0,
   ): Promise<void> {
     const groups = this.#groups(problems)
     this.#done = 0
@@ -103,7 +98,7 @@ export class ManyModels {
     problemsAt: (cost: number) => BundledProblem[],
     each: (solutions: Solution[]) => boolean,
     tell: (progress: TogetherProgress) => void,
-    scores: HeldOutScores,
+    scores: number,
   ): Promise<void> {
     const mark = this.#arena.mark()
     let bundles: { bundle: Bundle; sweep: number; order: number; begin: number }[] | undefined
@@ -240,7 +235,7 @@ export class ManyModels {
     })
   }
 
-  async #score(bundle: Bundle, scores: HeldOutScores): Promise<void> {
+  async #score(bundle: Bundle, scores: number): Promise<void> {
     const { rows } = this.#rows
     const dots = this.#arena.allocate(PIECES * 64, 'scores')
     const cut = (k: number): number => Math.floor((rows * k) / PIECES)
@@ -248,7 +243,7 @@ export class ManyModels {
       Array.from({ length: PIECES }, (_, k) =>
         this.#pool.run('bundle-rows', {
           ...{ bundle: bundle.at, lanes: bundle.lanes, from: cut(k), to: cut(k + 1) },
-          scores: { at: scores.at, rows, dots: dots + k * 64 },
+          scores: { at: scores, rows, dots: dots + k * 64 },
         }),
       ),
     )

@@ -246,6 +246,17 @@ describe('folds and costs over blocks', () => {
     assert.ok(over.bytesRead <= perRead * (passes(over) + 6), `${over.bytesRead} bytes, ${perRead} a read`)
   })
 
+  it('the final model is trained by block when stream would need more memory', async t => {
+    const data = some(t, 'a9a', 1)
+    if (!data) return
+    const store = join(folder.path, 'one-block.spill')
+    const options = { memory: 110 << 20, tolerance: 0.01 }
+    const found = await tune(data.path, { costs: [0.01, 0.1], store, ...options })
+    await assert.rejects(train(store, { ...options, solver: 'stream' }).result, /cannot work/)
+    assert.equal(found.final!.solver, 'block')
+    assert.equal(found.final!.cost, found.best.cost)
+  })
+
   it('from text that does not fit: the store is made, and the final model comes from it', async t => {
     const data = some(t, 'a9a', 0.2)
     if (!data) return
