@@ -28,7 +28,7 @@ export const crossValidateCommand: Command = {
 }
 
 async function runCrossValidate({ arguments: data, options, signal }: CommandInput): Promise<number> {
-  const { solver: _, ...settings } = trainOptions(options)
+  const settings = trainOptions(options)
   await checkData(data)
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const text = new TrainingText(settings.tolerance ?? DEFAULTS.tolerance)

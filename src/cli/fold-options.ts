@@ -1,10 +1,12 @@
 // Options of the commands that train on folds: those of train that make sense there, and how costs are written.
 import { UsageError } from '../errors.ts'
+import { allSolvers } from '../solvers/all-solvers.ts'
+import { trainsManyModels } from '../solvers/solver.ts'
 import type { OptionSpec } from './command.ts'
 import { trainCommand } from './train.ts'
 
 const SHARED = [
-  ...['loss', 'bias', 'class-weight', 'tolerance', 'max-passes', 'seed', 'no-shrinking', 'memory'],
+  ...['loss', 'solver', 'bias', 'class-weight', 'tolerance', 'max-passes', 'seed', 'no-shrinking', 'memory'],
   ...['format', 'index-base', 'on-bad-row', 'normalize', 'scale', 'expand', 'values', 'json', 'quiet'],
 ]
 
@@ -17,6 +19,10 @@ export const foldOptions: Record<string, OptionSpec> = {
     group: 'The folds',
   },
   ...Object.fromEntries(SHARED.map(name => [name, trainCommand.options[name]])),
+  solver: {
+    ...trainCommand.options['solver'],
+    choices: ['auto', ...allSolvers.filter(trainsManyModels).map(({ name }) => name)],
+  },
   threads: { value: 'N', help: 'threads', fallback: 'as many as there are cores', group: 'The data' },
 }
 

@@ -51,7 +51,7 @@ async function runTune({ arguments: given, options, signal }: CommandInput): Pro
   const { data, model } = wantsModel
     ? await splitArguments(given, textOption(options, 'model'))
     : { data: given, model: '' }
-  const { solver: _, cost: __, ...settings } = trainOptions({ ...options, cost: undefined })
+  const { cost: _, ...settings } = trainOptions({ ...options, cost: undefined })
   const cost = textOption(options, 'cost')
   const choose = textOption(options, 'choose') === 'simplest' ? 'simplest' : 'best'
   await checkData(data)

@@ -19,6 +19,8 @@ export const BUNDLE_FOLDS = 32
 /** u32: how many lanes are models, and a bit for each that is still trained. */
 export const BUNDLE_MODELS = 36
 export const BUNDLE_ACTIVE = 40
+/** u32: address of f64[rows], where a sweep notes what each row is worth to the models together, or 0. */
+export const BUNDLE_WORTH = 44
 // Eight of each from here on.
 /** u32: class number that is positive. */
 export const BUNDLE_POSITIVE = 64

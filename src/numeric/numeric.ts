@@ -193,6 +193,10 @@ export interface NumericFunctions {
   copyStrided(
     ...args: [from: number, fromStride: number, to: number, toStride: number, bytes: number, count: number]
   ): void
+  gatherListed(...args: [from: number, stride: number, numbers: number, to: number, bytes: number, count: number]): void
+  scatterListed(
+    ...args: [from: number, bytes: number, numbers: number, to: number, stride: number, count: number]
+  ): void
   sweepBundle2(bundle: number, sweep: number, budget: number): number
   evaluateBundle2(bundle: number, from: number, to: number, sums: number): void
   scoreHeldOut2(...args: [bundle: number, from: number, to: number, scores: number, rows: number, dots: number]): void

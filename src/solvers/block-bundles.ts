@@ -1,25 +1,48 @@
-// Solver `block` for many models: every block that is read is swept over by all bundles in turn, so that the data is read and
-// decoded once, whatever the number of models. To the driver they are one problem, whose gap is the worst of theirs.
+// Many models over blocks: every block that is read is swept over by all bundles in turn, so that the data is read and
+// decoded once, whatever the number of models. To the driver they are one problem, whose gap is the worst of theirs. With
+// `selective` and `stream` a cache of rows stays in memory, chosen by what a row is worth to all models together.
 import { BUNDLE_LANES } from '../numeric/bundle-layout.ts'
 import { SUMS_BYTES } from '../numeric/layouts.ts'
 import type { BlockEngine, LoadedBlock } from '../training/block-engine.ts'
-import { BlockProblem } from '../training/block-problem.ts'
+import type { BlockProblem } from '../training/block-problem.ts'
 import { Bundle, type BundledProblem, bundleSizes, lanesFor } from '../training/bundle.ts'
 import { type Certificate, certificateOf } from '../training/certificate.ts'
+import type { Stretch } from '../training/checkpoint.ts'
 import type { ExitReason, Solution } from '../training/driver.ts'
-import type { Account, BlockRun, BlockSettings, VisitReport } from './solver.ts'
+import { RowCache } from './row-cache.ts'
+import type { Account, BlockRun, BlockSettings, BlockSolver, VisitReport } from './solver.ts'
+
+/** Sweeps over the cache between two rounds of reading, at most. */
+const SETTLE_SWEEPS = 4
+/** Of what rows owed as they were met: how much those in memory may owe when they are left for others. */
+const BESIDE_MET = 0.25
 
 /** Lanes that so many models take. */
 export function lanesOf(models: number): number {
   return bundleSizes(models).reduce((sum, size) => sum + lanesFor(size), 0)
 }
 
-/** The problem of many models, as driver and checkpoints see it: weights and dual variables of all. */
-export class BundledBlockProblem extends BlockProblem {
-  run: BlockBundles | undefined
+/** Models that are trained together, and the fold of each row in the order of the store (an address, or 0). */
+export interface ManyModels {
+  problems: BundledProblem[]
+  features: number
+  tolerance: number
+  folds?: number
+}
 
-  override async addDual(_: unknown, block: LoadedBlock): Promise<void> {
-    await this.run!.addDual(block)
+/** A solver for many models, and what became of them once it has started. */
+export function forManyModels(solver: BlockSolver, models: ManyModels): { solver: BlockSolver; run(): BlockBundles } {
+  let run: BlockBundles | undefined
+  const start: BlockSolver['start'] = (engine, problem, settings) => {
+    run = new BlockBundles(engine, problem, settings, models, solver.manyModels ?? 'alone')
+    return run
+  }
+  return {
+    solver: { ...solver, start },
+    run: () => {
+      if (!run) throw new Error('models are asked for before they were trained')
+      return run
+    },
   }
 }
 
@@ -33,20 +56,26 @@ interface PlacedBundle {
 export class BlockBundles implements BlockRun {
   readonly #engine: BlockEngine
   readonly #problem: BlockProblem
-  readonly #settings: BlockSettings & { tolerance: number }
+  readonly #settings: BlockSettings
+  readonly #tolerance: number
   readonly #bundles: PlacedBundle[] = []
   readonly #models: number
   readonly #sums: number
   /** Address of the fold of each row in the order of the store, or 0; and room for those of a block. */
   readonly #folds: number
   readonly #slotFolds: number = 0
+  readonly #cache: RowCache | undefined
+  readonly #cached: { memory: RowCache['memory']; inTurns: boolean; ownWorth: number } | undefined
   readonly keepsAlpha = true
+  /** Only where there is a cache. */
+  readonly memory?: () => Stretch[]
   /** Of each model, in this pass: losses and debts of rows as they were first met. */
   #losses: number[]
   #gaps: number[]
   /** Of each model: the sums of the certificate, over the rows that have been looked at for it. */
   #evaluated: number[][] = []
   #evaluatedRows = 0
+  #settledTimes = 0
   #resting: boolean[]
   #optimism: number[]
   #certificates: (Certificate | undefined)[]
@@ -54,14 +83,14 @@ export class BlockBundles implements BlockRun {
   constructor(
     engine: BlockEngine,
     problem: BlockProblem,
-    settings: BlockSettings & { tolerance: number },
-    problems: BundledProblem[],
-    features: number,
-    folds = 0,
+    settings: BlockSettings,
+    { problems, features, tolerance, folds = 0 }: ManyModels,
+    manner: NonNullable<BlockSolver['manyModels']>,
   ) {
     this.#engine = engine
     this.#problem = problem
     this.#settings = settings
+    this.#tolerance = tolerance
     this.#models = problems.length
     const { arena } = engine
     const each = problem.settings.loss.entropicDual ? 16 : 8
@@ -75,7 +104,17 @@ export class BlockBundles implements BlockRun {
       lanes += bundle.lanes
     }
     this.#folds = folds
-    if (folds) this.#slotFolds = engine.room('folds of a block', engine.plan.slotRows)
+    let rows = engine.plan.slotRows
+    if (manner !== 'alone') {
+      const stride = Math.max(...this.#bundles.map(({ bundle }) => bundle.alphaStride))
+      const cache = new RowCache(engine, stride, 8 + (folds ? 1 : 0))
+      rows = cache.union
+      const ownWorth = cache.room('worth to a bundle', rows * 8)
+      this.#cached = { memory: cache.memory, inTurns: manner === 'in-turns', ownWorth }
+      this.#cache = cache
+      this.memory = () => cache.stretches()
+    }
+    if (folds) this.#slotFolds = engine.room('folds of a block', rows)
     this.#sums = engine.room('sums of many models', (SUMS_BYTES / 8 + 1) * BUNDLE_LANES * 8)
     this.#losses = new Array(this.#models).fill(0)
     this.#gaps = new Array(this.#models).fill(0)
@@ -85,24 +124,44 @@ export class BlockBundles implements BlockRun {
   }
 
   async visit(block: LoadedBlock, pass: number): Promise<VisitReport> {
-    const { seed, shrinking, innerPasses } = this.#settings
+    const { innerPasses } = this.#settings
     // What was looked at for a certificate holds no more.
     this.#evaluatedRows = 0
-    const { losses, gaps } = await this.#engine.trainer.run('block-bundles', {
-      ...this.#optionsFor(block),
-      sweeps: {
-        count: innerPasses,
-        shrink: shrinking && !this.#problem.settings.loss.entropicDual,
-        random: [seed, pass, block.group],
-        inner: Math.max(1e-9, 10 ** (-2 - pass)),
-      },
-    })
+    const { losses, gaps } = await this.#sweep(block, pass, { count: innerPasses })
     for (let k = 0; k < this.#models; k++) {
       this.#losses[k] += losses[k]
       this.#gaps[k] += gaps[k]
     }
     const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0)
     return { loss: sum(losses), gap: sum(gaps) }
+  }
+
+  async #sweep(block: LoadedBlock, pass: number, sweeps: { count: number; enough?: number[] }) {
+    const { seed, shrinking } = this.#settings
+    const result = await this.#engine.trainer.run('block-bundles', {
+      ...this.#optionsFor(block),
+      sweeps: {
+        ...sweeps,
+        shrink: shrinking && !this.#problem.settings.loss.entropicDual,
+        random: [seed, pass, block.group],
+        inner: Math.max(1e-9, 10 ** (-2 - pass)),
+      },
+      ...(this.#cached && { cache: { ...this.#cached, cached: this.#cache!.fill.cached } }),
+    })
+    if (result.fill) this.#cache!.fill = result.fill
+    return result
+  }
+
+  /** With rows in turns: works on those in memory alone, until they owe little beside what the others owed. */
+  async settle(target: number, most: number): Promise<number> {
+    const { cached } = this.#cache?.fill ?? { cached: 0 }
+    if (!this.#cached?.inTurns || cached === 0 || most <= 0 || this.#resting.every(Boolean)) return 0
+    const { rows } = this.#engine.store.manifest
+    const block = this.#engine.vacant()
+    const count = Math.min(SETTLE_SWEEPS, Math.ceil((most * rows) / cached))
+    const enough = this.#gaps.map(gap => Math.max(BESIDE_MET * gap, target / this.#models))
+    const { sweeps } = await this.#sweep(block, this.#settledTimes++, { count, enough })
+    return (sweeps * cached) / rows
   }
 
   #optionsFor(block: LoadedBlock) {
@@ -143,7 +202,7 @@ export class BlockBundles implements BlockRun {
 
   /** After a pass: what the models owe by what their rows showed. After all rows have been looked at: what they owe. */
   async account(): Promise<Account> {
-    const { tolerance } = this.#settings
+    const tolerance = this.#tolerance
     const { rows } = this.#engine.store.manifest
     const lengths = this.#lengths()
     const certified = this.#evaluatedRows >= rows && rows > 0
@@ -209,7 +268,7 @@ export class BlockBundles implements BlockRun {
 
   models(passes: number, exitReason: ExitReason): Solution[] {
     return this.#certificates.map(certificate => {
-      const reached = certificate !== undefined && certificate.gap! <= this.#settings.tolerance
+      const reached = certificate !== undefined && certificate.gap! <= this.#tolerance
       return { certificate, passes, exitReason: reached ? 'converged' : exitReason }
     })
   }
@@ -227,6 +286,8 @@ export class BlockBundles implements BlockRun {
       resting: this.#resting,
       optimism: this.#optimism,
       certificates: this.#certificates.map(certificate => certificate ?? null),
+      settledTimes: this.#settledTimes,
+      ...(this.#cache && { cache: this.#cache.state() }),
     }
   }
 
@@ -234,7 +295,11 @@ export class BlockBundles implements BlockRun {
     const from = state as Record<'losses' | 'gaps' | 'optimism', number[]> & {
       resting: boolean[]
       certificates: (Certificate | null)[]
+      settledTimes: number
+      cache?: ReturnType<RowCache['state']>
     }
+    this.#settledTimes = from.settledTimes
+    if (from.cache) this.#cache?.restore(from.cache)
     this.#losses = [...from.losses]
     this.#gaps = [...from.gaps]
     this.#resting = [...from.resting]
@@ -243,5 +308,8 @@ export class BlockBundles implements BlockRun {
     for (const { bundle, first } of this.#bundles) {
       bundle.activate(bundle.problems.map((_, k) => !this.#resting[first + k]))
     }
+  }
+  restored(): void {
+    this.#cache?.restored()
   }
 }

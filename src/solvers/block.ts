@@ -46,6 +46,7 @@ export const block: BlockSolver = {
   data: 'blocks',
   dual: true,
   cacheShare: 0,
+  manyModels: 'alone',
   crammerSinger: true,
   options: ['innerPasses', 'innerTolerance', 'blockOrder', 'shrinking', 'tolerance'],
   lossNeeds: {

@@ -69,6 +69,7 @@ class DualRun implements SolverRun {
 export const dual: MemorySolver = {
   name: 'dual',
   data: 'memory',
+  manyModels: true,
   options: ['shrinking', 'tolerance'],
   summary: 'dual coordinate descent, all rows in memory',
   lossNeeds: {

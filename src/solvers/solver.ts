@@ -69,6 +69,8 @@ interface AnySolver {
 export interface MemorySolver extends AnySolver {
   data: 'memory'
   start(pool: ThreadPool, problem: BinaryProblem, settings: SolverSettings): SolverRun
+  /** Whether many models can be trained together. */
+  manyModels?: true
   /** The same for all classes at once. */
   startCrammerSinger?(pool: ThreadPool, problem: CrammerSingerProblem, settings: SolverSettings): SolverRun
 }
@@ -84,12 +86,20 @@ export interface BlockSolver extends AnySolver {
   extra?: { perWeight: number; perRow: number }
   /** Whether several threads can train at the same time. */
   severalTrainers?: true
+  /** How it trains many models with every block that is read: with the block alone, with rows of a cache among the block's,
+   *  or with those in turns with the block's. */
+  manyModels?: 'alone' | 'among' | 'in-turns'
   /** Whether it can train on text while that is being read into a store. */
   firstPass?: true
   start(engine: BlockEngine, problem: BlockProblem, settings: BlockSettings): BlockRun
 }
 
 export type Solver = MemorySolver | BlockSolver
+
+/** Whether many models can be trained together with it. */
+export function trainsManyModels(solver: Solver): boolean {
+  return solver.manyModels !== undefined
+}
 
 /** Names of training options that only some solvers understand. */
 export const solverOptions = [
@@ -162,6 +172,8 @@ export interface BlockRun {
   adopt?(rows: WorkingSet, places: number, features: number, map: number): void
   /** Of many models that are trained together: how each of them ended, when the run ends for a reason. */
   models?(passes: number, exitReason: ExitReason): Solution[]
+  /** Adds what a block's dual variables give to the weights, where the problem does not know how. */
+  addDual?(block: LoadedBlock): Promise<void>
   /** How many of them are done. */
   modelsDone?(): number
   /** The weights are final: brings them into their place if the method kept them otherwise. */

@@ -369,6 +369,7 @@ export const stream: BlockSolver = {
   data: 'blocks',
   dual: true,
   cacheShare: 0.75,
+  manyModels: 'in-turns',
   extra: { perWeight: 8, perRow: 1 / 8 },
   defaultInnerPasses: 1,
   firstPass: true,

@@ -167,6 +167,13 @@ export class BlockEngine {
     }
   }
 
+  /** A block without rows, for work on rows that stay in memory: nothing is being read meanwhile. */
+  vacant(): LoadedBlock {
+    if (this.#slots.length === 0) this.#makeSlots()
+    const { table, order, problem, sweep, alpha } = this.#slots[0]
+    return { group: 0, rows: 0, nonzeros: 0, parts: [], alpha, table, order, problem, sweep, packedBytes: 0 }
+  }
+
   async #load(blocks: number[], turn: number): Promise<LoadedBlock> {
     const slot = this.#slots[turn % this.#slots.length]
     const { room, table, order, problem, sweep, alpha } = slot

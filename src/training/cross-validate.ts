@@ -4,7 +4,7 @@ import { SpillwayError, UsageError } from '../errors.ts'
 import type { LabelCount } from '../input-formats/label-numbers.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { findSolver } from '../solvers/all-solvers.ts'
-import { checkCompatible, type MemorySolver } from '../solvers/solver.ts'
+import { type BlockSolver, checkCompatible, type MemorySolver, trainsManyModels } from '../solvers/solver.ts'
 import type { BundledProblem } from './bundle.ts'
 import { chooseSolver } from './choose-solver.ts'
 import { classProblems } from './class-problems.ts'
@@ -60,7 +60,7 @@ export interface Tuning extends CrossValidation {
   final?: TrainResult
 }
 
-export interface CrossValidateOptions extends Omit<TrainOptions, 'solver'> {
+export interface CrossValidateOptions extends TrainOptions {
   /** How many folds (5). */
   folds?: number
   /** Called now and then. */
@@ -82,8 +82,8 @@ export async function crossValidate(
   const { folds = 5, progress = () => {}, ...rest } = options
   const resolved = resolveOptions(rest)
   checkFolds(folds)
-  const { paths, fits } = await whereToTrain(data, resolved, progress)
-  if (!fits) return overBlocks(paths, resolved, folds, [resolved.cost], progress)
+  const { paths, over } = await whereToTrain(data, resolved, progress)
+  if (over) return overBlocks(paths, over, resolved, folds, [resolved.cost], progress)
   return withRowsInMemory(paths, resolved, progress, async loaded => {
     const validation = new ValidationInMemory(loaded, resolved, folds, progress)
     return validation.result(await validation.at([resolved.cost]))
@@ -100,9 +100,9 @@ export async function tune(data: string | string[], options: TuneOptions = {}): 
     for (const cost of costs) if (!(cost > 0) || !Number.isFinite(cost)) throw new UsageError(`a cost is ${cost}`)
   }
   const sorted = costs && [...new Set(costs)].sort((a, b) => a - b)
-  const { paths, fits } = await whereToTrain(data, resolved, progress)
-  if (!fits) {
-    const { store, ...validation } = await overBlocks(paths, resolved, folds, sorted ?? WIDE_COSTS, progress)
+  const { paths, over } = await whereToTrain(data, resolved, progress)
+  if (over) {
+    const { store, ...validation } = await overBlocks(paths, over, resolved, folds, sorted ?? WIDE_COSTS, progress)
     const tuning = chosen(validation)
     if (final === 'none' || resolved.signal?.aborted) return tuning
     const started = performance.now()
@@ -114,8 +114,8 @@ export async function tune(data: string | string[], options: TuneOptions = {}): 
       return run.result
     }
     // What the folds were trained with fits in any case: they are not lost for a solver that wants more.
-    const model = await trainWith('auto').catch(error => {
-      if (!(error instanceof SpillwayError) || error instanceof UsageError) throw error
+    const model = await trainWith(resolved.solver).catch(error => {
+      if (resolved.solver !== 'auto' || !(error instanceof SpillwayError) || error instanceof UsageError) throw error
       return trainWith('block')
     })
     const seconds = (performance.now() - started) / 1000
@@ -162,7 +162,7 @@ async function whereToTrain(
   data: string | string[],
   options: ResolvedOptions,
   tell: ProgressListener,
-): Promise<{ paths: string[]; fits: boolean }> {
+): Promise<{ paths: string[]; over: BlockSolver | undefined }> {
   const paths = typeof data === 'string' ? [data] : data
   if (paths.length === 0) throw new UsageError('no data was named')
   const { multiclass, regularizer, calibrate } = options
@@ -173,12 +173,17 @@ async function whereToTrain(
         ? 'the l1 regularizer'
         : calibrate
   if (stranger) throw new UsageError(`${stranger === calibrate ? 'calibrate' : stranger} is not compatible with folds`)
-  const { solver, reason } = await chooseSolver(paths, { ...options, solver: 'auto' })
-  const fits = solver.name === 'dual'
-  const taken = fits ? solver : findSolver('block')
+  const { solver, reason } = await chooseSolver(paths, options)
+  const taken = solver.data === 'blocks' && options.solver === 'auto' ? findSolver('block') : solver
   checkCompatible(taken, findLoss(options.loss), { ...options })
+  if (!trainsManyModels(taken)) {
+    throw new UsageError(
+      `solver ${taken.name} is not compatible with folds: it does not train many models together`,
+      'take --solver dual, block, selective or stream, or leave the choice to auto',
+    )
+  }
   tell({ stage: 'plan', solver: taken.name, reason })
-  return { paths, fits }
+  return { paths, over: taken.data === 'blocks' ? taken : undefined }
 }
 
 /** The best cost, and the simplest that is about as good. */
@@ -250,6 +255,7 @@ function judge(cost: number, count: number, options: ResolvedOptions, told: Told
 
 async function overBlocks(
   paths: string[],
+  solver: BlockSolver,
   options: ResolvedOptions,
   folds: number,
   costs: number[],
@@ -258,6 +264,7 @@ async function overBlocks(
   const started = performance.now()
   const result = await trainFoldsOverBlocks(
     paths,
+    solver,
     options,
     folds,
     (labels, rows) => {

@@ -4,9 +4,8 @@ import { learnFactors } from '../features/scale.ts'
 import type { LabelCount } from '../input-formats/label-numbers.ts'
 import { Arena } from '../numeric/arena.ts'
 import { BUNDLE_LANES } from '../numeric/bundle-layout.ts'
-import { block } from '../solvers/block.ts'
-import { BlockBundles, lanesOf } from '../solvers/block-bundles.ts'
-import type { BlockSolver } from '../solvers/solver.ts'
+import { forManyModels, lanesOf } from '../solvers/block-bundles.ts'
+import { type BlockSolver, underLimits } from '../solvers/solver.ts'
 import { ThreadPool } from '../threads/pool.ts'
 import { BlockEngine, READERS } from './block-engine.ts'
 import { BlockProblem } from './block-problem.ts'
@@ -14,7 +13,7 @@ import type { BundledProblem } from './bundle.ts'
 import type { Solution } from './driver.ts'
 import { classesOf, dealFolds } from './folds.ts'
 import { groupsOf, planLines } from './memory-plan.ts'
-import { DEFAULTS, type ResolvedOptions } from './options.ts'
+import type { ResolvedOptions } from './options.ts'
 import { nowhere, OutOfCoreDriver } from './out-of-core.ts'
 import { alphaStride } from './plan-for-blocks.ts'
 import type { ProgressListener } from './progress.ts'
@@ -42,6 +41,7 @@ export interface FoldedBlocks {
 /** `problems` makes the models, of the labels and the number of rows; each has its column of scores. */
 export async function trainFoldsOverBlocks(
   paths: string[],
+  solver: BlockSolver,
   given: ResolvedOptions,
   folds: number,
   problems: (labels: FoldedBlocks['labels'], rows: number) => BundledProblem[],
@@ -49,9 +49,11 @@ export async function trainFoldsOverBlocks(
 ): Promise<FoldedBlocks> {
   const started = performance.now()
   const seconds = (): number => (performance.now() - started) / 1000
-  const options = { ...given, ...(!given.given.has('innerPasses') && { innerPasses: DEFAULTS.innerPasses }) }
+  // No text is trained on while it is read: which rows are held out is not known before all are there.
+  const { firstPass: _, ...later } = solver
+  const options = underLimits(solver, given)
   const arena = new Arena()
-  const { store, read } = await theStore(arena, paths, block, options, tell, seconds)
+  const { store, read } = await theStore(arena, paths, later, options, tell, seconds)
   const readSeconds = seconds()
   const { manifest } = store
   await using readers = new ThreadPool(arena.share, READERS)
@@ -59,13 +61,13 @@ export async function trainFoldsOverBlocks(
   const models = problems(manifest.labels, manifest.rows)
   const columns = 1 + Math.max(...models.map(({ column = 0 }) => column))
   const fromText = store.folder !== paths[0]
-  const { models: size, plan } = (await planTogether(store, block, options, fromText, rows, models.length, {
+  const { models: size, plan } = (await planTogether(store, solver, options, fromText, rows, models.length, {
     bytesPerRow: 4 * columns + 2,
     must: true,
   }))!
   const lanes = lanesOf(size)
   const reason = `${blocksText(manifest.blocks.length)}, ${modelsText(models.length, size)}`
-  tell({ stage: 'plan', solver: 'block', reason, lines: planLines(plan.parts, plan.memory) })
+  tell({ stage: 'plan', solver: solver.name, reason, lines: planLines(plan.parts, plan.memory) })
   const map = await rows.placeMap(arena)
   const each = { perFeature: lanes, perRow: (alphaStride(options) / 8) * lanes }
   const problem = new BlockProblem({ arena, store }, models[0], rows.weights, true, each)
@@ -95,30 +97,25 @@ export async function trainFoldsOverBlocks(
     for (let from = 0; from < models.length; from += size) {
       const some = models.slice(from, from + size)
       problem.startOver(some[0])
-      let run: BlockBundles | undefined
-      const many: BlockSolver = {
-        ...block,
-        start: (engine, problem, settings) => {
-          const own = { ...settings, tolerance: options.tolerance }
-          run = new BlockBundles(engine, problem, own, some, rows.weights, foldsAt)
-          return run
-        },
-      }
+      const many = forManyModels(solver, {
+        ...{ problems: some, features: rows.weights, tolerance: options.tolerance },
+        folds: foldsAt,
+      })
       const driver = new OutOfCoreDriver(
         engine,
-        many,
+        many.solver,
         problem,
         options,
         nowhere,
         freshState({}, manifest.fingerprint),
         ({ pass, gap }) => {
-          const done = { done: from + (run?.modelsDone() ?? 0), all: models.length }
+          const done = { done: from + many.run().modelsDone(), all: models.length }
           tell({ stage: 'train', seconds: seconds(), pass, gap, certified: false, models: done })
         },
       )
       const solution = await driver.solve()
       solutions.push(...(solution.models ?? some.map(() => solution)))
-      for await (const loaded of engine.pass(inOrder)) await run!.score(loaded, scores)
+      for await (const loaded of engine.pass(inOrder)) await many.run().score(loaded, scores)
     }
     return {
       store: store.folder,

@@ -104,7 +104,8 @@ export class OutOfCoreDriver {
     const { arena, trainer } = this.#engine
     arena.bytes(this.#problem.weights, this.#problem.weightCount * (this.#problem.narrow ? 4 : 8)).fill(0)
     for await (const block of this.#engine.pass(this.#groups(-1))) {
-      await this.#problem.addDual(trainer, block)
+      if (this.#run.addDual) await this.#run.addDual(block)
+      else await this.#problem.addDual(trainer, block)
     }
   }
 

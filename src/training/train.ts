@@ -5,6 +5,7 @@ import { findLoss } from '../losses/all-losses.ts'
 import type { Calibration } from '../model/calibration.ts'
 import { makeModel } from '../model/model.ts'
 import { findSolver } from '../solvers/all-solvers.ts'
+import { block } from '../solvers/block.ts'
 import { checkCompatible, underLimits } from '../solvers/solver.ts'
 import { version } from '../version.ts'
 import type { BundledProblem } from './bundle.ts'
@@ -12,7 +13,7 @@ import { chooseSolver } from './choose-solver.ts'
 import { asModelCertificate, classProblems, sumOf } from './class-problems.ts'
 import type { ExitReason } from './driver.ts'
 import { trainFoldsOverBlocks } from './folds-over-blocks.ts'
-import { type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
+import { DEFAULTS, type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import type { TrainingOutcome } from './outcome.ts'
 import type { ProgressListener } from './progress.ts'
 import { trainFromBlocks } from './train-from-blocks.ts'
@@ -64,8 +65,16 @@ async function calibrateOverBlocks(
     classProblems(labels, findLoss(options.loss), options).problems
   const { labels, classes, scores } = await trainFoldsOverBlocks(
     [store],
+    block,
     // What was said about text has been done.
-    { ...options, given: new Set(), store: undefined, blocks: undefined, resume: false },
+    {
+      ...options,
+      given: new Set(),
+      innerPasses: DEFAULTS.innerPasses,
+      store: undefined,
+      blocks: undefined,
+      resume: false,
+    },
     CALIBRATION_FOLDS,
     labels =>
       Array.from({ length: CALIBRATION_FOLDS }, (_, heldOut) =>

@@ -44,6 +44,7 @@ const lists: {
         'crammer-singer.ts',
         'sweeps.ts',
         'working-set.ts',
+        'row-cache.ts',
         'parallel-sweeps.ts',
         'block-bundles.ts',
       ].includes(file) || file.endsWith('-task.ts'),

@@ -32,6 +32,12 @@ function some(t: TestContext, name: string, share: number): Some | undefined {
   return { path, rows, labels: [...new Set(rows.map(({ label }) => label))].sort((a, b) => a - b) }
 }
 
+/** The least memory that a run can work in, as it says itself; hardly any row stays there. */
+async function leastMemory(store: string, options: TrainOptions): Promise<number> {
+  const error = await train(store, { ...options, memory: 85 << 20 }).result.catch(error => error)
+  return Number(/--memory (\d+)M/.exec(error.advice)?.[1]) << 20
+}
+
 describe('each of many models is the one trained alone', () => {
   for (const [name, share, losses] of [
     ['dna.scale', 1, ['hinge', 'squared-hinge', 'logistic']],
@@ -46,8 +52,15 @@ describe('each of many models is the one trained alone', () => {
         const store = join(folder.path, `${name}-${loss}.spill`)
         await ingest(data.path, store, { blocks: 6 })
         const memory = await train(data.path, { ...unit, solver: 'dual' }).result
-        const blocks = await train(store, { ...unit, solver: 'block' }).result
-        const parts = [memory, blocks].map(({ model }) => model.classCertificates)
+        const results = [memory]
+        for (const solver of ['block', 'selective', 'stream'] as const) {
+          // A cache in too little memory for all rows: what it holds has to be chosen.
+          const memory = await leastMemory(store, { ...unit, solver, cold: true })
+          const { result, records } = await told(store, { ...unit, solver, cold: true, memory })
+          assert.ok(records.some(record => record.stage === 'plan' && /\d+ models/.test(record.reason)))
+          results.push(result)
+        }
+        const parts = results.map(({ model }) => model.classCertificates)
         assert.equal(parts[0].length, data.labels.length)
         for (const [k, label] of data.labels.slice(0, 5).entries()) {
           const relabelled = data.rows.map(row => ({ ...row, label: row.label === label ? 1 : -1 }))
@@ -55,13 +68,44 @@ describe('each of many models is the one trained alone', () => {
             .result
           for (const [where, certificates] of parts.entries()) {
             const difference = Math.abs(certificates[k].primal! - alone.primal!) / alone.primal!
-            assert.ok(difference <= 1e-6, `${where ? 'blocks' : 'memory'}, class ${label}: off by ${difference}`)
+            assert.ok(
+              difference <= 1e-6,
+              `${['memory', 'block', 'selective', 'stream'][where]}, class ${label}: off by ${difference}`,
+            )
             assert.ok(certificates[k].gap! <= 5e-7)
           }
         }
       })
     }
   }
+
+  for (const solver of ['block', 'selective', 'stream'] as const) {
+    it(`${solver}: a run that is stopped and resumed gives the same models`, async t => {
+      const data = some(t, 'dna.scale', 1)
+      if (!data) return
+      const options: TrainOptions = { solver, checkpointSeconds: 0, tolerance: 1e-4, cost: 0.1 }
+      const [a, b] = [join(folder.path, `whole-${solver}.spill`), join(folder.path, `stopped-${solver}.spill`)]
+      await ingest(data.path, a, { blocks: 6 })
+      await ingest(data.path, b, { blocks: 6 })
+      const whole = await told(a, options)
+      const first = await abortAfter(b, options, 3)
+      assert.equal(first.result.exitReason, 'interrupted')
+      const rest = await told(b, { ...options, resume: true })
+      assertSameModel(rest.result, whole.result)
+    })
+  }
+
+  it('in many small pieces auto keeps rows beside them', async t => {
+    const data = some(t, 'mnist', 0.2)
+    if (!data) return
+    const store = join(folder.path, 'pieces.spill')
+    await ingest(data.path, store, { blocks: 40 })
+    const options: TrainOptions = { cold: true, normalize: 'unit' }
+    const memory = await leastMemory(store, { ...options, solver: 'selective' })
+    const { result } = await told(store, { ...options, memory })
+    assert.equal(result.solver, 'selective')
+    assert.equal(result.exitReason, 'converged')
+  })
 
   it('the data is read as often for ten models as for one', async t => {
     const data = some(t, 'mnist', 0.02)
@@ -75,20 +119,6 @@ describe('each of many models is the one trained alone', () => {
     const one = await train(two, options).result
     const many = await train(ten, options).result
     assert.equal(many.blocks!.read, one.blocks!.read)
-  })
-
-  it('a run over blocks that is stopped and resumed gives the same models', async t => {
-    const data = some(t, 'dna.scale', 1)
-    if (!data) return
-    const options: TrainOptions = { solver: 'block', checkpointSeconds: 0, tolerance: 1e-4, cost: 0.1 }
-    const [a, b] = [join(folder.path, 'whole.spill'), join(folder.path, 'stopped.spill')]
-    await ingest(data.path, a, { blocks: 6 })
-    await ingest(data.path, b, { blocks: 6 })
-    const whole = await told(a, options)
-    const first = await abortAfter(b, options, 3)
-    assert.equal(first.result.exitReason, 'interrupted')
-    const rest = await told(b, { ...options, resume: true })
-    assertSameModel(rest.result, whole.result)
   })
 
   it('the same bits for any number of threads', async t => {

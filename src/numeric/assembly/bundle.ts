@@ -5,7 +5,7 @@ import {
   BUNDLE_ACTIVE, BUNDLE_ALPHA, BUNDLE_BIAS, BUNDLE_BIAS_FEATURE, BUNDLE_BOUND_NEGATIVE, BUNDLE_BOUND_POSITIVE, BUNDLE_COLUMN,
   BUNDLE_DIAGONAL_NEGATIVE, BUNDLE_DIAGONAL_POSITIVE, BUNDLE_DOTS, BUNDLE_FOLDS, BUNDLE_GAP, BUNDLE_GRADIENT_MAX,
   BUNDLE_GRADIENT_MIN, BUNDLE_HELD_OUT, BUNDLE_LOGISTIC, BUNDLE_LOSS, BUNDLE_LOWER, BUNDLE_MODELS, BUNDLE_POSITIVE,
-  BUNDLE_ROWS, BUNDLE_STEPS, BUNDLE_UPPER, BUNDLE_WEIGHTS,
+  BUNDLE_ROWS, BUNDLE_STEPS, BUNDLE_UPPER, BUNDLE_WEIGHTS, BUNDLE_WORTH,
 } from '../bundle-layout'
 import {
   ROW_CLASS, ROW_COUNT, ROW_DICTIONARY, ROW_ENTRIES, ROW_KIND, ROW_KIND_CODED, ROW_KIND_CONSTANT, ROW_KIND_DENSE,
@@ -161,6 +161,7 @@ function sweepBundle<S>(bundle: usize, sweep: usize, budget: f64): bool {
   const rowShift = shift<S>() + (logistic ? 1 : 0)
   const dots = bundle + BUNDLE_DOTS
   const steps = bundle + BUNDLE_STEPS
+  const worths = <usize>load<u32>(bundle, BUNDLE_WORTH)
   const order = <usize>load<u32>(sweep, SWEEP_ORDER)
   const shrink = load<u32>(sweep, SWEEP_SHRINK) != 0
   const inner = load<f64>(sweep, SWEEP_INNER)
@@ -180,6 +181,7 @@ function sweepBundle<S>(bundle: usize, sweep: usize, budget: f64): bool {
     let alphaAt = alpha + (usize(i) << rowShift)
     let moves = false
     let needed = false
+    let worth: f64 = 0
     let lane = bundle
     for (let k: u32 = 0; k < models; k++, lane += 8, alphaAt += 8) {
       store<f64>(lane, 0, BUNDLE_STEPS)
@@ -215,6 +217,7 @@ function sweepBundle<S>(bundle: usize, sweep: usize, budget: f64): bool {
         }
         newton += turns
         needed = true
+        worth += 4 * (a / bound) * (rest / bound)
         if (turns == 0) continue
         store<f64>(alphaAt, flip ? bound - z : z)
         store<f64>(restAt, flip ? z : bound - z)
@@ -227,6 +230,7 @@ function sweepBundle<S>(bundle: usize, sweep: usize, budget: f64): bool {
       const loss = boxLoss(1 - margin, bound, diagonal)
       store<f64>(lane, load<f64>(lane, BUNDLE_LOSS) + loss, BUNDLE_LOSS)
       store<f64>(lane, load<f64>(lane, BUNDLE_GAP) + loss - a * (1 - margin) + 0.5 * diagonal * a * a, BUNDLE_GAP)
+      if (worths) worth += worthOf(a, bound, gradient)
       let projected: f64 = gradient
       if (a == 0) {
         if (gradient > load<f64>(lane, BUNDLE_UPPER)) continue
@@ -246,6 +250,7 @@ function sweepBundle<S>(bundle: usize, sweep: usize, budget: f64): bool {
       store<f64>(lane, (next - a) * y, BUNDLE_STEPS)
       moves = true
     }
+    if (worths) store<f64>(worths + (usize(i) << 3), worth)
     if (shrink && !needed) {
       active--
       const last = order + (usize(active) << 2)
@@ -267,6 +272,13 @@ function sweepBundle<S>(bundle: usize, sweep: usize, budget: f64): bool {
   store<f64>(sweep, newton, SWEEP_NEWTON)
   store<f64>(sweep, load<f64>(sweep, SWEEP_VISITED) + visited, SWEEP_VISITED)
   return cursor >= active
+}
+
+/** What a row is worth to a model: one whose dual variable can move as much as any, others by how near they are to that. */
+@inline
+function worthOf(a: f64, bound: f64, gradient: f64): f64 {
+  if ((a > 0 && a < bound) || (a == 0 && gradient < 0) || (a == bound && gradient > 0)) return 1
+  return 0.5 / (1 + 16 * gradient * gradient)
 }
 
 /** The sums of the certificate over rows from..to, in the order of the SUMS_ layout, eight of each: held-out rows count for
@@ -456,7 +468,24 @@ function addDualBundle<S>(bundle: usize, count: u32): void {
 
 /** Copies `bytes` of each of some records, which lie further apart than that. */
 export function copyStrided(from: usize, fromStride: u32, to: usize, toStride: u32, bytes: u32, count: u32): void {
-  for (let k: u32 = 0; k < count; k++, from += usize(fromStride), to += usize(toStride)) {
-    for (let b: usize = 0; b < usize(bytes); b += 16) v128.store(to + b, v128.load(from + b))
+  for (let k: u32 = 0; k < count; k++, from += usize(fromStride), to += usize(toStride)) copyWords(from, to, bytes)
+}
+
+/** Copies `bytes` of each record whose number is listed to where they lie one after the other. */
+export function gatherListed(from: usize, stride: u32, numbers: usize, to: usize, bytes: u32, count: u32): void {
+  for (let k: u32 = 0; k < count; k++, numbers += 4, to += usize(bytes)) {
+    copyWords(from + usize(load<u32>(numbers)) * usize(stride), to, bytes)
   }
+}
+
+/** And back. */
+export function scatterListed(from: usize, bytes: u32, numbers: usize, to: usize, stride: u32, count: u32): void {
+  for (let k: u32 = 0; k < count; k++, numbers += 4, from += usize(bytes)) {
+    copyWords(from, to + usize(load<u32>(numbers)) * usize(stride), bytes)
+  }
+}
+
+@inline
+function copyWords(from: usize, to: usize, bytes: u32): void {
+  for (let b: usize = 0; b < usize(bytes); b += 8) store<u64>(to + b, load<u64>(from + b))
 }

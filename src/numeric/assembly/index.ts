@@ -5,6 +5,8 @@ export {
   addDualBundle4,
   addDualBundle8,
   copyStrided,
+  gatherListed,
+  scatterListed,
   evaluateBundle2,
   evaluateBundle4,
   evaluateBundle8,
