@@ -4,6 +4,9 @@
 // --- The control page, at the bottom of the memory
 /** u32: the next free byte of the arena; threads move it by compare and swap. */
 export const ARENA_NEXT = 16
+/** u32: address of f64[][width], what each bin of binned rows stands for, and the width. */
+export const SPACE_TABLE = 24
+export const SPACE_WIDTH = 28
 /** First byte the arena hands out. Below it: this page and the constants of the compiled code. */
 export const ARENA_START = 65536
 
@@ -38,6 +41,12 @@ export const ROW_KIND_CODED = 2
 export const ROW_KIND_DENSE = 3
 /** u32 indices, padding to 8 bytes, f64 values. */
 export const ROW_KIND_F64 = 4
+/** u32 indices, then bin numbers of one or two bytes: vectors of the table at SPACE_TABLE. */
+export const ROW_KIND_BINS8 = 5
+export const ROW_KIND_BINS16 = 6
+/** Bin numbers of features 0, 1, 2, …; no indices; bin 0 is an absent entry. */
+export const ROW_KIND_DENSE_BINS8 = 7
+export const ROW_KIND_DENSE_BINS16 = 8
 
 // --- A batch: rows as a parser or decoder leaves them (compressed sparse rows), before they are packed or encoded.
 /** u32: rows. */
@@ -177,6 +186,8 @@ export const PACK_ROWS = 28
 export const PACK_WRITTEN = 32
 /** u32: 1 when the extent is all there is: no room beyond it is taken from the arena. */
 export const PACK_FIXED = 36
+/** u32: values, which lie in [0, 1], become numbers of so many bins; 0 for none. */
+export const PACK_BINS = 40
 export const PACK_BYTES = 64
 export const PACK_HASH_SLOTS = 1024
 

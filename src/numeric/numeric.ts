@@ -27,6 +27,9 @@ export interface NumericFunctions {
   axpyF64(row: number, step: number, w: number): void
   axpyF32(row: number, step: number, w: number): void
   squaredNorm(row: number): number
+  recordBytes(row: number): number
+  binRows(table: number, from: number, to: number, bins: number, signs: boolean, unit: boolean): void
+  findOutside(batch: number): number
   squaredLengthF64(w: number, count: number): number
   squaredLengthF32(w: number, count: number): number
   sweepBoxF64(problem: number, sweep: number, budget: number): number

@@ -1,14 +1,6 @@
 // Rows that stay in memory while blocks come and go, the worthiest of those that were met; and the union of them with the
 // block at hand. What a row is worth, the solver says.
 import type { Arena } from '../numeric/arena.ts'
-import {
-  ROW_COUNT,
-  ROW_ENTRIES,
-  ROW_KIND,
-  ROW_KIND_CONSTANT,
-  ROW_KIND_DENSE,
-  ROW_KIND_F64,
-} from '../numeric/layouts.ts'
 import type { BlockEngine } from '../training/block-engine.ts'
 import type { Stretch } from '../training/checkpoint.ts'
 
@@ -141,7 +133,7 @@ export function refill(arena: Arena, memory: CacheMemory, blockRows: number, cou
   let bytes = 0
   for (const k of order) {
     if (kept.length >= memory.capacity) break
-    sizes[k] = recordBytes(arena, table[k])
+    sizes[k] = arena.numeric.recordBytes(table[k])
     if (bytes + sizes[k] > memory.records.bytes) break
     bytes += sizes[k]
     kept.push(k)
@@ -165,12 +157,4 @@ export function refill(arena: Arena, memory: CacheMemory, blockRows: number, cou
     records[c] = record
   })
   return { cached: placed.length, used: at - memory.records.at }
-}
-
-/** Bytes of a record, padding included. Rows of a block have no dictionaries, so a record is one piece. */
-function recordBytes(arena: Arena, record: number): number {
-  const count = arena.getU32(record + ROW_COUNT)
-  const kind = arena.getU32(record + ROW_KIND)
-  const per = kind === ROW_KIND_CONSTANT || kind === ROW_KIND_DENSE ? 4 : kind === ROW_KIND_F64 ? 12 : 8
-  return (ROW_ENTRIES + count * per + (kind === ROW_KIND_F64 ? 8 : 0) + 7) & ~7
 }

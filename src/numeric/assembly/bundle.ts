@@ -9,9 +9,10 @@ import {
 } from '../bundle-layout'
 import {
   ROW_CLASS, ROW_COUNT, ROW_DICTIONARY, ROW_ENTRIES, ROW_KIND, ROW_KIND_CODED, ROW_KIND_CONSTANT, ROW_KIND_DENSE,
-  ROW_KIND_F32, ROW_NORM, ROW_SCALE, SWEEP_ACTIVE, SWEEP_CURSOR, SWEEP_INNER, SWEEP_NEWTON, SWEEP_ORDER, SWEEP_SHRINK,
+  ROW_KIND_F32, ROW_KIND_F64, ROW_NORM, ROW_SCALE, SWEEP_ACTIVE, SWEEP_CURSOR, SWEEP_INNER, SWEEP_NEWTON, SWEEP_ORDER, SWEEP_SHRINK,
   SWEEP_VISITED,
 } from '../layouts'
+import { axpyBinnedLanes, dotBinnedLanes } from './binned-row'
 import { boxLoss, logisticLoss, negativeEntropy } from './losses'
 import { wideValues } from './row'
 
@@ -80,6 +81,9 @@ function dotLanes<S>(row: usize, w: usize, dots: usize): void {
         d = f64x2.add(d, f64x2.mul(x, v128.load(p, 48)))
       }
     }
+  } else if (kind != ROW_KIND_F64) {
+    dotBinnedLanes<S>(row, w, dots)
+    return
   } else {
     for (let v = wideValues(i, n); i < end; i += 4, v += 8) {
       const p = at<S>(w, load<u32>(i))
@@ -137,6 +141,8 @@ function axpyLanes<S>(row: usize, steps: usize, w: usize): void {
   } else if (kind == ROW_KIND_DENSE) {
     let p = w
     for (; i < end; i += 4, p += usize(1) << shift<S>()) addLanes<S>(p, f64x2.splat(f64(load<f32>(i))), a, b, c, d)
+  } else if (kind != ROW_KIND_F64) {
+    axpyBinnedLanes<S>(row, steps, w)
   } else {
     for (let v = wideValues(i, n); i < end; i += 4, v += 8) addLanes<S>(at<S>(w, load<u32>(i)), f64x2.splat(load<f64>(v)), a, b, c, d)
   }

@@ -4,9 +4,10 @@
 // The top table is u32[65536], the addresses of pages (0: none). A page covers 65536 features: 1024 words of bits, then
 // 1024 u32 with the number of features before each word.
 import {
-  BATCH_INDICES, BATCH_NONZEROS, ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_DENSE,
+  BATCH_INDICES, BATCH_NONZEROS, ROW_COUNT, ROW_ENTRIES,
 } from '../layouts'
 import { allocate } from './memory'
+import { isDense } from './row'
 
 const PAGE_BITS: usize = 8192
 const PAGE_BYTES: u32 = 12288
@@ -55,7 +56,7 @@ export function enterRows(top: usize, table: usize, from: u32, to: u32, longestD
   for (let r = from; r < to; r++) {
     const row = <usize>load<u32>(table + (usize(r) << 2))
     const n = load<u32>(row, ROW_COUNT)
-    const dense = load<u32>(row, ROW_KIND) == ROW_KIND_DENSE
+    const dense = isDense(row)
     if (dense) {
       // What a longer dense row entered need not be entered again.
       if (n > longest) {
@@ -116,7 +117,7 @@ export function lookup(top: usize, feature: u32): u32 {
 export function countFeatures(top: usize, table: usize, rows: u32, step: u32, counts: usize): void {
   for (let r: u32 = 0; r < rows; r += step) {
     const row = <usize>load<u32>(table + (usize(r) << 2))
-    if (load<u32>(row, ROW_KIND) == ROW_KIND_DENSE) continue
+    if (isDense(row)) continue
     let at = row + ROW_ENTRIES
     for (const end = at + (usize(load<u32>(row, ROW_COUNT)) << 2); at < end; at += 4) {
       const slot = counts + (usize(lookup(top, load<u32>(at))) << 2)
@@ -156,7 +157,7 @@ export function orderByFrequency(counts: usize, features: u32, fixed: u32, scrat
 export function renumberRows(top: usize, places: usize, table: usize, from: u32, to: u32): void {
   for (let r = from; r < to; r++) {
     const row = <usize>load<u32>(table + (usize(r) << 2))
-    if (load<u32>(row, ROW_KIND) == ROW_KIND_DENSE) continue
+    if (isDense(row)) continue
     let at = row + ROW_ENTRIES
     for (const end = at + (usize(load<u32>(row, ROW_COUNT)) << 2); at < end; at += 4) {
       store<u32>(at, load<u32>(places + (usize(lookup(top, load<u32>(at))) << 2)))

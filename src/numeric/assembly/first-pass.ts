@@ -1,6 +1,7 @@
 // Training on text as it is parsed: features get their weights in the order in which they are met, for nobody knows yet which
 // there are; rows are numbered as they come, for nobody knows yet how many each block will have.
-import { ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_DENSE } from '../layouts'
+import { ROW_COUNT, ROW_ENTRIES } from '../layouts'
+import { isDense } from './row'
 import {
   DICTIONARY_CAPACITY, DICTIONARY_COUNT, DICTIONARY_FEATURES, DICTIONARY_SLOTS, DICTIONARY_TABLE,
 } from '../working-set-layout'
@@ -35,7 +36,7 @@ export function numberFeatures(dictionary: usize, rows: usize, count: u32, order
   let listed: u32 = 0
   for (let k: u32 = 0; k < count; k++) {
     const row = usize(load<u32>(rows + (usize(k) << 2)))
-    if (load<u32>(row, ROW_KIND) == ROW_KIND_DENSE) continue
+    if (isDense(row)) continue
     let at = row + ROW_ENTRIES
     let whole = true
     for (const end = at + (usize(load<u32>(row, ROW_COUNT)) << 2); at < end; at += 4) {
@@ -89,7 +90,7 @@ function placeWeights<W>(features: usize, count: u32, map: usize, from: usize, t
 
 /** Renumbers a record's entries the same way. Dense rows have no numbers: they come without a dictionary and without a map. */
 export function placeFeatures(features: usize, map: usize, row: usize): void {
-  if (load<u32>(row, ROW_KIND) == ROW_KIND_DENSE) return
+  if (isDense(row)) return
   let at = row + ROW_ENTRIES
   for (const end = at + (usize(load<u32>(row, ROW_COUNT)) << 2); at < end; at += 4) {
     const number = load<u32>(at)

@@ -1,7 +1,8 @@
 // The weights that several trainers touch most: each trainer has them to itself and merges them with the shared ones every
 // so often, for additions to a shared weight get lost, and its cache line is fought over. Frequent features are given the
 // first numbers meanwhile, so that a comparison tells them from the others.
-import { ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_DENSE } from '../layouts'
+import { ROW_COUNT, ROW_ENTRIES } from '../layouts'
+import { isDense } from './row'
 
 /** Merges the first `count` weights of a trainer, which are at `own` and were as at `seen` when they were last merged. The
  *  lock is taken meanwhile, which is never for long. */
@@ -31,7 +32,7 @@ export function countOccurrences(table: usize, rows: u32, step: u32, counts: usi
   for (let r: u32 = 0; r < rows; r++) {
     const row = <usize>load<u32>(table + (usize(r) << 2))
     const n = load<u32>(row, ROW_COUNT)
-    if (load<u32>(row, ROW_KIND) == ROW_KIND_DENSE) {
+    if (isDense(row)) {
       dense = max(dense, n)
       continue
     }
@@ -49,7 +50,7 @@ export function countOccurrences(table: usize, rows: u32, step: u32, counts: usi
 export function renumberEntries(numbers: usize, table: usize, from: u32, to: u32): void {
   for (let r = from; r < to; r++) {
     const row = <usize>load<u32>(table + (usize(r) << 2))
-    if (load<u32>(row, ROW_KIND) == ROW_KIND_DENSE) continue
+    if (isDense(row)) continue
     let at = row + ROW_ENTRIES
     for (const end = at + (usize(load<u32>(row, ROW_COUNT)) << 2); at < end; at += 4) {
       store<u32>(at, load<u32>(numbers + (usize(load<u32>(at)) << 2)))

@@ -1,10 +1,11 @@
 // A batch to row records: each row takes the smallest of the layouts of layouts.ts that holds it exactly.
 import {
   BATCH_INDICES, BATCH_NONZEROS, BATCH_ROWS, BATCH_STARTS, BATCH_VALUE_BYTES, BATCH_VALUES, PACK_CLASSES, PACK_END, PACK_FIXED,
-  PACK_HASH, PACK_HASH_SLOTS, PACK_NEXT, PACK_PLAIN, PACK_ROWS, PACK_TABLE, PACK_UNIT, PACK_WRITTEN, ROW_CLASS,
+  PACK_BINS, PACK_HASH, PACK_HASH_SLOTS, PACK_NEXT, PACK_PLAIN, PACK_ROWS, PACK_TABLE, PACK_UNIT, PACK_WRITTEN, ROW_CLASS,
   ROW_COUNT, ROW_DICTIONARY, ROW_ENTRIES, ROW_KIND, ROW_KIND_CODED, ROW_KIND_CONSTANT, ROW_KIND_DENSE, ROW_KIND_F32,
   ROW_KIND_F64, ROW_NORM, ROW_SCALE,
 } from '../layouts'
+import { packBins } from './bin-rows'
 import { allocate } from './memory'
 import { squaredNorm, wideValues } from './row'
 
@@ -68,9 +69,10 @@ export function packBatch(state: usize, batch: usize): bool {
   const unit = load<u32>(state, PACK_UNIT) != 0
   const plain = load<u32>(state, PACK_PLAIN) == 1
   const dictionaries = load<u32>(state, PACK_PLAIN) == 0
+  const bins = load<u32>(state, PACK_BINS)
   const hash = <usize>load<u32>(state, PACK_HASH)
   let written = load<u32>(state, PACK_WRITTEN)
-  const shared: usize = wide || !dictionaries ? 0 : sharedDictionary(state, batch)
+  const shared: usize = wide || !dictionaries || bins != 0 ? 0 : sharedDictionary(state, batch)
 
   for (let r: u32 = 0; r < rows; r++) {
     const from = load<u32>(starts + (usize(r) << 2))
@@ -78,8 +80,8 @@ export function packBatch(state: usize, batch: usize): bool {
     const index = indices + (usize(from) << 2)
     const value = values + usize(from) * (wide ? 8 : 4)
     const length = n > 0 ? load<u32>(index + (usize(n - 1) << 2)) + 1 : 0
-    const constant = !wide && !plain && isConstant(value, n)
-    const dense = !wide && !constant && n * 2 > length
+    const constant = !wide && !plain && bins == 0 && isConstant(value, n)
+    const dense = !wide && !constant && bins == 0 && n * 2 > length
     // Of the sparse layouts the widest decides the room asked for; what a narrower one leaves goes to the next row.
     // A dictionary of the row's own is at most half as long as the row, so it stays within the same bound.
     const row = reserve(state, u32(ROW_ENTRIES) + (wide ? n * 12 : constant ? n * 4 : dense ? length * 4 : n * 8) + 16)
@@ -88,7 +90,10 @@ export function packBatch(state: usize, batch: usize): bool {
     let end = entries
     let kind: u32
     let scale: f64 = 1
-    if (wide) {
+    if (bins != 0) {
+      end = packBins(row, index, value, n, wide, bins)
+      kind = load<u32>(row, ROW_KIND)
+    } else if (wide) {
       kind = ROW_KIND_F64
       memory.copy(entries, index, usize(n) << 2)
       const v = wideValues(entries, n)
@@ -137,7 +142,7 @@ export function packBatch(state: usize, batch: usize): bool {
         end = after + (usize(n) << 2)
       }
     }
-    store<u32>(row, kind == ROW_KIND_DENSE ? length : n, ROW_COUNT)
+    if (bins == 0) store<u32>(row, kind == ROW_KIND_DENSE ? length : n, ROW_COUNT)
     store<u32>(row, kind, ROW_KIND)
     store<f64>(row, scale, ROW_SCALE)
     store<u32>(row, load<u32>(classes + (usize(r) << 2)), ROW_CLASS)

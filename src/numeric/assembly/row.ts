@@ -2,8 +2,9 @@
 // Every kind of row has its own loop; the kind is asked once a row, never once a nonzero.
 import {
   ROW_COUNT, ROW_DICTIONARY, ROW_ENTRIES, ROW_KIND, ROW_KIND_CODED, ROW_KIND_CONSTANT, ROW_KIND_DENSE, ROW_KIND_F32,
-  ROW_SCALE,
+  ROW_KIND_BINS16, ROW_KIND_BINS8, ROW_KIND_DENSE_BINS16, ROW_KIND_DENSE_BINS8, ROW_KIND_F64, ROW_SCALE,
 } from '../layouts'
+import { axpyBinned, dotBinned, squaresBinned } from './binned-row'
 
 // S says where weights are: f64 for one place, bool for two, the first `hot` of them in a trainer's own.
 @inline
@@ -20,6 +21,13 @@ function weight<W, S>(w: usize, own: usize, hot: u32, index: u32): f64 {
 function addTo<W, S>(w: usize, own: usize, hot: u32, index: u32, amount: f64): void {
   const at = place<W, S>(w, own, hot, index)
   store<W>(at, <W>(f64(load<W>(at)) + amount))
+}
+
+/** Whether a row has no indices: its entries are those of features 0, 1, 2, … */
+@inline
+export function isDense(row: usize): bool {
+  const kind = load<u32>(row, ROW_KIND)
+  return kind == ROW_KIND_DENSE || kind == ROW_KIND_DENSE_BINS8 || kind == ROW_KIND_DENSE_BINS16
 }
 
 /** Where the f64 values of n entries start: the next multiple of 8 after the indices. */
@@ -75,6 +83,8 @@ export function dotParted<W, S>(row: usize, w: usize, own: usize, hot: u32): f64
     for (; i < end; i += 4, v += 4) a += weight<W, S>(w, own, hot, load<u32>(i)) * f64(load<f32>(v))
   } else if (kind == ROW_KIND_DENSE) {
     return denseDot<W>(i, n, own) * load<f64>(row, ROW_SCALE)
+  } else if (kind != ROW_KIND_F64) {
+    return dotBinned<W>(row, w)
   } else {
     const end = i + (usize(n) << 2)
     let v = wideValues(i, n)
@@ -131,6 +141,8 @@ export function axpyParted<W, S>(row: usize, step: f64, w: usize, own: usize, ho
     for (; i < end; i += 4, v += 4) addTo<W, S>(w, own, hot, load<u32>(i), s * f64(load<f32>(v)))
   } else if (kind == ROW_KIND_DENSE) {
     denseAxpy<W>(i, n, s, own)
+  } else if (kind != ROW_KIND_F64) {
+    axpyBinned<W>(row, step, w)
   } else {
     let v = wideValues(i, n)
     for (; i < end; i += 4, v += 8) addTo<W, S>(w, own, hot, load<u32>(i), s * load<f64>(v))
@@ -194,6 +206,8 @@ export function squaredNorm(row: usize): f64 {
       const x = f64(load<f32>(v))
       sum += x * x
     }
+  } else if (kind != ROW_KIND_F64) {
+    sum = squaresBinned(row)
   } else {
     let v = wideValues(entries, n)
     for (const end = v + (usize(n) << 3); v < end; v += 8) {
@@ -224,4 +238,13 @@ function squaredLength<W>(w: usize, count: u32): f64 {
     a += x * x
   }
   return a + b
+}
+
+/** Bytes of a record, padding included; rows of a block have no dictionaries, so a record is one piece. */
+export function recordBytes(row: usize): usize {
+  const count = usize(load<u32>(row, ROW_COUNT))
+  const kind = load<u32>(row, ROW_KIND)
+  const per: usize = kind == ROW_KIND_CONSTANT || kind == ROW_KIND_DENSE ? 4 : kind == ROW_KIND_F64 ? 12
+    : kind == ROW_KIND_BINS8 ? 5 : kind == ROW_KIND_BINS16 ? 6 : kind == ROW_KIND_DENSE_BINS8 ? 1 : kind == ROW_KIND_DENSE_BINS16 ? 2 : 8
+  return (usize(ROW_ENTRIES) + count * per + usize(kind == ROW_KIND_F64 ? 8 : 0) + 7) & ~7
 }

@@ -7,7 +7,7 @@
 import {
   PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_BOUND_NEGATIVE, PROBLEM_BOUND_POSITIVE, PROBLEM_DIAGONAL_NEGATIVE,
   PROBLEM_DIAGONAL_POSITIVE, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS, ROW_COUNT,
-  ROW_ENTRIES, ROW_KIND, ROW_KIND_CONSTANT, ROW_KIND_DENSE, ROW_KIND_F64, ROW_NORM,
+  ROW_ENTRIES, ROW_NORM,
 } from '../layouts'
 import {
   LEDGER_BYTES, LEDGER_CORRECT, LEDGER_DUAL, LEDGER_OWED, LEDGER_SUPPORT, WORKING_ALL_ALPHA, WORKING_ALPHA, WORKING_BLOCKS,
@@ -18,7 +18,7 @@ import {
 import { placeFeatures } from './first-pass'
 import { boxLoss, logisticLoss, negativeEntropy } from './losses'
 import { nextRandom } from './random'
-import { dotRow } from './row'
+import { dotRow, isDense, recordBytes } from './row'
 
 /** Full means so much; then rows leave until so much is left. */
 const FULL: f64 = 0.9
@@ -38,15 +38,6 @@ function markResident(set: usize, number: u32, here: bool): void {
   const at = usize(load<u32>(set, WORKING_RESIDENT)) + usize(number >> 3)
   const bit = u8(u32(1) << (number & 7))
   store<u8>(at, here ? load<u8>(at) | bit : load<u8>(at) & ~bit)
-}
-
-/** Bytes of a record, padding included; rows of a block have no dictionaries, so a record is one piece. */
-@inline
-function recordBytes(row: usize): usize {
-  const count = usize(load<u32>(row, ROW_COUNT))
-  const kind = load<u32>(row, ROW_KIND)
-  const per: usize = kind == ROW_KIND_CONSTANT || kind == ROW_KIND_DENSE ? 4 : kind == ROW_KIND_F64 ? 12 : 8
-  return (usize(ROW_ENTRIES) + count * per + usize(kind == ROW_KIND_F64 ? 8 : 0) + 7) & ~7
 }
 
 /** Lists which of `rows` rows of a block, numbered from `firstNumber` on, are not in memory: their places in the block
@@ -355,7 +346,7 @@ export function adoptRows(set: usize, from: usize, places: usize, features: usiz
     const row = usize(load<u32>(usize(load<u32>(from, WORKING_TABLE)) + (usize(k) << 2)))
     const size = recordBytes(row)
     // A dense row has no feature numbers that could change.
-    if (map != 0 && load<u32>(row, ROW_KIND) == ROW_KIND_DENSE) continue
+    if (map != 0 && isDense(row)) continue
     if (f64(used + size) > room || kept >= capacity) break
     const place = load<u32>(places + (usize(load<u32>(usize(load<u32>(from, WORKING_NUMBERS)) + (usize(k) << 2))) << 2))
     memory.copy(records + used, row, size)

@@ -1,0 +1,145 @@
+// The space that rows of an additive kernel live in: every value becomes a short vector, by a table, such that products of the
+// vectors are about the kernel's values. Then rows are linear rows of more numbers, and everything that trains linear rows
+// trains them.
+//
+// As in Wu's power mean SVM the kernel is interpolated by a polynomial of degree m in t = ln(x + 0.05), here in both of its
+// arguments, so that what comes out is a kernel itself, positive definite, with an objective and a duality gap of its own:
+//
+//   K̂(x, y) = ℓ(x)ᵀ M ℓ(y),   ℓ_i Lagrange's polynomials of the nodes c,   M_ij = κ(c_i, c_j) = L Lᵀ,   φ(x) = Lᵀ ℓ(x)
+//
+// A table of φ at k / bins serves training and predicting. Yang, Wu: Practical large scale classification with additive
+// kernels (ACML 2012).
+import { SpillwayError, UsageError } from '../errors.ts'
+import { findScalarKernel } from './all-additive-kernels.ts'
+
+export const nodeKinds = ['chebyshev', 'ad-hoc'] as const
+export type NodeKind = (typeof nodeKinds)[number]
+
+/** Shift of the logarithm: t = ln(x + 0.05). */
+const SHIFT = 0.05
+/** Wu's nodes, for degree 2. */
+const AD_HOC = [0.01, 0.06, 0.75]
+export const DEGREES = [2, 3, 4, 5]
+/** Bin numbers take two bytes, and where values have signs one bit is for those. */
+export const MOST_BINS = 32767
+
+export interface RowSpace {
+  /** What the kernel is called: `chi2`, `power-mean:-2`. */
+  kernel: string
+  degree: number
+  nodes: NodeKind
+  bins: number
+}
+
+/** The one form of a space in models, checkpoints and messages; see parseSpace. */
+export function spaceText({ kernel, degree, nodes, bins }: RowSpace): string {
+  return `additive-kernel:${kernel}:${degree}:${nodes}:${bins}`
+}
+
+/** The space that the words behind `additive-kernel:` name; refuses what cannot be. */
+export function parseSpace(words: string[]): RowSpace {
+  const [degree, nodes, bins] = words.slice(-3)
+  return checkedSpace({
+    kernel: words.slice(0, -3).join(':'),
+    degree: Number(degree),
+    nodes: nodes as NodeKind,
+    bins: Number(bins),
+  })
+}
+
+/** The same with the kernel's one name; refuses what cannot be. */
+export function checkedSpace(space: RowSpace): RowSpace {
+  const { degree, nodes, bins } = space
+  if (!DEGREES.includes(degree)) throw new UsageError(`degree is ${degree}; expected one of ${DEGREES.join(', ')}`)
+  if (!nodeKinds.includes(nodes)) throw new UsageError(`nodes is ${nodes}; expected one of ${nodeKinds.join(', ')}`)
+  if (nodes === 'ad-hoc' && degree !== 2) {
+    throw new UsageError(`the ad hoc nodes are for degree 2, and the degree is ${degree}`, 'take --nodes chebyshev')
+  }
+  if (!Number.isInteger(bins) || bins < 2 || bins > MOST_BINS) {
+    throw new UsageError(`bins is ${bins}; expected a whole number from 2 to ${MOST_BINS}`)
+  }
+  return { ...space, kernel: findScalarKernel(space.kernel).text }
+}
+
+/** Numbers that a value becomes. */
+export function widthOf({ degree }: Pick<RowSpace, 'degree'>): number {
+  return degree + 1
+}
+
+/** The nodes of interpolation, as values. */
+export function nodesOf({ degree, nodes }: Pick<RowSpace, 'degree' | 'nodes'>): number[] {
+  if (nodes === 'ad-hoc') return AD_HOC
+  const [low, high] = [Math.log(SHIFT), Math.log(1 + SHIFT)]
+  return Array.from({ length: degree + 1 }, (_, k) => {
+    const t = 0.5 * (low + high) + 0.5 * (high - low) * Math.cos(((2 * k + 1) / (2 * (degree + 1))) * Math.PI)
+    return Math.exp(t) - SHIFT
+  })
+}
+
+/** Lagrange's polynomials of the nodes at a value: what interpolates κ(·, y) from its values at the nodes. */
+export function lagrange(nodes: number[], x: number): number[] {
+  const at = (value: number): number => Math.log(value + SHIFT)
+  return nodes.map((node, i) =>
+    nodes.reduce(
+      (product, other, j) => (i === j ? product : (product * (at(x) - at(other))) / (at(node) - at(other))),
+      1,
+    ),
+  )
+}
+
+/** φ(x), x above 0. */
+export function mapOf(space: RowSpace): (x: number) => number[] {
+  const nodes = nodesOf(space)
+  const { of } = findScalarKernel(space.kernel)
+  const root = cholesky(nodes.map(x => nodes.map(y => of(x, y))))
+  return x => {
+    const basis = lagrange(nodes, x)
+    return nodes.map((_, k) => basis.reduce((sum, value, i) => sum + root[i][k] * value, 0))
+  }
+}
+
+/** f64[bins + 1][width]: φ(k / bins), rounded as values in f32 are, so that rows that were expanded are the same; 0 for 0. */
+export function tableOf(space: RowSpace): Float64Array {
+  const { bins } = space
+  const width = widthOf(space)
+  const map = mapOf(space)
+  const table = new Float64Array((bins + 1) * width)
+  for (let bin = 1; bin <= bins; bin++) table.set(map(bin / bins).map(Math.fround), bin * width)
+  // A byte has no number left for the last of 256 bins.
+  if (bins === 256) table.copyWithin(256 * width, 255 * width, 256 * width)
+  return table
+}
+
+/** The same for bins with a sign: bin k at 2k, and its negative behind it. */
+export function signedTableOf(space: RowSpace): Float64Array {
+  const width = widthOf(space)
+  const plain = tableOf({ ...space })
+  const table = new Float64Array(2 * plain.length)
+  for (let bin = 0; bin <= space.bins; bin++) {
+    for (let k = 0; k < width; k++) {
+      const value = plain[bin * width + k]
+      table[2 * bin * width + k] = value
+      table[(2 * bin + 1) * width + k] = -value
+    }
+  }
+  return table
+}
+
+/** The bin of a value, as numeric/assembly/bin-rows.ts has it. */
+export function binOf(x: number, bins: number): number {
+  return x > 0 ? Math.min(Math.floor(Math.min(x, 1) * bins + 0.5), bins) : 0
+}
+
+/** L of a positive definite matrix L Lᵀ. */
+function cholesky(matrix: number[][]): number[][] {
+  const root = matrix.map(row => row.map(() => 0))
+  for (let i = 0; i < matrix.length; i++) {
+    for (let j = 0; j <= i; j++) {
+      let rest = matrix[i][j]
+      for (let k = 0; k < j; k++) rest -= root[i][k] * root[j][k]
+      if (i === j && !(rest > 0)) throw new SpillwayError('this kernel is not positive definite')
+      root[i][j] = i === j ? Math.sqrt(rest) : rest / root[j][j]
+    }
+  }
+  return root
+}
