@@ -218,7 +218,7 @@ export const trainCommand: Command = {
     'this folder. Ctrl-C ends after the current step, saves the model, and exits with 130.',
     '',
     'STEPS of --expand, several with + between, e.g. weighted-degree:8+hash:22:',
-    ...allExpansions.map(({ name, takes, summary }) => `  ${`${name}:${takes}`.padEnd(30)}${summary}`),
+    ...allExpansions.map(({ name, takes, summary }) => `  ${`${name}${takes}`.padEnd(30)}${summary}`),
     'The model has them in it, and predict applies them. --normalize unit comes after them; --scale is refused with them.',
   ].join('\n'),
   rewrite: fromLiblinear,

@@ -14,20 +14,27 @@ import {
   BATCH_UPPER,
   BATCH_VALUE_BYTES,
   BATCH_VALUES,
+  EXPAND_BEYOND,
+  EXPAND_BINS,
   EXPAND_BITS,
   EXPAND_BYTES,
   EXPAND_CODES,
   EXPAND_DEGREE,
   EXPAND_ERROR,
   EXPAND_ERROR_FEATURE,
+  EXPAND_ERROR_NEGATIVE,
   EXPAND_ERROR_VALUE,
   EXPAND_LETTERS,
   EXPAND_MOST_ENTRIES,
   EXPAND_NEEDED,
+  EXPAND_PERIOD,
   EXPAND_ROW,
   EXPAND_SCRATCH,
   EXPAND_SCRATCH_BYTES,
   EXPAND_SCRATCH_ENTRY,
+  EXPAND_TABLE,
+  EXPAND_VALUE,
+  EXPAND_WIDTH,
 } from '../numeric/layouts.ts'
 import type { ExpansionStep } from './expansion.ts'
 import { parseExpansion } from './expansion-steps.ts'
@@ -52,8 +59,9 @@ export class Expander {
   /** Whether #names had room for all of them. */
   namesComplete = true
 
-  constructor(arena: Arena, text: string, names = 0) {
-    const { steps } = parseExpansion(text)
+  /** By the text of an expansion, or by steps that no text stands for. */
+  constructor(arena: Arena, expansion: string | readonly ExpansionStep[], names = 0) {
+    const steps = typeof expansion === 'string' ? parseExpansion(expansion).steps : expansion
     this.#arena = arena
     this.#names = names
     this.#stages = steps.map((step, k) => new Stage(arena, step, steps[k + 1]?.hashes ?? false))
@@ -92,6 +100,7 @@ class Stage {
   readonly #state: number
   readonly #batch: number
   readonly #room: Region
+  #tableBytes = 0
   bytes = 0
   #capacity = 0
   #valueBytes = 0
@@ -105,7 +114,7 @@ class Stage {
     this.#room = new Region(arena, 'expanded rows')
     arena.setU32(this.#batch + BATCH_STARTS, arena.allocate((PIECE_ROWS + 1) * 4, 'the expansion'))
     arena.setU32(this.#batch + BATCH_ROW_CAPACITY, PIECE_ROWS)
-    const { degree = 0, letters = 0, codes, bits = 0 } = step.settings
+    const { degree = 0, letters = 0, codes, bits = 0, table } = step.settings
     arena.setU32(this.#state + EXPAND_DEGREE, degree)
     arena.setU32(this.#state + EXPAND_LETTERS, letters)
     arena.setU32(this.#state + EXPAND_BITS, bits)
@@ -114,6 +123,21 @@ class Stage {
       arena.bytes(at, codes.length).set(codes)
       arena.setU32(this.#state + EXPAND_CODES, at)
     }
+    if (table) this.#placeTable(table, step.settings)
+  }
+
+  #placeTable(table: Float64Array, { width = 1, bins = 1, beyond = 0, period = 0 }: ExpansionStep['settings']): void {
+    const arena = this.#arena
+    // The loop reads where the bins say, so that a table of another length would be read beyond its end.
+    if (table.length !== (bins + 1) * width) throw new Error(`a table of ${table.length} values for ${bins} bins`)
+    const at = arena.allocate(table.byteLength, 'the table of an expansion')
+    arena.f64(at, table.length).set(table)
+    arena.setU32(this.#state + EXPAND_TABLE, at)
+    arena.setU32(this.#state + EXPAND_WIDTH, width)
+    arena.setU32(this.#state + EXPAND_BINS, bins)
+    arena.setU32(this.#state + EXPAND_BEYOND, beyond)
+    arena.setF64(this.#state + EXPAND_PERIOD, period)
+    this.#tableBytes = table.byteLength
   }
 
   *run(from: number): Generator<{ batch: number; first: number }> {
@@ -146,9 +170,10 @@ class Stage {
     const values = align(capacity * valueBytes)
     const indices = align(capacity * 4)
     const scratch = this.step.hashes ? EXPAND_SCRATCH_BYTES + capacity * EXPAND_SCRATCH_ENTRY : 0
-    this.bytes = values + indices * (this.#upper ? 2 : 1) + scratch
-    if (this.bytes > 0xf0000000) throw windowFull('an expanded row')
-    const at = this.#room.room(this.bytes)
+    const bytes = values + indices * (this.#upper ? 2 : 1) + scratch
+    this.bytes = bytes + this.#tableBytes
+    if (bytes > 0xf0000000) throw windowFull('an expanded row')
+    const at = this.#room.room(bytes)
     arena.setU32(this.#batch + BATCH_VALUES, at)
     arena.setU32(this.#batch + BATCH_INDICES, at + values)
     arena.setU32(this.#batch + BATCH_UPPER, this.#upper ? at + values + indices : 0)
@@ -160,6 +185,9 @@ class Stage {
 
   #describe(error: number): SpillwayError {
     if (error === EXPAND_ERROR_FEATURE) return this.step.tooManyFeatures()
+    if (error === EXPAND_ERROR_NEGATIVE && this.step.negativeValue) {
+      return this.step.negativeValue(this.#arena.getF64(this.#state + EXPAND_VALUE))
+    }
     if (error === EXPAND_ERROR_VALUE) {
       return new SpillwayError(
         `a row has values whose products pass the largest number (${this.step.text})`,

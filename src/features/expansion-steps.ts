@@ -104,7 +104,7 @@ function parseStep(said: string): ExpansionStep {
   const [name, ...words] = said.split(':')
   const expansion = allExpansions.find(entry => entry.name === name)
   if (expansion) return expansion.parse(words)
-  const known = allExpansions.map(entry => `${entry.name}:${entry.takes}`)
+  const known = allExpansions.map(entry => `${entry.name}${entry.takes}`)
   throw new UsageError(
     `--expand has "${said}"; expected one of ${known.join(', ')}, or several of them with + between`,
     'e.g. --expand weighted-degree:8, or --expand polynomial:2+hash:22',

@@ -13,7 +13,7 @@ export interface ExpandedRow {
 export interface Expansion {
   name: string
   summary: string
-  /** What follows the name in --expand, e.g. `BITS`. */
+  /** What follows the name in --expand, e.g. `:BITS`, or `[:BINS]` when it may be left out. */
   takes: string
   /** The step that these words ask for, which stand between colons behind the name; refuses what cannot be. */
   parse(words: string[]): ExpansionStep
@@ -37,10 +37,24 @@ export interface ExpansionStep {
   /** Bytes of a value, given those of the rows before. */
   valueBytes(before: number): number
   /** The compiled loop, and what it has to be told: see EXPAND_ in numeric/layouts.ts. */
-  loop: 'expandWeightedDegree' | 'expandPolynomial' | 'expandHash'
-  settings: { degree?: number; letters?: number; codes?: Uint8Array; bits?: number }
+  loop: 'expandWeightedDegree' | 'expandPolynomial' | 'expandTable' | 'expandHash'
+  settings: {
+    degree?: number
+    letters?: number
+    codes?: Uint8Array
+    bits?: number
+    /** `width` values for each of the values 0, 1/bins, … 1 of an entry. */
+    table?: Float64Array
+    width?: number
+    bins?: number
+    /** What becomes of values that the table does not have: one of EXPAND_BEYOND_; and the period of homogeneous maps. */
+    beyond?: number
+    period?: number
+  }
   /** The words for a row whose feature numbers pass 2^32. */
   tooManyFeatures(): SpillwayError
+  /** The words for a row with this value, which is below 0 or no number, of a step that cannot have such. */
+  negativeValue?(value: number): SpillwayError
   /** The same for one row, written to be read: the loop is tested against it. `round` rounds a value as it is kept. */
   expandRow(row: ExpandedRow, round: (value: number) => number): ExpandedRow
   /** Of a step that hashes: where a feature falls. */

@@ -52,7 +52,7 @@ const step: ExpansionStep = {
 export const polynomial: Expansion = {
   name: 'polynomial',
   summary: 'the features and the products of every two of them',
-  takes: '2',
+  takes: ':2',
   parse(words) {
     if (words.length === 1 && words[0] === '2') return step
     throw new UsageError(

@@ -102,7 +102,7 @@ class WeightedDegree implements ExpansionStep {
 export const weightedDegree: Expansion = {
   name: 'weighted-degree',
   summary: 'of strings: every string of 1 to D letters at its position',
-  takes: 'D[:ALPHABET]',
+  takes: ':D[:ALPHABET]',
   parse(words) {
     const said = ['weighted-degree', ...words].join(':')
     const [degreeText = '', alphabetText = DNA, ...more] = words

@@ -149,12 +149,27 @@ export const EXPAND_CODES = 20
 /** u32: hashing: bits of the new feature numbers, and the address of scratch memory for rows of the batch's capacity. */
 export const EXPAND_BITS = 24
 export const EXPAND_SCRATCH = 28
-export const EXPAND_BYTES = 32
+/** u32: table: the address of f64[(bins + 1) · width], how many entries one entry becomes, and the bins: what stands at bin k
+ *  is for the value k / bins. */
+export const EXPAND_TABLE = 32
+export const EXPAND_WIDTH = 36
+export const EXPAND_BINS = 40
+/** u32: table: one of the EXPAND_BEYOND_ constants, for values below 0, close to 0 and above 1. */
+export const EXPAND_BEYOND = 44
+/** f64: table, homogeneous: the period of the map. */
+export const EXPAND_PERIOD = 48
+/** f64: the value that EXPAND_ERROR_NEGATIVE is about (out). */
+export const EXPAND_VALUE = 56
+export const EXPAND_BYTES = 64
 /** Bytes of that scratch memory besides EXPAND_SCRATCH_ENTRY for each entry. */
 export const EXPAND_SCRATCH_BYTES = 8192
 export const EXPAND_SCRATCH_ENTRY = 16
 /** The code of a byte outside the alphabet. */
 export const EXPAND_NO_LETTER = 255
+/** Values above 1 count as 1; values nearest to 0 and below, and what is no number, are left out. */
+export const EXPAND_BEYOND_CLIP = 0
+/** Values above 1 are worked out; values above 0 are never taken for 0; below 0 is an error, and so is what is no number. */
+export const EXPAND_BEYOND_HOMOGENEOUS = 1
 
 /** A feature number passes 2^32 − 3. */
 export const EXPAND_ERROR_FEATURE = 1
@@ -162,6 +177,8 @@ export const EXPAND_ERROR_FEATURE = 1
 export const EXPAND_ERROR_VALUE = 2
 /** A row becomes longer than EXPAND_MOST_ENTRIES. */
 export const EXPAND_ERROR_LENGTH = 3
+/** A value is below 0 or no number, and must not be. */
+export const EXPAND_ERROR_NEGATIVE = 4
 export const EXPAND_MOST_ENTRIES = 67108864
 
 // --- The state of a packer: where row records of one thread go

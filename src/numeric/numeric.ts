@@ -83,6 +83,7 @@ export interface NumericFunctions {
   parseLabelString(state: number, batch: number): void
   expandWeightedDegree(state: number, from: number, to: number): void
   expandPolynomial(state: number, from: number, to: number): void
+  expandTable(state: number, from: number, to: number): void
   expandHash(state: number, from: number, to: number): void
   hashFeatures(features: number, count: number, bits: number, out: number): void
   numberLabels(

@@ -53,7 +53,10 @@ const lists: {
     folder: 'features',
     list: allExpansions,
     looksLikeOne: value => 'takes' in value,
-    others: file => ['expander.ts', 'expansion.ts', 'expansion-steps.ts', 'kept-names.ts', 'scale.ts'].includes(file),
+    others: file =>
+      ['additive-map.ts', 'expander.ts', 'expansion.ts', 'expansion-steps.ts', 'kept-names.ts', 'scale.ts'].includes(
+        file,
+      ),
   },
   {
     folder: 'input-formats',

@@ -44,6 +44,7 @@ export {
 } from './feature-map'
 export { expandHash, hashFeatures } from './expand-hash'
 export { expandPolynomial } from './expand-polynomial'
+export { expandTable } from './expand-table'
 export { expandWeightedDegree } from './expand-weighted-degree'
 export { generateRows } from './generate'
 export { xxh64 } from './hash'
