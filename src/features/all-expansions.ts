@@ -1,4 +1,6 @@
 // Every expansion, one line each.
+
+import { additiveKernel } from './additive-kernel.ts'
 import { chi2Map } from './chi2-map.ts'
 import type { Expansion } from './expansion.ts'
 import { hash } from './hash.ts'
@@ -6,4 +8,4 @@ import { intersectionMap } from './intersection-map.ts'
 import { polynomial } from './polynomial.ts'
 import { weightedDegree } from './weighted-degree.ts'
 
-export const allExpansions: Expansion[] = [weightedDegree, polynomial, chi2Map, intersectionMap, hash]
+export const allExpansions: Expansion[] = [weightedDegree, polynomial, chi2Map, intersectionMap, hash, additiveKernel]

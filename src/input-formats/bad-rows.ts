@@ -16,12 +16,16 @@ export class BadRowAccount {
   #source = -1
 
   /** Throws for the first bad row unless bad rows are skipped. */
-  add(chunk: LineChunk, parsed: { lines: number; badRows: number; bad: BadRow[] }, onBadRow: 'fail' | 'skip'): void {
+  add(
+    chunk: LineChunk,
+    parsed: { lines: number; badRows: number; bad: BadRow[]; fatal?: boolean },
+    onBadRow: 'fail' | 'skip',
+  ): void {
     if (chunk.source !== this.#source) this.#lines = 0
     this.#source = chunk.source
     if (parsed.badRows > 0) {
       const messages = parsed.bad.map(bad => badRowMessage(chunk.name, this.#lines, bad))
-      if (onBadRow === 'fail') throw new SpillwayError(messages[0], parsed.bad[0].advice)
+      if (onBadRow === 'fail' || parsed.fatal) throw new SpillwayError(messages[0], parsed.bad[0].advice)
       this.badRows += parsed.badRows
       this.messages.push(...messages.slice(0, 5 - this.messages.length))
     }

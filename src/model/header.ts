@@ -3,7 +3,7 @@
 import { SpillwayError } from '../errors.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
 import { type Calibration, calibrationKinds } from './calibration.ts'
-import type { Certificate, DataSummary, Model, ModelLabel } from './model.ts'
+import { type Certificate, type DataSummary, inputFeatures, type Model, type ModelLabel } from './model.ts'
 import { fileShape } from './weights.ts'
 
 /** How many numbers follow the header for one set of vectors. */
@@ -24,12 +24,13 @@ export interface ModelHeader
     expand?: { steps: string; names?: number }
     normalize?: 'unit'
     scale?: SectionShape & { kind: 'minmax' | 'standard' }
+    ranges?: SectionShape
   }
 }
 
 export function headerOf(model: Model): ModelHeader {
   const { version: _, weights, biasWeights, transforms, ...rest } = model
-  const { expand, scale, normalize } = transforms
+  const { expand, scale, ranges, normalize } = transforms
   return {
     ...rest,
     biasWeights: biasWeights.length,
@@ -37,6 +38,7 @@ export function headerOf(model: Model): ModelHeader {
     transforms: {
       ...(expand && { expand: { steps: expand.steps, ...(expand.names && { names: expand.names.length }) } }),
       ...(scale && { scale: { kind: scale.kind, ...fileShape(scale.factors, model.features, 1) } }),
+      ...(ranges && { ranges: fileShape(ranges, inputFeatures(model), 2) }),
       ...(normalize && { normalize }),
     },
   }
@@ -47,8 +49,9 @@ export function readHeader(parsed: unknown, file: string): ModelHeader {
   const header = new Fields(parsed, file, 'the header')
   const transforms = header.object('transforms')
   // Passing over a transform that this version does not know would give wrong scores without a word.
-  transforms.only(['expand', 'scale', 'normalize'])
+  transforms.only(['expand', 'scale', 'ranges', 'normalize'])
   const scale = transforms.optionalObject('scale')
+  const ranges = transforms.optionalObject('ranges')
   const expand = transforms.optionalObject('expand')
   expand?.only(['steps', 'names'])
   return {
@@ -74,6 +77,7 @@ export function readHeader(parsed: unknown, file: string): ModelHeader {
     transforms: {
       ...(expand && { expand: readExpansion(expand, file) }),
       ...(scale && { scale: { kind: scale.choice('kind', ['minmax', 'standard']), ...readShape(scale) } }),
+      ...(ranges && { ranges: readShape(ranges) }),
       ...(transforms.has('normalize') && { normalize: transforms.choice('normalize', ['unit'] as const) }),
     },
     ...(header.has('calibrations') && { calibrations: header.objects('calibrations').map(readCalibration) }),

@@ -1,6 +1,6 @@
 // A model as JSON, for people and for programs that know neither binary files nor LIBLINEAR: everything the model says,
 // features by the user's own numbers or, expanded ones, by what they are made of, weights that are 0 left out. Nothing reads it back: the own file is for that.
-import { featureName, type Model } from './model.ts'
+import { featureName, type Model, userFeature } from './model.ts'
 import { featureAt, listedFeatures, type WeightVectors } from './weights.ts'
 
 export const JSON_FORMAT = 'spillway-model'
@@ -22,13 +22,14 @@ export function* writeJson(model: Model): Generator<Uint8Array> {
 /** Everything but the numbers per feature. */
 export function modelSummary(model: Model): Record<string, unknown> {
   const { version, weights: _, biasWeights: __, transforms, ...rest } = model
-  const { expand, scale, normalize } = transforms
+  const { expand, scale, ranges, normalize } = transforms
   return {
     version,
     ...rest,
     transforms: {
       ...(expand && { expand: expand.steps }),
       ...(scale && { scale: scale.kind }),
+      ...(ranges && { ranges: 'minmax' }),
       ...(normalize && { normalize }),
     },
   }
@@ -49,6 +50,12 @@ function* jsonText(model: Model): Generator<string> {
     yield* pairs(model, scale.factors, 1, 0, 1)
     yield '}'
   }
+  const { ranges } = model.transforms
+  for (const [k, name] of ranges ? ['rangeFactors', 'rangeLowest'].entries() : []) {
+    yield `,\n  "${name}": {`
+    yield* pairs(model, ranges!, 2, k, Number.NaN, feature => String(userFeature(model, feature)))
+    yield '}'
+  }
   yield ',\n  "weights": ['
   for (const [k, label] of vectorLabels(model).entries()) {
     const bias = model.biasWeights.length > 0 ? `"biasWeight": ${model.biasWeights[k]}, ` : ''
@@ -59,13 +66,20 @@ function* jsonText(model: Model): Generator<string> {
   yield '\n  ]\n}\n'
 }
 
-function* pairs(model: Model, vectors: WeightVectors, width: number, k: number, leftOut: number): Generator<string> {
+function* pairs(
+  model: Model,
+  vectors: WeightVectors,
+  width: number,
+  k: number,
+  leftOut: number,
+  nameOf = (feature: number): string => featureName(model, feature),
+): Generator<string> {
   const listed = listedFeatures(vectors, width)
   let separator = ''
   for (let place = 0; place < listed; place++) {
     const value = vectors.values[place * width + k]
     if (value === leftOut) continue
-    yield `${separator}"${featureName(model, featureAt(vectors, place))}": ${value}`
+    yield `${separator}"${nameOf(featureAt(vectors, place))}": ${value}`
     separator = ', '
   }
 }

@@ -5,7 +5,10 @@
 //
 // Two classes share one vector: a score above 0 means labels[0]. More classes have a vector each, and the highest score
 // wins, the first of equals. These are LIBLINEAR's rules, and a row is summed in LIBLINEAR's order, so that the labels agree.
+
+import { widthOf } from '../additive-kernels/row-space.ts'
 import { SpillwayError } from '../errors.ts'
+import { spaceOf } from '../features/additive-kernel.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
 import { type Label, type LabelKey, textLabelComplaint } from '../labels.ts'
 import { type Calibration, calibrationsComplaint } from './calibration.ts'
@@ -53,6 +56,9 @@ export interface ModelTransforms {
   /** Other features are made of a row's features, before anything else. */
   expand?: FeatureExpansion
   scale?: FeatureScale
+  /** Of an additive kernel, whose expansion comes after it: for each feature of the data a factor, and the smallest scaled value
+   *  that training knew. Values are cut off there and at 1; without ranges, at 0 and 1. */
+  ranges?: WeightVectors
   /** After scaling, each row is divided by its length; the bias is added afterwards. */
   normalize?: 'unit'
 }
@@ -102,6 +108,7 @@ export type ModelParts = Pick<Model, 'labels' | 'features' | 'loss' | 'solver'> 
       expand?: FeatureExpansion
       normalize?: 'unit'
       scale?: { kind: FeatureScale['kind']; factors: Float64Array | WeightVectors }
+      ranges?: Float64Array | WeightVectors
     }
   }
 
@@ -114,7 +121,7 @@ export function vectorCount(classes: number, multiclass: Model['multiclass']): n
 export function makeModel(parts: ModelParts): Model {
   const multiclass = parts.multiclass ?? 'one-vs-rest'
   const vectors = vectorCount(parts.labels.length, multiclass)
-  const { scale, expand } = parts.transforms ?? {}
+  const { scale, expand, ranges } = parts.transforms ?? {}
   const model: Model = {
     version: MODEL_VERSION,
     labels: parts.labels,
@@ -135,6 +142,7 @@ export function makeModel(parts: ModelParts): Model {
     transforms: {
       ...(expand && { expand }),
       ...(scale && { scale: { kind: scale.kind, factors: asVectors(scale.factors) } }),
+      ...(ranges && { ranges: asVectors(ranges) }),
       ...(parts.transforms?.normalize && { normalize: parts.transforms.normalize }),
     },
     ...(parts.calibrations && { calibrations: parts.calibrations }),
@@ -185,7 +193,8 @@ export function modelComplaint(model: Model): string | undefined {
   for (const { label, weight } of model.classWeights) {
     if (!Number.isFinite(weight)) return `the class weight of "${label}" is ${weight}; expected a finite number`
   }
-  const { scale, expand } = model.transforms
+  const { scale, expand, ranges } = model.transforms
+  if (ranges && !spaceOf(expand?.steps)) return 'it has ranges, and no additive kernel that they are for'
   if (scale && expand) return 'it both scales and expands its features'
   const names = expand?.names
   if (names && !names.every((name, k) => k === 0 || name > names[k - 1])) {
@@ -194,8 +203,32 @@ export function modelComplaint(model: Model): string | undefined {
   return (
     (model.calibrations && calibrationsComplaint(model.calibrations, vectors)) ??
     vectorsComplaint('its weights', model.weights, features, vectors) ??
-    (scale && vectorsComplaint('its scale factors', scale.factors, features, 1))
+    (scale && vectorsComplaint('its scale factors', scale.factors, features, 1)) ??
+    (ranges && vectorsComplaint('its ranges', ranges, inputFeatures(model), 2))
   )
+}
+
+/** Features of the data that the model was trained on, as far as it tells: of an additive kernel, before it made more of them. */
+export function inputFeatures({
+  features,
+  transforms,
+}: {
+  features: number
+  transforms: { expand?: { steps: string } }
+}): number {
+  const space = spaceOf(transforms.expand?.steps)
+  return space ? features / widthOf(space) : features
+}
+
+/** Values as an additive kernel takes them: by the ranges that were learnt, and cut off where those end. */
+function fitRow(model: Model, indices: ArrayLike<number>, values: ArrayLike<number>): ArrayLike<number> {
+  const { expand, ranges } = model.transforms
+  if (!spaceOf(expand?.steps)) return values
+  return Array.from(values, (value, i) => {
+    const at = ranges ? positionOf(ranges, 2, indices[i]) : -1
+    const [factor, lowest] = at < 0 ? [1, 0] : [ranges!.values[at], ranges!.values[at + 1]]
+    return Math.min(Math.max(value * factor, lowest), 1)
+  })
 }
 
 /** A row as the model's expansion makes it; the given one when there is none. */
@@ -246,7 +279,7 @@ export function scoreRow(
   scores: Float64Array = new Float64Array(model.vectors),
 ): Float64Array {
   const { weights, vectors, bias, biasWeights } = model
-  const { indices, values } = expandRow(model, givenIndices, givenValues)
+  const { indices, values } = expandRow(model, givenIndices, fitRow(model, givenIndices, givenValues))
   const x = transformRow(model, indices, values)
   scores.fill(0)
   for (let i = 0; i < indices.length; i++) {

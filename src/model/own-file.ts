@@ -20,7 +20,7 @@
 // Every length is compared with the bytes at hand before anything is allocated: a hostile file costs an error, not memory.
 import { SpillwayError } from '../errors.ts'
 import { headerOf, type ModelHeader, readHeader, type SectionShape } from './header.ts'
-import { MODEL_VERSION, type Model, modelComplaint, vectorCount } from './model.ts'
+import { inputFeatures, MODEL_VERSION, type Model, modelComplaint, vectorCount } from './model.ts'
 import { differs, type LentVectors, lentPieces, type WeightVectors } from './weights.ts'
 import { Xxh64, xxh64Text } from './xxh64.ts'
 
@@ -78,8 +78,9 @@ function* unsealedChunks(model: Model): Generator<Uint8Array> {
   yield first
   yield* numbers(model.biasWeights)
   yield* section(model.weights, header.weights, model.vectors)
-  const { scale } = model.transforms
+  const { scale, ranges } = model.transforms
   if (scale) yield* section(scale.factors, header.transforms.scale!, 1)
+  if (ranges) yield* section(ranges, header.transforms.ranges!, 2)
   if (model.transforms.expand?.names) yield* integers(model.transforms.expand.names)
 }
 
@@ -142,9 +143,10 @@ function sectionBytes({ layout, count }: SectionShape, vectors: number): number 
   return (layout === 'sparse' ? padded(count * 4) : 0) + count * vectors * 8
 }
 
-function sectionsBytes({ biasWeights, weights, vectors, transforms: { scale, expand } }: ModelHeader): number {
+function sectionsBytes({ biasWeights, weights, vectors, transforms: { scale, ranges, expand } }: ModelHeader): number {
   const names = padded((expand?.names ?? 0) * 4)
-  return biasWeights * 8 + sectionBytes(weights, vectors) + (scale ? sectionBytes(scale, 1) : 0) + names
+  const scaling = (scale ? sectionBytes(scale, 1) : 0) + (ranges ? sectionBytes(ranges, 2) : 0)
+  return biasWeights * 8 + sectionBytes(weights, vectors) + scaling + names
 }
 
 /** Reads a file's bytes; `file` is its name in complaints. */
@@ -228,7 +230,12 @@ function checkShapes(header: ModelHeader, found: number, file: string): void {
   if (vectors !== vectorCount(labels.length, multiclass)) {
     throw damaged(`it has ${vectors} weight vectors for ${labels.length} labels (${multiclass})`)
   }
-  for (const shape of [weights, transforms.scale]) {
+  const shapes: [SectionShape | undefined, number][] = [
+    [weights, features],
+    [transforms.scale, features],
+    [transforms.ranges, inputFeatures(header)],
+  ]
+  for (const [shape, features] of shapes) {
     if (shape && (shape.layout === 'dense' ? shape.count !== features : shape.count > features)) {
       throw damaged(`it lists ${shape.count} features (${shape.layout}); the model has ${features}`)
     }
@@ -262,8 +269,9 @@ function readSections(header: ModelHeader, view: DataView, start: number, file: 
     weights: readVectors(weights, header.vectors),
     transforms: {},
   }
-  const { expand, scale, normalize } = transforms
+  const { expand, scale, ranges, normalize } = transforms
   if (scale) model.transforms.scale = { kind: scale.kind, factors: readVectors(scale, 1) }
+  if (ranges) model.transforms.ranges = readVectors(ranges, 2)
   if (normalize) model.transforms.normalize = normalize
   if (expand) {
     const { steps, names } = expand

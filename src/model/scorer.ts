@@ -1,8 +1,9 @@
 // A model's weights in the shared memory, as the scoring loops want them: every feature in order when that is small,
 // else only the features that the model knows, behind a map.
+import { spaceOf } from '../features/additive-kernel.ts'
 import { type Arena, windowFull } from '../numeric/arena.ts'
 import { placeOfLent } from './lent-weights.ts'
-import type { Model } from './model.ts'
+import { inputFeatures, type Model } from './model.ts'
 import { positionOf, toDense } from './weights.ts'
 
 /** Plain data: it crosses to worker threads. */
@@ -17,6 +18,8 @@ export interface ScorerMemory {
   /** Address of f64[features], or 0. */
   factors: number
   unit: boolean
+  /** Of an additive kernel: values are cut off before they are expanded, by ranges (an address, or 0) of so many features. */
+  fit?: { ranges: number; features: number }
   /** Address of the feature map's top table, or 0 when features keep their numbers. */
   map: number
 }
@@ -34,7 +37,10 @@ export function placeModel(arena: Arena, model: Model): ScorerMemory {
     return at
   }
   const biasParts = Float64Array.from({ length: vectors }, (_, k) => (model.biasWeights[k] ?? 0) * model.bias)
-  const common = { vectors, narrow: false, bias: place(biasParts, 'the bias'), unit: transforms.normalize === 'unit' }
+  const common = {
+    ...{ vectors, narrow: false, bias: place(biasParts, 'the bias'), unit: transforms.normalize === 'unit' },
+    ...(spaceOf(transforms.expand?.steps) && { fit: placeRanges(model, place) }),
+  }
   const lent = placeOfLent(weights)
   if (lent?.arena === arena) {
     const features = weights.values.length / vectors
@@ -65,4 +71,10 @@ export function placeModel(arena: Arena, model: Model): ScorerMemory {
     factors: factors ? place(used, 'the scale factors') : 0,
     map,
   }
+}
+
+function placeRanges(model: Model, place: (values: Float64Array, what: string) => number): ScorerMemory['fit'] {
+  const { ranges } = model.transforms
+  const features = inputFeatures(model)
+  return { ranges: ranges ? place(toDense(ranges, features, 2), 'the ranges') : 0, features }
 }

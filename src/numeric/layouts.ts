@@ -170,6 +170,8 @@ export const EXPAND_NO_LETTER = 255
 export const EXPAND_BEYOND_CLIP = 0
 /** Values above 1 are worked out; values above 0 are never taken for 0; below 0 is an error, and so is what is no number. */
 export const EXPAND_BEYOND_HOMOGENEOUS = 1
+/** As the first, but a negative value gives the negative of its opposite. */
+export const EXPAND_BEYOND_ODD = 2
 
 /** A feature number passes 2^32 − 3. */
 export const EXPAND_ERROR_FEATURE = 1

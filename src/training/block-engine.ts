@@ -7,6 +7,7 @@ import { ThreadPool } from '../threads/pool.ts'
 import type { Stretch } from './checkpoint.ts'
 import type { LoadedRows } from './load-block-task.ts'
 import type { MemoryPlan } from './memory-plan.ts'
+import type { Binning } from './place-space.ts'
 
 /** Decoding costs more than solving: two threads share it, and the system shares the cores among all three. */
 export const READERS = 2
@@ -58,6 +59,7 @@ export interface RowTransforms {
   factors: number
   unit: boolean
   plain: boolean
+  binning?: Binning | undefined
 }
 
 export class BlockEngine {
@@ -194,6 +196,7 @@ export class BlockEngine {
           table: table + tableRows * 4,
           tableRows: cost.rows,
           expand: undefined,
+          binning: undefined,
           ...this.#transforms,
         }),
       )

@@ -7,6 +7,7 @@ import { windowFull } from '../numeric/arena.ts'
 import { BATCH_ROWS } from '../numeric/layouts.ts'
 import type { TaskContext } from '../threads/task.ts'
 import type { ExpansionOptions } from './parse-rows-task.ts'
+import { refuseOutside } from './place-space.ts'
 import { type PackSettings, RowPacker } from './row-packer.ts'
 
 export interface DecodeRowsOptions {
@@ -59,6 +60,7 @@ export function decodeRowsTask({ arena, kept }: TaskContext, options: DecodeRows
   decoder.decode(options.at, options.bytes, batch, options.where)
   numbers.start()
   packer.start(options.pack)
+  if (options.pack.bins) refuseOutside(arena, batch, options.where)
   const rows = arena.getU32(batch + BATCH_ROWS)
   const classes = numbers.addStored(batch, rows)
   let nonzeros = 0

@@ -6,6 +6,7 @@ import { Expander, piecesOf } from '../features/expander.ts'
 import { BATCH_ROWS } from '../numeric/layouts.ts'
 import type { TaskContext } from '../threads/task.ts'
 import { READ_BYTES } from './memory-plan.ts'
+import { type Binning, refuseOutside } from './place-space.ts'
 import { RowPacker } from './row-packer.ts'
 
 export interface LoadBlockOptions {
@@ -27,6 +28,8 @@ export interface LoadBlockOptions {
   unit: boolean
   /** Keep rows as indices and values. */
   plain: boolean
+  /** Make bins of values, after they are scaled. */
+  binning?: Binning | undefined
 }
 
 export interface LoadedRows {
@@ -69,8 +72,9 @@ export async function loadBlockTask({ arena, kept }: TaskContext, options: LoadB
   }
   const { store, buffer, decoder, batch, packer, labels, expander } = tools
   const plain = options.plain || options.factors !== 0
+  const bins = plain ? 0 : (options.binning?.bins ?? 0)
   packer.startRoom(
-    { unit: options.unit && options.factors === 0, plain },
+    { unit: options.unit && options.factors === 0, plain, bins },
     options.room,
     options.table,
     options.tableRows,
@@ -89,6 +93,7 @@ export async function loadBlockTask({ arena, kept }: TaskContext, options: LoadB
       const began = performance.now()
       loaded.readMilliseconds += began - waited
       decoder.decode(at, bytes, batch, where)
+      if (bins) refuseOutside(arena, batch, where, store.manifest.indexBase)
       const rows = arena.getU32(batch + BATCH_ROWS)
       // The store's own numbering of its labels is the one that every block shares.
       const { at: codes, listed } = labels.numbersOf(batch, rows)
@@ -107,7 +112,9 @@ export async function loadBlockTask({ arena, kept }: TaskContext, options: LoadB
     }
   }
   const began = performance.now()
-  if (options.factors) arena.numeric.scaleRows(options.table, 0, loaded.rows, options.factors, options.unit)
+  const { table, factors, unit, binning } = options
+  if (factors) arena.numeric.scaleRows(table, 0, loaded.rows, factors, unit && !binning)
+  if (factors && binning) arena.numeric.binRows(table, 0, loaded.rows, binning.bins, binning.signs, unit)
   loaded.packedBytes = packer.written
   loaded.decodeMilliseconds += performance.now() - began
   return loaded

@@ -1,4 +1,5 @@
 // What `train` can be told, with its defaults and their limits: one list for the library and the command line.
+import { checkedSpace, type NodeKind, type RowSpace } from '../additive-kernels/row-space.ts'
 import { UsageError } from '../errors.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
 import { type ScaleKind, scaleKinds } from '../features/scale.ts'
@@ -27,6 +28,12 @@ export interface TrainOptions {
   shrinking?: boolean
   normalize?: 'unit'
   scale?: ScaleKind
+  /** An additive kernel, e.g. `chi2`; `linear` for none. */
+  kernel?: string
+  /** Of an additive kernel: the degree of the polynomial that stands for it, its nodes, and the bins that values fall into. */
+  degree?: number
+  nodes?: NodeKind
+  bins?: number
   /** Features made of each row as it is decoded, e.g. `weighted-degree:8` or `polynomial:2+hash:22`. */
   expand?: string
   /** Keep in the model which features there were before they were hashed. */
@@ -87,6 +94,8 @@ export type ResolvedOptions = Required<Omit<TrainOptions, Optional>> &
   Pick<TrainOptions, Exclude<Optional, 'memory'>> & {
     memory: number | undefined
     trainers: number
+    /** What an additive kernel makes of rows. */
+    space: RowSpace | undefined
     given: ReadonlySet<string>
   }
 
@@ -105,6 +114,10 @@ export const DEFAULTS = {
   weights: 'f64',
   values: 'f32',
   keepNames: false,
+  kernel: 'linear',
+  degree: 2,
+  nodes: 'chebyshev',
+  bins: 1000,
   format: 'auto',
   onBadRow: 'fail',
   resume: false,
@@ -177,6 +190,7 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
       'add a hash to the expansion, e.g. --expand polynomial:2+hash:22; other features have their names anyway',
     )
   }
+  options.space = spaceFor(options)
   if (options.resume && options.cold) throw new UsageError('a run either resumes or starts cold, not both')
   for (const [label, weight] of Object.entries(options.classWeights)) {
     if (!(weight > 0 && Number.isFinite(weight))) {
@@ -184,6 +198,35 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
     }
   }
   return options
+}
+
+/** The space of the additive kernel that was asked for, and what does not go with one. */
+function spaceFor(options: ResolvedOptions): RowSpace | undefined {
+  const { kernel, degree, nodes, bins, given } = options
+  if (kernel === 'linear') {
+    for (const name of ['degree', 'nodes', 'bins']) {
+      if (given.has(name))
+        throw new UsageError(`${name} is for additive kernels, and none is named: it would be ignored`)
+    }
+    return undefined
+  }
+  const space = checkedSpace({ kernel, degree, nodes, bins })
+  if (options.expand !== undefined) {
+    throw new UsageError(
+      `a kernel and an expansion do not go together: ${space.kernel} makes other numbers of the features already`,
+      'leave out --kernel or --expand',
+    )
+  }
+  if (options.scale === 'standard') {
+    throw new UsageError('a kernel is for values from 0 to 1, and scale standard makes others', 'take --scale minmax')
+  }
+  if (options.multiclass === 'crammer-singer' || options.regularizer === 'l1') {
+    const other = options.regularizer === 'l1' ? 'the l1 regularizer' : 'multiclass crammer-singer'
+    throw new UsageError(`a kernel is not compatible with ${other}`, 'leave out one of the two')
+  }
+  // Trainers of their own weights know rows of numbers only.
+  options.trainers = 1
+  return space
 }
 
 /** What threads are told of the expansion. */

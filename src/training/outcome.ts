@@ -24,6 +24,7 @@ export interface TrainingOutcome {
   biasWeights: Float64Array
   /** From scores to probabilities, for each weight vector, where they were asked for. */
   calibrations?: Calibration[]
+  /** Scale factors; for an additive kernel its ranges. */
   factors: Float64Array | WeightVectors | undefined
   solver: string
   solutions: Solution[]

@@ -4,8 +4,10 @@ import { newNameMap } from '../features/kept-names.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-format.ts'
 import { type LabelCount, LabelNumbers } from '../input-formats/label-numbers.ts'
-import { windowFull } from '../numeric/arena.ts'
+import { type Arena, windowFull } from '../numeric/arena.ts'
+import { BATCH_LABEL_AT, BATCH_ROWS, BATCH_STARTS } from '../numeric/layouts.ts'
 import type { TaskContext } from '../threads/task.ts'
+import { outsideWords } from './place-space.ts'
 import { type PackSettings, RowPacker } from './row-packer.ts'
 
 export interface ParseRowsOptions {
@@ -38,6 +40,8 @@ export interface ParsedRows {
   lines: number
   badRows: number
   bad: BadRow[]
+  /** A bad row that cannot be left out. */
+  fatal?: boolean
   /** Bytes of row records written. */
   packedBytes: number
   /** Of the chunk's text. */
@@ -77,6 +81,11 @@ export function parseRowsTask(context: TaskContext, options: ParseRowsOptions): 
   let nonzeros = 0
   let features = 0
   for (const batch of parser.parse(options.at, options.bytes, options.parse)) {
+    const outside = options.pack.bins ? arena.numeric.findOutside(batch.batch) >>> 0 : 0xffffffff
+    if (outside !== 0xffffffff) {
+      const bad = [badValue(arena, batch.batch, outside, options)]
+      return { ...nothingParsed(), badRows: 1, bad, fatal: true }
+    }
     const classes = numbers.add(batch.batch, batch.rows, row => parser.labelText(row))
     for (const piece of piecesOf(arena, batch.batch, expander)) {
       if (!packer.pack(piece.batch, piece.rows, classes + piece.first * 4)) throw windowFull('the rows')
@@ -97,4 +106,18 @@ export function parseRowsTask(context: TaskContext, options: ParseRowsOptions): 
     packedBytes: packer.written,
     hash: arena.numeric.xxh64(options.at, options.bytes),
   }
+}
+
+/** Where a value stands that no bin is for. */
+function badValue(arena: Arena, batch: number, entry: number, { at, parse }: ParseRowsOptions): BadRow {
+  const starts = arena.u32(arena.getU32(batch + BATCH_STARTS), arena.getU32(batch + BATCH_ROWS) + 1)
+  const row = starts.findLastIndex(start => start <= entry)
+  const labelAt = arena.getU32(arena.getU32(batch + BATCH_LABEL_AT) + row * 4)
+  const line = arena.bytes(at, labelAt - at).reduce((lines, byte) => lines + (byte === 10 ? 1 : 0), 0)
+  return { line, column: 1, ...outsideWords(arena, batch, entry, parse.indexBase) }
+}
+
+function nothingParsed(): ParsedRows {
+  const none = { nonzeros: 0, features: 0, names: 0, lines: 0, badRows: 0, packedBytes: 0 }
+  return { ...none, table: new Uint32Array(0), labels: [], bad: [], hash: 0n }
 }

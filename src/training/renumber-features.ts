@@ -54,3 +54,16 @@ export function byFeature(
   }
   return { layout: 'sparse', indices: features, values: sorted }
 }
+
+/** Numbers that stand by feature, `width` sets of them, as those of the features that a kernel makes of each. */
+export function inSpace<T extends Float64Array | { layout: 'sparse'; indices: Uint32Array; values: Float64Array }>(
+  given: T,
+  width: number,
+): T {
+  if (width === 1 || given instanceof Float64Array) return given
+  const indices = new Uint32Array(given.indices.length * width)
+  given.indices.forEach((feature, j) => {
+    for (let k = 0; k < width; k++) indices[j * width + k] = feature * width + k
+  })
+  return { ...given, indices }
+}

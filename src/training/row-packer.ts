@@ -1,6 +1,7 @@
 // Buffers around numeric/assembly/pack.ts: batches in, row records in the arena out, one thread's own.
 import type { Arena } from '../numeric/arena.ts'
 import {
+  PACK_BINS,
   PACK_BYTES,
   PACK_CLASSES,
   PACK_END,
@@ -20,6 +21,8 @@ export interface PackSettings {
   unit: boolean
   /** Keep every row as indices and values, because scaling will change the values. */
   plain: boolean
+  /** Make bin numbers of values, which lie in [0, 1]: of so many bins, 0 for none. */
+  bins?: number
   /** Changes with every load: extents of an earlier load must not be written into. */
   load: number
 }
@@ -42,6 +45,7 @@ export class RowPacker {
     const state = this.#state
     this.#arena.setU32(state + PACK_UNIT, settings.unit ? 1 : 0)
     this.#arena.setU32(state + PACK_PLAIN, settings.plain ? 1 : 0)
+    this.#arena.setU32(state + PACK_BINS, settings.bins ?? 0)
     this.#arena.setU32(state + PACK_ROWS, 0)
     this.#arena.setU32(state + PACK_WRITTEN, 0)
     if (settings.load !== this.#load) this.#arena.setU32(state + PACK_NEXT, 0)

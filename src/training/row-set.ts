@@ -15,7 +15,7 @@ export interface RowSet {
   features: number
   /** When features were hashed and their names are kept: those that there were before, in rising order. */
   names?: Uint32Array
-  /** Weights that solvers need: the features, or fewer once they were renumbered. */
+  /** Weights that solvers need: the features, or fewer once they were renumbered; several for each in the space of a kernel. */
   weights: number
   /** When features were renumbered: those that occur, in rising order, and the weight that belongs to each. */
   renumbered: { features: Uint32Array; weightOf: Uint32Array } | undefined
@@ -35,6 +35,7 @@ export interface RowMaking {
   /** See PackSettings. */
   unit: boolean
   plain: boolean
+  bins?: number
   /** How they are expanded, if they are. */
   expansion?: ExpansionOptions | undefined
 }

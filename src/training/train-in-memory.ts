@@ -1,5 +1,6 @@
 // Training with all rows in memory: read, renumber, scale, and solve every binary problem.
 import { statSync } from 'node:fs'
+import { widthOf } from '../additive-kernels/row-space.ts'
 import { inputFormatOf } from '../block-store/manifest.ts'
 import { openStore } from '../block-store/reader.ts'
 import { SpillwayError, UsageError } from '../errors.ts'
@@ -20,9 +21,10 @@ import { loadStore } from './load-store.ts'
 import { NODE_BYTES } from './memory-plan.ts'
 import { expansionOf, type ResolvedOptions, refuseTextOptions } from './options.ts'
 import type { TrainingOutcome } from './outcome.ts'
+import { binInMemory, placeSpace } from './place-space.ts'
 import { BinaryProblem, type ProblemSettings } from './problem.ts'
 import type { ProgressListener } from './progress.ts'
-import { byFeature, renumberFeatures } from './renumber-features.ts'
+import { byFeature, inSpace, renumberFeatures } from './renumber-features.ts'
 import type { RowSet } from './row-set.ts'
 import { trainCrammerSinger } from './train-crammer-singer.ts'
 import { ManyModels } from './train-together.ts'
@@ -63,6 +65,7 @@ export async function withRowsInMemory<T>(
   const pool = new ThreadPool(arena.share, options.threads ?? defaultThreads())
   try {
     const throttled = throttle(tell, 50)
+    if (options.space && !options.scale) placeSpace(arena, options.space, false)
     const { rows, read } = await load(arena, pool, paths, options, ({ bytesRead, bytesTotal, rows, badRows }) =>
       throttled({ stage: 'read', seconds: seconds(), bytesRead, bytesTotal, rows, badRows }),
     )
@@ -70,7 +73,14 @@ export async function withRowsInMemory<T>(
     const cutShort = options.signal?.aborted === true
     checkRows(rows, paths, cutShort, read.badRows)
     await renumberFeatures(arena, pool, rows)
-    const factors = options.scale && scaleInMemory(arena, rows, options.scale, options.normalize === 'unit')
+    const unit = options.normalize === 'unit'
+    const { space, scale } = options
+    const factors = !scale
+      ? undefined
+      : space
+        ? binInMemory(arena, rows, space, unit)
+        : scaleInMemory(arena, rows, scale, unit)
+    if (space) rows.weights *= widthOf(space)
     return await work({ arena, pool, rows, read, factors, cutShort, readSeconds: seconds(), seconds })
   } finally {
     await pool.close()
@@ -89,6 +99,7 @@ export async function solveInMemory(
   const { labels, problems } = classes
   const joint = options.multiclass === 'crammer-singer'
   const K = joint ? labels.length : problems.length
+  const width = options.space ? widthOf(options.space) : 1
   let weights: Float64Array = new Float64Array(joint ? 0 : rows.weights * K)
   let biasWeights: Float64Array = new Float64Array(K)
   const solutions: Solution[] = []
@@ -135,10 +146,10 @@ export async function solveInMemory(
   return {
     data: rows,
     labels,
-    weights: byFeature(rows, K, weights),
+    weights: inSpace(byFeature(rows, K * width, weights), width),
     biasWeights,
     ...(calibrations && { calibrations }),
-    factors: factors && byFeature(rows, 1, factors),
+    factors: factors && byFeature(rows, options.space ? 2 : 1, factors),
     solver: solver.name,
     solutions,
     readSeconds,
@@ -198,6 +209,7 @@ export async function load(
   const make = {
     unit: options.normalize === 'unit' && !options.scale,
     plain: options.scale !== undefined,
+    bins: options.space && !options.scale ? options.space.bins : 0,
     expansion: expansionOf(options),
   }
   const folders = paths.filter(path => statSync(path, { throwIfNoEntry: false })?.isDirectory())

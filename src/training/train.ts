@@ -1,4 +1,6 @@
 // `train`: data in, model out. Chooses the solver, has it run, and puts the model together; it never prints.
+
+import { spaceText, widthOf } from '../additive-kernels/row-space.ts'
 import { UsageError } from '../errors.ts'
 import type { LabelCount } from '../input-formats/label-numbers.ts'
 import { findLoss } from '../losses/all-losses.ts'
@@ -92,7 +94,7 @@ export function asResult(outcome: TrainingOutcome, options: ResolvedOptions, sec
   const model = makeModel({
     labels: labels.map(({ value, text }) => ({ value, text })),
     multiclass: options.multiclass,
-    features: data.features,
+    features: data.features * (options.space ? widthOf(options.space) : 1),
     weights: outcome.weights,
     ownsWeights: true,
     bias: options.bias,
@@ -109,8 +111,11 @@ export function asResult(outcome: TrainingOutcome, options: ResolvedOptions, sec
       ...(options.expand !== undefined && {
         expand: { steps: options.expand, ...(data.names && { names: data.names }) },
       }),
+      ...(options.space && { expand: { steps: spaceText(options.space) } }),
       ...(options.normalize && { normalize: options.normalize }),
-      ...(options.scale && outcome.factors && { scale: { kind: options.scale, factors: outcome.factors } }),
+      ...(options.scale &&
+        outcome.factors &&
+        (options.space ? { ranges: outcome.factors } : { scale: { kind: options.scale, factors: outcome.factors } })),
     },
     ...(outcome.calibrations && { calibrations: outcome.calibrations }),
     certificate,

@@ -7,7 +7,7 @@
 //   first value  √x t_0,    pair j  √x t_(2j−1) (cos φ, sin φ)  with φ = j · period · log x,  t = the table at 1
 import {
   BATCH_INDICES, BATCH_ROWS, BATCH_STARTS, BATCH_UPPER, BATCH_VALUE_BYTES, BATCH_VALUES, EXPAND_BEYOND,
-  EXPAND_BEYOND_HOMOGENEOUS, EXPAND_BINS, EXPAND_ERROR, EXPAND_ERROR_FEATURE, EXPAND_ERROR_NEGATIVE, EXPAND_PERIOD, EXPAND_ROW,
+  EXPAND_BEYOND_HOMOGENEOUS, EXPAND_BEYOND_ODD, EXPAND_BINS, EXPAND_ERROR, EXPAND_ERROR_FEATURE, EXPAND_ERROR_NEGATIVE, EXPAND_PERIOD, EXPAND_ROW,
   EXPAND_TABLE, EXPAND_VALUE, EXPAND_WIDTH,
 } from '../layouts'
 import { finish, fits, MOST_FEATURES } from './expand-rows'
@@ -30,6 +30,7 @@ function expand<V>(state: usize, from: usize, to: usize): void {
   const table = <usize>load<u32>(state, EXPAND_TABLE)
   const width = load<u32>(state, EXPAND_WIDTH)
   const bins = load<u32>(state, EXPAND_BINS)
+  const odd = load<u32>(state, EXPAND_BEYOND) == EXPAND_BEYOND_ODD
   const homogeneous = load<u32>(state, EXPAND_BEYOND) == EXPAND_BEYOND_HOMOGENEOUS
   const period = load<f64>(state, EXPAND_PERIOD)
   const atOne = table + usize(bins) * (usize(width) << 3)
@@ -50,7 +51,9 @@ function expand<V>(state: usize, from: usize, to: usize): void {
       }
     }
     for (let entry = start; entry < end; entry++) {
-      const x = f64(load<V>(values + usize(entry) * sizeof<V>()))
+      let x = f64(load<V>(values + usize(entry) * sizeof<V>()))
+      const sign: f64 = odd && x < 0 ? -1 : 1
+      x *= sign
       if (homogeneous && !(x >= 0 && x < Infinity)) {
         store<f64>(state, x, EXPAND_VALUE)
         store<u32>(state, EXPAND_ERROR_NEGATIVE, EXPAND_ERROR)
@@ -78,7 +81,7 @@ function expand<V>(state: usize, from: usize, to: usize): void {
       }
       const found = table + usize(bin) * (usize(width) << 3)
       for (let k: u32 = 0; k < width; k++) {
-        entries = put<V>(outIndices, outUpper, outValues, entries, number + u64(k), <V>load<f64>(found + (usize(k) << 3)))
+        entries = put<V>(outIndices, outUpper, outValues, entries, number + u64(k), <V>(sign * load<f64>(found + (usize(k) << 3))))
       }
     }
     if (load<u32>(state, EXPAND_ERROR) != 0) break

@@ -1,5 +1,7 @@
 // Feature statistics and scaling of row records that were packed plain (indices and f32 or f64 values, or dense).
-import { ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_DENSE, ROW_KIND_F64, ROW_NORM, ROW_SCALE } from '../layouts'
+import {
+  BATCH_INDICES, BATCH_NONZEROS, BATCH_VALUE_BYTES, BATCH_VALUES, ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_DENSE, ROW_KIND_F64, ROW_NORM, ROW_SCALE,
+} from '../layouts'
 import { squaredNorm, wideValues } from './row'
 
 /** For each feature, into f64 arrays: the largest |x| (extremes), Σx and Σx² (moments); either address may be 0. */
@@ -54,5 +56,43 @@ export function scaleRows(table: usize, from: u32, to: u32, factors: usize, unit
     const norm = squaredNorm(row)
     store<f64>(row, unit && norm > 0 ? 1 / Math.sqrt(norm) : 1, ROW_SCALE)
     store<f64>(row, unit && norm > 0 ? 1 : norm, ROW_NORM)
+  }
+}
+
+/** For each feature, into f64 pairs: the largest |x|, and the smallest x, 0 included. */
+export function gatherRanges(table: usize, from: u32, to: u32, ranges: usize): void {
+  for (let r = from; r < to; r++) {
+    const row = <usize>load<u32>(table + (usize(r) << 2))
+    const n = load<u32>(row, ROW_COUNT)
+    const kind = load<u32>(row, ROW_KIND)
+    const entries = row + ROW_ENTRIES
+    const wide = wideValues(entries, n)
+    const narrow = kind == ROW_KIND_DENSE ? entries : entries + (usize(n) << 2)
+    for (let k: usize = 0; k < usize(n); k++) {
+      const index = kind == ROW_KIND_DENSE ? k : usize(load<u32>(entries + (k << 2)))
+      const x = kind == ROW_KIND_F64 ? load<f64>(wide + (k << 3)) : f64(load<f32>(narrow + (k << 2)))
+      const at = ranges + (index << 4)
+      store<f64>(at, max(load<f64>(at), abs(x)))
+      store<f64>(at, min(load<f64>(at, 8), x), 8)
+    }
+  }
+}
+
+/** Values of a batch by their features' ranges, pairs of a factor and the smallest scaled value: multiplied, and cut off at that
+ *  value and at 1. Without ranges they are cut off at 0 and 1. */
+export function fitBatch(batch: usize, ranges: usize, features: u32): void {
+  const n = load<u32>(batch, BATCH_NONZEROS)
+  const indices = <usize>load<u32>(batch, BATCH_INDICES)
+  const values = <usize>load<u32>(batch, BATCH_VALUES)
+  const wide = load<u32>(batch, BATCH_VALUE_BYTES) == 8
+  for (let e: usize = 0; e < usize(n); e++) {
+    const index = load<u32>(indices + (e << 2))
+    let factor: f64 = 1, lowest: f64 = 0
+    if (ranges != 0 && index < features) {
+      factor = load<f64>(ranges + (usize(index) << 4))
+      lowest = load<f64>(ranges + (usize(index) << 4), 8)
+    }
+    if (wide) store<f64>(values + (e << 3), min(max(load<f64>(values + (e << 3)) * factor, lowest), 1))
+    else store<f32>(values + (e << 2), f32(min(max(f64(load<f32>(values + (e << 2))) * factor, lowest), 1)))
   }
 }

@@ -1,0 +1,105 @@
+// Rows in the space of an additive kernel: the table that their bins stand for in the arena, and ranges learnt and applied
+// where values have to be scaled first.
+import { type RowSpace, signedTableOf, tableOf, widthOf } from '../additive-kernels/row-space.ts'
+import { SpillwayError } from '../errors.ts'
+import type { Arena } from '../numeric/arena.ts'
+import { BATCH_INDICES, BATCH_VALUE_BYTES, BATCH_VALUES, SPACE_TABLE, SPACE_WIDTH } from '../numeric/layouts.ts'
+import type { BlockEngine } from './block-engine.ts'
+import type { RowSet } from './row-set.ts'
+
+/** What a reader makes of values: bins of values in [0, 1], or of scaled ones, perhaps with signs. */
+export interface Binning {
+  bins: number
+  signs: boolean
+}
+
+/** Puts the table into the arena, where loops of all threads find it. */
+export function placeSpace(arena: Arena, space: RowSpace, signs: boolean): void {
+  const table = signs ? signedTableOf(space) : tableOf(space)
+  const at = arena.allocate(table.byteLength, 'the table of the kernel')
+  arena.f64(at, table.length).set(table)
+  arena.setU32(SPACE_TABLE, at)
+  arena.setU32(SPACE_WIDTH, widthOf(space))
+}
+
+/** Of rows in memory, packed plain: learns the ranges of features, and makes bins of the scaled values. Ranges are pairs: a
+ *  factor, and the smallest scaled value. */
+export function binInMemory(arena: Arena, rows: RowSet, space: RowSpace, unit: boolean): Float64Array {
+  const mark = arena.mark()
+  const at = arena.allocateZeroed(Math.max(rows.weights, 1) * 16, 'ranges of the features')
+  // One thread, in the order of the rows, which is the order of the scaling loop, too.
+  arena.numeric.gatherRanges(rows.table, 0, rows.rows, at)
+  const { factors, signs, ranges } = toRanges(arena, at, rows.weights)
+  arena.release(mark)
+  placeSpace(arena, space, signs)
+  const factorsAt = arena.allocate(Math.max(rows.weights, 1) * 8, 'scale factors')
+  arena.f64(factorsAt, rows.weights).set(factors)
+  arena.numeric.scaleRows(rows.table, 0, rows.rows, factorsAt, false)
+  arena.numeric.binRows(rows.table, 0, rows.rows, space.bins, signs, unit)
+  return ranges
+}
+
+/** The same over blocks, by a reading pass of its own: the address of the factors, and the ranges. */
+export async function learnRanges(
+  engine: BlockEngine,
+  features: number,
+  map: number,
+): Promise<{ factors: number; signs: boolean; ranges: Float64Array }> {
+  const { arena } = engine
+  const mark = arena.mark()
+  const at = arena.allocateZeroed(Math.max(features, 1) * 16, 'ranges of the features')
+  engine.transformBy({ map, factors: 0, unit: false, plain: true })
+  for await (const { table, rows } of engine.pass(engine.store.manifest.blocks.map((_, k) => [k]))) {
+    arena.numeric.gatherRanges(table, 0, rows, at)
+  }
+  const { factors, signs, ranges } = toRanges(arena, at, features)
+  // Slots for blocks were made behind it: what it took stays taken, and the factors go there.
+  if (arena.mark() === mark) throw new Error('ranges were learnt of nothing')
+  arena.f64(at, features).set(factors)
+  return { factors: at, signs, ranges }
+}
+
+/** Pairs of the largest absolute and the smallest value become pairs of a factor and the smallest scaled value. */
+function toRanges(
+  arena: Arena,
+  at: number,
+  features: number,
+): { factors: Float64Array; signs: boolean; ranges: Float64Array } {
+  const ranges = arena.f64(at, features * 2).slice()
+  const factors = new Float64Array(features)
+  let signs = false
+  for (let j = 0; j < features; j++) {
+    // A feature that never occurs keeps its values.
+    factors[j] = ranges[2 * j] > 0 ? 1 / ranges[2 * j] : 1
+    ranges[2 * j] = factors[j]
+    ranges[2 * j + 1] *= factors[j]
+    if (ranges[2 * j + 1] < 0) signs = true
+  }
+  return { factors, signs, ranges }
+}
+
+/** Refuses a batch with values that no bin is for. `where` names it; of text the parser knows more: see parse-rows-task.ts. */
+export function refuseOutside(arena: Arena, batch: number, where: string, indexBase = 1): void {
+  const entry = arena.numeric.findOutside(batch) >>> 0
+  if (entry === 0xffffffff) return
+  const { found, expected, advice } = outsideWords(arena, batch, entry, indexBase)
+  throw new SpillwayError(`${where}: found ${found}, expected ${expected}`, advice)
+}
+
+/** The words for an entry whose value lies outside [0, 1]. */
+export function outsideWords(
+  arena: Arena,
+  batch: number,
+  entry: number,
+  indexBase: number,
+): { found: string; expected: string; advice: string } {
+  const wide = arena.getU32(batch + BATCH_VALUE_BYTES) === 8
+  const values = arena.getU32(batch + BATCH_VALUES)
+  const value = wide ? arena.getF64(values + entry * 8) : arena.f32(values + entry * 4, 1)[0]
+  const feature = arena.getU32(arena.getU32(batch + BATCH_INDICES) + entry * 4) + indexBase
+  return {
+    found: `the value ${Number(value.toPrecision(7))} of feature ${feature}`,
+    expected: 'values from 0 to 1, which additive kernels are for',
+    advice: 'scale the features: --scale minmax',
+  }
+}
