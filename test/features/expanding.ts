@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { Expander } from '../../src/features/expander.ts'
+import type { ExpansionStep } from '../../src/features/expansion.ts'
 import { Arena } from '../../src/numeric/arena.ts'
 import {
   BATCH_BYTES,
@@ -53,8 +54,13 @@ export function batchOf(arena: Arena, rows: PlainRow[], valueBytes: 4 | 8 = 4): 
 }
 
 /** The rows, expanded; that pieces follow each other and keep their labels is seen to. */
-export function expanded(text: string, rows: PlainRow[], valueBytes: 4 | 8 = 4, arena = new Arena()): PlainRow[] {
-  const expander = new Expander(arena, text)
+export function expanded(
+  expansion: string | ExpansionStep[],
+  rows: PlainRow[],
+  valueBytes: 4 | 8 = 4,
+  arena = new Arena(),
+): PlainRow[] {
+  const expander = new Expander(arena, expansion)
   const result: PlainRow[] = []
   for (const { batch, first, rows: count, nonzeros } of expander.expand(batchOf(arena, rows, valueBytes))) {
     assert.equal(first, result.length)

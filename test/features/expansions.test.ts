@@ -272,10 +272,15 @@ describe('what --expand says', () => {
     const same = ['weighted-degree:8', 'polynomial:2', 'hash:22', 'weighted-degree:2:XYZ+polynomial:2+hash:30']
     for (const text of same) assert.equal(parseExpansion(text).text, text)
     assert.equal(parseExpansion('weighted-degree:3:acgt').text, 'weighted-degree:3')
+    assert.equal(parseExpansion('chi2-map:1000').text, 'chi2-map')
+    assert.equal(parseExpansion('intersection-map:0020').text, 'intersection-map:20')
   })
 
   const refused: [text: string, message: RegExp][] = [
-    ['', /--expand has ""; expected one of weighted-degree:D\[:ALPHABET\], polynomial:2, hash:BITS/],
+    [
+      '',
+      /--expand has ""; expected one of weighted-degree:D\[:ALPHABET\], polynomial:2, chi2-map\[:BINS\], intersection-map\[:BINS\], hash:BITS/,
+    ],
     ['fourier:3', /--expand has "fourier:3"; expected one of/],
     ['weighted-degree', /expected weighted-degree:D or weighted-degree:D:ALPHABET with a degree D from 1 to 8/],
     ['weighted-degree:0', /has "weighted-degree:0"; expected/],
@@ -287,6 +292,10 @@ describe('what --expand says', () => {
     ['weighted-degree:8:ACDEFGHIKLMNPQRSTVWY', /20 letters make 26947368420 features a position/],
     ['polynomial:3', /has "polynomial:3"; expected polynomial:2/],
     ['polynomial', /expected polynomial:2/],
+    ['chi2-map:', /has "chi2-map:"; expected chi2-map or chi2-map:BINS with 2 to 65535 bins/],
+    ['chi2-map:1', /2 to 65535 bins/],
+    ['intersection-map:65536', /expected intersection-map or intersection-map:BINS with 2 to 65535 bins/],
+    ['intersection-map:9:9', /2 to 65535 bins/],
     ['hash:0', /expected hash:BITS with 1 to 31 bits/],
     ['hash:32', /1 to 31 bits/],
     ['hash', /1 to 31 bits/],
@@ -306,7 +315,9 @@ describe('what --expand says', () => {
 
   it('has an example for every expansion of the list', () => {
     for (const { name, takes } of allExpansions) {
-      assert.doesNotThrow(() => parseExpansion(`${name}:${takes.replace(/^D.*/, '3').replace('BITS', '9')}`))
+      assert.doesNotThrow(() =>
+        parseExpansion(name + takes.replace(/^:D.*/, ':3').replace('BITS', '9').replace('[:BINS]', '')),
+      )
     }
   })
 })
