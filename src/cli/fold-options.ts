@@ -7,7 +7,21 @@ import { trainCommand } from './train.ts'
 
 const SHARED = [
   ...['loss', 'solver', 'bias', 'class-weight', 'tolerance', 'max-passes', 'seed', 'no-shrinking', 'memory'],
-  ...['format', 'index-base', 'on-bad-row', 'normalize', 'scale', 'expand', 'values', 'json', 'quiet'],
+  ...[
+    'format',
+    'index-base',
+    'on-bad-row',
+    'normalize',
+    'scale',
+    'kernel',
+    'degree',
+    'nodes',
+    'bins',
+    'expand',
+    'values',
+    'json',
+    'quiet',
+  ],
 ]
 
 export const foldOptions: Record<string, OptionSpec> = {

@@ -1,6 +1,8 @@
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import v8 from 'node:v8'
+import { kernelForms } from '../additive-kernels/all-additive-kernels.ts'
+import { MOST_BINS, nodeKinds } from '../additive-kernels/row-space.ts'
 import { UsageError } from '../errors.ts'
 import { allExpansions } from '../features/all-expansions.ts'
 import { scaleKinds } from '../features/scale.ts'
@@ -167,6 +169,31 @@ export const trainCommand: Command = {
       help: 'scale every feature: by its largest absolute value, or by its standard deviation',
       choices: scaleKinds,
       group: 'The data',
+    },
+    kernel: {
+      value: 'NAME',
+      help: `an additive kernel for values from 0 to 1: linear, ${kernelForms.join(', ')}`,
+      fallback: 'linear',
+      group: 'The problem: ½‖w‖² + C Σ loss',
+    },
+    degree: {
+      value: 'M',
+      help: 'degree of the polynomial that stands for the kernel, 2 to 5',
+      fallback: '2',
+      group: 'The problem: ½‖w‖² + C Σ loss',
+    },
+    nodes: {
+      value: 'KIND',
+      help: 'where polynomial and kernel meet',
+      choices: nodeKinds,
+      fallback: 'chebyshev',
+      group: 'The problem: ½‖w‖² + C Σ loss',
+    },
+    bins: {
+      value: 'B',
+      help: 'bins that values fall into; up to 256 take one byte a value, more take two',
+      fallback: '1000',
+      group: 'The problem: ½‖w‖² + C Σ loss',
     },
     expand: {
       value: 'STEPS',
@@ -336,6 +363,10 @@ export function trainOptions(options: OptionValues): TrainOptions {
     values: textOption(options, 'values') as TrainOptions['values'],
     normalize: textOption(options, 'normalize') as TrainOptions['normalize'],
     scale: textOption(options, 'scale') as TrainOptions['scale'],
+    kernel: textOption(options, 'kernel'),
+    degree: numberOption(options, 'degree', { least: 2, most: 5, whole: true }),
+    nodes: textOption(options, 'nodes') as TrainOptions['nodes'],
+    bins: numberOption(options, 'bins', { least: 2, most: MOST_BINS, whole: true }),
     expand: textOption(options, 'expand'),
     ...(options['keep-names'] === true && { keepNames: true }),
     format: textOption(options, 'format'),

@@ -36,13 +36,17 @@ export interface BundledProblem extends ProblemSettings {
 
 export type Lanes = 2 | 4 | 8
 
-/** Bundles do not depend on the number of threads, so that the result does not; two or more keep two of them busy. */
+/** As few lanes as the models take: eights, an even number of them, so that two threads share them, then four and what is
+ *  left. Bundles do not depend on the number of threads, so that the result does not. */
 export function bundleSizes(models: number): number[] {
-  const bundles = models < 4 ? 1 : 2 * Math.ceil(models / (2 * BUNDLE_LANES))
-  return Array.from(
-    { length: bundles },
-    (_, k) => Math.floor((models * (k + 1)) / bundles) - Math.floor((models * k) / bundles),
-  )
+  if (models < 4) return [models]
+  const eights = Math.floor(models / (2 * BUNDLE_LANES)) * 2
+  const sizes: number[] = new Array(eights).fill(BUNDLE_LANES)
+  let left = models - eights * BUNDLE_LANES
+  if (eights === 0 && left < 6) return [Math.ceil(left / 2), Math.floor(left / 2)]
+  for (; left >= 4; left -= 4) sizes.push(4)
+  if (left > 0) sizes.push(left)
+  return sizes
 }
 
 export function lanesFor(models: number): Lanes {

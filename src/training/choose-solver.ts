@@ -1,6 +1,7 @@
 // Which solver runs: the one that was asked for, or the one that suits the data and the memory.
 import { stat } from 'node:fs/promises'
 import { totalmem } from 'node:os'
+import { widthOf } from '../additive-kernels/row-space.ts'
 import { inputFormatOf, type Manifest } from '../block-store/manifest.ts'
 import { openStore } from '../block-store/reader.ts'
 import { UsageError } from '../errors.ts'
@@ -132,7 +133,8 @@ async function inMemoryBytes(paths: string[], options: ResolvedOptions): Promise
       const used = manifest.usedFeatures || manifest.features
       const { alpha, weights } = crammerSingerBytes(manifest.rows, used, manifest.labels.length)
       const together = options.multiclass === 'crammer-singer' ? alpha + weights * 2 : 0
-      return NODE_BYTES + PARSER_BYTES + rows + perRow + used * 16 + together
+      const width = options.space ? widthOf(options.space) : 1
+      return NODE_BYTES + PARSER_BYTES + rows + perRow + used * 16 * width + together
     }
     // A pipe may bring anything: under a limit it is taken for too much.
     if (!found?.isFile() && options.memory !== undefined) return Number.POSITIVE_INFINITY

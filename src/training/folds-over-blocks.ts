@@ -1,6 +1,5 @@
 // Folds and costs over a store: all models are trained by each block that is read, and every row is scored by those that did
 // not see it.
-import { learnFactors } from '../features/scale.ts'
 import type { LabelCount } from '../input-formats/label-numbers.ts'
 import { Arena } from '../numeric/arena.ts'
 import { BUNDLE_LANES } from '../numeric/bundle-layout.ts'
@@ -16,6 +15,7 @@ import { groupsOf, planLines } from './memory-plan.ts'
 import type { ResolvedOptions } from './options.ts'
 import { nowhere, OutOfCoreDriver } from './out-of-core.ts'
 import { alphaStride } from './plan-for-blocks.ts'
+import { prepareRows } from './prepare-rows.ts'
 import type { ProgressListener } from './progress.ts'
 import { rowsOfStore } from './rows-of-store.ts'
 import { theStore } from './store-for-training.ts'
@@ -74,11 +74,7 @@ export async function trainFoldsOverBlocks(
   const stride = alphaStride(options) * Math.min(lanes, BUNDLE_LANES)
   const engine = new BlockEngine(arena, store, plan, stride, 1, readers)
   try {
-    const factors = options.scale ? await learnFactors(engine, options.scale, rows.weights, map) : 0
-    engine.transformBy({
-      ...{ expand: options.expand, map, factors, plain: false },
-      unit: options.normalize === 'unit',
-    })
+    await prepareRows(engine, options, rows, map)
     const scores = arena.allocateZeroed(columns * manifest.rows * 4, 'scores of rows that were held out')
     const inOrder = groupsOf(
       plan,

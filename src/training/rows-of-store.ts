@@ -1,5 +1,6 @@
 // What the rows of a store are once they are in memory: as the manifest says or, when they are expanded, as one reading pass
 // finds, the survey. Memory is planned by it, and it says which features there are weights for.
+import { widthOf } from '../additive-kernels/row-space.ts'
 import { featureSetBytes, mapBits, mapBytes, placeMap, readFeatureSet } from '../block-store/feature-set.ts'
 import { featureFileOf, inputFormatOf } from '../block-store/manifest.ts'
 import type { Store } from '../block-store/reader.ts'
@@ -19,6 +20,8 @@ export interface RowsOfStore {
   nonzeros: number
   /** Weights, the bias not counted: for all features, or for those that occur when few of them do. */
   weights: number
+  /** Weights of a feature: several in the space of an additive kernel. */
+  width: number
   /** Bytes of the map from features to weights; 0 when features keep their numbers. */
   mapBytes: number
   /** Puts that map into memory, if it is not there yet; its address, or 0. */
@@ -31,6 +34,8 @@ export interface RowsOfStore {
   names?: Uint32Array
 }
 
+/** An index and a bin's number. */
+export const BINNED_ENTRY = 6
 /** With fewer of the features in use, weights are kept for those alone. */
 const WORTH_A_MAP = 0.7
 /** Pages of 65,536 features that a thread's map may take: 48 MiB. */
@@ -52,15 +57,21 @@ export async function rowsOfStore(
   }
   const { folder, manifest } = store
   const { features, nonzeros, usedFeatures } = manifest
-  const perEntry = entryBytes(manifest.valueBits, findInputFormat(inputFormatOf(manifest)))
+  const { space, scale } = options
+  const width = space ? widthOf(space) : 1
+  // Values that are to be scaled come into memory before their bins take their place.
+  const perEntry =
+    space && !scale ? BINNED_ENTRY : entryBytes(manifest.valueBits, findInputFormat(inputFormatOf(manifest)))
   if (usedFeatures === 0 || usedFeatures >= WORTH_A_MAP * features) {
-    return { features, nonzeros, weights: features, entryBytes: perEntry, mapBytes: 0, placeMap: async () => 0 }
+    const weights = features * width
+    return { features, nonzeros, weights, width, entryBytes: perEntry, mapBytes: 0, placeMap: async () => 0 }
   }
   const file = featureFileOf(manifest)
   return {
     features,
     nonzeros,
-    weights: usedFeatures,
+    weights: usedFeatures * width,
+    width,
     entryBytes: perEntry,
     mapBytes: await featureSetBytes(folder, file),
     placeMap: into => readFeatureSet(into, folder, file),
@@ -107,6 +118,7 @@ async function surveyStore(
     features,
     nonzeros: nonzeros.reduce((sum, count) => sum + count, 0),
     weights: mapped ? used.features : features,
+    width: 1,
     mapBytes: mapped ? mapBytes(used.bits) : 0,
     placeMap: async () => map,
     entryBytes: parseExpansion(expansion.expand).entryBytes(manifest.valueBits),

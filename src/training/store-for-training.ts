@@ -101,7 +101,7 @@ function firstPassSizes(
   memory: number,
   text: number | undefined,
 ): { pass: FirstPassSizes; ingest: number; buffers: { blockText: number; mapPages: number } } | undefined {
-  if (!solver.firstPass || options.scale || options.expand) return undefined
+  if (!solver.firstPass || options.scale || options.expand || options.space) return undefined
   const rooms = (options.threads ?? defaultThreads()) + 2
   if (options.memory === undefined) {
     const { chunk, blockText, mapPages } = bufferSizes(undefined)

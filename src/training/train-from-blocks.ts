@@ -2,15 +2,14 @@
 // the memory that was named.
 import { unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { spaceText } from '../additive-kernels/row-space.ts'
 import { bitsOfMap, featuresOf } from '../block-store/feature-set.ts'
 import { UNSAVED_MARKER } from '../block-store/file-layout.ts'
 import { inputFormatOf } from '../block-store/manifest.ts'
 import type { Store } from '../block-store/reader.ts'
 import { SpillwayError } from '../errors.ts'
-import { learnFactors } from '../features/scale.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { lendWeights } from '../model/lent-weights.ts'
-import type { WeightVectors } from '../model/weights.ts'
 import { Arena } from '../numeric/arena.ts'
 import { BUNDLE_LANES } from '../numeric/bundle-layout.ts'
 import { block } from '../solvers/block.ts'
@@ -30,8 +29,10 @@ import { DEFAULTS, type ResolvedOptions } from './options.ts'
 import { OutOfCoreDriver } from './out-of-core.ts'
 import type { TrainingOutcome } from './outcome.ts'
 import { alphaStride, planFor } from './plan-for-blocks.ts'
+import { prepareRows } from './prepare-rows.ts'
 import type { ProblemSettings } from './problem.ts'
 import type { ProgressListener } from './progress.ts'
+import { inSpace } from './renumber-features.ts'
 import { type RowsOfStore, rowsOfStore } from './rows-of-store.ts'
 import { theStore } from './store-for-training.ts'
 import { crammerSingerSettings } from './train-crammer-singer.ts'
@@ -115,9 +116,7 @@ export async function trainFromBlocks(
     readers,
   )
   try {
-    const unit = options.normalize === 'unit'
-    const factors = options.scale ? await learnFactors(engine, options.scale, weightCount, map) : 0
-    engine.transformBy({ expand: options.expand, map, factors, unit, plain: false })
+    const factors = await prepareRows(engine, options, rows, map)
     const lent = rows.expanded !== undefined && K === 1
     // One vector is taken as it is: with many weights, a second copy is more than the plan has room for.
     let weights: Float64Array = new Float64Array(K === 1 || joint ? 0 : weightCount * K)
@@ -180,9 +179,9 @@ export async function trainFromBlocks(
       }
       put(k, problem.copyWeights())
     }
-    const features = map && !lent ? featuresOf(arena, map, weightCount) : undefined
-    const byFeature = (values: Float64Array): Float64Array | WeightVectors =>
-      features ? { layout: 'sparse', indices: features, values } : values
+    const features = map && !lent ? featuresOf(arena, map, weightCount / rows.width) : undefined
+    const byFeature = (values: Float64Array) =>
+      features ? { layout: 'sparse' as const, indices: features, values } : values
     const { blocksRead, bytesRead, bytesSkipped, readSeconds: diskSeconds, decodeSeconds, waitSeconds } = engine.counts
     return {
       data: {
@@ -200,9 +199,9 @@ export async function trainFromBlocks(
             weightCount,
             map ? bitsOfMap(arena, map) : undefined,
           )
-        : byFeature(weights),
+        : inSpace(byFeature(weights), rows.width),
       biasWeights,
-      factors: factors ? byFeature(arena.f64(factors, weightCount).slice()) : undefined,
+      factors: factors && byFeature(factors),
       solver: solver.name,
       solutions,
       readSeconds,
@@ -299,6 +298,7 @@ function checkpointsOf(
       classWeights: options.classWeights,
     }),
     ...(options.expand !== undefined && { expand: options.expand }),
+    ...(options.space && { space: spaceText(options.space) }),
   }
   return new Checkpoints(problem.arena, problem, manifest, stateFolder(folder, identity))
 }
