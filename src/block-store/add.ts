@@ -6,7 +6,7 @@ import { Arena } from '../numeric/arena.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import { CarriedStates } from '../training/carried-states.ts'
 import { changeStore, freeBlockNumbers } from './change-store.ts'
-import { inputFormatOf, type Manifest, nextPosition, sourceSpans } from './manifest.ts'
+import { binsOf, inputFormatOf, type Manifest, nextPosition, sourceSpans } from './manifest.ts'
 import {
   bufferSizes,
   expectedText,
@@ -84,6 +84,7 @@ export async function addRows(data: string | string[], folder: string, options: 
       seed: old.seed,
       split: old.split,
       valueBits: old.valueBits,
+      bins: binsOf(old),
       compress: old.compression,
       format,
       indexBase: findInputFormat(format).letters ? undefined : old.indexBase,

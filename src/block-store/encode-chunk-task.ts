@@ -1,11 +1,16 @@
 // One chunk of text to encoded segments: what a worker does during an ingest.
+import { badValue } from '../features/bins.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-format.ts'
 import { type LabelCount, LabelNumbers } from '../input-formats/label-numbers.ts'
+import { BATCH_NONZEROS } from '../numeric/layouts.ts'
 import type { TaskContext } from '../threads/task.ts'
 import { RowPacker } from '../training/row-packer.ts'
 import { type EncodedSegment, type EncoderOptions, SegmentEncoder } from './codecs.ts'
 import { newFeatureMap } from './feature-set.ts'
+
+/** No entry. */
+const NONE = 0xffffffff
 
 export interface EncodeChunkOptions {
   format: string
@@ -14,6 +19,8 @@ export interface EncodeChunkOptions {
   bytes: number
   parse: ParseSettings
   encoder: EncoderOptions
+  /** Round values, which lie in [0, 1], to those of so many bins; 0 for none. */
+  bins: number
   /** The block of the whole chunk, when rows are not drawn into blocks. */
   block: number
   /** Where the segments go; they are kept apart from the encoder's own memory, which the next chunk needs. */
@@ -39,6 +46,8 @@ export interface EncodedChunk {
   lines: number
   badRows: number
   bad: BadRow[]
+  /** A bad row that cannot be left out. */
+  fatal?: boolean
 }
 
 interface Kept {
@@ -71,7 +80,15 @@ export function encodeChunkTask({ arena, kept }: TaskContext, options: EncodeChu
   const segments: EncodedSegment[] = []
   const total = { rows: 0, nonzeros: 0, features: 0 }
   numbers.start()
-  for (const { batch, rows, nonzeros, features } of parser.parse(options.at, options.bytes, options.parse)) {
+  let outside: BadRow | undefined
+  for (const { batch, rows, features } of parser.parse(options.at, options.bytes, options.parse)) {
+    const entry = options.bins ? arena.numeric.findOutside(batch) >>> 0 : NONE
+    if (entry !== NONE) {
+      outside = badValue(arena, batch, entry, options.at, options.parse.indexBase)
+      break
+    }
+    if (options.bins) arena.numeric.roundBatch(batch, options.bins)
+    const nonzeros = arena.getU32(batch + BATCH_NONZEROS)
     const codes = numbers.add(batch, rows, row => parser.labelText(row))
     // Rows after one that has no room are not packed: those that are have to be the first.
     if (packing) packing = packer.rows + rows <= pack!.rows && packer.pack(batch, rows, codes)
@@ -93,7 +110,8 @@ export function encodeChunkTask({ arena, kept }: TaskContext, options: EncodeChu
     total.nonzeros += nonzeros
     total.features = Math.max(total.features, features)
   }
-  const { lines, badRows, bad } = parser
+  const { lines } = parser
+  const { badRows, bad, fatal } = outside ? { badRows: 1, bad: [outside], fatal: true } : { ...parser, fatal: false }
   const packed = pack ? packer.rows : 0
-  return { segments, out, ...total, packed, map: tools.map, labels: numbers.labels, lines, badRows, bad }
+  return { segments, out, ...total, packed, map: tools.map, labels: numbers.labels, lines, badRows, bad, fatal }
 }

@@ -27,6 +27,8 @@ export interface IngestOptions {
   /** random: rows are drawn into blocks. sequential: blocks follow the order of the text. */
   split?: 'random' | 'sequential'
   values?: 'f32' | 'f64'
+  /** Round values, which lie in [0, 1], to those of so many bins: for additive kernels, in one or two bytes each. */
+  bins?: number
   compress?: CompressionChoice
   /** The name of a format; by default the first line shows it. */
   format?: string
@@ -90,6 +92,7 @@ export async function ingest(
       seed,
       split,
       valueBits,
+      bins: options.bins ?? 0,
       compress: options.compress ?? 'auto',
       format: options.format,
       indexBase: options.indexBase,
@@ -117,6 +120,7 @@ export async function ingest(
       seed,
       valueBits,
       compression,
+      ...(options.bins && { transforms: { bins: options.bins } }),
     })
     return {
       manifest,

@@ -270,3 +270,9 @@ class Fields {
     return value.map((entry, k) => new Fields(entry, this.#path, `${this.#prefix}${name}[${k}].`))
   }
 }
+
+/** The number of bins that a store's values were rounded to, 0 when they are as they came. */
+export function binsOf({ transforms }: Pick<Manifest, 'transforms'>): number {
+  const bins = transforms['bins']
+  return typeof bins === 'number' && Number.isInteger(bins) && bins > 0 ? bins : 0
+}

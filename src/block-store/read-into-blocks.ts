@@ -40,6 +40,8 @@ export interface TextSettings {
   seed: number
   split: 'random' | 'sequential'
   valueBits: 32 | 64
+  /** Round values, which lie in [0, 1], to those of so many bins; 0 for none. */
+  bins: number
   compress: CompressionChoice
   /** The name of a format, or `auto`. */
   format: string | undefined
@@ -135,6 +137,7 @@ export async function readIntoBlocks(
       bytes: chunk.bytes,
       parse: { indexBase: reading.indexBase, skipBad: onBadRow === 'skip', valueBits: settings.valueBits },
       encoder: { blocks, seed, mode: split, compression: compress },
+      bins: settings.bins,
       block: split === 'random' ? 0 : sequentialBlock(chunks, blocks),
       mapPages: sizes.mapPages,
       out: free.pop() ?? { at: arena.allocate(sizes.chunk, 'encoded segments'), bytes: sizes.chunk },

@@ -1,3 +1,4 @@
+import { MOST_BINS } from '../additive-kernels/row-space.ts'
 import { ingest } from '../block-store/ingest.ts'
 import { checkData } from './check-files.ts'
 import { bytesOption, type Command, type CommandInput, numberOption, textOption } from './command.ts'
@@ -20,6 +21,11 @@ export const ingestCommand: Command = {
       group: 'The store',
     },
     seed: { value: 'N', help: 'seed of that draw', fallback: '1', group: 'The store' },
+    bins: {
+      value: 'B',
+      help: 'for additive kernels: round values, which lie in [0, 1], to B bins; up to 256 take one byte each, more take two',
+      group: 'The store',
+    },
     values: {
       value: 'TYPE',
       help: 'precision in which values are kept',
@@ -60,6 +66,7 @@ async function runIngest({ arguments: given, options, signal }: CommandInput): P
     blocks: numberOption(options, 'blocks', { least: 1, most: 100000, whole: true }),
     split: textOption(options, 'split') as 'random' | 'sequential' | undefined,
     seed: numberOption(options, 'seed', { least: 0, most: Number.MAX_SAFE_INTEGER, whole: true }),
+    bins: numberOption(options, 'bins', { least: 2, most: MOST_BINS, whole: true }),
     values: textOption(options, 'values') as 'f32' | 'f64' | undefined,
     compress: textOption(options, 'compress') as 'auto' | 'zstd' | 'none' | undefined,
     format: textOption(options, 'format'),

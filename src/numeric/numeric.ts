@@ -30,6 +30,7 @@ export interface NumericFunctions {
   recordBytes(row: number): number
   binRows(table: number, from: number, to: number, bins: number, signs: boolean, unit: boolean): void
   findOutside(batch: number): number
+  roundBatch(batch: number, bins: number): void
   gatherRanges(table: number, from: number, to: number, ranges: number): void
   fitBatch(batch: number, ranges: number, features: number): void
   squaredLengthF64(w: number, count: number): number

@@ -1,5 +1,6 @@
 // One segment of a store to row records in the arena.
 import { SegmentDecoder } from '../block-store/codecs.ts'
+import { refuseOutside } from '../features/bins.ts'
 import { Expander, piecesOf } from '../features/expander.ts'
 import { newNameMap } from '../features/kept-names.ts'
 import { type LabelCount, LabelNumbers } from '../input-formats/label-numbers.ts'
@@ -7,7 +8,6 @@ import { windowFull } from '../numeric/arena.ts'
 import { BATCH_ROWS } from '../numeric/layouts.ts'
 import type { TaskContext } from '../threads/task.ts'
 import type { ExpansionOptions } from './parse-rows-task.ts'
-import { refuseOutside } from './place-space.ts'
 import { type PackSettings, RowPacker } from './row-packer.ts'
 
 export interface DecodeRowsOptions {

@@ -2,11 +2,12 @@
 import { SegmentDecoder } from '../block-store/codecs.ts'
 import { openStore, ReadBuffer, type Store } from '../block-store/reader.ts'
 import { StoredLabels, unlistedLabel } from '../block-store/stored-labels.ts'
+import { refuseOutside } from '../features/bins.ts'
 import { Expander, piecesOf } from '../features/expander.ts'
 import { BATCH_ROWS } from '../numeric/layouts.ts'
 import type { TaskContext } from '../threads/task.ts'
 import { READ_BYTES } from './memory-plan.ts'
-import { type Binning, refuseOutside } from './place-space.ts'
+import type { Binning } from './place-space.ts'
 import { RowPacker } from './row-packer.ts'
 
 export interface LoadBlockOptions {

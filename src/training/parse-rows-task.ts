@@ -1,13 +1,12 @@
 // One chunk of text to row records in the arena: what a worker does while the main thread reads the next chunk.
+import { badValue } from '../features/bins.ts'
 import { Expander, piecesOf } from '../features/expander.ts'
 import { newNameMap } from '../features/kept-names.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-format.ts'
 import { type LabelCount, LabelNumbers } from '../input-formats/label-numbers.ts'
-import { type Arena, windowFull } from '../numeric/arena.ts'
-import { BATCH_LABEL_AT, BATCH_ROWS, BATCH_STARTS } from '../numeric/layouts.ts'
+import { windowFull } from '../numeric/arena.ts'
 import type { TaskContext } from '../threads/task.ts'
-import { outsideWords } from './place-space.ts'
 import { type PackSettings, RowPacker } from './row-packer.ts'
 
 export interface ParseRowsOptions {
@@ -83,7 +82,7 @@ export function parseRowsTask(context: TaskContext, options: ParseRowsOptions): 
   for (const batch of parser.parse(options.at, options.bytes, options.parse)) {
     const outside = options.pack.bins ? arena.numeric.findOutside(batch.batch) >>> 0 : 0xffffffff
     if (outside !== 0xffffffff) {
-      const bad = [badValue(arena, batch.batch, outside, options)]
+      const bad = [badValue(arena, batch.batch, outside, options.at, options.parse.indexBase)]
       return { ...nothingParsed(), badRows: 1, bad, fatal: true }
     }
     const classes = numbers.add(batch.batch, batch.rows, row => parser.labelText(row))
@@ -106,15 +105,6 @@ export function parseRowsTask(context: TaskContext, options: ParseRowsOptions): 
     packedBytes: packer.written,
     hash: arena.numeric.xxh64(options.at, options.bytes),
   }
-}
-
-/** Where a value stands that no bin is for. */
-function badValue(arena: Arena, batch: number, entry: number, { at, parse }: ParseRowsOptions): BadRow {
-  const starts = arena.u32(arena.getU32(batch + BATCH_STARTS), arena.getU32(batch + BATCH_ROWS) + 1)
-  const row = starts.findLastIndex(start => start <= entry)
-  const labelAt = arena.getU32(arena.getU32(batch + BATCH_LABEL_AT) + row * 4)
-  const line = arena.bytes(at, labelAt - at).reduce((lines, byte) => lines + (byte === 10 ? 1 : 0), 0)
-  return { line, column: 1, ...outsideWords(arena, batch, entry, parse.indexBase) }
 }
 
 function nothingParsed(): ParsedRows {

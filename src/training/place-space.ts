@@ -1,9 +1,8 @@
 // Rows in the space of an additive kernel: the table that their bins stand for in the arena, and ranges learnt and applied
 // where values have to be scaled first.
 import { type RowSpace, signedTableOf, tableOf, widthOf } from '../additive-kernels/row-space.ts'
-import { SpillwayError } from '../errors.ts'
 import type { Arena } from '../numeric/arena.ts'
-import { BATCH_INDICES, BATCH_VALUE_BYTES, BATCH_VALUES, SPACE_TABLE, SPACE_WIDTH } from '../numeric/layouts.ts'
+import { SPACE_TABLE, SPACE_WIDTH } from '../numeric/layouts.ts'
 import type { BlockEngine } from './block-engine.ts'
 import type { RowSet } from './row-set.ts'
 
@@ -73,30 +72,4 @@ function toRanges(
     if (ranges[2 * j + 1] < 0) signs = true
   }
   return { factors, signs, ranges }
-}
-
-/** Refuses a batch with values that no bin is for. `where` names it; of text the parser knows more: see parse-rows-task.ts. */
-export function refuseOutside(arena: Arena, batch: number, where: string, indexBase = 1): void {
-  const entry = arena.numeric.findOutside(batch) >>> 0
-  if (entry === 0xffffffff) return
-  const { found, expected, advice } = outsideWords(arena, batch, entry, indexBase)
-  throw new SpillwayError(`${where}: found ${found}, expected ${expected}`, advice)
-}
-
-/** The words for an entry whose value lies outside [0, 1]. */
-export function outsideWords(
-  arena: Arena,
-  batch: number,
-  entry: number,
-  indexBase: number,
-): { found: string; expected: string; advice: string } {
-  const wide = arena.getU32(batch + BATCH_VALUE_BYTES) === 8
-  const values = arena.getU32(batch + BATCH_VALUES)
-  const value = wide ? arena.getF64(values + entry * 8) : arena.f32(values + entry * 4, 1)[0]
-  const feature = arena.getU32(arena.getU32(batch + BATCH_INDICES) + entry * 4) + indexBase
-  return {
-    found: `the value ${Number(value.toPrecision(7))} of feature ${feature}`,
-    expected: 'values from 0 to 1, which additive kernels are for',
-    advice: 'scale the features: --scale minmax',
-  }
 }

@@ -4,7 +4,7 @@ import { stat, unlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { UNSAVED_MARKER } from '../block-store/file-layout.ts'
 import { ingest } from '../block-store/ingest.ts'
-import { inputFormatOf, nextPosition } from '../block-store/manifest.ts'
+import { binsOf, inputFormatOf, nextPosition } from '../block-store/manifest.ts'
 import { bufferSizes, expectedText } from '../block-store/read-into-blocks.ts'
 import { openStore, type Store } from '../block-store/reader.ts'
 import { SpillwayError, UsageError } from '../errors.ts'
@@ -56,6 +56,8 @@ export async function theStore(
     tell({ stage: 'plan', solver: '', reason: `the text is in ${folder} already` })
     return { store: await openStore(folder), read: nothing }
   }
+  // What is scaled before it is binned has to be there as it came.
+  const bins = binsAtIngest(options)
   const memory = allowedMemory(options)
   // Rows that outgrow their text are trained on from the store.
   const sizes = sample ? undefined : firstPassSizes(solver, options, memory, await expectedText(paths))
@@ -67,6 +69,7 @@ export async function theStore(
     const result = await ingest(paths, folder, {
       ...(blocks !== undefined && { blocks }),
       values: options.values,
+      ...(bins > 0 && { bins }),
       seed: options.seed,
       onBadRow: options.onBadRow,
       format: options.format,
@@ -144,6 +147,20 @@ async function sampledBlocks(
   return Math.min(100_000, Math.max(1, Math.ceil((text * sample.recordBytes) / blockBytes)))
 }
 
+/** A store whose values were rounded to bins keeps those, unless others are asked for. */
+export async function takeBinsOfStore(paths: string[], options: ResolvedOptions): Promise<void> {
+  const { space, given } = options
+  if (!space || given.has('bins') || paths.length > 1) return
+  if (!(await stat(paths[0]).catch(() => undefined))?.isDirectory()) return
+  const bins = binsOf((await openStore(paths[0])).manifest)
+  if (bins > 0) options.space = { ...space, bins }
+}
+
+/** Bins that a store's values are rounded to. */
+function binsAtIngest({ space, scale }: ResolvedOptions): number {
+  return space && !scale ? space.bins : 0
+}
+
 /** Whether a folder holds a finished store of just these files as they are, read in the same way (`fresh`), or of an
  *  earlier state of them (`stale`), which may be made anew. A store of anything else is not touched. */
 async function madeFrom(
@@ -169,6 +186,8 @@ async function madeFrom(
     !unsaved &&
     manifest.seed === options.seed &&
     manifest.valueBits === (options.values === 'f64' ? 64 : 32) &&
+    // Values as they came serve any bins.
+    [0, binsAtIngest(options)].includes(binsOf(manifest)) &&
     (blocks === undefined || blocks === manifest.blocks.length) &&
     (options.format === 'auto' || options.format === inputFormatOf(manifest)) &&
     (options.indexBase === undefined || options.indexBase === manifest.indexBase)

@@ -18,6 +18,7 @@ import { trainFoldsOverBlocks } from './folds-over-blocks.ts'
 import { DEFAULTS, type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import type { TrainingOutcome } from './outcome.ts'
 import type { ProgressListener } from './progress.ts'
+import { takeBinsOfStore } from './store-for-training.ts'
 import { trainFromBlocks } from './train-from-blocks.ts'
 import { CALIBRATION_FOLDS, calibrationOf, trainInMemory } from './train-in-memory.ts'
 import { TrainingRun, type TrainResult } from './training-run.ts'
@@ -31,6 +32,7 @@ export function train(data: string | string[], options: TrainOptions = {}): Trai
   if (resolved.solver !== 'auto') findSolver(resolved.solver)
   return new TrainingRun(async tell => {
     const started = performance.now()
+    await takeBinsOfStore(paths, resolved)
     const { solver, reason } = await chooseSolver(paths, resolved)
     checkCompatible(solver, loss, { ...resolved })
     const limited = underLimits(solver, resolved)

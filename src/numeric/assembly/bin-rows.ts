@@ -2,7 +2,7 @@
 // the value k / bins; what rounds to 0 is no entry any more. Where values may be negative a bin's number is doubled, and odd
 // for a negative value.
 import {
-  BATCH_NONZEROS, BATCH_VALUE_BYTES, BATCH_VALUES, ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_BINS16, ROW_KIND_BINS8, ROW_KIND_DENSE,
+  BATCH_INDICES, BATCH_NONZEROS, BATCH_ROWS, BATCH_STARTS, BATCH_VALUE_BYTES, BATCH_VALUES, ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_BINS16, ROW_KIND_BINS8, ROW_KIND_DENSE,
   ROW_KIND_DENSE_BINS16, ROW_KIND_DENSE_BINS8, ROW_KIND_F64, ROW_NORM, ROW_SCALE,
 } from '../layouts'
 import { squaresBinned } from './binned-row'
@@ -32,6 +32,34 @@ export function findOutside(batch: usize): u32 {
     if (!(x >= 0 && x <= 1)) return e
   }
   return 0xffffffff
+}
+
+/** Rounds a batch's values, which lie in [0, 1], to those of their bins; what rounds to 0 is left out. A store of such values
+ *  keeps the numbers of the bins. */
+export function roundBatch(batch: usize, bins: u32): void {
+  const rows = load<u32>(batch, BATCH_ROWS)
+  const starts = <usize>load<u32>(batch, BATCH_STARTS)
+  const indices = <usize>load<u32>(batch, BATCH_INDICES)
+  const values = <usize>load<u32>(batch, BATCH_VALUES)
+  const wide = load<u32>(batch, BATCH_VALUE_BYTES) == 8
+  let kept: usize = 0
+  let from = load<u32>(starts)
+  for (let r: u32 = 0; r < rows; r++) {
+    const to = load<u32>(starts + (usize(r) << 2), 4)
+    for (let e = usize(from); e < usize(to); e++) {
+      const bin = binOf(wide ? load<f64>(values + (e << 3)) : f64(load<f32>(values + (e << 2))), bins, false)
+      if (bin == 0) continue
+      store<u32>(indices + (kept << 2), load<u32>(indices + (e << 2)))
+      const value = f64(bin) / f64(bins)
+      if (wide) store<f64>(values + (kept << 3), value)
+      else store<f32>(values + (kept << 2), f32(value))
+      kept++
+    }
+    from = to
+    store<u32>(starts + (usize(r) << 2), u32(kept), 4)
+  }
+  store<u32>(starts, 0)
+  store<u32>(batch, u32(kept), BATCH_NONZEROS)
 }
 
 /** Writes the entries of a row as bins, the kind and the count; where they end. */

@@ -1,0 +1,47 @@
+// Values that additive kernels are for lie in [0, 1], where bins are: others are refused, by where they stand.
+import { SpillwayError } from '../errors.ts'
+import type { BadRow } from '../input-formats/input-format.ts'
+import type { Arena } from '../numeric/arena.ts'
+import {
+  BATCH_INDICES,
+  BATCH_LABEL_AT,
+  BATCH_ROWS,
+  BATCH_STARTS,
+  BATCH_VALUE_BYTES,
+  BATCH_VALUES,
+} from '../numeric/layouts.ts'
+
+/** Refuses a batch with values that no bin is for. `where` names it. */
+export function refuseOutside(arena: Arena, batch: number, where: string, indexBase = 1): void {
+  const entry = arena.numeric.findOutside(batch) >>> 0
+  if (entry === 0xffffffff) return
+  const { found, expected, advice } = outsideWords(arena, batch, entry, indexBase)
+  throw new SpillwayError(`${where}: found ${found}, expected ${expected}`, advice)
+}
+
+/** The words for an entry whose value lies outside [0, 1]. */
+export function outsideWords(
+  arena: Arena,
+  batch: number,
+  entry: number,
+  indexBase: number,
+): { found: string; expected: string; advice: string } {
+  const wide = arena.getU32(batch + BATCH_VALUE_BYTES) === 8
+  const values = arena.getU32(batch + BATCH_VALUES)
+  const value = wide ? arena.getF64(values + entry * 8) : arena.f32(values + entry * 4, 1)[0]
+  const feature = arena.getU32(arena.getU32(batch + BATCH_INDICES) + entry * 4) + indexBase
+  return {
+    found: `the value ${Number(value.toPrecision(7))} of feature ${feature}`,
+    expected: 'values from 0 to 1, which additive kernels are for',
+    advice: 'scale the features: --scale minmax',
+  }
+}
+
+/** Where a value stands that no bin is for; `at`: where the chunk's text begins. */
+export function badValue(arena: Arena, batch: number, entry: number, at: number, indexBase: number): BadRow {
+  const starts = arena.u32(arena.getU32(batch + BATCH_STARTS), arena.getU32(batch + BATCH_ROWS) + 1)
+  const row = starts.findLastIndex(start => start <= entry)
+  const labelAt = arena.getU32(arena.getU32(batch + BATCH_LABEL_AT) + row * 4)
+  const line = arena.bytes(at, labelAt - at).reduce((lines, byte) => lines + (byte === 10 ? 1 : 0), 0)
+  return { line, column: 1, ...outsideWords(arena, batch, entry, indexBase) }
+}
