@@ -1,7 +1,9 @@
 // The data sets that `spillway generate --like` imitates, one entry each: rows, features, nonzeros a row, skew, class
 // balance and noise. Adding a set is adding an entry.
 //
-// Tilt and noise were set so that a linear SVM with C = 1 reaches about the accuracy that the real set is known for.
+// Tilt and noise were set so that a linear SVM with C = 1 reaches about the accuracy that the real set is known for; for
+// visual-words, which is like the sets of images that additive kernels are tried on, 71 % after 3,000 rows, 84 % after
+// 20,000.
 
 /** A range of features from which every row draws. */
 export interface Group {
@@ -26,11 +28,14 @@ export interface Group {
 
 export interface SparseShape {
   kind: 'sparse'
-  /** What stands behind the colon: unit-length counts, unit-length 1 + log(count), or 1. */
-  values: 'counts' | 'log-counts' | 'ones'
+  /** What stands behind the colon: unit-length counts, unit-length 1 + log(count), counts divided by the largest of the
+   *  row, or 1. */
+  values: 'counts' | 'log-counts' | 'counts-by-largest' | 'ones'
   groups: Group[]
   /** Share of the features that tell the classes apart. */
   telling: number
+  /** Share of the draws that repeat an earlier draw of the row: where there is one brick, there are many. */
+  burst?: number
 }
 
 export interface DenseShape {
@@ -47,7 +52,9 @@ export interface Likeness {
   /** Rows of the real set. */
   rows: number
   features: number
-  /** Share of rows labelled +1. */
+  /** Labels 1 to so many, equally frequent; without it, the labels are −1 and +1. */
+  classes?: number
+  /** Share of rows labelled +1, or, of more classes, 1. */
   positive: number
   /** Share of labels that are wrong. */
   noise: number
@@ -158,6 +165,24 @@ export const likenesses: Record<string, Likeness> = {
       values: 'ones',
       telling: 0.5,
       groups: Array.from({ length: 200 }, () => ({ width: 4, nonzeros: 1, skew: 0.1, plateau: 1 })),
+    },
+  },
+  'visual-words': {
+    about: 'images as histograms of visual words, 100 classes: sparse rows of values in (0, 1]',
+    rows: 126_000,
+    features: 21_000,
+    classes: 100,
+    positive: 0.01,
+    noise: 0.02,
+    tilt: 0.8,
+    hardness: 0.6,
+    shape: {
+      kind: 'sparse',
+      values: 'counts-by-largest',
+      telling: 0.6,
+      burst: 0.4,
+      // Words are numbered by clustering, in no order.
+      groups: [{ width: 1, nonzeros: 300, spread: 0.3, skew: 1.2, plateau: 20, scatter: { run: 1, used: 1 } }],
     },
   },
 }

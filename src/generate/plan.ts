@@ -32,18 +32,20 @@ export function layPlan(arena: Arena, likeness: Likeness, options: PlanOptions):
   arena.setF64(address + layout.PLAN_NOISE, options.noise)
   arena.setF64(address + layout.PLAN_TILT, likeness.tilt)
   arena.setF64(address + layout.PLAN_HARDNESS, likeness.hardness)
+  arena.setU32(address + layout.PLAN_CLASSES, likeness.classes ?? 0)
   const size =
     shape.kind === 'sparse'
       ? laySparse(arena, address, shape, options.features)
       : layDense(arena, address, shape, options.features)
   arena.setU32(address + layout.PLAN_MOST, size.most)
+  const labelBytes = 2 + String(likeness.classes ?? 1).length
   const chunkRows = Math.max(1, Math.round(CHUNK_BYTES / size.typicalBytes))
   return {
     address,
     chunkRows,
     slotBytes: layout.SLOT_ARRAYS + 4 * 4 * (size.most + 4),
     // 64 bytes of slack: entries are written in words that reach beyond their text.
-    textBytes: chunkRows * (4 + size.most * size.entryBytes) + 64,
+    textBytes: chunkRows * (labelBytes + size.most * size.entryBytes) + 64,
   }
 }
 
@@ -69,6 +71,8 @@ function laySparse(arena: Arena, plan: number, shape: SparseShape, features: num
   arena.setU32(plan + layout.PLAN_GROUPS, groups.length)
   arena.setU32(plan + layout.PLAN_GROUP_TABLE, table)
   arena.setU32(plan + layout.PLAN_ONES, shape.values === 'ones' ? 1 : 0)
+  arena.setU32(plan + layout.PLAN_BY_LARGEST, shape.values === 'counts-by-largest' ? 1 : 0)
+  arena.setU32(plan + layout.PLAN_BURST, Math.round((shape.burst ?? 0) * 65536))
   if (shape.values !== 'ones') {
     const logarithm = shape.values === 'log-counts'
     const values = Float64Array.from({ length: layout.GENERATE_COUNTS }, (_, count) =>
@@ -86,7 +90,7 @@ function laySparse(arena: Arena, plan: number, shape: SparseShape, features: num
     const width = widths[k]
     const { used, clusters, run, stride } = scatterOf(group, width)
     const key = JSON.stringify([used, { ...group, width: 0 }])
-    const tables = made.get(key) ?? layTables(arena, group, used)
+    const tables = made.get(key) ?? layTables(arena, group, used, shape.burst ?? 0)
     made.set(key, tables)
     const keyBytes = Math.max(1, Math.ceil(Math.log2(Math.max(2, width)) / 8))
     const words = [first, tables.ranks, tables.draws, clusters, stride, run, keyBytes]
@@ -122,10 +126,17 @@ function scatterOf(group: Group, width: number): { used: number; clusters: numbe
   return { used: even(clusters * run), clusters, run, stride: Math.floor(width / clusters) }
 }
 
-function layTables(arena: Arena, group: Group, used: number): { ranks: number; draws: number; most: number } {
+function layTables(
+  arena: Arena,
+  group: Group,
+  used: number,
+  burst: number,
+): { ranks: number; draws: number; most: number } {
   const law = new PowerLaw(used, group.skew, group.plateau ?? 1)
   // No row can have more features than there are; half of them leaves the number of draws sensible.
-  const counts = drawCounts(law, Math.min(group.nonzeros, used / 2), group.spread ?? 0)
+  const fresh = drawCounts(law, Math.min(group.nonzeros, used / 2), group.spread ?? 0)
+  // Draws that repeat others bring no new feature: they come on top.
+  const counts = fresh.map(count => Math.round(count / (1 - burst)))
   let draws = 0
   if (group.scatter || counts.some(count => count !== 1)) {
     draws = arena.allocate(counts.byteLength, 'row lengths')

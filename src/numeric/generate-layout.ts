@@ -36,7 +36,13 @@ export const PLAN_LEVELS = 76
 export const PLAN_CORRELATION = 80
 /** f64: the innovation's factor that keeps the variance at 1. */
 export const PLAN_INNOVATION = 88
-export const PLAN_BYTES = 96
+/** u32: classes, labelled from 1; 0 for the two classes −1 and +1. */
+export const PLAN_CLASSES = 96
+/** u32: of 65536 draws of a sparse row, how many repeat an earlier one. */
+export const PLAN_BURST = 100
+/** u32: 1 when the values of a sparse row are divided by their largest, not by the row's length. */
+export const PLAN_BY_LARGEST = 104
+export const PLAN_BYTES = 112
 
 export const PLAN_KIND_SPARSE = 0
 export const PLAN_KIND_DENSE = 1

@@ -35,14 +35,14 @@ interface Row {
 }
 
 /** A plain parser that believes nothing. */
-function parse(text: string, features: number): Row[] {
+function parse(text: string, features: number, labels = /^[+-]1$/): Row[] {
   assert.ok(text.endsWith('\n'))
   return text
     .slice(0, -1)
     .split('\n')
     .map(line => {
       const [label, ...entries] = line.split(' ')
-      assert.match(label, /^[+-]1$/)
+      assert.match(label, labels)
       const row: Row = { label: Number(label), indices: [], values: [] }
       for (const entry of entries) {
         assert.match(entry, /^[1-9]\d*:-?(0\.\d+|1)$/, `entry "${entry}" of ${line.slice(0, 200)}`)
@@ -56,6 +56,9 @@ function parse(text: string, features: number): Row[] {
       return row
     })
 }
+
+/** What labels look like. */
+const labelsOf = ({ classes }: Likeness): RegExp => (classes ? /^([1-9]\d?|100)$/ : /^[+-]1$/)
 
 const rowsFor = (likeness: Likeness): number => (nonzerosOf(likeness) > 1000 ? 300 : 3000)
 
@@ -84,7 +87,7 @@ describe('every likeness', () => {
     it(`${name}: rows parse and have the statistics of the set`, async () => {
       const rows = rowsFor(likeness)
       const { text, result } = await make({ like: name, rows })
-      const parsed = parse(text, likeness.features)
+      const parsed = parse(text, likeness.features, labelsOf(likeness))
       assert.equal(parsed.length, rows)
       assert.equal(result.rows, rows)
       assert.equal(result.bytes, text.length)
@@ -100,7 +103,7 @@ describe('every likeness', () => {
         Math.abs(mean(nonzeros) / expected - 1) < 0.12,
         `${mean(nonzeros)} nonzeros a row, ${expected} expected`,
       )
-      const positive = mean(parsed.map(row => (row.label > 0 ? 1 : 0)))
+      const positive = mean(parsed.map(row => (row.label === 1 ? 1 : 0)))
       const error = Math.sqrt((likeness.positive * (1 - likeness.positive)) / rows)
       assert.ok(
         Math.abs(positive - likeness.positive) < 4 * error,
@@ -115,7 +118,10 @@ function checkValues({ shape }: Likeness, rows: Row[]): void {
   for (const { values } of rows) {
     if (shape.values === 'ones') assert.ok(values.every(value => value === 1))
     else if (shape.values === 'levels') assert.ok(values.every(value => value > 0 && value <= 1))
-    else assert.ok(Math.abs(Math.hypot(...values) - 1) < 1e-4, `a row has length ${Math.hypot(...values)}`)
+    else if (shape.values === 'counts-by-largest') {
+      assert.equal(Math.max(...values), 1)
+      assert.ok(values.every(value => value > 0))
+    } else assert.ok(Math.abs(Math.hypot(...values) - 1) < 1e-4, `a row has length ${Math.hypot(...values)}`)
   }
 }
 
@@ -151,7 +157,7 @@ describe('how much', () => {
       const { text, result } = await make({ like: name, size })
       assert.equal(text.length, result.bytes)
       assert.ok(text.length <= size && text.length > size * 0.9, `${text.length} bytes`)
-      const rows = parse(text, likenesses[name].features)
+      const rows = parse(text, likenesses[name].features, labelsOf(likenesses[name]))
       assert.equal(result.rows, rows.length)
       assert.equal(
         result.nonzeros,
@@ -174,7 +180,7 @@ describe('how much', () => {
         fc.nat(),
         async (like, rows, features, seed) => {
           const { text } = await make({ like, rows, features, seed, threads: 1 })
-          assert.equal(parse(text, features).length, rows)
+          assert.equal(parse(text, features, labelsOf(likenesses[like])).length, rows)
         },
       ),
       { numRuns: 25 },
@@ -205,6 +211,47 @@ describe('the hidden model', () => {
     const middle = mean(training.map(score))
     const right = mean(testing.map(row => ((score(row) - middle) * row.label > 0 ? 1 : 0)))
     assert.ok(right > 0.6, `${right} right`)
+  })
+
+  it('gives each of many classes words of its own, in test rows too', async () => {
+    const test = join(folder, 'test-words.svm')
+    const options = { like: 'visual-words', rows: 4000, noise: 0, test, testRows: 500 }
+    const likeness = likenesses['visual-words']
+    const training = parse((await make(options)).text, likeness.features, labelsOf(likeness))
+    const testing = parse(await readFile(test, 'latin1'), likeness.features, labelsOf(likeness))
+    assert.equal(new Set(training.map(row => row.label)).size, 100)
+    // The class whose mean lies nearest, by roots of values: counts of one word many times say little more.
+    const count = likeness.features + 1
+    const means = Array.from({ length: 101 }, () => new Float64Array(count))
+    for (const label of means.keys()) {
+      const members = training.filter(row => label === 0 || row.label === label)
+      for (const { indices, values } of members)
+        indices.forEach((index, p) => {
+          means[label][index] += Math.sqrt(values[p]) / members.length
+        })
+    }
+    const directions = means.map(each => each.map((value, index) => value - means[0][index]))
+    const lengths = directions.map(each => Math.hypot(...each))
+    const shifts = directions.map(each => each.reduce((sum, value, index) => sum + value * means[0][index], 0))
+    const score = (label: number, { indices, values }: Row): number => {
+      const sum = indices.reduce((all, index, p) => all + Math.sqrt(values[p]) * directions[label][index], 0)
+      return (sum - shifts[label]) / lengths[label]
+    }
+    const right = testing.filter(row => {
+      const scores = Array.from({ length: 100 }, (_, k) => score(k + 1, row))
+      return scores.indexOf(Math.max(...scores)) + 1 === row.label
+    }).length
+    assert.ok(right > 0.6 * testing.length, `${right} of ${testing.length} right`)
+    assert.ok(right < testing.length, 'no row was hard')
+  })
+
+  it('draws words of images again and again, and few of them in every image', async () => {
+    const { text } = await make({ like: 'visual-words', rows: 500 })
+    const rows = parse(text, 21_000, labelsOf(likenesses['visual-words']))
+    const values = rows.flatMap(row => row.values).sort((a, b) => a - b)
+    const middle = values[values.length >> 1]
+    assert.ok(middle > 0.01 && middle < 0.2, `the median is ${middle}`)
+    assert.ok(values[0] < 0.03 && mean(values) > 1.5 * values[values.length >> 2])
   })
 
   it('flips the share of labels that --noise says', async () => {

@@ -5,13 +5,14 @@
 // which class. A row of class z that draws the feature leaning away takes its twin with probability tilt. So a
 // feature's log-odds are ± log((1 + tilt) / (1 − tilt)) or 0: the best classifier is linear, and its weights are a hash,
 // not a table. In dense rows the hash is the weight and the row is noise + z · tilt · weights. Labels are z, some flipped.
+// With more than two classes the hash knows the class, too: each has its own leanings, and any two share half of them.
 //
 // The cost of a nonzero is that of making it once: a draw is one random word and one look-up in the inverse of the
 // distribution, rows are radix sorted, and a row's few distinct values are turned into text once each.
 import {
   GENERATE_COUNTS, GROUP_BYTES, GROUP_CLUSTERS, GROUP_DRAWS, GROUP_FIRST, GROUP_KEY_BYTES, GROUP_RANKS, GROUP_RUN,
   GROUP_STRIDE, PLAN_CORRELATION, PLAN_COUNT_VALUES, PLAN_FEATURES, PLAN_GROUP_TABLE, PLAN_GROUPS, PLAN_HARDNESS,
-  PLAN_INNOVATION, PLAN_KIND, PLAN_KIND_DENSE, PLAN_LEVELS, PLAN_MOST, PLAN_NOISE, PLAN_NORMAL, PLAN_ONES,
+  PLAN_BURST, PLAN_BY_LARGEST, PLAN_CLASSES, PLAN_INNOVATION, PLAN_KIND, PLAN_KIND_DENSE, PLAN_LEVELS, PLAN_MOST, PLAN_NOISE, PLAN_NORMAL, PLAN_ONES,
   PLAN_POSITIVE, PLAN_SEED, PLAN_TELLING, PLAN_TILT, SLOT_ARRAYS, SLOT_DISTINCT, SLOT_HISTOGRAMS, SLOT_NONZEROS,
   SLOT_POSITIVE, SLOT_STAMPS, SLOT_TEXTS,
 } from '../generate-layout'
@@ -161,7 +162,9 @@ function draw(random: u64, ranks: usize, salt: u32, telling: u32, positive: u32,
 }
 
 /** Draws a group's features into keys: within the group, unsorted, with repetitions. */
-function drawMany(group: usize, keys: usize, count: u32, salt: u32, telling: u32, positive: u32, tilt: u32): void {
+function drawMany(
+  group: usize, keys: usize, count: u32, salt: u32, telling: u32, positive: u32, tilt: u32, burst: u32,
+): void {
   const ranks = <usize>load<u32>(group, GROUP_RANKS)
   const clusters = <u64>load<u32>(group, GROUP_CLUSTERS)
   const stride = load<u32>(group, GROUP_STRIDE)
@@ -169,6 +172,16 @@ function drawMany(group: usize, keys: usize, count: u32, salt: u32, telling: u32
   let s = state
   for (let p = keys, end = keys + (usize(count) << 2); p < end; p += 4) {
     s += STEP
+    if (burst != 0 && p > keys) {
+      // Any earlier draw, so that what was drawn often is drawn more often.
+      const again = mix(s)
+      s += STEP
+      if ((u32(again) & 0xffff) < burst) {
+        const place = ((again >> 32) * u64((p - keys) >> 2)) >> 32
+        store<u32>(p, load<u32>(keys + (usize(place) << 2)))
+        continue
+      }
+    }
     let key = draw(mix(s), ranks, salt, telling, positive, tilt)
     if (clusters != 0) {
       // A multiplication by the golden ratio spreads neighbouring ranks far and evenly; two ranks may now and then
@@ -189,6 +202,7 @@ function writeSparseRow(plan: usize, slot: usize, p: usize, positive: u32, tilt:
   const ends = features + room
   const telling = load<u32>(plan, PLAN_TELLING)
   const swap = u32(tilt * 65536)
+  const burst = load<u32>(plan, PLAN_BURST)
   const groups = load<u32>(plan, PLAN_GROUPS)
   let group = <usize>load<u32>(plan, PLAN_GROUP_TABLE)
   // features[k] is the row's k-th feature, ends[k] how many draws went to the features up to it. Entry 0 is below all.
@@ -207,7 +221,7 @@ function writeSparseRow(plan: usize, slot: usize, p: usize, positive: u32, tilt:
       continue
     }
     const count = load<u32>(lengths + (usize(next() >> 56) << 2))
-    drawMany(group, keys, count, groupSalt, telling, positive, swap)
+    drawMany(group, keys, count, groupSalt, telling, positive, swap, burst)
     const sorted = sortKeys(keys, other, count, load<u32>(group, GROUP_KEY_BYTES), slot + SLOT_HISTOGRAMS)
     let previous: u32 = 0xffffffff
     for (let i: u32 = 0; i < count; i++) {
@@ -234,6 +248,7 @@ function writeSparseRow(plan: usize, slot: usize, p: usize, positive: u32, tilt:
   const stamps = slot + SLOT_STAMPS
   let distinct = slot + SLOT_DISTINCT
   let squares: f64 = 0
+  let largest: f64 = 0
   for (let at: usize = 4, before: u32 = 0; at <= last; at += 4) {
     const end = load<u32>(ends + at)
     const count = usize(min(end - before, GENERATE_COUNTS - 1))
@@ -241,13 +256,14 @@ function writeSparseRow(plan: usize, slot: usize, p: usize, positive: u32, tilt:
     store<u32>(ends + at, u32(count))
     const value = load<f64>(values + (count << 3))
     squares += value * value
+    largest = max(largest, value)
     if (load<u32>(stamps + (count << 2)) != stamp) {
       store<u32>(stamps + (count << 2), stamp)
       store<u32>(distinct, u32(count))
       distinct += 4
     }
   }
-  const scale = 1 / Math.sqrt(squares)
+  const scale = 1 / (load<u32>(plan, PLAN_BY_LARGEST) ? largest : Math.sqrt(squares))
   const texts = slot + SLOT_TEXTS
   for (let at = slot + SLOT_DISTINCT; at < distinct; at += 4) {
     const count = <usize>load<u32>(at)
@@ -325,7 +341,8 @@ function writeDenseRow(plan: usize, slot: usize, p: usize, positive: u32, tilt: 
 /** Writes rows as text at out and returns the bytes. They depend on the plan, stream and chunk number alone. */
 export function generateRows(plan: usize, slot: usize, out: usize, rows: u32, chunk: u32, stream: u32): u32 {
   const seed = load<u64>(plan, PLAN_SEED)
-  const salt = u32(mix(seed ^ 0x5851f42d4c957f2d) >> 32)
+  const hidden = seed ^ 0x5851f42d4c957f2d
+  let salt = u32(mix(hidden) >> 32)
   state = mix(mix(seed + STEP) ^ ((u64(stream) << 32) | u64(chunk)))
   nonzeros = 0
   const share = load<f64>(plan, PLAN_POSITIVE)
@@ -333,16 +350,29 @@ export function generateRows(plan: usize, slot: usize, out: usize, rows: u32, ch
   const hardness = load<f64>(plan, PLAN_HARDNESS)
   const fullTilt = load<f64>(plan, PLAN_TILT)
   const dense = load<u32>(plan, PLAN_KIND) == PLAN_KIND_DENSE
+  const classes = load<u32>(plan, PLAN_CLASSES)
   memory.fill(slot + SLOT_STAMPS, 0, GENERATE_COUNTS * 4)
   let positives: u32 = 0
   let p = out
   for (let row: u32 = 0; row < rows; row++) {
-    const positive = u32(uniform() < share)
-    const tilt = fullTilt * (1 - hardness * uniform())
-    const label = positive ^ u32(uniform() < noise)
-    positives += label
-    store<u32>(p, label ? LABEL_POSITIVE : LABEL_NEGATIVE)
-    p += 3
+    let positive: u32 = 1
+    let tilt: f64
+    if (classes == 0) {
+      positive = u32(uniform() < share)
+      tilt = fullTilt * (1 - hardness * uniform())
+      const label = positive ^ u32(uniform() < noise)
+      positives += label
+      store<u32>(p, label ? LABEL_POSITIVE : LABEL_NEGATIVE)
+      p += 3
+    } else {
+      let label = u32(uniform() * f64(classes))
+      salt = u32(mix(hidden + u64(label + 1) * STEP) >> 32)
+      tilt = fullTilt * (1 - hardness * uniform())
+      // A wrong label is any of the others.
+      if (uniform() < noise) label = (label + 1 + u32(uniform() * f64(classes - 1))) % classes
+      p = writeNumber(p, label + 1)
+      store<u8>(p++, SPACE)
+    }
     if (dense) p = writeDenseRow(plan, slot, p, positive, tilt, salt)
     else p = writeSparseRow(plan, slot, p, positive, tilt, salt, row + 1)
     // The blank after the last entry becomes the end of the line.
