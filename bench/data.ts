@@ -3,8 +3,20 @@ import { existsSync } from 'node:fs'
 import { mkdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { hogOfRow } from './hog.ts'
 import { spillway } from './peers/spillway.ts'
-import { against, byLargest, decompress, type RowChange, rewrite, sortByLabel, unitLength } from './prepare.ts'
+import {
+  against,
+  byLargest,
+  dealLines,
+  decompress,
+  type RowChange,
+  rewrite,
+  sortByLabel,
+  times,
+  toUnitRange,
+  unitLength,
+} from './prepare.ts'
 
 export type Size = 'small' | 'full'
 
@@ -36,6 +48,10 @@ const SEED = 1
 const GENERATED_SIZE: Record<Size, string> = { small: '60M', full: '600M' }
 /** For suites of many runs. */
 const MEDIUM_SIZE: Record<Size, string> = { small: '60M', full: '200M' }
+/** About 20,000 and 3,000 rows of visual words, and a quarter more of either to test on. */
+const WORDS_SIZE: Record<Size, string> = { small: '12M', full: '84M' }
+/** Rows of small runs, where a real set is cut. */
+const SMALL_ROWS = 4000
 /** A little over ten times the memory that the suite out-of-core allows, 256M. */
 const LARGE_SIZE: Record<Size, string> = { small: '60M', full: '2600M' }
 
@@ -80,6 +96,41 @@ export const dataSets: Record<string, DataSet> = {
     about: 'each feature divided by its largest magnitude',
     change: byLargest,
   }),
+  mnist: real('mnist', {
+    values: 'text',
+    about: 'digits as grey levels from 0 to 1, 10 classes',
+    test: 'mnist.t',
+    change: async () => times(1 / 255),
+    cut: true,
+  }),
+  'mnist-hog': real('mnist', {
+    values: 'text',
+    about: 'digits as 441 histograms of gradient orientations, 10 classes',
+    test: 'mnist.t',
+    change: async () => hogOfRow,
+    ending: 'hog',
+    cut: true,
+  }),
+  'visual-words': generated('visual-words', 'text', 'histograms of 21,000 visual words, 100 classes', WORDS_SIZE),
+  'covtype-unit': {
+    ...{ kind: 'real', values: 'text', about: 'each feature from 0 to 1, every tenth row for testing' },
+    async prepare(size) {
+      const whole = await decompressed('covtype.libsvm.binary')
+      const stem = `${whole}.unit${size === 'small' ? '-small' : ''}`
+      const [file, testFile] = [`${stem}.train`, `${stem}.test`]
+      if (existsSync(file) && existsSync(testFile)) return { file, testFile }
+      const scaled = `${stem}.all`
+      try {
+        await rewrite(whole, scaled, await toUnitRange(whole))
+        // Rows stand in the order of places, so a small set is drawn from everywhere.
+        const step = size === 'small' ? 100 : 1
+        await dealLines(scaled, [file, testFile], line => (line % step ? -1 : (line / step) % 10 === 9 ? 1 : 0))
+      } finally {
+        await rm(scaled, { force: true })
+      }
+      return { file, testFile }
+    },
+  },
 }
 
 /** The set on disk, ready to train on; made on first use. */
@@ -95,20 +146,31 @@ interface RealOptions extends Pick<PreparedData, 'values' | 'about'> {
   test?: string
   /** What is done to each row; seen from the training file, so that a test file is treated alike. */
   change?: (trainingFile: string) => Promise<RowChange>
+  /** Tells files with this change from those of another set with the same source. */
+  ending?: string
+  /** Whether small runs have the first few thousand rows only. */
+  cut?: boolean
 }
 
-function real(source: string, { values, about, test, change }: RealOptions): DataSet {
+function real(source: string, { values, about, test, change, ending = 'prepared', cut }: RealOptions): DataSet {
   return {
     kind: 'real',
     values,
     about,
-    async prepare() {
-      const file = await decompressed(source)
-      const testFile = test && (await decompressed(test))
+    async prepare(size) {
+      const find = async (name: string): Promise<string> => {
+        const whole = await decompressed(name)
+        if (!cut || size !== 'small') return whole
+        const beginning = `${whole}.first${SMALL_ROWS}`
+        if (!existsSync(beginning)) await dealLines(whole, [beginning], line => (line < SMALL_ROWS ? 0 : -1))
+        return beginning
+      }
+      const file = await find(source)
+      const testFile = test && (await find(test))
       if (!change) return { file, testFile }
       const rowChange = await change(file)
       const changed = async (from: string): Promise<string> => {
-        const to = `${from}.prepared`
+        const to = `${from}.${ending}`
         if (!existsSync(to)) await rewrite(from, to, rowChange)
         return to
       }

@@ -83,6 +83,30 @@ export async function sortByLabel(from: string, to: string): Promise<void> {
   })
 }
 
+/** Deals lines out to files: line k, from 0, goes to the file that `choose` says, or nowhere. */
+export async function dealLines(from: string, files: string[], choose: (line: number) => number): Promise<void> {
+  const handles = await Promise.all(files.map(file => open(`${file}.part`, 'w')))
+  const texts = files.map(() => '')
+  const flush = (f: number): void => {
+    writeSync(handles[f].fd, texts[f], null, 'latin1')
+    texts[f] = ''
+  }
+  try {
+    let line = 0
+    await forEachLine(from, (bytes, start, end) => {
+      const f = choose(line++)
+      if (f < 0 || f >= files.length) return
+      texts[f] += `${bytes.toString('latin1', start, end)}\n`
+      if (texts[f].length >= FLUSH_CHARACTERS) flush(f)
+    })
+    for (const f of files.keys()) flush(f)
+    for (const file of files) await rename(`${file}.part`, file)
+  } finally {
+    for (const handle of handles) await handle.close()
+    for (const file of files) await rm(`${file}.part`, { force: true })
+  }
+}
+
 function formatRow({ label, length, indices, values }: TextRow): string {
   let line = label > 0 ? `+${label}` : String(label)
   for (let p = 0; p < length; p++) {
@@ -116,5 +140,37 @@ export async function byLargest(file: string): Promise<RowChange> {
   })
   return row => {
     for (let p = 0; p < row.length; p++) row.values[p] /= largest.get(row.indices[p]) ?? 1
+  }
+}
+
+/** Moves and scales each feature to [0, 1], seen from the whole file. A feature that can be negative is then present in
+ *  every row, for its 0 is no longer 0; for few features. */
+export async function toUnitRange(file: string): Promise<RowChange> {
+  const least: number[] = []
+  const most: number[] = []
+  await forEachRow(file, ({ length, indices, values }) => {
+    for (let p = 0; p < length; p++) {
+      // Features that a row leaves out are 0.
+      least[indices[p]] = Math.min(least[indices[p]] ?? 0, values[p])
+      most[indices[p]] = Math.max(most[indices[p]] ?? 0, values[p])
+    }
+  })
+  const dense = new Float64Array(least.length)
+  return row => {
+    dense.fill(0)
+    for (let p = 0; p < row.length; p++) dense[row.indices[p]] = row.values[p]
+    row.length = 0
+    for (let j = 1; j < dense.length; j++) {
+      if (!(most[j] > least[j])) continue
+      row.indices[row.length] = j
+      row.values[row.length++] = (dense[j] - least[j]) / (most[j] - least[j])
+    }
+  }
+}
+
+/** Multiplies every value. */
+export function times(factor: number): RowChange {
+  return row => {
+    for (let p = 0; p < row.length; p++) row.values[p] *= factor
   }
 }

@@ -26,11 +26,26 @@ export interface Results {
 export async function writeResults(folder: string, name: string, results: Results): Promise<void> {
   await mkdir(folder, { recursive: true })
   // Where the project lies on this machine is nobody else's business.
-  const text = JSON.stringify(results, null, 2).replaceAll(projectFolder, '')
+  const text = compactJson(results).replaceAll(projectFolder, '')
   await writeFile(join(folder, `${name}.json`), `${text}\n`)
   await writeFile(join(folder, `${name}.md`), page(results, name))
   const charts = results.sections.flatMap(section => section.charts ?? [])
   if (charts.length > 0) await writeFile(join(folder, `${name}.svg`), drawCharts(charts))
+}
+
+/** JSON for people, too: whatever holds nothing but numbers and words, or lists of them, stands on one line. */
+export function compactJson(value: unknown, margin = ''): string {
+  const isPlain = (each: unknown): boolean => typeof each !== 'object' || each === null
+  const isShort = (each: unknown): boolean => isPlain(each) || (Array.isArray(each) && each.every(isPlain))
+  // What JSON leaves out or writes in its own way is none of ours to decide.
+  const whole = JSON.parse(JSON.stringify(value ?? null)) as unknown
+  if (isPlain(whole) || Object.values(whole as object).every(isShort)) return JSON.stringify(whole)
+  const inner = `${margin}  `
+  const [open, close] = Array.isArray(whole) ? '[]' : '{}'
+  const lines = Object.entries(whole as object).map(
+    ([key, each]) => `${inner}${Array.isArray(whole) ? '' : `${JSON.stringify(key)}: `}${compactJson(each, inner)}`,
+  )
+  return `${open}\n${lines.join(',\n')}\n${margin}${close}`
 }
 
 /** `name` is that of the files, for the picture beside the page. */
@@ -115,6 +130,8 @@ export function showCell(cell: Cell, { show }: Column): string {
       return cell === 0 ? '0' : cell.toExponential(1)
     case 'share':
       return `${(100 * cell).toFixed(1)} %`
+    case 'share2':
+      return `${(100 * cell).toFixed(2)} %`
     case 'fixed2':
       return cell.toFixed(2)
     default:

@@ -27,7 +27,7 @@ export type Cell = string | number | boolean | undefined
 export interface Column {
   title: string
   /** How a number is shown; the JSON keeps it in full. */
-  show?: 'seconds' | 'bytes' | 'megabytes' | 'ratio' | 'times' | 'difference' | 'fixed2' | 'count' | 'share'
+  show?: 'seconds' | 'bytes' | 'megabytes' | 'ratio' | 'times' | 'difference' | 'fixed2' | 'count' | 'share' | 'share2'
 }
 
 export interface Table {

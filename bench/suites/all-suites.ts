@@ -1,7 +1,8 @@
-// Every suite, one file and one line each. To come: additive.
+// Every suite, one file and one line each.
 import type { Suite } from '../suite.ts'
+import { additive } from './additive.ts'
 import { inMemory } from './in-memory.ts'
 import { outOfCore } from './out-of-core.ts'
 import { stream } from './stream.ts'
 
-export const allSuites: Suite[] = [inMemory, outOfCore, stream]
+export const allSuites: Suite[] = [inMemory, outOfCore, stream, additive]
