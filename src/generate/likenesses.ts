@@ -3,7 +3,8 @@
 //
 // Tilt and noise were set so that a linear SVM with C = 1 reaches about the accuracy that the real set is known for; for
 // visual-words, which is like the sets of images that additive kernels are tried on, 71 % after 3,000 rows, 84 % after
-// 20,000.
+// 20,000 (to a gap of 0.1). Its settings were chosen among a few such that linear training on roots of the values does
+// clearly better: what a kernel gains there is made, not found.
 
 /** A range of features from which every row draws. */
 export interface Group {
