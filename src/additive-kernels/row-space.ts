@@ -2,10 +2,14 @@
 // vectors are about the kernel's values. Then rows are linear rows of more numbers, and everything that trains linear rows
 // trains them.
 //
-// As in Wu's power mean SVM the kernel is interpolated by a polynomial of degree m in t = ln(x + 0.05), here in both of its
-// arguments, so that what comes out is a kernel itself, positive definite, with an objective and a duality gap of its own:
+// There are two ways, both by m + 1 nodes c, for a degree of m, and both kernels themselves, positive definite, with an
+// objective and a duality gap of their own; M_ij = κ(c_i, c_j) = L Lᵀ:
 //
-//   K̂(x, y) = ℓ(x)ᵀ M ℓ(y),   ℓ_i Lagrange's polynomials of the nodes c,   M_ij = κ(c_i, c_j) = L Lᵀ,   φ(x) = Lᵀ ℓ(x)
+//   polynomial   K̂(x, y) = ℓ(x)ᵀ M ℓ(y),        φ(x) = Lᵀ ℓ(x):    as in Wu's power mean SVM the kernel is interpolated by a
+//                polynomial in t = ln(x + 0.05), ℓ_i being Lagrange's of the nodes; here in both arguments
+//   projection   K̂(x, y) = κ(x, c) M⁻¹ κ(c, y),  φ(x) = L⁻¹ κ(c, x):  the kernel on the span of what it is at the nodes, which
+//                is nearer to it, and 0 at 0 as it is. For χ² and degree 2 it is off by 0.006 at most on [0, 1]², where the
+//                polynomial is off by 0.028.
 //
 // A table of φ at k / bins serves training and predicting. Yang, Wu: Practical large scale classification with additive
 // kernels (ACML 2012).
@@ -23,24 +27,29 @@ export const DEGREES = [2, 3, 4, 5]
 /** Bin numbers take two bytes, and where values have signs one bit is for those. */
 export const MOST_BINS = 32767
 
+export const approximations = ['projection', 'polynomial'] as const
+export type Approximation = (typeof approximations)[number]
+
 export interface RowSpace {
   /** What the kernel is called: `chi2`, `power-mean:-2`. */
   kernel: string
+  approximation: Approximation
   degree: number
   nodes: NodeKind
   bins: number
 }
 
 /** The one form of a space in models, checkpoints and messages; see parseSpace. */
-export function spaceText({ kernel, degree, nodes, bins }: RowSpace): string {
-  return `additive-kernel:${kernel}:${degree}:${nodes}:${bins}`
+export function spaceText({ kernel, approximation, degree, nodes, bins }: RowSpace): string {
+  return `additive-kernel:${kernel}:${approximation}:${degree}:${nodes}:${bins}`
 }
 
 /** The space that the words behind `additive-kernel:` name; refuses what cannot be. */
 export function parseSpace(words: string[]): RowSpace {
-  const [degree, nodes, bins] = words.slice(-3)
+  const [approximation, degree, nodes, bins] = words.slice(-4)
   return checkedSpace({
-    kernel: words.slice(0, -3).join(':'),
+    kernel: words.slice(0, -4).join(':'),
+    approximation: approximation as Approximation,
     degree: Number(degree),
     nodes: nodes as NodeKind,
     bins: Number(bins),
@@ -49,7 +58,10 @@ export function parseSpace(words: string[]): RowSpace {
 
 /** The same with the kernel's one name; refuses what cannot be. */
 export function checkedSpace(space: RowSpace): RowSpace {
-  const { degree, nodes, bins } = space
+  const { approximation, degree, nodes, bins } = space
+  if (!approximations.includes(approximation)) {
+    throw new UsageError(`approximation is ${approximation}; expected one of ${approximations.join(', ')}`)
+  }
   if (!DEGREES.includes(degree)) throw new UsageError(`degree is ${degree}; expected one of ${DEGREES.join(', ')}`)
   if (!nodeKinds.includes(nodes)) throw new UsageError(`nodes is ${nodes}; expected one of ${nodeKinds.join(', ')}`)
   if (nodes === 'ad-hoc' && degree !== 2) {
@@ -92,9 +104,19 @@ export function mapOf(space: RowSpace): (x: number) => number[] {
   const nodes = nodesOf(space)
   const { of } = findScalarKernel(space.kernel)
   const root = cholesky(nodes.map(x => nodes.map(y => of(x, y))))
+  if (space.approximation === 'polynomial') {
+    return x => {
+      const basis = lagrange(nodes, x)
+      return nodes.map((_, k) => basis.reduce((sum, value, i) => sum + root[i][k] * value, 0))
+    }
+  }
   return x => {
-    const basis = lagrange(nodes, x)
-    return nodes.map((_, k) => basis.reduce((sum, value, i) => sum + root[i][k] * value, 0))
+    const solved: number[] = []
+    for (const [i, node] of nodes.entries()) {
+      const rest = solved.reduce((left, value, k) => left - root[i][k] * value, of(node, x))
+      solved.push(root[i][i] > 0 ? rest / root[i][i] : 0)
+    }
+    return solved
   }
 }
 
@@ -130,16 +152,20 @@ export function binOf(x: number, bins: number): number {
   return x > 0 ? Math.min(Math.floor(Math.min(x, 1) * bins + 0.5), bins) : 0
 }
 
-/** L of a positive definite matrix L Lᵀ. */
+/** L of a positive matrix L Lᵀ. A pivot that is nothing but rounding leaves a column of zeros. */
 function cholesky(matrix: number[][]): number[][] {
   const root = matrix.map(row => row.map(() => 0))
-  for (let i = 0; i < matrix.length; i++) {
-    for (let j = 0; j <= i; j++) {
-      let rest = matrix[i][j]
-      for (let k = 0; k < j; k++) rest -= root[i][k] * root[j][k]
-      if (i === j && !(rest > 0)) throw new SpillwayError('this kernel is not positive definite')
-      root[i][j] = i === j ? Math.sqrt(rest) : rest / root[j][j]
+  for (let j = 0; j < matrix.length; j++) {
+    const rest = (i: number): number => {
+      let left = matrix[i][j]
+      for (let k = 0; k < j; k++) left -= root[i][k] * root[j][k]
+      return left
     }
+    const pivot = rest(j)
+    if (!(pivot > -1e-9 * matrix[j][j])) throw new SpillwayError('this kernel is not positive definite')
+    if (pivot <= 1e-13 * matrix[j][j]) continue
+    root[j][j] = Math.sqrt(pivot)
+    for (let i = j + 1; i < matrix.length; i++) root[i][j] = rest(i) / root[j][j]
   }
   return root
 }

@@ -14,6 +14,7 @@ const SHARED = [
     'normalize',
     'scale',
     'kernel',
+    'approximation',
     'degree',
     'nodes',
     'bins',

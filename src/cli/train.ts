@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import v8 from 'node:v8'
 import { kernelForms } from '../additive-kernels/all-additive-kernels.ts'
-import { MOST_BINS, nodeKinds } from '../additive-kernels/row-space.ts'
+import { approximations, MOST_BINS, nodeKinds } from '../additive-kernels/row-space.ts'
 import { UsageError } from '../errors.ts'
 import { allExpansions } from '../features/all-expansions.ts'
 import { scaleKinds } from '../features/scale.ts'
@@ -176,15 +176,22 @@ export const trainCommand: Command = {
       fallback: 'linear',
       group: 'The problem: ½‖w‖² + C Σ loss',
     },
+    approximation: {
+      value: 'KIND',
+      help: 'what stands for the kernel, with an objective of its own: its projection, or a polynomial as in the papers',
+      choices: approximations,
+      fallback: 'projection',
+      group: 'The problem: ½‖w‖² + C Σ loss',
+    },
     degree: {
       value: 'M',
-      help: 'degree of the polynomial that stands for the kernel, 2 to 5',
+      help: 'degree of what stands for the kernel, 2 to 5: M + 1 numbers for each value',
       fallback: '2',
       group: 'The problem: ½‖w‖² + C Σ loss',
     },
     nodes: {
       value: 'KIND',
-      help: 'where polynomial and kernel meet',
+      help: 'where the two meet; ad-hoc is 0.01, 0.06, 0.75, for degree 2',
       choices: nodeKinds,
       fallback: 'chebyshev',
       group: 'The problem: ½‖w‖² + C Σ loss',
@@ -364,6 +371,7 @@ export function trainOptions(options: OptionValues): TrainOptions {
     normalize: textOption(options, 'normalize') as TrainOptions['normalize'],
     scale: textOption(options, 'scale') as TrainOptions['scale'],
     kernel: textOption(options, 'kernel'),
+    approximation: textOption(options, 'approximation') as TrainOptions['approximation'],
     degree: numberOption(options, 'degree', { least: 2, most: 5, whole: true }),
     nodes: textOption(options, 'nodes') as TrainOptions['nodes'],
     bins: numberOption(options, 'bins', { least: 2, most: MOST_BINS, whole: true }),

@@ -1,4 +1,4 @@
-// `additive-kernel:NAME:DEGREE:NODES:BINS`: a row as the space of an additive kernel has it, see additive-kernels/row-space.ts:
+// `additive-kernel:NAME:APPROXIMATION:DEGREE:NODES:BINS`: a row as the space of an additive kernel has it, see additive-kernels/row-space.ts:
 // feature j becomes `width` features, j · width and on, whose values stand in a table at the nearest bin. This is what
 // --kernel leaves in a model. Training itself keeps bins instead: the same numbers in less memory.
 //
@@ -12,7 +12,7 @@ import type { ExpandedRow, Expansion, ExpansionStep } from './expansion.ts'
 export const additiveKernel: Expansion = {
   name: 'additive-kernel',
   summary: 'what --kernel makes of values, as features',
-  takes: ':NAME:DEGREE:NODES:BINS',
+  takes: ':NAME:APPROXIMATION:DEGREE:NODES:BINS',
   parse(words): ExpansionStep {
     const space = parseSpace(words)
     const { bins } = space

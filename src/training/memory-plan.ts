@@ -69,7 +69,9 @@ export function decodedBound(
   valueBits: number,
   perEntry = entryBytes(valueBits, { letters: false }),
 ): number {
-  return block.rows * ROW_BOUND + block.nonzeros * perEntry + block.segments * BATCH_BOUND + 4096
+  const bytes = block.rows * ROW_BOUND + block.nonzeros * perEntry + block.segments * BATCH_BOUND + 4096
+  // The next block's records begin where these may end.
+  return Math.ceil(bytes / 8) * 8
 }
 
 /** What decoding takes: a segment of about the average size, its batch with room to grow, and label numbers. */

@@ -1,5 +1,5 @@
 // What `train` can be told, with its defaults and their limits: one list for the library and the command line.
-import { checkedSpace, type NodeKind, type RowSpace } from '../additive-kernels/row-space.ts'
+import { type Approximation, checkedSpace, type NodeKind, type RowSpace } from '../additive-kernels/row-space.ts'
 import { UsageError } from '../errors.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
 import { type ScaleKind, scaleKinds } from '../features/scale.ts'
@@ -30,7 +30,8 @@ export interface TrainOptions {
   scale?: ScaleKind
   /** An additive kernel, e.g. `chi2`; `linear` for none. */
   kernel?: string
-  /** Of an additive kernel: the degree of the polynomial that stands for it, its nodes, and the bins that values fall into. */
+  /** Of an additive kernel: what stands for it, of what degree and by which nodes, and the bins that values fall into. */
+  approximation?: Approximation
   degree?: number
   nodes?: NodeKind
   bins?: number
@@ -115,6 +116,7 @@ export const DEFAULTS = {
   values: 'f32',
   keepNames: false,
   kernel: 'linear',
+  approximation: 'projection',
   degree: 2,
   nodes: 'chebyshev',
   bins: 1000,
@@ -202,15 +204,15 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
 
 /** The space of the additive kernel that was asked for, and what does not go with one. */
 function spaceFor(options: ResolvedOptions): RowSpace | undefined {
-  const { kernel, degree, nodes, bins, given } = options
+  const { kernel, approximation, degree, nodes, bins, given } = options
   if (kernel === 'linear') {
-    for (const name of ['degree', 'nodes', 'bins']) {
+    for (const name of ['approximation', 'degree', 'nodes', 'bins']) {
       if (given.has(name))
         throw new UsageError(`${name} is for additive kernels, and none is named: it would be ignored`)
     }
     return undefined
   }
-  const space = checkedSpace({ kernel, degree, nodes, bins })
+  const space = checkedSpace({ kernel, approximation, degree, nodes, bins })
   if (options.expand !== undefined) {
     throw new UsageError(
       `a kernel and an expansion do not go together: ${space.kernel} makes other numbers of the features already`,
