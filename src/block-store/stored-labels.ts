@@ -4,6 +4,7 @@ import { SpillwayError } from '../errors.ts'
 import { LabelNumbers } from '../input-formats/label-numbers.ts'
 import { type Label, type LabelKey, labelCode, labelKey } from '../labels.ts'
 import type { Arena } from '../numeric/arena.ts'
+import { BATCH_LABELS } from '../numeric/layouts.ts'
 
 /** The number of a label that the manifest does not list. */
 export const UNLISTED = 0xffff_ffff
@@ -22,15 +23,18 @@ export class StoredLabels {
   readonly #arena: Arena
   readonly #numbers: LabelNumbers
   readonly #numberOf: Map<LabelKey, number>
+  readonly #few: number
 
   constructor(arena: Arena, labels: readonly Label[]) {
     this.#arena = arena
     this.#numbers = new LabelNumbers(arena)
     this.#numberOf = new Map(labels.map((label, k) => [storedKey(label), k]))
+    this.#few = arena.allocate(FEW_ROWS * 4, 'label numbers')
   }
 
   /** Numbers the labels of a decoded batch: the address of u32[rows], and whether each is listed. */
   numbersOf(batch: number, rows: number): { at: number; listed: boolean } {
+    if (rows <= FEW_ROWS) return this.#numbersOfFew(batch, rows)
     const numbers = this.#numbers
     numbers.start()
     const at = numbers.addStored(batch, rows)
@@ -41,7 +45,33 @@ export class StoredLabels {
     }
     return { at, listed: !map.includes(UNLISTED) }
   }
+
+  /** One by one, without an object for every label that there is: segments of many small blocks have a row or two. */
+  #numbersOfFew(batch: number, rows: number): { at: number; listed: boolean } {
+    const arena = this.#arena
+    const labels = arena.getU32(batch + BATCH_LABELS)
+    const values = arena.f64(labels, rows)
+    const out = arena.u32(this.#few, rows)
+    let listed = true
+    for (let r = 0; r < rows; r++) {
+      const value = values[r]
+      // Codes of texts are no numbers.
+      const key = Number.isNaN(value) ? codeAt(arena, labels + r * 8) : value
+      const number = this.#numberOf.get(key)
+      if (number === undefined) listed = false
+      out[r] = number ?? UNLISTED
+    }
+    return { at: this.#few, listed }
+  }
 }
+
+function codeAt(arena: Arena, at: number): string {
+  const [low, high] = arena.u32(at, 2)
+  return high.toString(16).padStart(8, '0') + low.toString(16).padStart(8, '0')
+}
+
+/** Rows of a segment that is numbered row by row. */
+const FEW_ROWS = 64
 
 /** Sees to it that no two labels of a store share a code: blocks could not tell them apart. */
 export class LabelCodes {

@@ -44,6 +44,9 @@ export const ROW_KIND_F64 = 4
 /** u32 indices, then bin numbers of one or two bytes: vectors of the table at SPACE_TABLE. */
 export const ROW_KIND_BINS8 = 5
 export const ROW_KIND_BINS16 = 6
+/** The same with u16 indices, where those suffice. */
+export const ROW_KIND_SHORT_BINS8 = 9
+export const ROW_KIND_SHORT_BINS16 = 10
 /** Bin numbers of features 0, 1, 2, …; no indices; bin 0 is an absent entry. */
 export const ROW_KIND_DENSE_BINS8 = 7
 export const ROW_KIND_DENSE_BINS16 = 8

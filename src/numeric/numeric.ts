@@ -127,7 +127,7 @@ export interface NumericFunctions {
   orderByFrequency(counts: number, features: number, fixed: number, scratch: number): void
   finishMap(top: number): number
   listFeatures(top: number, out: number): void
-  renumberRows(top: number, places: number, table: number, from: number, to: number): void
+  renumberRows(top: number, places: number, table: number, from: number, to: number): number
   renumberBatch(top: number, batch: number): void
   gatherStatistics(table: number, from: number, to: number, extremes: number, sums: number, squares: number): void
   scaleRows(table: number, from: number, to: number, factors: number, unit: boolean): void

@@ -29,14 +29,15 @@ export async function renumberFeatures(arena: Arena, pool: ThreadPool, rows: Row
   arena.numeric.orderByFrequency(places, used, fixed, arena.allocate(256, 'the feature map'))
   const pieces = parts * 4
   const cut = (k: number): number => Math.floor((rows.rows * k) / pieces)
-  await Promise.all(
+  const renewed = await Promise.all(
     Array.from({ length: pieces }, (_, k) =>
       pool.run('renumber-rows', { map, places, table: rows.table, from: cut(k), to: cut(k + 1) }),
     ),
   )
   rows.weights = used
   rows.renumbered = { features: arena.u32(list, used).slice(), weightOf: arena.u32(places, used).slice() }
-  arena.release(mark)
+  // New records lie behind the map.
+  if (renewed.every(count => count === 0)) arena.release(mark)
 }
 
 /** Numbers that stand by weight (`vectors` each), put in the order of the user's features. */

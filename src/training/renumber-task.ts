@@ -21,7 +21,10 @@ export interface RenumberRowsOptions extends EnterFeaturesOptions {
   places: number
 }
 
-export function renumberRowsTask({ arena }: TaskContext, options: RenumberRowsOptions): void {
+/** Returns how many rows got new records. */
+export function renumberRowsTask({ arena }: TaskContext, options: RenumberRowsOptions): number {
   const { map, places, table, from, to } = options
-  arena.numeric.renumberRows(map, places, table, from, to)
+  const renewed = arena.numeric.renumberRows(map, places, table, from, to)
+  if (renewed < 0) throw windowFull('the rows')
+  return renewed
 }

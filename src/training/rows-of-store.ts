@@ -34,8 +34,10 @@ export interface RowsOfStore {
   names?: Uint32Array
 }
 
-/** An index and a bin's number. */
-export const BINNED_ENTRY = 6
+/** Bytes of an index and a bin's number, of so many features. */
+function binnedEntry(features: number): number {
+  return features <= 65536 ? 4 : 6
+}
 /** With fewer of the features in use, weights are kept for those alone. */
 const WORTH_A_MAP = 0.7
 /** Pages of 65,536 features that a thread's map may take: 48 MiB. */
@@ -59,10 +61,13 @@ export async function rowsOfStore(
   const { features, nonzeros, usedFeatures } = manifest
   const { space, scale } = options
   const width = space ? widthOf(space) : 1
+  const mapped = usedFeatures > 0 && usedFeatures < WORTH_A_MAP * features
   // Values that are to be scaled come into memory before their bins take their place.
   const perEntry =
-    space && !scale ? BINNED_ENTRY : entryBytes(manifest.valueBits, findInputFormat(inputFormatOf(manifest)))
-  if (usedFeatures === 0 || usedFeatures >= WORTH_A_MAP * features) {
+    space && !scale
+      ? binnedEntry(mapped ? usedFeatures : features)
+      : entryBytes(manifest.valueBits, findInputFormat(inputFormatOf(manifest)))
+  if (!mapped) {
     const weights = features * width
     return { features, nonzeros, weights, width, entryBytes: perEntry, mapBytes: 0, placeMap: async () => 0 }
   }

@@ -10,6 +10,7 @@ import { openStore, type Store } from '../block-store/reader.ts'
 import { SpillwayError, UsageError } from '../errors.ts'
 import type { Arena } from '../numeric/arena.ts'
 import type { BlockSolver } from '../solvers/solver.ts'
+import { collectGarbage } from '../threads/collect-garbage.ts'
 import { defaultThreads } from '../threads/pool.ts'
 import { allowedMemory } from './choose-solver.ts'
 import { FirstPass, type FirstPassSizes, pieceBytes } from './first-pass.ts'
@@ -80,13 +81,16 @@ export async function theStore(
       ...(sizes && options.memory !== undefined && { memory: sizes.ingest, buffers: sizes.buffers }),
       ...(first && { follower: first }),
       overwrite: earlier === 'stale',
-      arena,
+      // Rows that are trained on meanwhile have to be where training goes on. Else reading has a memory of its own, which goes back
+      // to the system afterwards: buffers may have been larger than what there will be for blocks.
+      ...(first && { arena }),
       progress: ({ bytesRead, bytesTotal, rows, badRows }) =>
         tell({ stage: 'read', seconds: seconds(), bytesRead, bytesTotal, rows, badRows }),
     })
     await first?.end()
     if (first && first.trained === 0) await unlink(join(folder, UNSAVED_MARKER))
     arena.release(mark)
+    if (!first && options.memory !== undefined) collectGarbage()
     const { bytesRead, badRows, badRowMessages } = result
     const read = { bytesRead, badRows, badRowMessages }
     return { store: await openStore(folder), read, first: first?.trained ? first : undefined }

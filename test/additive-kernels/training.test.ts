@@ -92,6 +92,32 @@ describe('the optimum of what stands for the kernel', () => {
     for (const [k, score] of a.entries()) assert.ok(Math.abs(score - b[k]) < 1e-2)
   })
 
+  it('feature numbers of any size: rows with small ones only, with large ones only, and with both', async () => {
+    // Feature 1 to 6 stay, 7 to 9 go far out, 10 to 12 further; a row lacks some of them.
+    const far = data.rows.map((row, i) =>
+      row.map((x, j) => ((i % 3 === 0 && j >= 6) || (i % 3 === 1 && j < 6) ? 0 : x)),
+    )
+    const text = asLibsvm({ rows: far, labels: data.labels })
+    const wide = text.replace(/ (7|8|9):/g, ' 7000$1:').replace(/ (10|11|12):/g, ' 40000$1:')
+    const options: TrainOptions = { kernel: 'chi2', tolerance: 1e-7, maxPasses: 20000 }
+    const near12 = await train(folder.write('near.svm', text), options).result
+    const path = folder.write('far.svm', wide)
+    const store = await storeOf(path, 'far')
+    for (const bins of [1000, 100]) {
+      const expected = bins === 1000 ? near12 : await train(folder.write('near.svm', text), { ...options, bins }).result
+      for (const [from, solver] of [
+        [path, 'dual'],
+        [store, 'dual'],
+        [store, 'stream'],
+      ]) {
+        const { primal, model } = await train(from, { ...options, bins, solver }).result
+        near(primal!, expected.primal!, 3e-7, `${solver}, ${bins} bins`)
+        const [a, b] = [await scoresOf(path, model), await scoresOf(folder.write('near.svm', text), expected.model)]
+        for (const [k, score] of a.entries()) assert.ok(Math.abs(score - b[k]) < 1e-2)
+      }
+    }
+  })
+
   it('weights in f32 come close', async () => {
     const options: TrainOptions = { kernel: 'chi2', tolerance: 1e-4, maxPasses: 5000 }
     const wide = await train(path, options).result

@@ -2,8 +2,8 @@
 // the value k / bins; what rounds to 0 is no entry any more. Where values may be negative a bin's number is doubled, and odd
 // for a negative value.
 import {
-  BATCH_INDICES, BATCH_NONZEROS, BATCH_ROWS, BATCH_STARTS, BATCH_VALUE_BYTES, BATCH_VALUES, ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_BINS16, ROW_KIND_BINS8, ROW_KIND_DENSE,
-  ROW_KIND_DENSE_BINS16, ROW_KIND_DENSE_BINS8, ROW_KIND_F64, ROW_NORM, ROW_SCALE,
+  BATCH_INDICES, BATCH_NONZEROS, BATCH_ROWS, BATCH_STARTS, BATCH_VALUE_BYTES, BATCH_VALUES, ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_BINS8, ROW_KIND_DENSE,
+  ROW_KIND_DENSE_BINS16, ROW_KIND_DENSE_BINS8, ROW_KIND_F64, ROW_KIND_SHORT_BINS8, ROW_NORM, ROW_SCALE,
 } from '../layouts'
 import { squaresBinned } from './binned-row'
 import { wideValues } from './row'
@@ -75,7 +75,8 @@ export function packBins(row: usize, index: usize, value: usize, n: u32, wideVal
     length = load<u32>(index + (e << 2)) + 1
   }
   const dense = count * 2 > length
-  const places = dense ? entries : entries + (usize(count) << 2)
+  const short = length <= 65536
+  const places = dense ? entries : entries + (usize(count) << (short ? 1 : 2))
   if (dense) memory.fill(entries, 0, usize(length) << (wide ? 1 : 0))
   let k: usize = 0
   for (let e: usize = 0; e < usize(n); e++) {
@@ -84,13 +85,18 @@ export function packBins(row: usize, index: usize, value: usize, n: u32, wideVal
     if (bin == 0) continue
     const feature = load<u32>(index + (e << 2))
     const place = dense ? usize(feature) : k
-    if (!dense) store<u32>(entries + (k << 2), feature)
+    if (!dense) {
+      if (short) store<u16>(entries + (k << 1), u16(feature))
+      else store<u32>(entries + (k << 2), feature)
+    }
     if (wide) store<u16>(places + (place << 1), u16(bin))
     else store<u8>(places + place, u8(bin))
     k++
   }
   store<u32>(row, dense ? length : count, ROW_COUNT)
-  store<u32>(row, dense ? (wide ? ROW_KIND_DENSE_BINS16 : ROW_KIND_DENSE_BINS8) : wide ? ROW_KIND_BINS16 : ROW_KIND_BINS8, ROW_KIND)
+  const kind: u32 = dense ? ROW_KIND_DENSE_BINS8 : short ? ROW_KIND_SHORT_BINS8 : ROW_KIND_BINS8
+  // Of each pair of kinds the one with two bytes a bin comes second.
+  store<u32>(row, kind + u32(wide), ROW_KIND)
   return places + (usize(dense ? length : count) << (wide ? 1 : 0))
 }
 
@@ -116,17 +122,20 @@ export function binRows(table: usize, from: u32, to: u32, bins: u32, signs: bool
       const values = wideValue ? wideValues(entries, n) : entries + (usize(n) << 2)
       // Bins first take the place of the values, from where they go behind the indices that are left.
       let count: usize = 0
+      const short = n == 0 || load<u32>(entries + (usize(n - 1) << 2)) < 65536
       for (let e: usize = 0; e < usize(n); e++) {
         const bin = binOf(wideValue ? load<f64>(values + (e << 3)) : f64(load<f32>(values + (e << 2))), bins, signs)
         if (bin == 0) continue
-        store<u32>(entries + (count << 2), load<u32>(entries + (e << 2)))
+        const index = load<u32>(entries + (e << 2))
+        if (short) store<u16>(entries + (count << 1), u16(index))
+        else store<u32>(entries + (count << 2), index)
         if (wide) store<u16>(values + (count << 1), u16(bin))
         else store<u8>(values + count, u8(bin))
         count++
       }
-      memory.copy(entries + (count << 2), values, count << (wide ? 1 : 0))
+      memory.copy(entries + (count << (short ? 1 : 2)), values, count << (wide ? 1 : 0))
       store<u32>(row, u32(count), ROW_COUNT)
-      store<u32>(row, wide ? ROW_KIND_BINS16 : ROW_KIND_BINS8, ROW_KIND)
+      store<u32>(row, (short ? ROW_KIND_SHORT_BINS8 : ROW_KIND_BINS8) + u32(wide), ROW_KIND)
     }
     finishBinned(row, unit)
   }

@@ -3,22 +3,37 @@
 // it is a row like any other. There is one table at a time, at an address that the control page knows: records can be
 // written down and read into another memory.
 import {
-  ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_BINS16, ROW_KIND_BINS8, ROW_KIND_DENSE_BINS16, ROW_KIND_DENSE_BINS8, ROW_SCALE, SPACE_TABLE,
+  ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_BINS16, ROW_KIND_BINS8, ROW_KIND_DENSE_BINS16, ROW_KIND_DENSE_BINS8, ROW_KIND_SHORT_BINS16,
+  ROW_KIND_SHORT_BINS8, ROW_SCALE, SPACE_TABLE,
   SPACE_WIDTH,
 } from '../layouts'
 
-// B is the type of a bin number, u8 or u16; D is bool for rows without indices, whose absent entries are bin 0. V says what
-// the width is: u8 three, u16 four, u32 whatever the control page says.
+// B is the type of a bin number, u8 or u16; D that of an index, u32 or u16, or bool for rows without indices, whose absent
+// entries are bin 0. V says what the width is: u8 three, u16 four, u32 whatever the control page says.
 @inline
 function widthOf<V>(): usize {
   return sizeof<V>() == 1 ? 3 : sizeof<V>() == 2 ? 4 : <usize>load<u32>(SPACE_WIDTH)
 }
 
+/** Whether bin numbers take two bytes. */
+@inline
+export function hasWideBins(kind: u32): bool {
+  return kind == ROW_KIND_BINS16 || kind == ROW_KIND_SHORT_BINS16 || kind == ROW_KIND_DENSE_BINS16
+}
+
+/** Bytes of an index; of a row without indices, 0. */
+@inline
+function indexBytes(kind: u32): usize {
+  return kind == ROW_KIND_DENSE_BINS8 || kind == ROW_KIND_DENSE_BINS16 ? 0 : kind == ROW_KIND_SHORT_BINS8 || kind == ROW_KIND_SHORT_BINS16 ? 2 : 4
+}
+
 /** Σ w · vectors of the bins, scale included. One call a row. */
 export function dotBinned<W>(row: usize, w: usize): f64 {
   const kind = load<u32>(row, ROW_KIND)
-  const sum = kind == ROW_KIND_BINS8 ? dotOf<W, u8, u8>(row, w)
-    : kind == ROW_KIND_BINS16 ? dotOf<W, u16, u8>(row, w)
+  const sum = kind == ROW_KIND_SHORT_BINS8 ? dotOf<W, u8, u16>(row, w)
+    : kind == ROW_KIND_SHORT_BINS16 ? dotOf<W, u16, u16>(row, w)
+    : kind == ROW_KIND_BINS8 ? dotOf<W, u8, u32>(row, w)
+    : kind == ROW_KIND_BINS16 ? dotOf<W, u16, u32>(row, w)
     : kind == ROW_KIND_DENSE_BINS8 ? dotOf<W, u8, bool>(row, w)
     : dotOf<W, u16, bool>(row, w)
   return sum * load<f64>(row, ROW_SCALE)
@@ -35,7 +50,7 @@ function dotBins<W, B, D, V>(row: usize, w: usize): f64 {
   const table = <usize>load<u32>(SPACE_TABLE)
   const n = load<u32>(row, ROW_COUNT)
   let i = row + ROW_ENTRIES
-  let bins = isBoolean<D>() ? i : i + (usize(n) << 2)
+  let bins = isBoolean<D>() ? i : i + usize(n) * sizeof<D>()
   const end = bins + usize(n) * sizeof<B>()
   const step = width * sizeof<W>()
   let p = w
@@ -48,8 +63,8 @@ function dotBins<W, B, D, V>(row: usize, w: usize): f64 {
       p += step
       if (bin == 0) continue
     } else {
-      at = w + usize(load<u32>(i)) * step
-      i += 4
+      at = w + usize(load<D>(i)) * step
+      i += sizeof<D>()
     }
     const t = table + bin * (width << 3)
     if (sizeof<V>() == 4) {
@@ -71,8 +86,10 @@ function dotBins<W, B, D, V>(row: usize, w: usize): f64 {
 export function axpyBinned<W>(row: usize, step: f64, w: usize): void {
   const kind = load<u32>(row, ROW_KIND)
   const s = step * load<f64>(row, ROW_SCALE)
-  if (kind == ROW_KIND_BINS8) axpyOf<W, u8, u8>(row, s, w)
-  else if (kind == ROW_KIND_BINS16) axpyOf<W, u16, u8>(row, s, w)
+  if (kind == ROW_KIND_SHORT_BINS8) axpyOf<W, u8, u16>(row, s, w)
+  else if (kind == ROW_KIND_SHORT_BINS16) axpyOf<W, u16, u16>(row, s, w)
+  else if (kind == ROW_KIND_BINS8) axpyOf<W, u8, u32>(row, s, w)
+  else if (kind == ROW_KIND_BINS16) axpyOf<W, u16, u32>(row, s, w)
   else if (kind == ROW_KIND_DENSE_BINS8) axpyOf<W, u8, bool>(row, s, w)
   else axpyOf<W, u16, bool>(row, s, w)
 }
@@ -90,7 +107,7 @@ function axpyBins<W, B, D, V>(row: usize, s: f64, w: usize): void {
   const table = <usize>load<u32>(SPACE_TABLE)
   const n = load<u32>(row, ROW_COUNT)
   let i = row + ROW_ENTRIES
-  let bins = isBoolean<D>() ? i : i + (usize(n) << 2)
+  let bins = isBoolean<D>() ? i : i + usize(n) * sizeof<D>()
   const end = bins + usize(n) * sizeof<B>()
   const step = width * sizeof<W>()
   let p = w
@@ -102,8 +119,8 @@ function axpyBins<W, B, D, V>(row: usize, s: f64, w: usize): void {
       p += step
       if (bin == 0) continue
     } else {
-      at = w + usize(load<u32>(i)) * step
-      i += 4
+      at = w + usize(load<D>(i)) * step
+      i += sizeof<D>()
     }
     const t = table + bin * (width << 3)
     if (sizeof<W>() == 8 && sizeof<V>() < 4) {
@@ -125,9 +142,8 @@ export function squaresBinned(row: usize): f64 {
   const width = <usize>load<u32>(SPACE_WIDTH)
   const table = <usize>load<u32>(SPACE_TABLE)
   const n = load<u32>(row, ROW_COUNT)
-  const wide = kind == ROW_KIND_BINS16 || kind == ROW_KIND_DENSE_BINS16
-  const dense = kind == ROW_KIND_DENSE_BINS8 || kind == ROW_KIND_DENSE_BINS16
-  const bins = row + ROW_ENTRIES + (dense ? 0 : usize(n) << 2)
+  const wide = hasWideBins(kind)
+  const bins = row + ROW_ENTRIES + usize(n) * indexBytes(kind)
   let sum: f64 = 0
   for (let e: usize = 0; e < usize(n); e++) {
     const bin: usize = wide ? usize(load<u16>(bins + (e << 1))) : usize(load<u8>(bins + e))
@@ -153,15 +169,15 @@ export function dotBinnedLanes<S>(row: usize, w: usize, dots: usize): void {
   const table = <usize>load<u32>(SPACE_TABLE)
   const n = usize(load<u32>(row, ROW_COUNT))
   const kind = load<u32>(row, ROW_KIND)
-  const wide = kind == ROW_KIND_BINS16 || kind == ROW_KIND_DENSE_BINS16
-  const dense = kind == ROW_KIND_DENSE_BINS8 || kind == ROW_KIND_DENSE_BINS16
+  const wide = hasWideBins(kind)
+  const each = indexBytes(kind)
   const entries = row + ROW_ENTRIES
-  const bins = dense ? entries : entries + (n << 2)
+  const bins = entries + n * each
   let a = f64x2.splat(0), b = f64x2.splat(0), c = f64x2.splat(0), d = f64x2.splat(0)
   for (let e: usize = 0; e < n; e++) {
     const bin: usize = wide ? usize(load<u16>(bins + (e << 1))) : usize(load<u8>(bins + e))
     if (bin == 0) continue
-    const index = dense ? e : usize(load<u32>(entries + (e << 2)))
+    const index = each == 2 ? usize(load<u16>(entries + (e << 1))) : each == 4 ? usize(load<u32>(entries + (e << 2))) : e
     let p = w + ((index * width) << shift<S>())
     let t = table + bin * (width << 3)
     for (const end = t + (width << 3); t < end; t += 8, p += usize(1) << shift<S>()) {
@@ -189,10 +205,10 @@ export function axpyBinnedLanes<S>(row: usize, steps: usize, w: usize): void {
   const table = <usize>load<u32>(SPACE_TABLE)
   const n = usize(load<u32>(row, ROW_COUNT))
   const kind = load<u32>(row, ROW_KIND)
-  const wide = kind == ROW_KIND_BINS16 || kind == ROW_KIND_DENSE_BINS16
-  const dense = kind == ROW_KIND_DENSE_BINS8 || kind == ROW_KIND_DENSE_BINS16
+  const wide = hasWideBins(kind)
+  const each = indexBytes(kind)
   const entries = row + ROW_ENTRIES
-  const bins = dense ? entries : entries + (n << 2)
+  const bins = entries + n * each
   const scale = f64x2.splat(load<f64>(row, ROW_SCALE))
   const a = f64x2.mul(v128.load(steps), scale)
   const b = f64x2.mul(v128.load(steps, 16), scale)
@@ -201,7 +217,7 @@ export function axpyBinnedLanes<S>(row: usize, steps: usize, w: usize): void {
   for (let e: usize = 0; e < n; e++) {
     const bin: usize = wide ? usize(load<u16>(bins + (e << 1))) : usize(load<u8>(bins + e))
     if (bin == 0) continue
-    const index = dense ? e : usize(load<u32>(entries + (e << 2)))
+    const index = each == 2 ? usize(load<u16>(entries + (e << 1))) : each == 4 ? usize(load<u32>(entries + (e << 2))) : e
     let p = w + ((index * width) << shift<S>())
     let t = table + bin * (width << 3)
     for (const end = t + (width << 3); t < end; t += 8, p += usize(1) << shift<S>()) {

@@ -4,10 +4,11 @@
 // The top table is u32[65536], the addresses of pages (0: none). A page covers 65536 features: 1024 words of bits, then
 // 1024 u32 with the number of features before each word.
 import {
-  BATCH_INDICES, BATCH_NONZEROS, ROW_COUNT, ROW_ENTRIES,
+  BATCH_INDICES, BATCH_NONZEROS, ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_BINS8,
 } from '../layouts'
 import { allocate } from './memory'
-import { isDense } from './row'
+import { hasWideBins } from './binned-row'
+import { isDense, isShort } from './row'
 
 const PAGE_BITS: usize = 8192
 const PAGE_BYTES: u32 = 12288
@@ -66,8 +67,9 @@ export function enterRows(top: usize, table: usize, from: u32, to: u32, longestD
       continue
     }
     const entries = row + ROW_ENTRIES
-    for (let k: u32 = 0; k < n; k++) {
-      if (!enter(top, load<u32>(entries + (usize(k) << 2)))) return false
+    const short = isShort(row)
+    for (let k: usize = 0; k < usize(n); k++) {
+      if (!enter(top, short ? u32(load<u16>(entries + (k << 1))) : load<u32>(entries + (k << 2)))) return false
     }
   }
   store<u32>(longestDense, longest)
@@ -117,7 +119,7 @@ export function lookup(top: usize, feature: u32): u32 {
 export function countFeatures(top: usize, table: usize, rows: u32, step: u32, counts: usize): void {
   for (let r: u32 = 0; r < rows; r += step) {
     const row = <usize>load<u32>(table + (usize(r) << 2))
-    if (isDense(row)) continue
+    if (isDense(row) || isShort(row)) continue
     let at = row + ROW_ENTRIES
     for (const end = at + (usize(load<u32>(row, ROW_COUNT)) << 2); at < end; at += 4) {
       const slot = counts + (usize(lookup(top, load<u32>(at))) << 2)
@@ -153,16 +155,39 @@ export function orderByFrequency(counts: usize, features: u32, fixed: u32, scrat
 }
 
 /** Renumbers the entries of rows from..to: first by the map, then by `places` (u32 a feature). Dense rows keep their
- *  numbers: see enterRows. */
-export function renumberRows(top: usize, places: usize, table: usize, from: u32, to: u32): void {
+ *  numbers: see enterRows. Rows of u16 indices get new records with u32 ones: how many did, or −1 when there is no room for those. */
+export function renumberRows(top: usize, places: usize, table: usize, from: u32, to: u32): i32 {
+  let renewed = 0
   for (let r = from; r < to; r++) {
-    const row = <usize>load<u32>(table + (usize(r) << 2))
+    let row = <usize>load<u32>(table + (usize(r) << 2))
     if (isDense(row)) continue
+    if (isShort(row)) {
+      row = lengthened(row)
+      if (row == 0) return -1
+      store<u32>(table + (usize(r) << 2), u32(row))
+      renewed++
+    }
     let at = row + ROW_ENTRIES
     for (const end = at + (usize(load<u32>(row, ROW_COUNT)) << 2); at < end; at += 4) {
       store<u32>(at, load<u32>(places + (usize(lookup(top, load<u32>(at))) << 2)))
     }
   }
+  return renewed
+}
+
+/** A copy of a row of bins with u32 indices in place of u16 ones; 0 when there is no room. Some rows of data with many features
+ *  may have small numbers only. */
+function lengthened(row: usize): usize {
+  const n = usize(load<u32>(row, ROW_COUNT))
+  const wide = hasWideBins(load<u32>(row, ROW_KIND))
+  const bins = n << usize(wide)
+  const copy = allocate(u32(usize(ROW_ENTRIES) + (n << 2) + bins))
+  if (copy == 0) return 0
+  memory.copy(copy, row, ROW_ENTRIES)
+  store<u32>(copy, ROW_KIND_BINS8 + u32(wide), ROW_KIND)
+  for (let k: usize = 0; k < n; k++) store<u32>(copy + ROW_ENTRIES + (k << 2), u32(load<u16>(row + ROW_ENTRIES + (k << 1))))
+  memory.copy(copy + ROW_ENTRIES + (n << 2), row + ROW_ENTRIES + (n << 1), bins)
+  return copy
 }
 
 /** Enters all of another map's features. */

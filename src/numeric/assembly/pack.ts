@@ -84,7 +84,7 @@ export function packBatch(state: usize, batch: usize): bool {
     const dense = !wide && !constant && bins == 0 && n * 2 > length
     // Of the sparse layouts the widest decides the room asked for; what a narrower one leaves goes to the next row.
     // A dictionary of the row's own is at most half as long as the row, so it stays within the same bound.
-    const row = reserve(state, u32(ROW_ENTRIES) + (bins != 0 ? n * 6 : wide ? n * 12 : constant ? n * 4 : dense ? length * 4 : n * 8) + 16)
+    const row = reserve(state, u32(ROW_ENTRIES) + (bins != 0 ? n * (length <= 65536 ? 4 : 6) : wide ? n * 12 : constant ? n * 4 : dense ? length * 4 : n * 8) + 16)
     if (row == 0) return false
     const entries = row + ROW_ENTRIES
     let end = entries

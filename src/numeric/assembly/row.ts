@@ -2,7 +2,8 @@
 // Every kind of row has its own loop; the kind is asked once a row, never once a nonzero.
 import {
   ROW_COUNT, ROW_DICTIONARY, ROW_ENTRIES, ROW_KIND, ROW_KIND_CODED, ROW_KIND_CONSTANT, ROW_KIND_DENSE, ROW_KIND_F32,
-  ROW_KIND_BINS16, ROW_KIND_BINS8, ROW_KIND_DENSE_BINS16, ROW_KIND_DENSE_BINS8, ROW_KIND_F64, ROW_SCALE,
+  ROW_KIND_BINS16, ROW_KIND_BINS8, ROW_KIND_DENSE_BINS16, ROW_KIND_DENSE_BINS8, ROW_KIND_F64, ROW_KIND_SHORT_BINS16,
+  ROW_KIND_SHORT_BINS8, ROW_SCALE,
 } from '../layouts'
 import { axpyBinned, dotBinned, squaresBinned } from './binned-row'
 
@@ -28,6 +29,13 @@ function addTo<W, S>(w: usize, own: usize, hot: u32, index: u32, amount: f64): v
 export function isDense(row: usize): bool {
   const kind = load<u32>(row, ROW_KIND)
   return kind == ROW_KIND_DENSE || kind == ROW_KIND_DENSE_BINS8 || kind == ROW_KIND_DENSE_BINS16
+}
+
+/** Whether a row has u16 indices. */
+@inline
+export function isShort(row: usize): bool {
+  const kind = load<u32>(row, ROW_KIND)
+  return kind == ROW_KIND_SHORT_BINS8 || kind == ROW_KIND_SHORT_BINS16
 }
 
 /** Where the f64 values of n entries start: the next multiple of 8 after the indices. */
@@ -245,6 +253,6 @@ export function recordBytes(row: usize): usize {
   const count = usize(load<u32>(row, ROW_COUNT))
   const kind = load<u32>(row, ROW_KIND)
   const per: usize = kind == ROW_KIND_CONSTANT || kind == ROW_KIND_DENSE ? 4 : kind == ROW_KIND_F64 ? 12
-    : kind == ROW_KIND_BINS8 ? 5 : kind == ROW_KIND_BINS16 ? 6 : kind == ROW_KIND_DENSE_BINS8 ? 1 : kind == ROW_KIND_DENSE_BINS16 ? 2 : 8
+    : kind == ROW_KIND_BINS8 ? 5 : kind == ROW_KIND_BINS16 ? 6 : kind == ROW_KIND_SHORT_BINS8 ? 3 : kind == ROW_KIND_SHORT_BINS16 ? 4 : kind == ROW_KIND_DENSE_BINS8 ? 1 : kind == ROW_KIND_DENSE_BINS16 ? 2 : 8
   return (usize(ROW_ENTRIES) + count * per + usize(kind == ROW_KIND_F64 ? 8 : 0) + 7) & ~7
 }
