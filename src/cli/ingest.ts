@@ -23,7 +23,7 @@ export const ingestCommand: Command = {
     seed: { value: 'N', help: 'seed of that draw', fallback: '1', group: 'The store' },
     bins: {
       value: 'B',
-      help: 'for additive kernels: round values, which lie in [0, 1], to B bins; up to 256 take one byte each, more take two',
+      help: 'for additive kernels: round values in [0, 1] to B bins, of one byte up to 256, else of two',
       group: 'The store',
     },
     values: {

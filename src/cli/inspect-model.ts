@@ -1,9 +1,11 @@
 // What `spillway inspect MODEL` shows: what the model is, how well it was solved, what it was trained on, and the features
 // that weigh most.
+import { spaceOf } from '../features/additive-kernel.ts'
 import type { Calibration } from '../model/calibration.ts'
 import { modelSummary, vectorLabels } from '../model/json-file.ts'
 import { type Certificate, featureName, type Model, namesBeforeHash, userFeature } from '../model/model.ts'
 import { countNonzeros, featureAt } from '../model/weights.ts'
+import { kernelText } from './train-summary.ts'
 
 export interface TopWeight {
   /** The user's own number; expanded features count from 0. */
@@ -67,8 +69,10 @@ function facts(model: Model, path: string, nonzeros: number): string[] {
   const total = model.features * model.vectors
   const share = total > 0 ? ` of ${count(total)} (${percent(nonzeros / total)})` : ''
   const expand = transforms.expand?.steps
+  const space = spaceOf(expand)
   const prepared = [
-    expand && `features made by ${expand}`,
+    transforms.ranges && 'values by the ranges of their features',
+    space ? kernelText(space) : expand && `features made by ${expand}`,
     transforms.scale && `${transforms.scale.kind} scaling`,
     transforms.normalize && 'rows of unit length',
   ].filter(Boolean)

@@ -1,4 +1,6 @@
 // How a training run ended: for people, and as the one line of JSON.
+import type { RowSpace } from '../additive-kernels/row-space.ts'
+import { spaceOf } from '../features/additive-kernel.ts'
 import type { PredictResult } from '../model/predict.ts'
 import { countNonzeros } from '../model/weights.ts'
 import type { TrainResult } from '../training/training-run.ts'
@@ -32,6 +34,10 @@ export function trainSummary(
     `${result.solver} solver, ${result.loss} loss${result.model.regularizer === 'l1' ? ', l1 regularizer' : ''}, C = ${result.cost}: ${formatCount(passes)} ${passes === 1 ? 'pass' : 'passes'} in ${formatSeconds(seconds.compute)}, after ${formatSeconds(seconds.read)} of reading`,
     certificateLine(result, tolerance),
   ]
+  const space = spaceOf(result.model.transforms.expand?.steps)
+  if (space) {
+    lines.push(`${kernelText(space)}; primal and dual are those of the ${space.approximation}`)
+  }
   const right =
     result.trainingAccuracy === null
       ? ''
@@ -56,6 +62,12 @@ export function trainSummary(
   lines.push(`model: ${model}`)
   if (test?.evaluation) lines.push('', ...evaluationLines(test.evaluation))
   return lines.join('\n')
+}
+
+/** A kernel in words. */
+export function kernelText({ kernel, approximation, degree, nodes, bins }: RowSpace): string {
+  const at = nodes === 'chebyshev' ? '' : `, ${nodes} nodes`
+  return `${kernel} kernel, by its ${approximation} of degree ${degree}${at}, ${formatCount(bins)} bins`
 }
 
 function certificateLine({ primal, dual, gap, exitReason }: TrainResult, tolerance: number): string {

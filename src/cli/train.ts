@@ -172,13 +172,13 @@ export const trainCommand: Command = {
     },
     kernel: {
       value: 'NAME',
-      help: `an additive kernel for values from 0 to 1: linear, ${kernelForms.join(', ')}`,
+      help: `for values from 0 to 1: ${kernelForms.join(', ')}`,
       fallback: 'linear',
       group: 'The problem: ½‖w‖² + C Σ loss',
     },
     approximation: {
       value: 'KIND',
-      help: 'what stands for the kernel, with an objective of its own: its projection, or a polynomial as in the papers',
+      help: 'what stands for the kernel, with an objective of its own',
       choices: approximations,
       fallback: 'projection',
       group: 'The problem: ½‖w‖² + C Σ loss',
@@ -236,6 +236,10 @@ export const trainCommand: Command = {
     {
       line: 'spillway train acceptors.txt --expand weighted-degree:8 --normalize unit --memory 256M',
       does: 'DNA, LABEL STRING a line: every string of 1 to 8 letters at its position is a feature',
+    },
+    {
+      line: 'spillway train digits.svm --kernel chi2 --scale minmax --bias 1',
+      does: 'an additive kernel, for histograms and other amounts, each feature scaled to its range',
     },
     {
       line: 'spillway train reviews.svm few.model --regularizer l1 --loss logistic',

@@ -1,7 +1,9 @@
 // A new loss, solver or input format is one file and one line in its list: here the folder is compared with the list.
+
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { describe, it } from 'node:test'
+import { allAdditiveKernels } from '../../src/additive-kernels/all-additive-kernels.ts'
 import { allExpansions } from '../../src/features/all-expansions.ts'
 import { allInputFormats } from '../../src/input-formats/all-input-formats.ts'
 import { allLosses } from '../../src/losses/all-losses.ts'
@@ -33,6 +35,12 @@ const lists: {
   /** Files of the folder that need no entry. */
   others: (file: string) => boolean
 }[] = [
+  {
+    folder: 'additive-kernels',
+    list: allAdditiveKernels,
+    looksLikeOne: value => 'parse' in value,
+    others: file => ['additive-kernel.ts', 'row-space.ts'].includes(file),
+  },
   { folder: 'losses', list: allLosses, looksLikeOne: value => 'value' in value, others: file => file === 'loss.ts' },
   {
     folder: 'solvers',
@@ -54,9 +62,15 @@ const lists: {
     list: allExpansions,
     looksLikeOne: value => 'takes' in value,
     others: file =>
-      ['additive-map.ts', 'expander.ts', 'expansion.ts', 'expansion-steps.ts', 'kept-names.ts', 'scale.ts'].includes(
-        file,
-      ),
+      [
+        'bins.ts',
+        'additive-map.ts',
+        'expander.ts',
+        'expansion.ts',
+        'expansion-steps.ts',
+        'kept-names.ts',
+        'scale.ts',
+      ].includes(file),
   },
   {
     folder: 'input-formats',

@@ -316,7 +316,14 @@ describe('what --expand says', () => {
   it('has an example for every expansion of the list', () => {
     for (const { name, takes } of allExpansions) {
       assert.doesNotThrow(() =>
-        parseExpansion(name + takes.replace(/^:D.*/, ':3').replace('BITS', '9').replace('[:BINS]', '')),
+        parseExpansion(
+          name +
+            takes
+              .replace(/^:D.*/, ':3')
+              .replace('BITS', '9')
+              .replace('[:BINS]', '')
+              .replace(/^:NAME.*/, ':chi2:projection:2:chebyshev:50'),
+        ),
       )
     }
   })
