@@ -50,7 +50,11 @@ export async function planFor(
   const memory = allowedMemory(options)
   const limited = options.memory !== undefined
   const reserve = (bytes: number): number =>
-    limited ? forFilePages(bytes) + (fromText ? ingestRemains(bytes, growing(options, inputFormatOf(manifest))) : 0) : 0
+    limited
+      ? forFilePages(bytes) +
+        (fromText ? ingestRemains(bytes, growing(options, inputFormatOf(manifest))) : 0) +
+        (classes > 2 ? forManyModels(bytes) : 0)
+      : 0
   const planned = (weights: ResolvedOptions['weights']): MemoryPlan => {
     const weightBytes = together ? even(classes) * 8 : (weights === 'f32' ? 4 : 8) * lanes
     const perWeight =
@@ -73,6 +77,12 @@ export async function planFor(
  *  that works: where there is memory for it, more of them stay, for reading them again and again is what makes a run crawl. */
 export function forFilePages(memory: number): number {
   return Math.min(32 << 20, Math.max(0, Math.floor((memory - (104 << 20)) / 5)))
+}
+
+/** Heaps of threads grow further while many models are trained. Measured: some 30 MB more than Node has on tiny data, with 100
+ *  classes under 256M; where there is little memory, heaps stay small. */
+export function forManyModels(memory: number): number {
+  return Math.min(24 << 20, Math.max(0, Math.floor((memory - (128 << 20)) / 6)))
 }
 
 /** What an ingest leaves behind in the same process: heap and allocator keep what its buffers took, the more the larger

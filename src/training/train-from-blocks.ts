@@ -258,15 +258,33 @@ export async function planTogether(
   const single = options.innerTolerance !== undefined || options.gradientTolerance !== undefined
   const can = models > 1 && solver.manyModels !== undefined && options.weights === 'f64' && !single
   if (!must && (!can || options.expand)) return undefined
-  for (let size = models; ; size = Math.ceil(size / 2)) {
+  const planOf = (size: number) => planFor(store, solver, options, fromText, rows, lanesOf(size), bytesPerRow)
+  const fits = async (size: number): Promise<MemoryPlan | undefined> => {
     try {
-      const plan = await planFor(store, solver, options, fromText, rows, lanesOf(size), bytesPerRow)
-      return { models: size, plan }
+      return await planOf(size)
     } catch (error) {
-      if (!(error instanceof SpillwayError) || (must && size === 1)) throw error
-      if (size <= (must ? 1 : 2)) return undefined
+      if (!(error instanceof SpillwayError)) throw error
+      return undefined
     }
   }
+  const least = must ? 1 : 2
+  let most = models
+  let found = await fits(most)
+  // The largest number that fits, by halves.
+  if (!found) {
+    let [low, high] = [least - 1, models]
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2)
+      const plan = await fits(middle)
+      if (plan) [low, found] = [middle, plan]
+      else high = middle
+    }
+    most = low
+  }
+  if (!found) return must ? { models: 1, plan: await planOf(1) } : undefined
+  // Groups of about one size: no fewer of them, and none with a model or two.
+  const size = Math.ceil(models / Math.ceil(models / most))
+  return { models: size, plan: size === most ? found : await planOf(size) }
 }
 
 /** Many problems under one name, for their states. */
