@@ -7,7 +7,8 @@
 // large-scale L2-loss linear support vector machines (JMLR 9, 2008); Yuan, Chang, Hsieh, Lin: A comparison of optimization
 // methods and software for large-scale L1-regularized linear classification (JMLR 11, 2010). Logistic: quadratic models, each
 // solved by coordinate descent. Yuan, Ho, Lin: An improved GLMNET for L1-regularized logistic regression (JMLR 13, 2012). The
-// loops are in numeric/assembly/l1.ts. Between sweeps come Newton steps for all weights that are not zero. Weights of zero whose derivative lies well within ±1 are shrunk.
+// loops are in numeric/assembly/l1.ts. Between sweeps come Newton steps for all weights that are not zero (l1-newton.ts). Weights
+// of zero whose derivative lies well within ±1 are shrunk.
 import type { Arena } from '../numeric/arena.ts'
 import {
   L1_ACTIVE,

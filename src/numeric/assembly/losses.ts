@@ -16,6 +16,13 @@ export function logisticLoss(margin: f64): f64 {
   return margin > 0 ? Math.log1p(Math.exp(-margin)) : Math.log1p(Math.exp(margin)) - margin
 }
 
+/** 1 / (1 + e^m): minus the derivative of the logistic loss. */
+@inline
+export function wrongness(m: f64): f64 {
+  const e = Math.exp(-Math.abs(m))
+  return m > 0 ? e / (1 + e) : 1 / (1 + e)
+}
+
 /** −(a log a + r log r − C log C) with r = C − a: the separable part of the logistic dual. */
 @inline
 export function negativeEntropy(a: f64, rest: f64, bound: f64): f64 {
