@@ -15,63 +15,24 @@
 // Keerthi, Sundararajan, Chang, Hsieh, Lin: A sequential dual method for large scale multi-class linear SVMs (KDD 2008).
 // A row is visited at a time, and its K variables are solved for exactly. The loops, and the rules by which classes of a
 // row and whole rows are shrunk, are in numeric/assembly/crammer-singer.ts.
-import { SWEEP_BYTES } from '../numeric/layouts.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import type { CrammerSingerProblem } from '../training/crammer-singer-problem.ts'
-import type { PassOrder, PassReport, SolverRun, SolverSettings } from './solver.ts'
-import { activateAll, startSweeps } from './sweeps.ts'
+import type { SolverRun, SolverSettings } from './solver.ts'
+import { SweepingRun } from './sweeping-run.ts'
 
 /** Nonzeros times pairs of classes between two looks at the abort signal: some tens of milliseconds. */
 const SLICE = 8e6
 
-export class CrammerSingerRun implements SolverRun {
-  readonly #pool: ThreadPool
-  readonly #problem: CrammerSingerProblem
-  readonly #settings: SolverSettings
-  readonly #sweep: number
-  readonly #passWork: number
-  readonly #slice: number
-  /** Certified gap over estimated gap, learnt when a certificate was asked for in vain. */
-  #optimism = 1
-
-  constructor(pool: ThreadPool, problem: CrammerSingerProblem, settings: SolverSettings) {
-    const { arena, rows } = problem
-    this.#pool = pool
-    this.#problem = problem
-    this.#settings = settings
-    this.#passWork = arena.numeric.workOf(rows.table, rows.rows)
-    this.#slice = Math.max(1, SLICE / problem.classes)
-    this.#sweep = arena.allocate(SWEEP_BYTES, 'the sweep')
-    const order = arena.allocate(Math.max(rows.rows, 1) * 4, 'the order of the rows')
-    startSweeps(arena, this.#sweep, order, rows.rows, BigInt(settings.seed))
-  }
-
-  async pass({ most, targetGap, signal }: PassOrder): Promise<PassReport> {
-    const limit = most * this.#passWork
-    let work = 0
-    for (;;) {
-      const step = await this.#pool.run('dual-sweeps', {
-        problem: this.#problem.at,
-        sweep: this.#sweep,
-        rows: this.#problem.rows.rows,
-        logistic: false,
-        narrow: false,
-        together: true,
-        shrink: this.#settings.shrinking,
-        budget: Math.min(this.#slice, Math.max(limit - work, 1)),
-        targetGap: targetGap * this.#optimism,
-      })
-      work += step.work
-      if (step.ready || work >= limit || signal?.aborted) {
-        const primal = 0.5 * this.#problem.squaredLength() + step.loss
-        return { passes: work / this.#passWork, estimate: { primal, gap: step.gap }, ready: step.ready }
-      }
-    }
-  }
-
-  notYet(): void {
-    this.#optimism *= 0.7
-    this.#problem.activateClasses()
-    activateAll(this.#problem.arena, this.#sweep, this.#problem.rows.rows)
-  }
+export function startCrammerSinger(
+  pool: ThreadPool,
+  problem: CrammerSingerProblem,
+  settings: SolverSettings,
+): SolverRun {
+  return new SweepingRun(pool, problem, settings, {
+    logistic: false,
+    narrow: false,
+    together: true,
+    slice: Math.max(1, SLICE / problem.classes),
+    activate: () => problem.activateClasses(),
+  })
 }

@@ -50,6 +50,7 @@ const lists: {
       [
         'solver.ts',
         'crammer-singer.ts',
+        'sweeping-run.ts',
         'sweeps.ts',
         'working-set.ts',
         'row-cache.ts',
