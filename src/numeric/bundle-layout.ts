@@ -39,7 +39,7 @@ export const BUNDLE_GAP = 576
 /** f64: thresholds of shrinking, from the last sweep. */
 export const BUNDLE_UPPER = 640
 export const BUNDLE_LOWER = 704
-/** f64: scratch for a row's dot products and steps. */
+/** f64: scratch for a row's dot products and steps; between sweeps the first for squared lengths of weights. */
 export const BUNDLE_DOTS = 768
 export const BUNDLE_STEPS = 832
 /** u32: where a held-out row's score goes: the number of a column. */

@@ -11,7 +11,6 @@ import {
   BUNDLE_LOSS,
   BUNDLE_LOWER,
   BUNDLE_UPPER,
-  BUNDLE_WEIGHTS,
 } from '../numeric/bundle-layout.ts'
 import {
   SWEEP_ACTIVE,
@@ -25,7 +24,7 @@ import {
   SWEEP_VISITED,
 } from '../numeric/layouts.ts'
 import type { TaskContext } from '../threads/task.ts'
-import type { Lanes } from '../training/bundle.ts'
+import { type Lanes, squaredLengths } from '../training/bundle.ts'
 
 export interface BundleSweepsOptions {
   bundle: number
@@ -62,7 +61,7 @@ export function bundleSweepsTask({ arena }: TaskContext, options: BundleSweepsOp
     if (arena.getU32(sweep + SWEEP_BEGAN) === 0) beginSweep(arena, bundle, sweep, shrink)
     if (run(bundle, sweep, Math.max(budget - work(), 1))) {
       const all = endSweep(arena, bundle, sweep, rows, models, shrink)
-      const lengths = all ? lengthsOf(arena, bundle, lanes, options.weightCount) : undefined
+      const lengths = all ? squaredLengths(arena, bundle, lanes, options.weightCount) : undefined
       const found = arena.f64(bundle + BUNDLE_GAP, models)
       const losses = arena.f64(bundle + BUNDLE_LOSS, models)
       let active = arena.getU32(bundle + BUNDLE_ACTIVE)
@@ -118,19 +117,6 @@ export function endSweep(
     lower[k] = shrink && lowest[k] < 0 ? lowest[k] : Number.NEGATIVE_INFINITY
   }
   return all
-}
-
-function lengthsOf(arena: Arena, bundle: number, lanes: Lanes, weightCount: number): Float64Array {
-  // The scratch of the sweep is free between two of them.
-  const out = arena.f64(bundle + BUNDLE_GRADIENT_MAX, BUNDLE_LANES).slice()
-  arena.numeric[`squaredLengths${lanes}`](
-    arena.getU32(bundle + BUNDLE_WEIGHTS),
-    weightCount,
-    bundle + BUNDLE_GRADIENT_MAX,
-  )
-  const lengths = arena.f64(bundle + BUNDLE_GRADIENT_MAX, BUNDLE_LANES).slice()
-  arena.f64(bundle + BUNDLE_GRADIENT_MAX, BUNDLE_LANES).set(out)
-  return lengths
 }
 
 export interface BundleRowsOptions {

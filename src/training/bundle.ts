@@ -13,6 +13,7 @@ import {
   BUNDLE_COUNT,
   BUNDLE_DIAGONAL_NEGATIVE,
   BUNDLE_DIAGONAL_POSITIVE,
+  BUNDLE_DOTS,
   BUNDLE_FOLDS,
   BUNDLE_HELD_OUT,
   BUNDLE_LANES,
@@ -57,6 +58,13 @@ export function lanesFor(models: number): Lanes {
 export function bundleBytes(models: number, rows: number, weights: number, entropic: boolean): number {
   const lanes = lanesFor(models) * 8
   return (weights + 1) * lanes + rows * (lanes * (entropic ? 2 : 1) + 4) + BUNDLE_BYTES + 4096
+}
+
+/** ‖w‖² of each model of the bundle at an address. They pass through the scratch of its sweeps, which is free between two. */
+export function squaredLengths(arena: Arena, bundle: number, lanes: Lanes, weightCount: number): number[] {
+  const out = bundle + BUNDLE_DOTS
+  arena.numeric[`squaredLengths${lanes}`](arena.getU32(bundle + BUNDLE_WEIGHTS), weightCount, out)
+  return [...arena.f64(out, arena.getU32(bundle + BUNDLE_MODELS))]
 }
 
 export class Bundle {
@@ -152,11 +160,6 @@ export class Bundle {
 
   /** ‖w‖² of each model. */
   squaredLengths(): number[] {
-    const mark = this.#arena.mark()
-    const out = this.#arena.allocate(BUNDLE_LANES * 8, 'lengths of weights')
-    this.#arena.numeric[`squaredLengths${this.lanes}`](this.weights, this.weightCount, out)
-    const lengths = [...this.#arena.f64(out, this.problems.length)]
-    this.#arena.release(mark)
-    return lengths
+    return squaredLengths(this.#arena, this.at, this.lanes, this.weightCount)
   }
 }
