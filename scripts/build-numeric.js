@@ -7,12 +7,10 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = `${root}src/numeric/assembly`
 const output = `${root}src/numeric/numeric.wasm`
 const changed = file => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
-const sources = [
-  `${root}src/numeric/layouts.ts`,
-  `${root}src/numeric/segment-layout.ts`,
-  fileURLToPath(import.meta.url),
-]
-for (const name of ['generate', 'ball', 'working-set', 'bundle']) sources.push(`${root}src/numeric/${name}-layout.ts`)
+const sources = [fileURLToPath(import.meta.url)]
+// Layouts are compiled by both compilers.
+const layouts = readdirSync(`${root}src/numeric`).filter(name => /layouts?\.ts$/.test(name))
+for (const name of layouts) sources.push(`${root}src/numeric/${name}`)
 for (const name of readdirSync(folder)) sources.push(`${folder}/${name}`)
 
 if (Math.max(...sources.map(changed)) > changed(output)) {
