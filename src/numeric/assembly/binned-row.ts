@@ -9,10 +9,11 @@ import {
 } from '../layouts'
 
 // B is the type of a bin number, u8 or u16; D that of an index, u32 or u16, or bool for rows without indices, whose absent
-// entries are bin 0. V says what the width is: u8 three, u16 four, u32 whatever the control page says.
+// entries are bin 0. V says what the width is: u8
+// three, the usual one, u32 whatever the control page says.
 @inline
 function widthOf<V>(): usize {
-  return sizeof<V>() == 1 ? 3 : sizeof<V>() == 2 ? 4 : <usize>load<u32>(SPACE_WIDTH)
+  return sizeof<V>() == 1 ? 3 : <usize>load<u32>(SPACE_WIDTH)
 }
 
 /** Whether bin numbers take two bytes. */
@@ -41,8 +42,8 @@ export function dotBinned<W>(row: usize, w: usize): f64 {
 
 @inline
 function dotOf<W, B, D>(row: usize, w: usize): f64 {
-  const width = load<u32>(SPACE_WIDTH)
-  return width == 3 ? dotBins<W, B, D, u8>(row, w) : width == 4 ? dotBins<W, B, D, u16>(row, w) : dotBins<W, B, D, u32>(row, w)
+  if (sizeof<W>() == 8 && load<u32>(SPACE_WIDTH) == 3) return dotBins<W, B, D, u8>(row, w)
+  return dotBins<W, B, D, u32>(row, w)
 }
 
 function dotBins<W, B, D, V>(row: usize, w: usize): f64 {
@@ -55,7 +56,7 @@ function dotBins<W, B, D, V>(row: usize, w: usize): f64 {
   const step = width * sizeof<W>()
   let p = w
   let pairs = f64x2.splat(0)
-  let a: f64 = 0, b: f64 = 0
+  let a: f64 = 0
   for (; bins < end; bins += sizeof<B>()) {
     const bin = usize(load<B>(bins))
     let at = p
@@ -67,19 +68,14 @@ function dotBins<W, B, D, V>(row: usize, w: usize): f64 {
       i += sizeof<D>()
     }
     const t = table + bin * (width << 3)
-    if (sizeof<V>() == 4) {
-      for (let k: usize = 0; k < width; k++) a += f64(load<W>(at + k * sizeof<W>())) * load<f64>(t + (k << 3))
-    } else if (sizeof<W>() == 8) {
+    if (sizeof<V>() == 1) {
       pairs = f64x2.add(pairs, f64x2.mul(v128.load(at), v128.load(t)))
-      if (sizeof<V>() == 2) pairs = f64x2.add(pairs, f64x2.mul(v128.load(at, 16), v128.load(t, 16)))
-      else a += f64(load<W>(at, 16)) * load<f64>(t, 16)
+      a += load<f64>(at, 16) * load<f64>(t, 16)
     } else {
-      a += f64(load<W>(at)) * load<f64>(t) + f64(load<W>(at, sizeof<W>())) * load<f64>(t, 8)
-      b += f64(load<W>(at, 2 * sizeof<W>())) * load<f64>(t, 16)
-      if (sizeof<V>() == 2) b += f64(load<W>(at, 3 * sizeof<W>())) * load<f64>(t, 24)
+      for (let k: usize = 0; k < width; k++) a += f64(load<W>(at + k * sizeof<W>())) * load<f64>(t + (k << 3))
     }
   }
-  return f64x2.extract_lane(pairs, 0) + f64x2.extract_lane(pairs, 1) + a + b
+  return f64x2.extract_lane(pairs, 0) + f64x2.extract_lane(pairs, 1) + a
 }
 
 /** w += step · vectors of the bins. */
@@ -96,9 +92,7 @@ export function axpyBinned<W>(row: usize, step: f64, w: usize): void {
 
 @inline
 function axpyOf<W, B, D>(row: usize, s: f64, w: usize): void {
-  const width = load<u32>(SPACE_WIDTH)
-  if (width == 3) axpyBins<W, B, D, u8>(row, s, w)
-  else if (width == 4) axpyBins<W, B, D, u16>(row, s, w)
+  if (sizeof<W>() == 8 && load<u32>(SPACE_WIDTH) == 3) axpyBins<W, B, D, u8>(row, s, w)
   else axpyBins<W, B, D, u32>(row, s, w)
 }
 
@@ -123,10 +117,9 @@ function axpyBins<W, B, D, V>(row: usize, s: f64, w: usize): void {
       i += sizeof<D>()
     }
     const t = table + bin * (width << 3)
-    if (sizeof<W>() == 8 && sizeof<V>() < 4) {
+    if (sizeof<V>() == 1) {
       v128.store(at, f64x2.add(v128.load(at), f64x2.mul(v128.load(t), both)))
-      if (sizeof<V>() == 2) v128.store(at, f64x2.add(v128.load(at, 16), f64x2.mul(v128.load(t, 16), both)), 16)
-      else store<f64>(at, load<f64>(at, 16) + load<f64>(t, 16) * s, 16)
+      store<f64>(at, load<f64>(at, 16) + load<f64>(t, 16) * s, 16)
     } else {
       for (let k: usize = 0; k < width; k++) {
         const place = at + k * sizeof<W>()
