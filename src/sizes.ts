@@ -7,3 +7,5 @@ export function parseBytes(text: string, name: string): number {
   if (!match || value < 1) throw new UsageError(`${name} is "${text}"; expected a size such as 512M or 2G`)
   return Math.floor(value)
 }
+
+export const blocksText = (blocks: number): string => `${blocks} ${blocks === 1 ? 'block' : 'blocks'}`

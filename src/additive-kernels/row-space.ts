@@ -135,7 +135,7 @@ export function tableOf(space: RowSpace): Float64Array {
 /** The same for bins with a sign: bin k at 2k, and its negative behind it. */
 export function signedTableOf(space: RowSpace): Float64Array {
   const width = widthOf(space)
-  const plain = tableOf({ ...space })
+  const plain = tableOf(space)
   const table = new Float64Array(2 * plain.length)
   for (let bin = 0; bin <= space.bins; bin++) {
     for (let k = 0; k < width; k++) {
@@ -145,11 +145,6 @@ export function signedTableOf(space: RowSpace): Float64Array {
     }
   }
   return table
-}
-
-/** The bin of a value, as numeric/assembly/bin-rows.ts has it. */
-export function binOf(x: number, bins: number): number {
-  return x > 0 ? Math.min(Math.floor(Math.min(x, 1) * bins + 0.5), bins) : 0
 }
 
 /** L of a positive matrix L Lᵀ. A pivot that is nothing but rounding leaves a column of zeros. */

@@ -30,8 +30,6 @@ export function describeStore(manifest: Manifest, path: string, verified: boolea
   return { lines, json: { ...rest, blocks: blocks.length, bytes, ...(verified && { verified: true }) } }
 }
 
-export const blocksText = (blocks: number): string => `${blocks} block${blocks === 1 ? '' : 's'}`
-
 /** Said after a change of a store that has been trained on. */
 export const NEXT_TRAINING =
   'the next training of the same problem, block by block, starts from where the last one ended'

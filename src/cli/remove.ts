@@ -1,7 +1,8 @@
 import { type RowsToRemove, removeRows } from '../block-store/remove.ts'
 import { UsageError } from '../errors.ts'
+import { blocksText } from '../sizes.ts'
 import { type Command, type CommandInput, type OptionValues, textOption } from './command.ts'
-import { blocksText, NEXT_TRAINING } from './describe-store.ts'
+import { NEXT_TRAINING } from './describe-store.ts'
 import { formatBytes, formatCount, formatSeconds } from './format.ts'
 import { ProgressLine } from './terminal.ts'
 

@@ -3,6 +3,7 @@
 import type { LabelCount } from '../input-formats/label-numbers.ts'
 import { Arena } from '../numeric/arena.ts'
 import { BUNDLE_LANES } from '../numeric/bundle-layout.ts'
+import { blocksText } from '../sizes.ts'
 import { forManyModels, lanesOf } from '../solvers/block-bundles.ts'
 import { type BlockSolver, underLimits } from '../solvers/solver.ts'
 import { ThreadPool } from '../threads/pool.ts'
@@ -19,7 +20,7 @@ import { prepareRows } from './prepare-rows.ts'
 import type { ProgressListener } from './progress.ts'
 import { rowsOfStore } from './rows-of-store.ts'
 import { theStore } from './store-for-training.ts'
-import { blocksText, freshState, modelsText, planTogether } from './train-from-blocks.ts'
+import { freshState, modelsText, planTogether } from './train-from-blocks.ts'
 
 export interface FoldedBlocks {
   /** The store that the rows are in. */

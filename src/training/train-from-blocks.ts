@@ -12,6 +12,7 @@ import { findLoss } from '../losses/all-losses.ts'
 import { lendWeights } from '../model/lent-weights.ts'
 import { Arena } from '../numeric/arena.ts'
 import { BUNDLE_LANES } from '../numeric/bundle-layout.ts'
+import { blocksText } from '../sizes.ts'
 import { block } from '../solvers/block.ts'
 import { forManyModels, lanesOf } from '../solvers/block-bundles.ts'
 import { selective } from '../solvers/selective.ts'
@@ -69,16 +70,17 @@ export async function trainFromBlocks(
   const K = isJoint ? labels.length : problems.length
   const fromText = store.folder !== paths[0]
   const planWith = (solver: BlockSolver) => planTogether(store, solver, options, fromText, rows, problems.length)
+  // Several models share what is read, and need rows of other blocks beside those at hand: `block` alone may take hundreds of
+  // passes where these are few (10,000 digits in two blocks: short of 1e-3 after 300, where `selective` takes 5).
   const ours = problems.length > 1 && options.solver === 'auto' && solver.name === 'stream'
-  // Several models share what is read: rows that one is done with, the others are not.
   if (ours) {
-    solver = block
     options = { ...options, innerPasses: DEFAULTS.innerPasses }
+    solver = selective
   }
   let together = await planWith(solver)
-  if (ours && together && piecesOf(together.plan) > MANY_PIECES) {
-    const cached = await planWith(selective)
-    if (cached) [solver, together] = [selective, cached]
+  if (ours && !together) {
+    solver = block
+    together = await planWith(solver)
   }
   const plan = together?.plan ?? (await planFor(store, solver, options, fromText, rows))
   if (!together && plan.weightBytes === 4) {
@@ -225,10 +227,6 @@ export async function trainFromBlocks(
   }
 }
 
-/** Pieces a pass beyond which a piece alone moves many models too little, and rows of others have to stay beside it: mnist in
- *  40 pieces took 47 s without and 3.2 s with them, in 20 pieces 4.6 and 3.6 s, in 10 pieces 3.3 and 4.0 s. */
-const MANY_PIECES = 20
-
 /** Pieces that a pass reads. */
 function piecesOf(plan: MemoryPlan): number {
   return groupsOf(
@@ -236,8 +234,6 @@ function piecesOf(plan: MemoryPlan): number {
     plan.costs.map((_, k) => k),
   ).length
 }
-
-export const blocksText = (blocks: number): string => `${blocks} ${blocks === 1 ? 'block' : 'blocks'}`
 
 /** How many models there are, and how many of them the memory has room for. */
 export function modelsText(models: number, size: number): string {
