@@ -114,7 +114,7 @@ const digest = (...parts: (string | Uint8Array)[]): string =>
 
 /** Of everything but the names of files and the program's version. */
 function hashOf(model: Model): string {
-  return digest(encodeModel({ ...model, createdBy: '', data: { ...model.data, sources: [] } }))
+  return digest(encodeModel({ ...model, createdBy: '', data: { ...model.data!, sources: [] } }))
 }
 
 const stores = new Map<string, string>()
