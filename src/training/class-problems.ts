@@ -9,9 +9,12 @@ import type { ExitReason, Solution } from './driver.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { ProblemSettings } from './problem.ts'
 
+/** A class, with its number among all labels of the data: that is what rows have. */
+export type NumberedLabel = LabelCount & { number: number }
+
 export interface ClassProblems {
   /** In the order of the model: the positive label first for two classes, else rising. */
-  labels: LabelCount[]
+  labels: NumberedLabel[]
   problems: (ProblemSettings & { label: LabelCount })[]
 }
 

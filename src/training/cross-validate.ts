@@ -225,7 +225,6 @@ interface Told {
 function judge(cost: number, count: number, options: ResolvedOptions, told: Told): CostResult {
   const { classes, folds, columns, solutions } = told
   const { labels } = classProblems(told.labels, findLoss(options.loss), options)
-  const numbers = labels.map(label => told.labels.findIndex(({ text }) => text === label.text))
   const counts = Array.from({ length: count }, () => ({ rows: 0, right: 0 }))
   for (let i = 0; i < classes.length; i++) {
     let winner = 0
@@ -233,7 +232,7 @@ function judge(cost: number, count: number, options: ResolvedOptions, told: Told
     else for (let k = 1; k < columns.length; k++) if (columns[k][i] > columns[winner][i]) winner = k
     const own = counts[folds[i]]
     own.rows++
-    if (numbers[winner] === classes[i]) own.right++
+    if (labels[winner].number === classes[i]) own.right++
   }
   const perFold = counts.map(({ rows, right }, fold) => {
     const own = solutions.slice(fold * columns.length, (fold + 1) * columns.length)

@@ -100,7 +100,7 @@ export async function trainFromBlocks(
           { arena, store },
           perClass.problems[0],
           weightCount,
-          crammerSingerSettings(manifest.labels, perClass, options.bias),
+          crammerSingerSettings(perClass, options.bias),
           plan.slotRows,
         )
       : undefined
