@@ -55,7 +55,7 @@ const EXPECTED: Record<number, { expected: string; advice?: string }> = {
   },
   [PARSE_ERROR_TOO_LARGE]: {
     expected: 'a number that a 32-bit float can hold (below 3.4e38)',
-    advice: 'scale the feature down, or keep 64-bit values with --values f64',
+    advice: 'scale the feature down, or keep 64-bit values: --values f64 for train and ingest',
   },
 }
 

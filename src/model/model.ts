@@ -78,6 +78,8 @@ export interface Model {
   biasWeights: Float64Array
   /** The format of the text that it was trained on; LIBSVM text when not given. */
   inputFormat?: string
+  /** How exactly values were read for training, and are read for scoring; f32 when not given. */
+  values?: 'f32' | 'f64'
   /** The number of the first feature in the user's data; the model itself counts from 0. */
   indexBase: 0 | 1
   loss: string
@@ -132,6 +134,7 @@ export function makeModel(parts: ModelParts): Model {
     bias: parts.bias ?? 0,
     biasWeights: parts.biasWeights ?? new Float64Array(0),
     ...(parts.inputFormat !== undefined && { inputFormat: parts.inputFormat }),
+    ...(parts.values !== undefined && { values: parts.values }),
     indexBase: parts.indexBase ?? 1,
     loss: parts.loss,
     cost: parts.cost ?? null,

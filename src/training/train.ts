@@ -102,6 +102,7 @@ export function asResult(outcome: TrainingOutcome, options: ResolvedOptions, sec
     bias: options.bias,
     biasWeights: options.bias === 0 ? new Float64Array(0) : outcome.biasWeights,
     ...(data.format !== 'libsvm' && { inputFormat: data.format }),
+    ...(data.valueBits === 64 && { values: 'f64' }),
     indexBase: data.indexBase === 0 ? 0 : 1,
     loss: options.loss,
     regularizer: options.regularizer,
