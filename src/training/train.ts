@@ -42,9 +42,7 @@ export function train(data: string | string[], options: TrainOptions = {}): Trai
       solver.data === 'memory'
         ? await trainInMemory(paths, solver, limited, tell)
         : await trainFromBlocks(paths, solver, limited, tell)
-    if (limited.calibrate && outcome.blocks) {
-      outcome.calibrations = await calibrateOverBlocks(outcome.blocks.store, limited, tell)
-    }
+    if (limited.calibrate && outcome.blocks) await addCalibrations(outcome, outcome.blocks.store, limited, tell)
     return asResult(outcome, limited, (performance.now() - started) / 1000)
   })
 }
@@ -59,7 +57,22 @@ function checkCalibration({ calibrate, loss, weights, multiclass, regularizer }:
   if (weights === 'f32') throw new UsageError('calibrate needs weights in f64')
 }
 
-/** The same from a store: models of folds are trained together, over its blocks. */
+/** Without calibrations a model is not what was asked for: the run is an interrupted one then. */
+async function addCalibrations(
+  outcome: TrainingOutcome,
+  store: string,
+  options: ResolvedOptions,
+  tell: ProgressListener,
+): Promise<void> {
+  try {
+    outcome.calibrations = await calibrateOverBlocks(store, options, tell)
+  } catch (error) {
+    if (!options.signal?.aborted) throw error
+    outcome.solutions = outcome.solutions.map(solution => ({ ...solution, exitReason: 'interrupted' }))
+  }
+}
+
+/** Calibrations of a store: models of folds are trained together, over its blocks. */
 async function calibrateOverBlocks(
   store: string,
   options: ResolvedOptions,
