@@ -13,7 +13,7 @@ import { classesOf, dealFolds, MOST_FOLDS } from './folds.ts'
 import { trainFoldsOverBlocks } from './folds-over-blocks.ts'
 import { type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import type { Progress, ProgressListener } from './progress.ts'
-import { takeBinsOfStore } from './store-for-training.ts'
+import { heedBinsOfStore } from './store-for-training.ts'
 import { asResult, train } from './train.ts'
 import { type RowsInMemory, roomForModels, solveInMemory, withRowsInMemory } from './train-in-memory.ts'
 import { ManyModels } from './train-together.ts'
@@ -174,7 +174,7 @@ async function whereToTrain(
         ? 'the l1 regularizer'
         : calibrate
   if (stranger) throw new UsageError(`${stranger === calibrate ? 'calibrate' : stranger} is not compatible with folds`)
-  await takeBinsOfStore(paths, options)
+  await heedBinsOfStore(paths, options, tell)
   const { solver, reason } = await chooseSolver(paths, options)
   const taken = solver.data === 'blocks' && options.solver === 'auto' ? findSolver('block') : solver
   checkCompatible(taken, findLoss(options.loss), { ...options })

@@ -18,7 +18,7 @@ import { trainFoldsOverBlocks } from './folds-over-blocks.ts'
 import { DEFAULTS, type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import type { TrainingOutcome } from './outcome.ts'
 import type { ProgressListener } from './progress.ts'
-import { takeBinsOfStore } from './store-for-training.ts'
+import { heedBinsOfStore } from './store-for-training.ts'
 import { trainFromBlocks } from './train-from-blocks.ts'
 import { CALIBRATION_FOLDS, calibrationOf, trainInMemory } from './train-in-memory.ts'
 import { TrainingRun, type TrainResult } from './training-run.ts'
@@ -32,7 +32,7 @@ export function train(data: string | string[], options: TrainOptions = {}): Trai
   if (resolved.solver !== 'auto') findSolver(resolved.solver)
   return new TrainingRun(async tell => {
     const started = performance.now()
-    await takeBinsOfStore(paths, resolved)
+    const roundedToBins = await heedBinsOfStore(paths, resolved, tell)
     const { solver, reason } = await chooseSolver(paths, resolved)
     checkCompatible(solver, loss, { ...resolved })
     const limited = underLimits(solver, resolved)
@@ -43,7 +43,8 @@ export function train(data: string | string[], options: TrainOptions = {}): Trai
         ? await trainInMemory(paths, solver, limited, tell)
         : await trainFromBlocks(paths, solver, limited, tell)
     if (limited.calibrate && outcome.blocks) await addCalibrations(outcome, outcome.blocks.store, limited, tell)
-    return asResult(outcome, limited, (performance.now() - started) / 1000)
+    const result = asResult(outcome, limited, (performance.now() - started) / 1000)
+    return roundedToBins > 0 ? { ...result, roundedToBins } : result
   })
 }
 
