@@ -22,7 +22,8 @@ export const crossValidateCommand: Command = {
   ],
   notes: [
     'Rows are dealt into folds by the seed, each class evenly. For every fold a model is trained on the rows of the others, all at',
-    'the same time, and to the same gap that train goes to. The data must fit in memory.',
+    'the same time, and to the same gap that train goes to. Data that does not fit in memory comes in blocks, and then Ctrl-C ends',
+    'without figures.',
   ].join('\n'),
   run: runCrossValidate,
 }

@@ -92,6 +92,7 @@ function facts(model: Model, path: string, nonzeros: number): string[] {
   }
   if (model.calibrations) rows.push(['calibrated', calibrationText(model.calibrations)])
   if (model.inputFormat !== undefined) rows.push(['text', model.inputFormat])
+  if (model.values === 'f64') rows.push(['values', 'f64'])
   if (prepared.length > 0) rows.push(['prepared', prepared.join(', then ')])
   if (transforms.expand?.names) rows.push(['names', `${count(transforms.expand.names.length)} features were hashed`])
   if (data) {

@@ -38,6 +38,9 @@ export function trainSummary(
   if (space) {
     lines.push(`${kernelText(space)}; primal and dual are those of the ${space.approximation}`)
   }
+  if (result.roundedToBins !== undefined) {
+    lines.push(`the store has its values rounded to ${formatCount(result.roundedToBins)} bins: those were trained on`)
+  }
   const right =
     result.trainingAccuracy === null
       ? ''

@@ -11,7 +11,7 @@ import { allModelFormats } from '../model/all-model-formats.ts'
 import { saveModel } from '../model/files.ts'
 import { predict } from '../model/predict.ts'
 import { allSolvers } from '../solvers/all-solvers.ts'
-import { DEFAULTS, type TrainOptions } from '../training/options.ts'
+import { DEFAULTS, type TrainOptions, twoWeights } from '../training/options.ts'
 import { train } from '../training/train.ts'
 import { checkData, checkOutput } from './check-files.ts'
 import { bytesOption, type Command, type CommandInput, numberOption, type OptionValues, textOption } from './command.ts'
@@ -51,7 +51,7 @@ export const trainCommand: Command = {
     bias: {
       value: 'B',
       short: 'B',
-      help: 'add a feature of value B to every row',
+      help: 'add a feature of value B to every row; a negative B means none, as in LIBLINEAR',
       fallback: 'none',
       group: 'The problem: ½‖w‖² + C Σ loss',
     },
@@ -277,7 +277,7 @@ const LIBLINEAR_LOSSES: Record<string, string> = {
 /** Those of them that regularise by ‖w‖₁. */
 const LIBLINEAR_L1 = new Set(['5', '6'])
 
-/** `-s 3`, `-w1 5`, `-B -1` as LIBLINEAR reads them. */
+/** `-s 3` and `-w1 5` as LIBLINEAR reads them. */
 function fromLiblinear(words: string[]): string[] {
   const result: string[] = []
   for (let k = 0; k < words.length; k++) {
@@ -301,11 +301,7 @@ function fromLiblinear(words: string[]): string[] {
       if (number === '4') result.push('--multiclass', 'crammer-singer')
       if (LIBLINEAR_L1.has(number)) result.push('--regularizer', 'l1')
     } else if (/^-w[^a-z]/.test(word)) result.push('--class-weight', `${word.slice(2)}=${next()}`)
-    else if (/^-B/.test(word)) {
-      // LIBLINEAR takes any negative number for "no bias".
-      const value = word.length > 2 ? word.slice(2).replace(/^=/, '') : next()
-      result.push('--bias', Number(value) < 0 ? '0' : value)
-    } else result.push(word)
+    else result.push(word)
   }
   return result
 }
@@ -319,7 +315,9 @@ function classWeights(options: OptionValues): Record<string, number> {
     if (at < 1 || text.length === at + 1 || !(weight > 0)) {
       throw new UsageError(`--class-weight is "${text}"; expected LABEL=W with a number above 0, e.g. +1=10`)
     }
-    weights[text.slice(0, at)] = weight
+    const label = text.slice(0, at)
+    if (label in weights) throw twoWeights([label, weights[label]], [label, weight])
+    weights[label] = weight
   }
   return weights
 }

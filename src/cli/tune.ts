@@ -41,7 +41,8 @@ export const tuneCommand: Command = {
   ],
   notes: [
     'All costs and folds are trained together over rows that are read once; without --cost one cost after the other, each from',
-    'where the last one ended. The data must fit in memory.',
+    'where the last one ended. Data that does not fit in memory comes in blocks, for all costs together; Ctrl-C then ends without',
+    'figures.',
   ].join('\n'),
   run: runTune,
 }

@@ -54,6 +54,19 @@ export const additiveKernel: Expansion = {
   },
 }
 
+/** One number for both ends of a scaled range. The range has 0 in it and ends at −1 or at 1, so that the sum of its ends tells
+ *  them; it is kept less 1, which for a range up to 1 is its lowest value. */
+export function rangeMark(lowest: number, highest: number): number {
+  if (highest >= -lowest) return lowest
+  const mark = highest - 2
+  // The difference is rounded. The end must not come out below a value that was trained on.
+  return mark + 2 < highest ? mark + Number.EPSILON : mark
+}
+
+export function rangeEnds(mark: number): { lowest: number; highest: number } {
+  return { lowest: Math.max(mark, -1), highest: Math.min(mark + 2, 1) }
+}
+
 /** The space that a model's steps name, or undefined when they are something else. */
 export function spaceOf(steps: string | undefined) {
   return steps?.startsWith('additive-kernel:') ? parseSpace(steps.split(':').slice(1)) : undefined

@@ -191,7 +191,7 @@ class Stage {
     if (error === EXPAND_ERROR_VALUE) {
       return new SpillwayError(
         `a row has values whose products pass the largest number (${this.step.text})`,
-        'scale the data down first, or keep 64-bit values with --values f64',
+        'scale the data down first, or keep 64-bit values: --values f64 for train and ingest',
       )
     }
     return new SpillwayError(

@@ -4,6 +4,7 @@ import { labelOf } from '../labels.ts'
 import {
   BATCH_NONZEROS,
   BATCH_VALUES,
+  MOST_FEATURES,
   PARSE_ERROR_AFTER_LABEL,
   PARSE_ERROR_AFTER_VALUE,
   PARSE_ERROR_COLON,
@@ -18,6 +19,7 @@ import {
   PARSE_ERROR_TOO_LARGE,
   PARSE_ERROR_UNSORTED,
   PARSE_ERROR_VALUE,
+  PARSE_INDEX_BASE,
   PARSE_SLOW,
   PARSE_SLOW_COUNT,
 } from '../numeric/layouts.ts'
@@ -35,7 +37,6 @@ const EXPECTED: Record<number, { expected: string; advice?: string }> = {
     advice: 'a line starts with its label: LABEL INDEX:VALUE INDEX:VALUE …',
   },
   [PARSE_ERROR_INDEX]: { expected: 'INDEX:VALUE with a whole number as index' },
-  [PARSE_ERROR_INDEX_RANGE]: { expected: 'an index of at most 4294967294' },
   [PARSE_ERROR_INDEX_ZERO]: {
     expected: 'an index of at least 1, for the indices of this data count from 1',
     advice: 'if they count from 0, say --index-base 0',
@@ -55,7 +56,7 @@ const EXPECTED: Record<number, { expected: string; advice?: string }> = {
   },
   [PARSE_ERROR_TOO_LARGE]: {
     expected: 'a number that a 32-bit float can hold (below 3.4e38)',
-    advice: 'scale the feature down, or keep 64-bit values with --values f64',
+    advice: 'scale the feature down, or keep 64-bit values: --values f64 for train and ingest',
   },
 }
 
@@ -84,6 +85,9 @@ class LibsvmParser extends TextParser {
     const { code, line, address, lineStart } = error
     if (code === PARSE_ERROR_LABEL_BYTE) return this.describeByte(error)
     const { text, start } = this.token(address, lineStart, 4096)
+    // Where indices count from 0 the last of the features that a model can have has a smaller one.
+    const base = this.arena.getU32(this.state + PARSE_INDEX_BASE)
+    const range = `an index of at most ${MOST_FEATURES - 1 + base}${base === 0 ? ', for the indices of this data count from 0' : ''}`
     // Only values that are kept as floats are bound by what a float holds; labels never are.
     const wide = code === PARSE_ERROR_TOO_LARGE && (this.valueBytes === 8 || !text.includes(':'))
     return {
@@ -91,6 +95,7 @@ class LibsvmParser extends TextParser {
       column: start - lineStart + 1,
       found: shownToken(text),
       ...(wide ? { expected: 'a number that a 64-bit float can hold (below 1.8e308)' } : EXPECTED[code]),
+      ...(code === PARSE_ERROR_INDEX_RANGE && { expected: range }),
     }
   }
 }

@@ -65,6 +65,7 @@ export function readHeader(parsed: unknown, file: string): ModelHeader {
     biasWeights: header.count('biasWeights'),
     weights: readShape(header.object('weights')),
     ...(header.has('inputFormat') && { inputFormat: header.text('inputFormat') }),
+    ...(header.has('values') && { values: header.choice('values', ['f32', 'f64'] as const) }),
     indexBase: header.choice('indexBase', [0, 1]),
     loss: header.text('loss'),
     cost: header.numberOrNull('cost'),

@@ -1,5 +1,6 @@
 // A model as JSON, for people and for programs that know neither binary files nor LIBLINEAR: everything the model says,
 // features by the user's own numbers or, expanded ones, by what they are made of, weights that are 0 left out. Nothing reads it back: the own file is for that.
+import { rangeEnds } from '../features/additive-kernel.ts'
 import { featureName, type Model, userFeature } from './model.ts'
 import { featureAt, listedFeatures, type WeightVectors } from './weights.ts'
 
@@ -40,6 +41,13 @@ export function vectorLabels(model: Model): string[] {
   return model.labels.slice(0, model.vectors).map(label => label.text)
 }
 
+/** What is written of ranges: the factor, and where scaled values are cut off. */
+const RANGE_PARTS = [
+  { name: 'rangeFactors', k: 0, of: (factor: number): number => factor },
+  { name: 'rangeLowest', k: 1, of: (mark: number): number => rangeEnds(mark).lowest },
+  { name: 'rangeHighest', k: 1, of: (mark: number): number => rangeEnds(mark).highest },
+]
+
 function* jsonText(model: Model): Generator<string> {
   const summary = JSON.stringify({ format: JSON_FORMAT, ...modelSummary(model) }, null, 2)
   // The summary's closing brace makes room for the long parts.
@@ -51,9 +59,9 @@ function* jsonText(model: Model): Generator<string> {
     yield '}'
   }
   const { ranges } = model.transforms
-  for (const [k, name] of ranges ? ['rangeFactors', 'rangeLowest'].entries() : []) {
+  for (const { name, k, of } of ranges ? RANGE_PARTS : []) {
     yield `,\n  "${name}": {`
-    yield* pairs(model, ranges!, 2, k, Number.NaN, feature => String(userFeature(model, feature)))
+    yield* pairs(model, ranges!, 2, k, Number.NaN, feature => String(userFeature(model, feature)), of)
     yield '}'
   }
   yield ',\n  "weights": ['
@@ -73,13 +81,14 @@ function* pairs(
   k: number,
   leftOut: number,
   nameOf = (feature: number): string => featureName(model, feature),
+  of = (value: number): number => value,
 ): Generator<string> {
   const listed = listedFeatures(vectors, width)
   let separator = ''
   for (let place = 0; place < listed; place++) {
     const value = vectors.values[place * width + k]
     if (value === leftOut) continue
-    yield `${separator}"${nameOf(featureAt(vectors, place))}": ${value}`
+    yield `${separator}"${nameOf(featureAt(vectors, place))}": ${of(value)}`
     separator = ', '
   }
 }

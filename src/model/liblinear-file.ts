@@ -182,6 +182,8 @@ export function readLiblinear(bytes: Uint8Array, file = 'the model'): Model {
     loss,
     regularizer,
     solver,
+    // LIBLINEAR itself trains on 64-bit values and scores them.
+    values: 'f64',
     createdBy: 'LIBLINEAR',
   })
 }

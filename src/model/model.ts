@@ -8,11 +8,12 @@
 
 import { widthOf } from '../additive-kernels/row-space.ts'
 import { SpillwayError } from '../errors.ts'
-import { spaceOf } from '../features/additive-kernel.ts'
+import { rangeEnds, spaceOf } from '../features/additive-kernel.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
 import { type Label, type LabelKey, textLabelComplaint } from '../labels.ts'
+import { MOST_FEATURES } from '../numeric/layouts.ts'
 import { type Calibration, calibrationsComplaint } from './calibration.ts'
-import { MOST_FEATURES, positionOf, smallerLayout, toDense, vectorsComplaint, type WeightVectors } from './weights.ts'
+import { positionOf, smallerLayout, toDense, vectorsComplaint, type WeightVectors } from './weights.ts'
 
 /** The newest version of the model's own file that this code reads and writes. */
 export const MODEL_VERSION = 1
@@ -56,8 +57,8 @@ export interface ModelTransforms {
   /** Other features are made of a row's features, before anything else. */
   expand?: FeatureExpansion
   scale?: FeatureScale
-  /** Of an additive kernel, whose expansion comes after it: for each feature of the data a factor, and the smallest scaled value
-   *  that training knew. Values are cut off there and at 1; without ranges, at 0 and 1. */
+  /** Of an additive kernel, whose expansion comes after it: for each feature of the data a factor, and a mark of where the scaled
+   *  values of training ended (see rangeEnds). Values are cut off there; without ranges, at 0 and 1. */
   ranges?: WeightVectors
   /** After scaling, each row is divided by its length; the bias is added afterwards. */
   normalize?: 'unit'
@@ -78,6 +79,8 @@ export interface Model {
   biasWeights: Float64Array
   /** The format of the text that it was trained on; LIBSVM text when not given. */
   inputFormat?: string
+  /** How exactly values were read for training, and are read for scoring; f32 when not given. */
+  values?: 'f32' | 'f64'
   /** The number of the first feature in the user's data; the model itself counts from 0. */
   indexBase: 0 | 1
   loss: string
@@ -132,6 +135,7 @@ export function makeModel(parts: ModelParts): Model {
     bias: parts.bias ?? 0,
     biasWeights: parts.biasWeights ?? new Float64Array(0),
     ...(parts.inputFormat !== undefined && { inputFormat: parts.inputFormat }),
+    ...(parts.values !== undefined && { values: parts.values }),
     indexBase: parts.indexBase ?? 1,
     loss: parts.loss,
     cost: parts.cost ?? null,
@@ -226,8 +230,9 @@ function fitRow(model: Model, indices: ArrayLike<number>, values: ArrayLike<numb
   if (!spaceOf(expand?.steps)) return values
   return Array.from(values, (value, i) => {
     const at = ranges ? positionOf(ranges, 2, indices[i]) : -1
-    const [factor, lowest] = at < 0 ? [1, 0] : [ranges!.values[at], ranges!.values[at + 1]]
-    return Math.min(Math.max(value * factor, lowest), 1)
+    const [factor, mark] = at < 0 ? [1, 0] : [ranges!.values[at], ranges!.values[at + 1]]
+    const { lowest, highest } = rangeEnds(mark)
+    return Math.min(Math.max(value * factor, lowest), highest)
   })
 }
 

@@ -10,6 +10,8 @@
 //          bias weights, f64
 //          weights:       sparse: indices u32, padded to 8 bytes; then values f64, w[j*K + k]
 //          scale factors: the same with K = 1, when there are any
+//          ranges of an additive kernel: the same with K = 2, a factor and the mark of where scaled values ended, see
+//          rangeEnds in features/additive-kernel.ts
 //          names of hashed features, when they are kept: u32, padded to 8 bytes
 //  −8   8  XXH64 of all bytes before, u64
 //

@@ -150,6 +150,12 @@ async function run(
   const account = new BadRowAccount()
   const onBadRow = options.onBadRow ?? 'fail'
   const expand = model.transforms.expand?.steps
+  const parse = {
+    indexBase: options.indexBase ?? model.indexBase,
+    skipBad: onBadRow === 'skip',
+    // Rows are scored by what the weights were trained on: a value that is read otherwise is another value.
+    valueBits: model.values === 'f64' ? (64 as const) : (32 as const),
+  }
   const reading = new Reading(options.format ?? model.inputFormat ?? 'libsvm', options.indexBase, expand)
   let rows = 0
   let correct = 0
@@ -165,7 +171,7 @@ async function run(
           format,
           at: chunk.at,
           bytes: chunk.bytes,
-          parse: { indexBase: options.indexBase ?? model.indexBase, skipBad: onBadRow === 'skip', valueBits: 32 },
+          parse,
           expand,
           scorer,
           labels: model.labels,

@@ -27,9 +27,6 @@ export interface LentVectors {
 
 export type WeightVectors = DenseVectors | SparseVectors | LentVectors
 
-/** Feature numbers are u32 and the largest one is kept free, so that "one past the last" is a u32 too. */
-export const MOST_FEATURES = 0xffff_fffe
-
 const BYTES_PER_INDEX = 4
 const BYTES_PER_VALUE = 8
 

@@ -51,6 +51,10 @@ export const ROW_KIND_SHORT_BINS16 = 10
 export const ROW_KIND_DENSE_BINS8 = 7
 export const ROW_KIND_DENSE_BINS16 = 8
 
+// --- Features that data and models can have: their numbers are u32 and the largest one is kept free, so that "one past the
+// last" is a u32 too.
+export const MOST_FEATURES = 0xffff_fffe
+
 // --- A batch: rows as a parser or decoder leaves them (compressed sparse rows), before they are packed or encoded.
 /** u32: rows. */
 export const BATCH_ROWS = 0

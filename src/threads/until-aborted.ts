@@ -31,3 +31,23 @@ export async function* untilAborted<T>(items: AsyncIterable<T>, signal: AbortSig
     else await ended
   }
 }
+
+/** What the work comes to, or the signal's reason as soon as it is aborted. The work itself goes on: its caller ends the
+ *  threads that it waits for. */
+export async function unlessAborted<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work()
+  signal.throwIfAborted()
+  let stop: (() => void) | undefined
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason)
+    signal.addEventListener('abort', stop, { once: true })
+  })
+  const working = work()
+  // Work that nobody waits for any more may fail when its threads end; that must not become an unhandled rejection.
+  working.catch(() => {})
+  try {
+    return await Promise.race([working, aborted])
+  } finally {
+    signal.removeEventListener('abort', stop!)
+  }
+}

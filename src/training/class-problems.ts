@@ -9,9 +9,12 @@ import type { ExitReason, Solution } from './driver.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { ProblemSettings } from './problem.ts'
 
+/** A class, with its number among all labels of the data: that is what rows have. */
+export type NumberedLabel = LabelCount & { number: number }
+
 export interface ClassProblems {
   /** In the order of the model: the positive label first for two classes, else rising. */
-  labels: LabelCount[]
+  labels: NumberedLabel[]
   problems: (ProblemSettings & { label: LabelCount })[]
 }
 
@@ -36,9 +39,22 @@ export function classProblems(numbered: LabelCount[], loss: Loss, options: Resol
   return { labels, problems }
 }
 
-/** Any word may be a label, so lines of another format can pass for labels without entries: nothing can be learned then. */
-export function refuseBareLabels(labels: LabelCount[], nonzeros: number, where: string, format: string): void {
-  const word = labels.find(({ value }) => value === null)
+/** Refuses rows that nothing can be learned from: none, of one class, or without a single entry. `where` names them. */
+export function refuseUnlearnable(
+  { rows, nonzeros, labels, format }: { rows: number; nonzeros: number; labels: LabelCount[]; format: string },
+  where: string,
+): void {
+  if (rows === 0) throw new SpillwayError(`${where} has no rows`, `a row is ${findInputFormat(format).row}`)
+  // A label whose rows have all been removed from a store is no class.
+  const classes = labels.filter(label => label.rows > 0)
+  if (classes.length < 2) {
+    throw new SpillwayError(
+      `all ${rows} rows of ${where} have the label ${classes[0].text}: there is nothing to tell apart`,
+      'training needs rows of at least two classes',
+    )
+  }
+  // Any word may be a label, so lines of another format can pass for labels without entries.
+  const word = classes.find(({ value }) => value === null)
   if (nonzeros > 0 || !word) return
   throw new SpillwayError(
     `no row of ${where} has an entry; its lines are read as labels, such as ${JSON.stringify(word.text.slice(0, 40))}`,

@@ -13,7 +13,7 @@ import { classesOf, dealFolds, MOST_FOLDS } from './folds.ts'
 import { trainFoldsOverBlocks } from './folds-over-blocks.ts'
 import { type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import type { Progress, ProgressListener } from './progress.ts'
-import { takeBinsOfStore } from './store-for-training.ts'
+import { heedBinsOfStore } from './store-for-training.ts'
 import { asResult, train } from './train.ts'
 import { type RowsInMemory, roomForModels, solveInMemory, withRowsInMemory } from './train-in-memory.ts'
 import { ManyModels } from './train-together.ts'
@@ -174,7 +174,7 @@ async function whereToTrain(
         ? 'the l1 regularizer'
         : calibrate
   if (stranger) throw new UsageError(`${stranger === calibrate ? 'calibrate' : stranger} is not compatible with folds`)
-  await takeBinsOfStore(paths, options)
+  await heedBinsOfStore(paths, options, tell)
   const { solver, reason } = await chooseSolver(paths, options)
   const taken = solver.data === 'blocks' && options.solver === 'auto' ? findSolver('block') : solver
   checkCompatible(taken, findLoss(options.loss), { ...options })
@@ -225,7 +225,6 @@ interface Told {
 function judge(cost: number, count: number, options: ResolvedOptions, told: Told): CostResult {
   const { classes, folds, columns, solutions } = told
   const { labels } = classProblems(told.labels, findLoss(options.loss), options)
-  const numbers = labels.map(label => told.labels.findIndex(({ text }) => text === label.text))
   const counts = Array.from({ length: count }, () => ({ rows: 0, right: 0 }))
   for (let i = 0; i < classes.length; i++) {
     let winner = 0
@@ -233,7 +232,7 @@ function judge(cost: number, count: number, options: ResolvedOptions, told: Told
     else for (let k = 1; k < columns.length; k++) if (columns[k][i] > columns[winner][i]) winner = k
     const own = counts[folds[i]]
     own.rows++
-    if (numbers[winner] === classes[i]) own.right++
+    if (labels[winner].number === classes[i]) own.right++
   }
   const perFold = counts.map(({ rows, right }, fold) => {
     const own = solutions.slice(fold * columns.length, (fold + 1) * columns.length)

@@ -1,5 +1,6 @@
 // Folds and costs over a store: all models are trained by each block that is read, and every row is scored by those that did
 // not see it.
+import { inputFormatOf } from '../block-store/manifest.ts'
 import type { LabelCount } from '../input-formats/label-numbers.ts'
 import { Arena } from '../numeric/arena.ts'
 import { BUNDLE_LANES } from '../numeric/bundle-layout.ts'
@@ -7,9 +8,11 @@ import { blocksText } from '../sizes.ts'
 import { forManyModels, lanesOf } from '../solvers/block-bundles.ts'
 import { type BlockSolver, underLimits } from '../solvers/solver.ts'
 import { ThreadPool } from '../threads/pool.ts'
+import { unlessAborted } from '../threads/until-aborted.ts'
 import { BlockEngine, READERS } from './block-engine.ts'
 import { BlockProblem } from './block-problem.ts'
 import type { BundledProblem } from './bundle.ts'
+import { refuseUnlearnable } from './class-problems.ts'
 import type { Solution } from './driver.ts'
 import { classesOf, dealFolds } from './folds.ts'
 import { groupsOf, planLines } from './memory-plan.ts'
@@ -39,7 +42,7 @@ export interface FoldedBlocks {
   badRowMessages: string[]
 }
 
-/** `problems` makes the models, of the labels and the number of rows; each has its column of scores. */
+/** `problems` makes the models, of the labels and the number of rows; each has its column of scores. An abort rejects. */
 export async function trainFoldsOverBlocks(
   paths: string[],
   solver: BlockSolver,
@@ -57,6 +60,7 @@ export async function trainFoldsOverBlocks(
   const { store, read } = await theStore(arena, paths, later, options, tell, seconds)
   const readSeconds = seconds()
   const { manifest } = store
+  refuseUnlearnable({ ...manifest, format: inputFormatOf(manifest) }, store.folder)
   await using readers = new ThreadPool(arena.share, READERS)
   const rows = await rowsOfStore(store, options, arena, readers)
   const models = problems(manifest.labels, manifest.rows)
@@ -74,7 +78,9 @@ export async function trainFoldsOverBlocks(
   const problem = new BlockProblem({ arena, store }, models[0], rows.weights, true, each)
   const stride = alphaStride(options) * Math.min(lanes, BUNDLE_LANES)
   const engine = new BlockEngine(arena, store, plan, stride, 1, readers)
-  try {
+  // Models that have not come to their end tell nothing of held-out rows, and nobody goes on with them: an abort ends the
+  // threads in the midst of their work.
+  const trainAndScore = async (): Promise<FoldedBlocks> => {
     await prepareRows(engine, options, rows, map)
     const scores = arena.allocateZeroed(columns * manifest.rows * 4, 'scores of rows that were held out')
     const inOrder = groupsOf(
@@ -130,6 +136,9 @@ export async function trainFoldsOverBlocks(
       badRows: read.badRows,
       badRowMessages: read.badRowMessages,
     }
+  }
+  try {
+    return await unlessAborted(trainAndScore, options.signal)
   } finally {
     await engine.close()
   }

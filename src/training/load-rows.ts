@@ -96,6 +96,7 @@ export async function loadRows(
       labels,
       format: reading.format.name,
       indexBase: reading.indexBase,
+      valueBits: settings.valueBits,
       packedBytes,
       fingerprint: hashOf(arena, hashes),
       sources,

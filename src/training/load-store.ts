@@ -76,6 +76,7 @@ export async function loadStore(
       labels: collector.labels,
       format: inputFormatOf(manifest),
       indexBase: manifest.indexBase,
+      valueBits: manifest.valueBits,
       packedBytes: collector.packedBytes,
       fingerprint: `xxh64:${manifest.fingerprint}`,
       sources: manifest.sources.map(({ name, rows }) => ({ name, rows })),

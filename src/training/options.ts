@@ -4,6 +4,7 @@ import { UsageError } from '../errors.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
 import { type ScaleKind, scaleKinds } from '../features/scale.ts'
 import { formatChoices } from '../input-formats/all-input-formats.ts'
+import { type LabelKey, labelKey, labelOf } from '../labels.ts'
 import { type CalibrationKind, calibrationKinds } from '../model/calibration.ts'
 import { parseBytes } from '../sizes.ts'
 import type { ExpansionOptions } from './parse-rows-task.ts'
@@ -17,7 +18,7 @@ export interface TrainOptions {
   solver?: string
   /** How more than two classes are told apart: each from the rest, or all at once. */
   multiclass?: 'one-vs-rest' | 'crammer-singer'
-  /** Value of a feature added to every row; 0 for none. */
+  /** Value of a feature added to every row; none at 0 or below, as in LIBLINEAR. */
   bias?: number
   /** Cost multipliers by label as the user writes it. */
   classWeights?: Record<string, number>
@@ -151,6 +152,7 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
   }
   number('cost', 'a number above 0', value => value > 0)
   number('bias', 'a finite number', () => true)
+  options.bias = Math.max(0, options.bias)
   number('tolerance', 'a number above 0 and below 1', value => value > 0 && value < 1)
   number('maxPasses', 'a whole number of at least 1', value => Number.isInteger(value) && value >= 1)
   number('seed', 'a whole number from 0 to 2^53 − 1', value => Number.isSafeInteger(value) && value >= 0)
@@ -194,12 +196,23 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
   }
   options.space = spaceFor(options)
   if (options.resume && options.cold) throw new UsageError('a run either resumes or starts cold, not both')
+  const weighted = new Map<LabelKey, string>()
   for (const [label, weight] of Object.entries(options.classWeights)) {
+    const key = labelKey(labelOf(label.trim()))
+    const other = weighted.get(key)
+    if (other !== undefined) throw twoWeights([other, options.classWeights[other]], [label, weight])
+    weighted.set(key, label)
     if (!(weight > 0 && Number.isFinite(weight))) {
       throw new UsageError(`the class weight of label ${label} is ${weight}; expected a number above 0`)
     }
   }
   return options
+}
+
+/** One class with two weights, which may be spelled differently. */
+export function twoWeights(...given: [label: string, weight: number][]): UsageError {
+  const said = given.map(([label, weight]) => `${label}=${weight}`).join(' and ')
+  return new UsageError(`the class weights ${said} are for the same class`, 'give each class one weight')
 }
 
 /** The space of the additive kernel that was asked for, and what does not go with one. */

@@ -13,6 +13,8 @@ export interface TrainingOutcome {
     /** The input format. */
     format: string
     indexBase: number
+    /** Of the values as they were read. */
+    valueBits: 32 | 64
     fingerprint: string
     sources: { name: string }[]
     /** Of hashed features, when they are kept. */

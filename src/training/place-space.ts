@@ -1,6 +1,7 @@
 // Rows in the space of an additive kernel: the table that their bins stand for in the arena, and ranges learnt and applied
 // where values have to be scaled first.
 import { type RowSpace, signedTableOf, tableOf, widthOf } from '../additive-kernels/row-space.ts'
+import { rangeMark } from '../features/additive-kernel.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { SPACE_TABLE, SPACE_WIDTH } from '../numeric/layouts.ts'
 import type { BlockEngine } from './block-engine.ts'
@@ -22,7 +23,7 @@ export function placeSpace(arena: Arena, space: RowSpace, signs: boolean): void 
 }
 
 /** Of rows in memory, packed plain: learns the ranges of features, and makes bins of the scaled values. Ranges are pairs: a
- *  factor, and the smallest scaled value. */
+ *  factor, and the mark of where scaled values end. */
 export function binInMemory(arena: Arena, rows: RowSet, space: RowSpace, unit: boolean): Float64Array {
   const mark = arena.mark()
   const at = arena.allocateZeroed(Math.max(rows.weights, 1) * 16, 'ranges of the features')
@@ -55,7 +56,7 @@ export async function learnRanges(
   return { factors: at, signs, ranges }
 }
 
-/** Pairs of the largest absolute and the smallest value become pairs of a factor and the smallest scaled value. */
+/** Pairs of the largest and the smallest value become pairs of a factor, by the larger of them, and of a mark. */
 function toRanges(
   arena: Arena,
   at: number,
@@ -65,11 +66,13 @@ function toRanges(
   const factors = new Float64Array(features)
   let signs = false
   for (let j = 0; j < features; j++) {
+    const [highest, lowest] = [ranges[2 * j], ranges[2 * j + 1]]
+    const largest = Math.max(highest, -lowest)
     // A feature that never occurs keeps its values.
-    factors[j] = ranges[2 * j] > 0 ? 1 / ranges[2 * j] : 1
+    factors[j] = largest > 0 ? 1 / largest : 1
     ranges[2 * j] = factors[j]
-    ranges[2 * j + 1] *= factors[j]
-    if (ranges[2 * j + 1] < 0) signs = true
+    ranges[2 * j + 1] = rangeMark(lowest * factors[j], highest * factors[j])
+    if (lowest < 0) signs = true
   }
   return { factors, signs, ranges }
 }

@@ -24,6 +24,8 @@ export interface RowSet {
   /** The input format that the rows came in. */
   format: string
   indexBase: number
+  /** Of the values as they were read. */
+  valueBits: 32 | 64
   packedBytes: number
   /** Names the text exactly: a hash over all its bytes. */
   fingerprint: string

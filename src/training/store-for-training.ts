@@ -151,13 +151,30 @@ async function sampledBlocks(
   return Math.min(100_000, Math.max(1, Math.ceil((text * sample.recordBytes) / blockBytes)))
 }
 
-/** A store whose values were rounded to bins keeps those, unless others are asked for. */
-export async function takeBinsOfStore(paths: string[], options: ResolvedOptions): Promise<void> {
-  const { space, given } = options
-  if (!space || given.has('bins') || paths.length > 1) return
-  if (!(await stat(paths[0]).catch(() => undefined))?.isDirectory()) return
+/** A store may have its values rounded to bins. A kernel takes those bins, unless fewer are asked for. Where values themselves
+ *  are trained on, it is told that they are rounded; returns to how many bins, or 0. */
+export async function heedBinsOfStore(
+  paths: string[],
+  options: ResolvedOptions,
+  tell: ProgressListener,
+): Promise<number> {
+  const { space, scale, given } = options
+  if (paths.length > 1 || !(await stat(paths[0]).catch(() => undefined))?.isDirectory()) return 0
   const bins = binsOf((await openStore(paths[0])).manifest)
-  if (bins > 0) options.space = { ...space, bins }
+  if (bins === 0) return 0
+  if (space && !given.has('bins')) options.space = { ...space, bins }
+  // Scaled values fall between the bins that the values had before.
+  if (!space || scale) {
+    tell({ stage: 'plan', solver: '', reason: `the values of ${paths[0]} are rounded to ${bins} bins, and used so` })
+    return bins
+  }
+  if (given.has('bins') && space.bins > bins) {
+    throw new UsageError(
+      `bins is ${space.bins}, and the values of ${paths[0]} were rounded to ${bins} bins when it was made: finer ones are lost`,
+      `leave out --bins, or make a store of the text with ingest --bins ${space.bins}`,
+    )
+  }
+  return 0
 }
 
 /** Bins that a store's values are rounded to. */

@@ -1,6 +1,5 @@
 // Training all classes at once (--multiclass crammer-singer), once the rows are in memory.
 import { SpillwayError } from '../errors.ts'
-import type { LabelCount } from '../input-formats/label-numbers.ts'
 import type { Arena } from '../numeric/arena.ts'
 import type { MemorySolver } from '../solvers/solver.ts'
 import type { ThreadPool } from '../threads/pool.ts'
@@ -30,7 +29,7 @@ export async function trainCrammerSinger(
   tell: (progress: PassProgress) => void,
 ): Promise<CrammerSingerOutcome> {
   refuseTooLarge(arena, rows, classes.labels.length, options)
-  const problem = new CrammerSingerProblem(arena, rows, crammerSingerSettings(rows.labels, classes, options.bias))
+  const problem = new CrammerSingerProblem(arena, rows, crammerSingerSettings(classes, options.bias))
   const run = solver.startCrammerSinger!(pool, problem, options)
   const solution = await drive(run, () => certifyCrammerSinger(pool, problem), options, tell)
   return { ...problem.copyWeights(), solution }
@@ -44,14 +43,10 @@ export function certifyCrammerSinger(pool: ThreadPool, problem: CrammerSingerPro
   )
 }
 
-/** The classes in the order of the model, by their numbers in `numbered`, and what a row of each costs. */
-export function crammerSingerSettings(
-  numbered: LabelCount[],
-  { labels, problems }: ClassProblems,
-  bias: number,
-): CrammerSingerSettings {
+/** The classes in the order of the model, by their numbers in the rows, and what a row of each costs. */
+export function crammerSingerSettings({ labels, problems }: ClassProblems, bias: number): CrammerSingerSettings {
   return {
-    classes: labels.map(({ value }) => numbered.findIndex(label => label.value === value)),
+    classes: labels.map(({ number }) => number),
     // Two classes have one binary problem between them, which knows the cost of both.
     costs: labels.map((_, k) =>
       problems.length === 1 && k === 1 ? problems[0].costNegative : problems[k].costPositive,

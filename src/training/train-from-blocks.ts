@@ -21,7 +21,7 @@ import { ThreadPool } from '../threads/pool.ts'
 import { BlockEngine, READERS } from './block-engine.ts'
 import { BlockProblem } from './block-problem.ts'
 import { Checkpoints, type RunState, stateFolder } from './checkpoint.ts'
-import { classProblems, refuseBareLabels } from './class-problems.ts'
+import { classProblems, refuseUnlearnable } from './class-problems.ts'
 import { CrammerSingerBlocks } from './crammer-singer-blocks.ts'
 import type { Solution } from './driver.ts'
 import type { FirstPass } from './first-pass.ts'
@@ -50,14 +50,7 @@ export async function trainFromBlocks(
   const { store, read, first } = await theStore(arena, paths, solver, options, tell, seconds)
   const readSeconds = seconds()
   const { manifest } = store
-  const classes = manifest.labels.filter(label => label.rows > 0)
-  if (classes.length < 2) {
-    throw new SpillwayError(
-      `all ${manifest.rows} rows of ${store.folder} have the label ${classes[0]?.text}: there is nothing to tell apart`,
-      'training needs rows of at least two classes',
-    )
-  }
-  refuseBareLabels(classes, manifest.nonzeros, store.folder, inputFormatOf(manifest))
+  refuseUnlearnable({ ...manifest, format: inputFormatOf(manifest) }, store.folder)
   await using readers = new ThreadPool(arena.share, READERS)
   if (options.expand)
     tell({ stage: 'plan', solver: '', reason: `a first look at what ${options.expand} makes of the rows` })
@@ -100,7 +93,7 @@ export async function trainFromBlocks(
           { arena, store },
           perClass.problems[0],
           weightCount,
-          crammerSingerSettings(manifest.labels, perClass, options.bias),
+          crammerSingerSettings(perClass, options.bias),
           plan.slotRows,
         )
       : undefined

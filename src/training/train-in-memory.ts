@@ -13,7 +13,7 @@ import { Arena } from '../numeric/arena.ts'
 import type { MemorySolver } from '../solvers/solver.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import { allowedMemory, WINDOW_BYTES } from './choose-solver.ts'
-import { classProblems, refuseBareLabels } from './class-problems.ts'
+import { classProblems, refuseUnlearnable } from './class-problems.ts'
 import { type Solution, solve } from './driver.ts'
 import { classesOf, dealFolds } from './folds.ts'
 import { loadRows, type ReadReport } from './load-rows.ts'
@@ -236,14 +236,7 @@ function checkRows(rows: RowSet, paths: string[], cutShort: boolean, badRows: nu
     throw new SpillwayError(`interrupted when ${found} read from ${where} yet: there is no model`, undefined, 130)
   }
   if (rows.rows === 0 && badRows > 0) throw new SpillwayError(`none of the ${badRows} rows of ${where} can be read`)
-  if (rows.rows === 0) throw new SpillwayError(`${where} has no rows`, `a row is ${findInputFormat(rows.format).row}`)
-  if (rows.labels.length < 2) {
-    throw new SpillwayError(
-      `all ${rows.rows} rows of ${where} have the label ${rows.labels[0].text}: there is nothing to tell apart`,
-      'training needs rows of at least two classes',
-    )
-  }
-  refuseBareLabels(rows.labels, rows.nonzeros, where, rows.format)
+  refuseUnlearnable(rows, where)
 }
 
 /** Passes on at most one record in so many milliseconds. */

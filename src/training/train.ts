@@ -18,7 +18,7 @@ import { trainFoldsOverBlocks } from './folds-over-blocks.ts'
 import { DEFAULTS, type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import type { TrainingOutcome } from './outcome.ts'
 import type { ProgressListener } from './progress.ts'
-import { takeBinsOfStore } from './store-for-training.ts'
+import { heedBinsOfStore } from './store-for-training.ts'
 import { trainFromBlocks } from './train-from-blocks.ts'
 import { CALIBRATION_FOLDS, calibrationOf, trainInMemory } from './train-in-memory.ts'
 import { TrainingRun, type TrainResult } from './training-run.ts'
@@ -32,7 +32,7 @@ export function train(data: string | string[], options: TrainOptions = {}): Trai
   if (resolved.solver !== 'auto') findSolver(resolved.solver)
   return new TrainingRun(async tell => {
     const started = performance.now()
-    await takeBinsOfStore(paths, resolved)
+    const roundedToBins = await heedBinsOfStore(paths, resolved, tell)
     const { solver, reason } = await chooseSolver(paths, resolved)
     checkCompatible(solver, loss, { ...resolved })
     const limited = underLimits(solver, resolved)
@@ -42,10 +42,9 @@ export function train(data: string | string[], options: TrainOptions = {}): Trai
       solver.data === 'memory'
         ? await trainInMemory(paths, solver, limited, tell)
         : await trainFromBlocks(paths, solver, limited, tell)
-    if (limited.calibrate && outcome.blocks) {
-      outcome.calibrations = await calibrateOverBlocks(outcome.blocks.store, limited, tell)
-    }
-    return asResult(outcome, limited, (performance.now() - started) / 1000)
+    if (limited.calibrate && outcome.blocks) await addCalibrations(outcome, outcome.blocks.store, limited, tell)
+    const result = asResult(outcome, limited, (performance.now() - started) / 1000)
+    return roundedToBins > 0 ? { ...result, roundedToBins } : result
   })
 }
 
@@ -59,7 +58,22 @@ function checkCalibration({ calibrate, loss, weights, multiclass, regularizer }:
   if (weights === 'f32') throw new UsageError('calibrate needs weights in f64')
 }
 
-/** The same from a store: models of folds are trained together, over its blocks. */
+/** Without calibrations a model is not what was asked for: the run is an interrupted one then. */
+async function addCalibrations(
+  outcome: TrainingOutcome,
+  store: string,
+  options: ResolvedOptions,
+  tell: ProgressListener,
+): Promise<void> {
+  try {
+    outcome.calibrations = await calibrateOverBlocks(store, options, tell)
+  } catch (error) {
+    if (!options.signal?.aborted) throw error
+    outcome.solutions = outcome.solutions.map(solution => ({ ...solution, exitReason: 'interrupted' }))
+  }
+}
+
+/** Calibrations of a store: models of folds are trained together, over its blocks. */
 async function calibrateOverBlocks(
   store: string,
   options: ResolvedOptions,
@@ -102,6 +116,7 @@ export function asResult(outcome: TrainingOutcome, options: ResolvedOptions, sec
     bias: options.bias,
     biasWeights: options.bias === 0 ? new Float64Array(0) : outcome.biasWeights,
     ...(data.format !== 'libsvm' && { inputFormat: data.format }),
+    ...(data.valueBits === 64 && { values: 'f64' }),
     indexBase: data.indexBase === 0 ? 0 : 1,
     loss: options.loss,
     regularizer: options.regularizer,

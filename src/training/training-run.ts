@@ -25,6 +25,8 @@ export interface TrainResult {
   peakMemoryBytes: number
   exitReason: ExitReason
   trainingAccuracy: number | null
+  /** When values themselves were trained on, of a store that has them rounded. */
+  roundedToBins?: number
   badRows: number
   badRowMessages: string[]
   /** Of runs over blocks: how many there are, how many were read, where the time went, and the store. */

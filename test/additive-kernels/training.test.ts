@@ -7,11 +7,13 @@ import { addRows } from '../../src/block-store/add.ts'
 import { ingest } from '../../src/block-store/ingest.ts'
 import { openStore } from '../../src/block-store/reader.ts'
 import { loadModel, saveModel } from '../../src/model/files.ts'
+import { writeJson } from '../../src/model/json-file.ts'
 import { scoreRow } from '../../src/model/model.ts'
 import { predict, predictRows } from '../../src/model/predict.ts'
 import { crossValidate } from '../../src/training/cross-validate.ts'
 import type { TrainOptions } from '../../src/training/options.ts'
 import { train } from '../../src/training/train.ts'
+import { good } from '../cli/run.ts'
 import { abortAfter, assertSameModel, fastFolder, memoryFor, told } from '../out-of-core/fixture.ts'
 import { against, asLibsvm, makeHistograms } from './histograms.ts'
 import { chi2, jensenShannon, powerMean, type ScalarKernel, solveKernelMachine } from './kernel-oracle.ts'
@@ -218,6 +220,42 @@ describe('stores of bins', () => {
   })
 })
 
+describe('values that a store has rounded', () => {
+  it('have no finer bins than the store', async () => {
+    const store = join(folder.path, 'coarse.spill')
+    await ingest(path, store, { bins: 20, blocks: 2, threads: 1 })
+    const words = /bins is 1000, and the values of .*coarse.spill were rounded to 20 bins when it was made/
+    for (const solver of ['dual', 'block']) {
+      const finer = { kernel: 'chi2', bins: 1000, solver }
+      await assert.rejects(train(store, finer).result, words)
+      await assert.rejects(crossValidate(store, finer), words)
+      const { model, roundedToBins } = await train(store, { kernel: 'chi2', solver, bins: 10 }).result
+      assert.match(model.transforms.expand!.steps, /:10$/)
+      assert.equal(roundedToBins, undefined)
+    }
+  })
+
+  it('are told of when they are trained on or scaled', async () => {
+    const store = join(folder.path, 'rounded.spill')
+    await ingest(path, store, { bins: 20, blocks: 2, threads: 1 })
+    const plain = await storeOf(path, 'unrounded')
+    for (const options of [{ solver: 'dual' }, { solver: 'block' }, { kernel: 'chi2', scale: 'minmax' }] as const) {
+      for (const [from, bins] of [
+        [store, 20],
+        [plain, undefined],
+      ] as const) {
+        const run = train(from, options)
+        const said: string[] = []
+        for await (const record of run) if (record.stage === 'plan') said.push(record.reason)
+        assert.equal(said.filter(reason => /rounded to 20 bins, and used so/.test(reason)).length, bins ? 1 : 0)
+        assert.equal((await run.result).roundedToBins, bins)
+      }
+    }
+    const { stdout } = await good(['train', store, 'rounded.model', '-q'], { cwd: folder.path })
+    assert.match(stdout, /^the store has its values rounded to 20 bins: those were trained on$/m)
+  })
+})
+
 describe('ranges', () => {
   // Signed values of very different sizes.
   const signed = data.rows.map(row => row.map((x, j) => (j % 3 === 0 ? (x - 0.5) * 40 : x * (j + 1))))
@@ -256,6 +294,18 @@ describe('ranges', () => {
     assert.deepEqual(scored([lowest[0] * 5, highest[1] * 5]), scored([lowest[0], highest[1]]))
     // Feature 2 was never negative.
     assert.deepEqual(scored([lowest[0], -3]), scored([lowest[0], 0]))
+    // A feature that reaches further below 0 than above it is cut off at both of its ends, too.
+    const skewed = folder.write('skewed.svm', '1 1:-5 2:1\n-1 1:3 2:3\n1 1:-2 2:0.3\n-1 1:1 2:0.7\n')
+    const ends = folder.write('ends.svm', '1 1:3\n1 1:5\n1 1:2.9\n1 1:-5\n1 1:-9\n1 1:-4.8\n')
+    const ours = (await train(skewed, { kernel: 'chi2', scale: 'minmax' }).result).model
+    const [three, five, less, minusFive, minusNine, minusLess] = await scoresOf(ends, ours)
+    assert.equal(five, three)
+    assert.equal(minusNine, minusFive)
+    assert.ok(less !== three && minusLess !== minusFive)
+    assert.deepEqual(scoreRow(ours, [0], [5]), scoreRow(ours, [0], [3]))
+    const json = JSON.parse(Buffer.concat([...writeJson(ours)]).toString())
+    assert.deepEqual([json.rangeLowest['1'], json.rangeLowest['2'], json.rangeHighest['2']], [-1, 0, 1])
+    assert.ok(Math.abs(json.rangeHighest['1'] - 0.6) < 1e-15)
     const beyond = folder.write('beyond.svm', `1 1:${lowest[0] * 5} 2:-3\n1 1:${lowest[0]}\n`)
     const [a, b] = await scoresOf(beyond, model)
     assert.equal(a, b)

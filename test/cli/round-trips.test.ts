@@ -1,13 +1,13 @@
 // The same answer by different ways: threads, stores, compression, scaling, file formats.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { loadModel } from '../../src/model/files.ts'
 import { scoreRow } from '../../src/model/model.ts'
-import { good, inFolder, newFolder } from './run.ts'
+import { good, inFolder, newFolder, run } from './run.ts'
 import { asText, randomNumbers, type SomeRow, someRows } from './some-data.ts'
 
 const lines = (text: string): string[] => text.trimEnd().split('\n')
@@ -242,6 +242,43 @@ describe('ways to the same model', { concurrency: 3 }, () => {
       writeFileSync(join(cwd, 'b.svm'), '+1 4294967294:1\n-1 4294967293:1\n-1 4000000000:1 4000000001:5\n+1 1:1 5:1\n')
       const { labels } = await scoresOf(cwd, 'b.svm', 'a.svm.model')
       assert.deepEqual(labels, ['+1', '-1', '-1', '+1'])
+    }))
+
+  it('indices that count from 0 end one earlier, which is told while they are read', () =>
+    inFolder(async cwd => {
+      writeFileSync(join(cwd, 'a.svm'), '+1 0:1 4294967293:1\n-1 6:1\n')
+      const line = JSON.parse((await good(['train', 'a.svm', '--json', '-q'], { cwd })).stdout)
+      assert.equal(line.features, 4294967294)
+      writeFileSync(join(cwd, 'b.svm'), '+1 0:1 4294967294:1\n-1 6:1\n')
+      for (const words of [
+        ['train', 'b.svm'],
+        ['ingest', 'b.svm', 'b.spill'],
+        ['train', 'b.svm', '--solver', 'block'],
+      ]) {
+        const { status, stderr } = await run([...words, '-q'], { cwd })
+        assert.equal(status, 1)
+        const found = 'b.svm, line 1, column 8: found "4294967294:1"'
+        const expected = 'expected an index of at most 4294967293, for the indices of this data count from 0'
+        assert.equal(stderr, `spillway: ${found}, ${expected}\n`)
+      }
+      assert.ok(!existsSync(join(cwd, 'b.svm.model')))
+    }))
+
+  it('a negative bias means none, however it is spelled', () =>
+    inFolder(async cwd => {
+      writeFileSync(join(cwd, 'a.svm'), asText(someRows(60, 5)))
+      await good(['train', 'a.svm', 'none.model', '-q'], { cwd })
+      for (const words of [['--bias', '-1'], ['-B', '-1'], ['-B-1'], ['--bias=-0.5'], ['-B', '0']]) {
+        await good(['train', 'a.svm', 'a.model', '-q', ...words], { cwd })
+        assert.deepEqual(readFileSync(join(cwd, 'a.model')), readFileSync(join(cwd, 'none.model')), words.join(' '))
+      }
+      const accuracies = []
+      for (const words of [[], ['-B', '-1'], ['--bias', '-1']]) {
+        const { stdout } = await good(['cross-validate', 'a.svm', '--json', '-q', ...words], { cwd })
+        accuracies.push(JSON.parse(stdout).perFold)
+      }
+      assert.deepEqual(accuracies[1], accuracies[0])
+      assert.deepEqual(accuracies[2], accuracies[0])
     }))
 
   it('predict scores as the library does, unknown features left out', () =>

@@ -22,6 +22,7 @@ export function rowSetOf(arena: Arena, records: number[], features: number, nonz
     ],
     format: 'libsvm',
     indexBase: 1,
+    valueBits: 32,
     packedBytes: 0,
     fingerprint: '',
     sources: [],

@@ -199,7 +199,7 @@ const bad: Bad[] = [
     column: 7,
     found: '"3:3.5e38"',
     expected: FLOAT,
-    advice: 'scale the feature down, or keep 64-bit values with --values f64',
+    advice: 'scale the feature down, or keep 64-bit values: --values f64 for train and ingest',
   },
   {
     what: 'a value too large for a double',

@@ -70,7 +70,7 @@ const line = ({ base, bits }: Style): fc.Arbitrary<string> => {
       fc.constantFrom('', '', '', ' ', '\t '),
       labelText,
       indexList.chain(list => {
-        const sorted = list.filter(index => index >= base).sort((a, b) => a - b)
+        const sorted = list.filter(index => index >= base && index <= LARGEST_INDEX - 1 + base).sort((a, b) => a - b)
         return fc.tuple(
           ...sorted.map(index =>
             fc

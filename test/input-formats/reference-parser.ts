@@ -17,6 +17,7 @@ export interface ReferenceResult {
 }
 
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/
+/** Where indices count from 1; a model can have so many features. */
 export const LARGEST_INDEX = 4294967294
 
 /** The label of a line (bytes as Latin-1) and what follows it. */
@@ -54,7 +55,8 @@ export function referenceParse(text: Buffer, indexBase: number, valueBits: 32 | 
     let previous = -1
     for (const entry of entries) {
       const [, index, value] = /^(\d+):(.*)$/s.exec(entry) ?? []
-      if (index === undefined || Number(index) > LARGEST_INDEX || Number(index) < indexBase) return 'bad'
+      if (index === undefined || Number(index) > LARGEST_INDEX - 1 + indexBase || Number(index) < indexBase)
+        return 'bad'
       const feature = Number(index) - indexBase
       if (feature <= previous || !NUMBER.test(value) || !Number.isFinite(round(Number(value)))) return 'bad'
       previous = feature

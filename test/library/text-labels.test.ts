@@ -115,25 +115,50 @@ describe('labels of text', () => {
       })
       const text = write(rows.map(({ label, entries }) => label + entries))
       const numbered = write(rows.map(({ label, entries }) => order.indexOf(label) + entries))
-      const options = { solver: 'dual', threads: 1, bias: 1 }
-      const [found, expected] = [
-        await trained(text, { ...options, classWeights: { [names[0]]: 3 } }),
-        await trained(numbered, { ...options, classWeights: { [order.indexOf(names[0])]: 3 } }),
-      ]
-      assert.deepEqual(denseWeights(found), denseWeights(expected))
-      assert.deepEqual(found.biasWeights, expected.biasWeights)
-      assert.deepEqual(
-        found.labels,
-        expected.labels.map(({ value }) => ({ value: null, text: order[value!] })),
-      )
-      const [ours, theirs] = [await predict(text, found), await predict(numbered, expected)]
-      assert.equal(ours.correct, theirs.correct)
-      assert.deepEqual(
-        await predicted(text, found),
-        (await predicted(numbered, expected)).map(label => order[Number(label)]),
-      )
+      const store = newPath('.spill')
+      const numberedStore = newPath('.spill')
+      await ingest(text, store, { threads: 1, blocks: 3 })
+      await ingest(numbered, numberedStore, { threads: 1, blocks: 3 })
+      for (const multiclass of ['one-vs-rest', 'crammer-singer'] as const) {
+        for (const solver of ['dual', 'block']) {
+          const options = { solver, multiclass, threads: 1, bias: 1 }
+          const [found, expected] = [
+            await trained(solver === 'dual' ? text : store, { ...options, classWeights: { [names[0]]: 3 } }),
+            await trained(solver === 'dual' ? numbered : numberedStore, {
+              ...options,
+              classWeights: { [order.indexOf(names[0])]: 3 },
+            }),
+          ]
+          assert.deepEqual(denseWeights(found), denseWeights(expected))
+          assert.deepEqual(found.biasWeights, expected.biasWeights)
+          assert.deepEqual(
+            found.labels,
+            expected.labels.map(({ value }) => ({ value: null, text: order[value!] })),
+          )
+          const [ours, theirs] = [await predict(text, found), await predict(numbered, expected)]
+          assert.equal(ours.correct, theirs.correct)
+          assert.deepEqual(
+            await predicted(text, found),
+            (await predicted(numbered, expected)).map(label => order[Number(label)]),
+          )
+        }
+      }
     })
   }
+
+  it('all classes at once: rows that are trained on are told apart, whichever label comes first', async () => {
+    for (const lines of [
+      ['b 1:1', 'a 2:1'],
+      ['a 1:1', 'b 2:1'],
+      ['7 1:1', 'b 2:1', 'a 3:1'],
+    ]) {
+      const path = write(lines)
+      const words = ['train', path, newPath('.model'), '--multiclass', 'crammer-singer', '--test', path, '--json']
+      const { status, stdout, stderr } = await run(words, { cwd: folder })
+      assert.equal(status, 0, stderr)
+      assert.equal(JSON.parse(stdout).test.accuracy, 1)
+    }
+  })
 
   it('mix with numbers, which come first and are one class however spelled', async () => {
     const path = write(['cat 1:1', '+1 2:1', '1.0 2:2', '-2 3:1', 'Cat 4:1', 'cat 1:2', '1e0 2:1'])

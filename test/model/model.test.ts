@@ -11,7 +11,7 @@ import {
   scoreRow,
   vectorCount,
 } from '../../src/model/model.ts'
-import { MOST_FEATURES } from '../../src/model/weights.ts'
+import { MOST_FEATURES } from '../../src/numeric/layouts.ts'
 import { anyModel, plusMinus, smallModel } from './some-models.ts'
 
 const three = ['a', 'b', 'c'].map((text, value) => ({ text, value }))

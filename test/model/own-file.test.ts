@@ -4,8 +4,8 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { SpillwayError } from '../../src/errors.ts'
 import { decodeModel, encodeModel } from '../../src/model/own-file.ts'
-import { MOST_FEATURES } from '../../src/model/weights.ts'
 import { Xxh64 } from '../../src/model/xxh64.ts'
+import { MOST_FEATURES } from '../../src/numeric/layouts.ts'
 import { anyModel, goldenModel, smallModel } from './some-models.ts'
 
 /** Puts the right checksum under changed bytes, so that what lies behind the checksum is tested too. */

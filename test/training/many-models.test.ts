@@ -3,13 +3,14 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { ingest } from '../../src/block-store/ingest.ts'
+import { removeRows } from '../../src/block-store/remove.ts'
 import { loadModel, saveModel } from '../../src/model/files.ts'
 import { predict } from '../../src/model/predict.ts'
 import { crossValidate, tune } from '../../src/training/cross-validate.ts'
 import type { TrainOptions } from '../../src/training/options.ts'
 import { train } from '../../src/training/train.ts'
 import { randomNumbers } from '../numeric/reference.ts'
-import { abortAfter, assertSameModel, fastFolder, told } from '../out-of-core/fixture.ts'
+import { abortAfter, assertSameModel, fastFolder, noisyStore, told } from '../out-of-core/fixture.ts'
 import { findData, readData, writeData } from './liblinear.ts'
 
 const folder = fastFolder()
@@ -294,5 +295,48 @@ describe('folds and costs over blocks', () => {
     const found = await tune(data.path, { costs: [0.01, 1], folds: 2, memory: 104 << 20, store })
     assert.ok(found.final!.model.cost === found.best.cost)
     assert.ok(found.best.accuracy > 0.8)
+  })
+
+  it('rows of one class are refused, in the words of train', async () => {
+    const text = folder.write('one-class.svm', '1 1:1\n1 2:1\n1 3:1\n1 1:2\n')
+    const store = join(folder.path, 'one-class.spill')
+    await ingest(text, store, { blocks: 2, threads: 1 })
+    const words = /all 4 rows of .*one-class.spill have the label 1: there is nothing to tell apart/
+    await assert.rejects(crossValidate(store, { solver: 'block', folds: 2 }), words)
+    await assert.rejects(tune(store, { solver: 'selective', folds: 2 }), words)
+    // A class whose rows were all removed is no class.
+    const emptied = await noisyStore(folder, 'emptied', { rows: 40, blocks: 2 })
+    await removeRows(emptied, { label: '-1' })
+    await assert.rejects(crossValidate(emptied, { solver: 'block', folds: 2 }), /have the label \+1: there is nothing/)
+  })
+
+  it('end at an abort, whatever they are at', async () => {
+    const store = await noisyStore(folder, 'aborted')
+    for (const [name, stage] of [
+      ['while models are trained', 'train'],
+      ['before that', 'plan'],
+    ]) {
+      const stop = new AbortController()
+      let after = 0
+      const run = crossValidate(store, {
+        ...{ solver: 'block', scale: 'minmax', tolerance: 1e-12, maxPasses: 1e9, threads: 1, signal: stop.signal },
+        progress: record => {
+          if (stop.signal.aborted && record.stage === 'train') after++
+          if (record.stage === stage) stop.abort()
+        },
+      })
+      await assert.rejects(run, { name: 'AbortError' }, name)
+      assert.equal(after, 0, name)
+    }
+  })
+
+  it('an abort while a calibration is made leaves the model without it', async () => {
+    const store = await noisyStore(folder, 'uncalibrated')
+    const stop = new AbortController()
+    const run = train(store, { solver: 'block', calibrate: 'sigmoid', threads: 1, signal: stop.signal })
+    for await (const record of run) if (record.stage === 'train' && record.models) stop.abort()
+    const { model, exitReason, gap } = await run.result
+    assert.equal(exitReason, 'interrupted')
+    assert.ok(gap! <= 1e-3 && model.calibrations === undefined)
   })
 })

@@ -7,7 +7,7 @@ import {
   PARSE_ERROR_DUPLICATE, PARSE_ERROR_INDEX, PARSE_ERROR_INDEX_RANGE, PARSE_ERROR_INDEX_ZERO,
   PARSE_ERROR_MISSING_VALUE, PARSE_ERROR_NOT_FINITE, PARSE_ERROR_ROOM, PARSE_ERROR_TOO_LARGE,
   PARSE_ERROR_TOO_MANY_ENTRIES, PARSE_ERROR_UNSORTED, PARSE_ERROR_VALUE, 
-  LABEL_TEXT_UPPER, PARSE_ERRORS, PARSE_INDEX_BASE, PARSE_LINES,
+  LABEL_TEXT_UPPER, MOST_FEATURES, PARSE_ERRORS, PARSE_INDEX_BASE, PARSE_LINES,
   PARSE_SKIP_BAD, PARSE_SLOW, PARSE_SLOW_CAPACITY, PARSE_SLOW_COUNT, PARSE_ZEROS,
 } from '../layouts'
 import { labelEnd, labelError, sameText, textLabel } from './parse-label'
@@ -15,7 +15,8 @@ import { CR, DOT, HASH, isBreak, LF, MINUS, numberEnd, numberExact, POWERS, SPAC
 
 const ZEROS: u64 = 0x3030303030303030
 const COLON: u32 = 58
-const LARGEST_INDEX: u64 = 4294967294
+/** Of data that counts from 1; where it counts from 0, the last feature has an index less by one. */
+const LARGEST_INDEX: u64 = u64(MOST_FEATURES)
 const ONE_AND_SPACE: u16 = 0x2031
 const ZERO_AND_POINT: u16 = 0x2e30
 const WHOLE_POWERS: StaticArray<u64> = [1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000]
@@ -44,6 +45,7 @@ export function parseLibsvm(state: usize, batch: usize): void {
 function parse<V>(state: usize, batch: usize): void {
   const end = <usize>load<u32>(state, PARSE_END)
   const base = u64(load<u32>(state, PARSE_INDEX_BASE))
+  const largest = LARGEST_INDEX - 1 + base
   const skipBad = load<u32>(state, PARSE_SKIP_BAD) != 0
   const starts = <usize>load<u32>(batch, BATCH_STARTS)
   const labels = <usize>load<u32>(batch, BATCH_LABELS)
@@ -123,7 +125,7 @@ function parse<V>(state: usize, batch: usize): void {
           p += 8
           for (c = <u32>load<u8>(p); c - 48 <= 9 && index <= LARGEST_INDEX; c = <u32>load<u8>(++p)) index = index * 10 + u64(c - 48)
         }
-        if (index > LARGEST_INDEX) {
+        if (index > largest) {
           error = PARSE_ERROR_INDEX_RANGE
           p = indexStart
           break

@@ -59,7 +59,7 @@ export function scaleRows(table: usize, from: u32, to: u32, factors: usize, unit
   }
 }
 
-/** For each feature, into f64 pairs: the largest |x|, and the smallest x, 0 included. */
+/** For each feature, into f64 pairs: the largest and the smallest x, 0 included. */
 export function gatherRanges(table: usize, from: u32, to: u32, ranges: usize): void {
   for (let r = from; r < to; r++) {
     const row = <usize>load<u32>(table + (usize(r) << 2))
@@ -72,14 +72,14 @@ export function gatherRanges(table: usize, from: u32, to: u32, ranges: usize): v
       const index = kind == ROW_KIND_DENSE ? k : usize(load<u32>(entries + (k << 2)))
       const x = kind == ROW_KIND_F64 ? load<f64>(wide + (k << 3)) : f64(load<f32>(narrow + (k << 2)))
       const at = ranges + (index << 4)
-      store<f64>(at, max(load<f64>(at), abs(x)))
+      store<f64>(at, max(load<f64>(at), x))
       store<f64>(at, min(load<f64>(at, 8), x), 8)
     }
   }
 }
 
-/** Values of a batch by their features' ranges, pairs of a factor and the smallest scaled value: multiplied, and cut off at that
- *  value and at 1. Without ranges they are cut off at 0 and 1. */
+/** Values of a batch by their features' ranges, pairs of a factor and a mark: multiplied, and cut off at the ends that the mark
+ *  tells, see rangeEnds in features/additive-kernel.ts. Without ranges they are cut off at 0 and 1. */
 export function fitBatch(batch: usize, ranges: usize, features: u32): void {
   const n = load<u32>(batch, BATCH_NONZEROS)
   const indices = <usize>load<u32>(batch, BATCH_INDICES)
@@ -87,12 +87,14 @@ export function fitBatch(batch: usize, ranges: usize, features: u32): void {
   const wide = load<u32>(batch, BATCH_VALUE_BYTES) == 8
   for (let e: usize = 0; e < usize(n); e++) {
     const index = load<u32>(indices + (e << 2))
-    let factor: f64 = 1, lowest: f64 = 0
+    let factor: f64 = 1, mark: f64 = 0
     if (ranges != 0 && index < features) {
       factor = load<f64>(ranges + (usize(index) << 4))
-      lowest = load<f64>(ranges + (usize(index) << 4), 8)
+      mark = load<f64>(ranges + (usize(index) << 4), 8)
     }
-    if (wide) store<f64>(values + (e << 3), min(max(load<f64>(values + (e << 3)) * factor, lowest), 1))
-    else store<f32>(values + (e << 2), f32(min(max(f64(load<f32>(values + (e << 2))) * factor, lowest), 1)))
+    const lowest = max(mark, -1)
+    const highest = min(mark + 2, 1)
+    if (wide) store<f64>(values + (e << 3), min(max(load<f64>(values + (e << 3)) * factor, lowest), highest))
+    else store<f32>(values + (e << 2), f32(min(max(f64(load<f32>(values + (e << 2))) * factor, lowest), highest)))
   }
 }
