@@ -8,6 +8,7 @@ import type { LabelCount } from '../input-formats/label-numbers.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { PROBLEM_BYTES, ROW_BOUND, SUMS_BYTES, SWEEP_BYTES } from '../numeric/layouts.ts'
+import { CACHE_LINE, roundUp } from '../numeric/rounding.ts'
 import {
   DICTIONARY_BYTES,
   DICTIONARY_CAPACITY,
@@ -268,7 +269,7 @@ export class FirstPass {
   }
 
   #allocate(bytes: number, zeroed: boolean): number {
-    const at = (this.#region.at + this.#filled + 63) & ~63
+    const at = roundUp(this.#region.at + this.#filled, CACHE_LINE)
     this.#filled = at - this.#region.at + bytes
     if (this.#filled > this.#region.bytes) throw new Error('the first pass outgrew its room')
     if (zeroed) this.#arena.bytes(at, bytes).fill(0)

@@ -5,6 +5,7 @@ import { SpillwayError } from '../errors.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
 import { formatBytes } from '../numeric/arena.ts'
 import { BATCH_BOUND, ROW_BOUND } from '../numeric/layouts.ts'
+import { roundUp } from '../numeric/rounding.ts'
 
 /** Node, its heap, its threads and the program itself, as a memory cap counts them. Measured on tiny data: 61 MB of
  *  anonymous memory, and some 20 MB of the program's own file that must stay in memory if it is not to be read again and
@@ -71,7 +72,7 @@ export function decodedBound(
 ): number {
   const bytes = block.rows * ROW_BOUND + block.nonzeros * perEntry + block.segments * BATCH_BOUND + 4096
   // The next block's records begin where these may end.
-  return Math.ceil(bytes / 8) * 8
+  return roundUp(bytes, 8)
 }
 
 /** What decoding takes: a segment of about the average size, its batch with room to grow, and label numbers. */
