@@ -85,6 +85,8 @@ export class FirstPass {
   readonly #sizes: FirstPassSizes
   readonly #trainer: ThreadPool
   readonly #region: Stretch
+  /** The end of the arena when the rooms of chunks are given back. */
+  readonly mark: number
   #filled = 0
   readonly #free: PieceRoom[] = []
   readonly #waiting: ((room: PieceRoom) => void)[] = []
@@ -106,6 +108,7 @@ export class FirstPass {
     this.#options = options
     this.#sizes = sizes
     this.#region = { at: arena.allocate(sizes.bytes, 'the first pass'), bytes: sizes.bytes }
+    this.mark = arena.mark()
     const rows = Math.ceil(sizes.chunk / ROW_TEXT)
     const bytes = Math.ceil(sizes.chunk * RECORD_SHARE)
     for (let k = 0; k < sizes.rooms; k++) {
