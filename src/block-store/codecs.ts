@@ -16,6 +16,7 @@ import {
   BATCH_VALUE_BYTES,
   BATCH_VALUES,
 } from '../numeric/layouts.ts'
+import { roundUp } from '../numeric/rounding.ts'
 import * as S from '../numeric/segment-layout.ts'
 import { ZSTD_PARAMS } from './compression.ts'
 import { damaged, mostPayload, readSegmentHeader, type SegmentHeader, viewOf } from './file-layout.ts'
@@ -107,7 +108,7 @@ export class SegmentEncoder {
       const bytes = this.#encodeAt(at, list, blockRows, blockNonzeros, number)
       segments.push({ block: number, rows: blockRows, nonzeros: blockNonzeros, at, bytes })
       // The encoder touches a few bytes behind what it writes; the next segment starts after them, aligned.
-      at += (bytes + 15) & ~15
+      at += roundUp(bytes, 16)
       list += blockRows * 4
     }
     return segments
@@ -151,12 +152,11 @@ export class SegmentEncoder {
       [S.ENCODE_CODES, (Math.max(nonzeros, rows) + 4) * 2],
       [S.ENCODE_LENGTHS, (rows + 4) * 4],
     ]
-    const align = (bytes: number) => Math.ceil(bytes / 64) * 64
-    let at = this.#work.room(fields.reduce((sum, [, bytes]) => sum + align(bytes), 0))
+    let at = this.#work.room(fields.reduce((sum, [, bytes]) => sum + roundUp(bytes, 64), 0))
     const state = arena.u32(this.#state, S.ENCODE_BYTES / 4)
     for (const [field, bytes] of fields) {
       state[field / 4] = at
-      at += align(bytes)
+      at += roundUp(bytes, 64)
     }
     state[S.ENCODE_BATCH / 4] = batch
     state[S.ENCODE_FIRST_POSITION / 4] = firstRowInChunk

@@ -4,6 +4,7 @@ import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-format.ts'
 import { type LabelCount, LabelNumbers } from '../input-formats/label-numbers.ts'
 import { BATCH_NONZEROS } from '../numeric/layouts.ts'
+import { roundUp } from '../numeric/rounding.ts'
 import type { TaskContext } from '../threads/task.ts'
 import { RowPacker } from '../training/row-packer.ts'
 import { type EncodedSegment, type EncoderOptions, SegmentEncoder } from './codecs.ts'
@@ -104,7 +105,7 @@ export function encodeChunkTask({ arena, kept }: TaskContext, options: EncodeChu
       arena.bytes(out.at + filled, segment.bytes).set(arena.bytes(segment.at, segment.bytes))
       segments.push({ ...segment, at: out.at + filled })
       // Headers hold 64-bit fields: every segment starts at a multiple of 16.
-      filled += (segment.bytes + 15) & ~15
+      filled += roundUp(segment.bytes, 16)
     }
     total.rows += rows
     total.nonzeros += nonzeros

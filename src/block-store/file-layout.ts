@@ -187,7 +187,7 @@ export function readSegmentHeader(arena: Arena, at: number, bytes: number, where
 /** No payload before compression is larger: what the encoder reserves and what the decoder lets itself be asked for.
  *  A packed number takes at most 32 bits and a quarter of a control byte. */
 export function mostPayload(rows: number, nonzeros: number, valueBytes: number): number {
-  const packed = (count: number) => 8 + 4 * (count + 3) + ((count + 3) >> 2)
+  const packed = (count: number) => 8 + 4 * (count + 3) + Math.ceil(count / 4)
   return 64 + 2 * packed(rows) + 9 * rows + packed(nonzeros) + rows + nonzeros * valueBytes
 }
 

@@ -12,6 +12,7 @@ import { Reading } from '../input-formats/reading.ts'
 import { textSize } from '../input-formats/text-size.ts'
 import { labelKey } from '../labels.ts'
 import { type Arena, formatBytes } from '../numeric/arena.ts'
+import { roundDown } from '../numeric/rounding.ts'
 import { SEGMENT_HEADER_BYTES } from '../numeric/segment-layout.ts'
 import { inOrder } from '../threads/in-order.ts'
 import type { ThreadPool } from '../threads/pool.ts'
@@ -222,7 +223,7 @@ export function bufferSizes(memory: number | undefined): BufferSizes {
       `give --memory ${Math.ceil((NODE_BYTES + LEAST_BUFFERS) / 2 ** 20)}M or more`,
     )
   }
-  const chunk = Math.min(CHUNK_BYTES, Math.max(1 << 18, (left / 40) & ~4095))
+  const chunk = Math.min(CHUNK_BYTES, Math.max(1 << 18, roundDown(left / 40, 4096)))
   return {
     chunk,
     blockText: Math.max(chunk, Math.floor(memory / 12)),

@@ -12,6 +12,7 @@ import {
   BATCH_ROWS,
   BATCH_STARTS,
 } from '../numeric/layouts.ts'
+import { roundUp } from '../numeric/rounding.ts'
 import { CarriedStates } from '../training/carried-states.ts'
 import { changeStore, freeBlockNumbers } from './change-store.ts'
 import { type EncodedSegment, SegmentDecoder, SegmentEncoder } from './codecs.ts'
@@ -246,8 +247,8 @@ class Rewriter {
     if (rows === 0) return undefined
     const first = positions[0]
     const span = positions[count - 1] - first + 1
-    const listBytes = (rows * 4 + 7) & ~7
-    const startBytes = ((span + 1) * 4 + 7) & ~7
+    const listBytes = roundUp(rows * 4, 8)
+    const startBytes = roundUp((span + 1) * 4, 8)
     const at = this.#room.room(listBytes + startBytes + span * 8)
     const list = arena.u32(at, rows)
     const wideStarts = arena.u32(at + listBytes, span + 1)
@@ -317,7 +318,7 @@ function byNumber(manifest: Manifest, listed: ListedRows, folder: string): Selec
   const place = (position: number): number => {
     let [low, high] = [0, numbers.length]
     while (low < high) {
-      const middle = (low + high) >> 1
+      const middle = (low + high) >>> 1
       if (numbers[middle] < position + 1) low = middle + 1
       else high = middle
     }

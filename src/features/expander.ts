@@ -36,6 +36,7 @@ import {
   EXPAND_VALUE,
   EXPAND_WIDTH,
 } from '../numeric/layouts.ts'
+import { roundUp } from '../numeric/rounding.ts'
 import type { ExpansionStep } from './expansion.ts'
 import { parseExpansion } from './expansion-steps.ts'
 
@@ -167,8 +168,8 @@ class Stage {
     if (entries <= this.#capacity && valueBytes === this.#valueBytes) return
     const arena = this.#arena
     const capacity = Math.max(entries, this.#capacity)
-    const values = align(capacity * valueBytes)
-    const indices = align(capacity * 4)
+    const values = roundUp(capacity * valueBytes, 16)
+    const indices = roundUp(capacity * 4, 16)
     const scratch = this.step.hashes ? EXPAND_SCRATCH_BYTES + capacity * EXPAND_SCRATCH_ENTRY : 0
     const bytes = values + indices * (this.#upper ? 2 : 1) + scratch
     this.bytes = bytes + this.#tableBytes
@@ -200,8 +201,6 @@ class Stage {
     )
   }
 }
-
-const align = (bytes: number): number => (bytes + 15) & ~15
 
 /** A batch in pieces: expanded, or as it is when there is nothing to expand. */
 export function* piecesOf(arena: Arena, batch: number, expander: Expander | undefined): Generator<BatchPiece> {

@@ -30,8 +30,8 @@ export class LabelNumbers {
 
   #makeRoom(rows: number): void {
     if (rows <= this.#room) return
-    this.#room = rows + (rows >> 1)
-    this.#slots = 1 << Math.ceil(Math.log2(this.#room * 2 + 2))
+    this.#room = rows + Math.floor(rows / 2)
+    this.#slots = 2 ** Math.ceil(Math.log2(this.#room * 2 + 2))
     this.#codes = this.#arena.allocate(this.#room * 8, 'label numbers')
     this.#firsts = this.#codes + this.#room * 4
     this.#table = this.#arena.allocateZeroed(this.#slots * 4, 'label numbers')

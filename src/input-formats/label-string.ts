@@ -47,7 +47,7 @@ const MOST_AT_ONCE = 1 << 20
 class LabelStringParser extends TextParser {
   /** A letter is a byte. Many letters in a batch make long segments; that is worth more than small buffers. */
   protected override entryCapacity(bytes: number): number {
-    return Math.max((bytes >> 2) + 16, Math.min(bytes, MOST_AT_ONCE))
+    return Math.max(Math.floor(bytes / 4) + 16, Math.min(bytes, MOST_AT_ONCE))
   }
 
   protected override fill(): void {

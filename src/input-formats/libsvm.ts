@@ -63,7 +63,7 @@ const EXPECTED: Record<number, { expected: string; advice?: string }> = {
 class LibsvmParser extends TextParser {
   /** The shortest entry, ` 1:1`, has four bytes. */
   protected override entryCapacity(bytes: number): number {
-    return (bytes >> 2) + 16
+    return Math.floor(bytes / 4) + 16
   }
 
   protected override fill(): void {

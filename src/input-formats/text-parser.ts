@@ -31,6 +31,7 @@ import {
   PARSE_SLOW_CAPACITY,
   PARSE_ZEROS,
 } from '../numeric/layouts.ts'
+import { roundUp } from '../numeric/rounding.ts'
 import type { BadRow, ChunkParser, ParsedBatch, ParseSettings } from './input-format.ts'
 
 /** Where a compiled parser met what it refuses. */
@@ -94,10 +95,10 @@ export abstract class TextParser implements ChunkParser {
     const arena = this.arena
     const a = arena.allocate(entries * (4 + valueBytes) + rows * 16 + slow * 8 + 256, 'the parser')
     const values = a
-    const labels = values + align(entries * valueBytes)
-    const indices = labels + align(rows * 8)
-    const starts = indices + align(entries * 4)
-    this.#labelAt = starts + align((rows + 1) * 4)
+    const labels = values + roundUp(entries * valueBytes, 8)
+    const indices = labels + roundUp(rows * 8, 8)
+    const starts = indices + roundUp(entries * 4, 8)
+    this.#labelAt = starts + roundUp((rows + 1) * 4, 8)
     const batch = this.batch
     arena.setU32(batch + BATCH_VALUES, values)
     arena.setU32(batch + BATCH_LABELS, labels)
@@ -105,7 +106,7 @@ export abstract class TextParser implements ChunkParser {
     arena.setU32(batch + BATCH_STARTS, starts)
     arena.setU32(batch + BATCH_LABEL_AT, this.#labelAt)
     arena.setU32(batch + BATCH_VALUE_BYTES, valueBytes)
-    arena.setU32(this.state + PARSE_SLOW, this.#labelAt + align(rows * 4))
+    arena.setU32(this.state + PARSE_SLOW, this.#labelAt + roundUp(rows * 4, 8))
     arena.setU32(this.state + PARSE_SLOW_CAPACITY, slow)
     this.#madeFor = size
     this.#entries = entries
@@ -189,5 +190,4 @@ export function shownToken(text: string): string {
 }
 
 /** Rows beyond it go into the next batch. */
-const rowCapacity = (bytes: number): number => (bytes >> 5) + 1024
-const align = (bytes: number): number => (bytes + 7) & ~7
+const rowCapacity = (bytes: number): number => Math.floor(bytes / 32) + 1024

@@ -2,6 +2,7 @@
 import { SpillwayError } from '../errors.ts'
 import { ARENA_NEXT, ARENA_START } from './layouts.ts'
 import { instantiateNumeric, type NumericFunctions, type NumericShare, newNumericShare } from './numeric.ts'
+import { CACHE_LINE, roundUp } from './rounding.ts'
 
 export class Arena {
   readonly numeric: NumericFunctions
@@ -18,7 +19,10 @@ export class Arena {
 
   /** Room for bytes, aligned to a cache line, contents unspecified. Throws when the 4 GiB window is full. */
   allocate(bytes: number, purpose: string): number {
-    const at = bytes > 0xffff0000 ? 0 : this.numeric.allocate(bytes) >>> 0
+    // A negative size would be taken for a huge one, or, rounded up by whoever asks, for a tiny one that is written beyond.
+    if (!(bytes >= 0)) throw new Error(`${bytes} bytes were asked for: ${purpose}`)
+    const size = roundUp(bytes, CACHE_LINE)
+    const at = size > 0xffff0000 ? 0 : this.numeric.allocate(size) >>> 0
     if (at === 0) throw windowFull(`${purpose} (${formatBytes(bytes)})`)
     return at
   }

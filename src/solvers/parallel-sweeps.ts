@@ -23,6 +23,7 @@ import {
   SWEEP_LOWER,
   SWEEP_UPPER,
 } from '../numeric/layouts.ts'
+import { CACHE_LINE, roundUp } from '../numeric/rounding.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { startListed } from './sweeps.ts'
 import type { Allocate } from './working-set.ts'
@@ -103,7 +104,7 @@ export class ParallelSweeps {
   }
 
   get #replicaBytes(): number {
-    return (this.#shared.weightCount * (this.#shared.narrow ? 4 : 8) + 63) & ~63
+    return roundUp(this.#shared.weightCount * (this.#shared.narrow ? 4 : 8), CACHE_LINE)
   }
 
   /** Deals out the rows that an order lists: all rows of the problem. `others`: whether w has a part that is not theirs. */
@@ -218,7 +219,7 @@ export class ParallelSweeps {
   }
 
   get #ownBytes(): number {
-    return (this.#hot * (this.#shared.narrow ? 4 : 8) + 63) & ~63
+    return roundUp(this.#hot * (this.#shared.narrow ? 4 : 8), CACHE_LINE)
   }
 
   /** Orders features by frequency, once: a sample of rows tells. */

@@ -133,7 +133,7 @@ export function refill(arena: Arena, memory: CacheMemory, blockRows: number, cou
   let bytes = 0
   for (const k of order) {
     if (kept.length >= memory.capacity) break
-    sizes[k] = arena.numeric.recordBytes(table[k])
+    sizes[k] = arena.numeric.recordBytes(table[k]) >>> 0
     if (bytes + sizes[k] > memory.records.bytes) break
     bytes += sizes[k]
     kept.push(k)

@@ -2,6 +2,7 @@
 // numeric/assembly/working-set.ts.
 import type { Arena } from '../numeric/arena.ts'
 import { PROBLEM_BYTES, PROBLEM_GRADIENTS, SWEEP_BYTES } from '../numeric/layouts.ts'
+import { roundDown } from '../numeric/rounding.ts'
 import {
   LEDGER_BYTES,
   LEDGER_OWED,
@@ -79,7 +80,7 @@ export class WorkingSet {
     const perRow = 4 + 4 + 4 + alphaStride + 8
     const capacity = Math.min(rows, Math.floor(Math.max(0, settings.bytes) / (recordBytes * RECORD_SHARE + perRow)))
     // Nine tenths full is full: where there is memory for all rows, there must be room for them.
-    const bytes = Math.max(0, Math.min(settings.bytes - capacity * perRow, settings.mostBytes / 0.89)) & ~7
+    const bytes = roundDown(Math.max(0, Math.min(settings.bytes - capacity * perRow, settings.mostBytes / 0.89)), 8)
     this.at = allocate('itself', WORKING_BYTES)
     this.#set(WORKING_RECORDS, allocate('records', bytes, false))
     this.#set(WORKING_ROOM, bytes)
@@ -157,7 +158,7 @@ export class WorkingSet {
     const { firstRows, rows } = this.#settings
     const bits = this.#resident
     const end = firstRows[block + 1] ?? rows
-    for (let row = firstRows[block]; row < end; row++) if (!(bits[row >> 3] & (1 << (row & 7)))) return true
+    for (let row = firstRows[block]; row < end; row++) if (!(bits[row >>> 3] & (1 << (row & 7)))) return true
     return false
   }
 
@@ -230,6 +231,6 @@ export class WorkingSet {
     for (let k = 0; k < table.length; k++) table[k] += this.#moved
     const bits = this.#resident
     bits.fill(0)
-    for (const number of numbers) bits[number >> 3] |= 1 << (number & 7)
+    for (const number of numbers) bits[number >>> 3] |= 1 << (number & 7)
   }
 }

@@ -3,6 +3,7 @@
 import type { Store } from '../block-store/reader.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { PROBLEM_BYTES, SWEEP_BYTES } from '../numeric/layouts.ts'
+import { CACHE_LINE, roundUp } from '../numeric/rounding.ts'
 import { ThreadPool } from '../threads/pool.ts'
 import type { Stretch } from './checkpoint.ts'
 import type { LoadedRows } from './load-block-task.ts'
@@ -109,7 +110,7 @@ export class BlockEngine {
   /** Room for a solver. Classes are solved one after the other: the same name is the same room. */
   room(name: string, bytes: number, zeroed = true): number {
     const found = this.#rooms.get(name)
-    const at = found?.bytes === bytes ? found.at : this.arena.allocate(Math.max(bytes, 8), name)
+    const at = found?.bytes === bytes ? found.at : this.arena.allocate(bytes || 8, name)
     this.#rooms.set(name, { at, bytes })
     if (zeroed) this.arena.bytes(at, bytes).fill(0)
     return at
@@ -117,13 +118,13 @@ export class BlockEngine {
 
   /** Memory that was in use before: blocks go there first. */
   reuse(spare: Stretch): void {
-    this.#spare = { at: (spare.at + 63) & ~63, end: spare.at + spare.bytes }
+    this.#spare = { at: roundUp(spare.at, CACHE_LINE), end: spare.at + spare.bytes }
   }
 
   #allocate(bytes: number): number {
     const { at, end } = this.#spare
     if (at + bytes > end) return this.arena.allocate(bytes, 'a block')
-    this.#spare.at = (at + bytes + 63) & ~63
+    this.#spare.at = roundUp(at + bytes, CACHE_LINE)
     return at
   }
 

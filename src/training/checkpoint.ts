@@ -13,6 +13,7 @@ import { writeAtomically } from '../atomic-file.ts'
 import type { Manifest } from '../block-store/manifest.ts'
 import { fileError, SpillwayError } from '../errors.ts'
 import type { Arena } from '../numeric/arena.ts'
+import { roundUp } from '../numeric/rounding.ts'
 import type { BlockProblem } from './block-problem.ts'
 
 const MAGIC = Buffer.from('SPCHECK1', 'latin1')
@@ -307,7 +308,7 @@ export function checkpointHead(
   bytes: number,
 ): { header: Buffer; json: Buffer } {
   const text = Buffer.from(JSON.stringify(state))
-  const json = Buffer.alloc((text.length + 7) & ~7, ' ')
+  const json = Buffer.alloc(roundUp(text.length, 8), ' ')
   text.copy(json)
   const header = Buffer.alloc(HEADER_BYTES)
   MAGIC.copy(header)

@@ -8,6 +8,7 @@ import type { LabelCount } from '../input-formats/label-numbers.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { PROBLEM_BYTES, ROW_BOUND, SUMS_BYTES, SWEEP_BYTES } from '../numeric/layouts.ts'
+import { CACHE_LINE, roundUp } from '../numeric/rounding.ts'
 import {
   DICTIONARY_BYTES,
   DICTIONARY_CAPACITY,
@@ -84,6 +85,8 @@ export class FirstPass {
   readonly #sizes: FirstPassSizes
   readonly #trainer: ThreadPool
   readonly #region: Stretch
+  /** The end of the arena when the rooms of chunks are given back. */
+  readonly mark: number
   #filled = 0
   readonly #free: PieceRoom[] = []
   readonly #waiting: ((room: PieceRoom) => void)[] = []
@@ -105,6 +108,7 @@ export class FirstPass {
     this.#options = options
     this.#sizes = sizes
     this.#region = { at: arena.allocate(sizes.bytes, 'the first pass'), bytes: sizes.bytes }
+    this.mark = arena.mark()
     const rows = Math.ceil(sizes.chunk / ROW_TEXT)
     const bytes = Math.ceil(sizes.chunk * RECORD_SHARE)
     for (let k = 0; k < sizes.rooms; k++) {
@@ -268,7 +272,7 @@ export class FirstPass {
   }
 
   #allocate(bytes: number, zeroed: boolean): number {
-    const at = (this.#region.at + this.#filled + 63) & ~63
+    const at = roundUp(this.#region.at + this.#filled, CACHE_LINE)
     this.#filled = at - this.#region.at + bytes
     if (this.#filled > this.#region.bytes) throw new Error('the first pass outgrew its room')
     if (zeroed) this.#arena.bytes(at, bytes).fill(0)

@@ -5,6 +5,7 @@ import { SpillwayError } from '../errors.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
 import { formatBytes } from '../numeric/arena.ts'
 import { BATCH_BOUND, ROW_BOUND } from '../numeric/layouts.ts'
+import { roundUp } from '../numeric/rounding.ts'
 
 /** Node, its heap, its threads and the program itself, as a memory cap counts them. Measured on tiny data: 61 MB of
  *  anonymous memory, and some 20 MB of the program's own file that must stay in memory if it is not to be read again and
@@ -14,6 +15,8 @@ export const NODE_BYTES = 84 << 20
 export const READ_BYTES = 1 << 20
 /** A WebAssembly memory ends at 4 GiB; a little is left for rounding. */
 const WINDOW_BYTES = 4 * 2 ** 30 - (64 << 20)
+/** What a first pass over the text takes of it at most. */
+export const MOST_FIRST_PASS = 1 << 30
 
 export interface PlanNeeds {
   /** 8 or 4. */
@@ -32,6 +35,8 @@ export interface PlanNeeds {
   slots: number
   /** Share of what is left for blocks that is to be kept for a cache of rows. */
   cacheShare: number
+  /** Whether training may have begun while the text was read. */
+  firstPass?: boolean
   /** Bytes of an entry at most. */
   entryBytes?: number
   /** When rows are expanded: nonzeros of each block, and what expanding takes in a thread. */
@@ -50,6 +55,8 @@ export interface MemoryPlan {
   /** What each block of the store takes of that. */
   costs: { bytes: number; rows: number }[]
   cacheBytes: number
+  /** Whether the window has room beside it for what was learnt while the text was read, until that has moved. */
+  firstPass: boolean
   /** Of a weight: 8 or 4. */
   weightBytes: number
   /** What a row's record takes on average, at most. */
@@ -71,7 +78,7 @@ export function decodedBound(
 ): number {
   const bytes = block.rows * ROW_BOUND + block.nonzeros * perEntry + block.segments * BATCH_BOUND + 4096
   // The next block's records begin where these may end.
-  return Math.ceil(bytes / 8) * 8
+  return roundUp(bytes, 8)
 }
 
 /** What decoding takes: a segment of about the average size, its batch with room to grow, and label numbers. */
@@ -103,7 +110,8 @@ export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds,
     { what: "left for file pages and the ingest's remains", bytes: needs.reserve?.(memory) ?? 0 },
   ].filter(part => part.bytes > 0)
   const fixed = parts.reduce((sum, part) => sum + part.bytes, 0)
-  const left = Math.min(memory - fixed, WINDOW_BYTES - (fixed - NODE_BYTES))
+  const window = WINDOW_BYTES - (fixed - NODE_BYTES)
+  const left = Math.min(memory - fixed, window)
   const perRow = PER_LOADED_ROW + needs.alphaBytes
   const { expanded } = needs
   const blocks = manifest.blocks.map((block, k) => ({ ...block, nonzeros: expanded?.nonzeros[k] ?? block.nonzeros }))
@@ -117,10 +125,13 @@ export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds,
   const largest = mostBytes + mostRows * perRow
   // A cache gives way to blocks that need the room, down to a quarter of its share.
   const share = needs.cacheShare
-  const cacheBytes = Math.floor(
-    Math.max(0, Math.min(left * share, Math.max((left * share) / 4, left - needs.slots * largest))),
-  )
-  const room = Math.floor((left - cacheBytes) / needs.slots)
+  const least = (left * share) / 4
+  const beside = needs.firstPass ? besideFirstPass(window, largest, needs.slots, manifest.rows) : 0
+  const firstPass = needs.firstPass === true && beside >= least
+  const most = firstPass ? Math.min(left * share, beside) : left * share
+  const cacheBytes = Math.floor(Math.max(0, Math.min(most, Math.max(least, left - needs.slots * largest))))
+  const forSlots = firstPass && needs.slots * largest <= FOR_SLOTS ? FOR_SLOTS : Number.POSITIVE_INFINITY
+  const room = Math.floor(Math.min(left - cacheBytes, forSlots) / needs.slots)
   if (largest > room) throw tooLittle(memory, parts, largest, needs, manifest.blocks.length)
   const all = sum(costs, 'bytes') + sum(costs, 'rows') * perRow
   // As many blocks together as the memory holds, or, with no limit to fill, two.
@@ -145,9 +156,20 @@ export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds,
     slotRows,
     costs,
     cacheBytes,
+    firstPass,
     weightBytes: needs.weightBytes,
     recordBytes,
   }
+}
+
+/** Of what a first pass took: what slots have when they take it over, but for rounding. */
+const FOR_SLOTS = MOST_FIRST_PASS - 4096
+
+/** What the window has left for a cache. The cache takes rows over from the first pass, which lies beside it until then, with
+ *  the places of all rows; only afterwards do slots go where it was, as many as fit. */
+function besideFirstPass(window: number, slot: number, slots: number, rows: number): number {
+  const others = Math.max(0, slots - Math.floor(FOR_SLOTS / Math.max(slot, 1)))
+  return window - MOST_FIRST_PASS - rows * 4 - others * slot
 }
 
 function sum(costs: MemoryPlan['costs'], field: 'bytes' | 'rows'): number {

@@ -45,6 +45,8 @@ export async function planFor(
     perRow: (solver.extra?.perRow ?? 0) + bytesPerRow + (together ? Math.ceil(classes / 64) * 8 : 0),
     slots: 2,
     cacheShare: solver.cacheShare,
+    // A run that goes on with the store is planned for alike.
+    firstPass: mayTrainWhileReading(solver, options),
   }
   // Without a limit to fill, blocks are what the user made them.
   const memory = allowedMemory(options)
@@ -105,6 +107,11 @@ export function ingestRemains(memory: number, grows: boolean): number {
 /** Whether rows become larger than their text: letters, and what is expanded. */
 function growing(options: ResolvedOptions, format: string): boolean {
   return options.expand !== undefined || findInputFormat(format).letters
+}
+
+/** Whether training can begin while the text is read: values that will be scaled are not known before all have been read. */
+export function mayTrainWhileReading(solver: BlockSolver, { scale, expand, space }: ResolvedOptions): boolean {
+  return solver.firstPass === true && !scale && !expand && !space
 }
 
 /** Bytes of dual variable for each row. */

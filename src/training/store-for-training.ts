@@ -14,9 +14,9 @@ import { collectGarbage } from '../threads/collect-garbage.ts'
 import { defaultThreads } from '../threads/pool.ts'
 import { allowedMemory } from './choose-solver.ts'
 import { FirstPass, type FirstPassSizes, pieceBytes } from './first-pass.ts'
-import { NODE_BYTES } from './memory-plan.ts'
+import { MOST_FIRST_PASS, NODE_BYTES } from './memory-plan.ts'
 import { type ResolvedOptions, refuseTextOptions } from './options.ts'
-import { afterIngest, forFilePages, ingestMemory, ingestRemains } from './plan-for-blocks.ts'
+import { afterIngest, forFilePages, ingestMemory, ingestRemains, mayTrainWhileReading } from './plan-for-blocks.ts'
 import type { ProgressListener } from './progress.ts'
 import { sampleText, type TextSample } from './sample-text.ts'
 
@@ -62,10 +62,10 @@ export async function theStore(
   const memory = allowedMemory(options)
   // Rows that outgrow their text are trained on from the store.
   const sizes = sample ? undefined : firstPassSizes(solver, options, memory, await expectedText(paths))
+  const mark = arena.mark()
   const first = sizes && new FirstPass(arena, options, sizes.pass)
   const meanwhile = first ? ', and training on it meanwhile' : ''
   tell({ stage: 'plan', solver: '', reason: `reading the text into ${folder}${meanwhile}` })
-  const mark = arena.mark()
   try {
     const result = await ingest(paths, folder, {
       ...(blocks !== undefined && { blocks }),
@@ -89,7 +89,8 @@ export async function theStore(
     })
     await first?.end()
     if (first && first.trained === 0) await unlink(join(folder, UNSAVED_MARKER))
-    arena.release(mark)
+    // What was learnt stays until it has moved; nothing learnt, nothing stays.
+    arena.release(first?.trained ? first.mark : mark)
     if (!first && options.memory !== undefined) collectGarbage()
     const { bytesRead, badRows, badRowMessages } = result
     const read = { bytesRead, badRows, badRowMessages }
@@ -100,15 +101,14 @@ export async function theStore(
   }
 }
 
-/** How memory is shared out while text is read and trained on at the same time; undefined where that cannot be: values that
- *  will be scaled are not known before all have been read. */
+/** How memory is shared out while text is read and trained on at the same time; undefined where that cannot be. */
 function firstPassSizes(
   solver: BlockSolver,
   options: ResolvedOptions,
   memory: number,
   text: number | undefined,
 ): { pass: FirstPassSizes; ingest: number; buffers: { blockText: number; mapPages: number } } | undefined {
-  if (!solver.firstPass || options.scale || options.expand || options.space) return undefined
+  if (!mayTrainWhileReading(solver, options)) return undefined
   const rooms = (options.threads ?? defaultThreads()) + 2
   if (options.memory === undefined) {
     const { chunk, blockText, mapPages } = bufferSizes(undefined)
@@ -132,7 +132,6 @@ const MAP_PAGE_BYTES = 2 * 12288
 /** Share of the memory besides Node that reading and writing get while there is training too. */
 const FIRST_PASS_READING = 0.3
 const LEAST_FIRST_PASS = 16 << 20
-const MOST_FIRST_PASS = 1 << 30
 
 /** Blocks that text is to be drawn into when its rows become larger than it: by their size in memory, so that several have
  *  room beside the weights. Undefined where the size of the text decides. */

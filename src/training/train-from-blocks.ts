@@ -47,7 +47,7 @@ export async function trainFromBlocks(
   const started = performance.now()
   const seconds = (): number => (performance.now() - started) / 1000
   const arena = new Arena()
-  const { store, read, first } = await theStore(arena, paths, solver, options, tell, seconds)
+  const { store, read, first: begun } = await theStore(arena, paths, solver, options, tell, seconds)
   const readSeconds = seconds()
   const { manifest } = store
   refuseUnlearnable({ ...manifest, format: inputFormatOf(manifest) }, store.folder)
@@ -76,6 +76,8 @@ export async function trainFromBlocks(
     together = await planWith(solver)
   }
   const plan = together?.plan ?? (await planFor(store, solver, options, fromText, rows))
+  const first = plan.firstPass ? begun : undefined
+  if (begun && !first) await forget(begun, arena, store)
   if (!together && plan.weightBytes === 4) {
     options = { ...options, weights: 'f32' }
     problems = problems.map(problem => ({ ...problem, weightBits: 32 }))
@@ -218,6 +220,12 @@ export async function trainFromBlocks(
     // What was needed besides weights and map is free for whoever works with the model next.
     arena.release(besidesWeights)
   }
+}
+
+/** Gives up what was learnt while the text was read: a few huge blocks need its room. */
+async function forget(first: FirstPass, arena: Arena, store: Store): Promise<void> {
+  arena.release(first.region.at)
+  await unlink(join(store.folder, UNSAVED_MARKER))
 }
 
 /** Pieces that a pass reads. */

@@ -91,7 +91,12 @@ export class World {
   readonly sums: number
   readonly random: () => number
 
-  constructor(arena: Arena, { loss, rows, blocks, start, bias, cost, weight, share, size }: Case) {
+  /** `sizes`: of the set, others than by the share. */
+  constructor(
+    arena: Arena,
+    { loss, rows, blocks, start, bias, cost, weight, share, size }: Case,
+    sizes?: { bytes: number; mostBytes: number },
+  ) {
     this.arena = arena
     this.random = randomNumbers(start)
     const random = this.random
@@ -127,8 +132,8 @@ export class World {
     arena.f64(this.weights, FEATURES + 1).set(Array.from({ length: FEATURES + 1 }, () => size * (random() * 2 - 1)))
     const all = this.rows.reduce((sum, row) => sum + row.bytes, 0)
     this.set = new WorkingSet(arena, (_, bytes, zeroed = true) => (zeroed ? room(bytes) : this.#dirty(bytes)), {
-      bytes: Math.floor(share * (all + rows * 40)),
-      mostBytes: all,
+      bytes: sizes?.bytes ?? Math.floor(share * (all + rows * 40)),
+      mostBytes: sizes?.mostBytes ?? all,
       rows,
       recordBytes: all / Math.max(rows, 1),
       firstRows: this.firstRows,
@@ -154,7 +159,7 @@ export class World {
   /** Room that was used before. */
   #dirty(bytes: number): number {
     const at = this.arena.allocate(bytes + 64, 'test')
-    this.arena.bytes(at, bytes).fill(0xa5)
+    this.arena.bytes(at, Math.min(bytes, 2 ** 20)).fill(0xa5)
     return at
   }
 

@@ -3,11 +3,16 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { Manifest } from '../../src/block-store/manifest.ts'
+import type { Store } from '../../src/block-store/reader.ts'
 import { SpillwayError } from '../../src/errors.ts'
-import { formatBytes } from '../../src/numeric/arena.ts'
+import { Arena, formatBytes } from '../../src/numeric/arena.ts'
+import { ThreadPool } from '../../src/threads/pool.ts'
+import { BlockEngine } from '../../src/training/block-engine.ts'
 import {
   decodedBound,
   groupsOf,
+  type MemoryPlan,
+  MOST_FIRST_PASS,
   NODE_BYTES,
   type PlanNeeds,
   planLines,
@@ -142,6 +147,48 @@ describe('the memory plan', () => {
     assert.ok(total(plan.parts) - NODE_BYTES < 2 ** 32)
     assert.ok(groupsOf(plan, [...manifest.blocks.keys()]).length > 1)
     assert.throws(() => planMemory(manifestOf(equal(2, 1000, 3e8)), 2 ** 36, needs, true), SpillwayError)
+  })
+
+  it('has room in the window for what a first pass holds until its rows have moved', () => {
+    let planned = 0
+    const [sizes, models, counts] = [
+      [50, 130, 260, 275, 350, 530, 545, 700, 900, 1060, 1100, 1400],
+      [1e6, 4e7],
+      [1e4, 1e6],
+    ]
+    for (const [megabytes, weights, rows] of sizes.flatMap(size =>
+      models.flatMap(w => counts.map(r => [size, w, r])),
+    )) {
+      const block = { rows, nonzeros: Math.floor((megabytes * 2 ** 20 - rows * 64) / 8), segments: 10 }
+      const manifest = manifestOf(Array.from({ length: 12 }, () => block))
+      if (block.nonzeros < 0) continue
+      for (const fill of [true, false]) {
+        const some = { ...needs, weights, cacheShare: 0.75, firstPass: true }
+        let plan: MemoryPlan
+        try {
+          plan = planMemory(manifest, 2 ** 36, some, fill)
+        } catch (error) {
+          assert.ok(error instanceof SpillwayError && megabytes > 1000, String(error))
+          continue
+        }
+        planned++
+        // As a run allocates it; nothing of it is touched.
+        const arena = new Arena()
+        const bytes = plan.firstPass ? MOST_FIRST_PASS : 0
+        const region = { at: arena.allocate(bytes, 'the first pass'), bytes }
+        if (megabytes < 900) assert.ok(plan.firstPass)
+        const others = plan.parts.filter(({ what }) => !/^Node|loaded|cache/.test(what))
+        for (const { what, bytes } of others) arena.allocate(bytes, what)
+        arena.allocate(plan.cacheBytes, 'the cache')
+        const mark = arena.mark()
+        arena.allocate(manifest.rows * 4, 'places of the rows')
+        arena.release(mark)
+        const engine = new BlockEngine(arena, { manifest } as Store, plan, 8, 0, new ThreadPool(arena.share, 0))
+        if (plan.firstPass) engine.reuse(region)
+        engine.vacant()
+      }
+    }
+    assert.ok(planned > 70, `${planned} plans`)
   })
 
   it('is shown as a table with a sum', () => {
