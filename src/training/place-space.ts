@@ -1,6 +1,7 @@
 // Rows in the space of an additive kernel: the table that their bins stand for in the arena, and ranges learnt and applied
 // where values have to be scaled first.
 import { type RowSpace, signedTableOf, tableOf, widthOf } from '../additive-kernels/row-space.ts'
+import { minmaxFactor } from '../features/scale.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { SPACE_TABLE, SPACE_WIDTH } from '../numeric/layouts.ts'
 import type { BlockEngine } from './block-engine.ts'
@@ -33,8 +34,7 @@ export function binInMemory(arena: Arena, rows: RowSet, space: RowSpace, unit: b
   placeSpace(arena, space, signs)
   const factorsAt = arena.allocate(Math.max(rows.weights, 1) * 8, 'scale factors')
   arena.f64(factorsAt, rows.weights).set(factors)
-  arena.numeric.scaleRows(rows.table, 0, rows.rows, factorsAt, false)
-  arena.numeric.binRows(rows.table, 0, rows.rows, space.bins, signs, unit)
+  arena.numeric.binRows(rows.table, 0, rows.rows, factorsAt, space.bins, signs, unit)
   return ranges
 }
 
@@ -65,8 +65,7 @@ function toRanges(
   const factors = new Float64Array(features)
   let signs = false
   for (let j = 0; j < features; j++) {
-    // A feature that never occurs keeps its values.
-    factors[j] = ranges[2 * j] > 0 ? 1 / ranges[2 * j] : 1
+    factors[j] = minmaxFactor(ranges[2 * j])
     ranges[2 * j] = factors[j]
     ranges[2 * j + 1] *= factors[j]
     if (ranges[2 * j + 1] < 0) signs = true
