@@ -264,13 +264,23 @@ export function transformRow(
       if (at >= 0) result[i] *= scale.factors.values[at]
     }
   }
-  if (normalize) {
-    let squares = 0
-    for (const value of result) squares += value * value
-    const length = Math.sqrt(squares)
-    if (length > 0) for (let i = 0; i < result.length; i++) result[i] /= length
-  }
+  if (normalize) makeUnitLength(result)
   return result
+}
+
+function makeUnitLength(row: Float64Array): void {
+  const squaresOf = (): number => row.reduce((sum, value) => sum + value * value, 0)
+  let squares = squaresOf()
+  if (!(squares >= 1e-280 && squares <= 1e280)) {
+    // Squares pass the largest number, or fall below the smallest: not those of values near 1.
+    const largest = row.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
+    if (largest === 0) return
+    const exponent = Math.max(-1022, Math.min(1022, Math.floor(Math.log2(largest))))
+    for (let i = 0; i < row.length; i++) row[i] *= 2 ** -exponent
+    squares = squaresOf()
+  }
+  const length = Math.sqrt(squares)
+  for (let i = 0; i < row.length; i++) row[i] /= length
 }
 
 /**

@@ -105,7 +105,7 @@ export function predictChunkTask({ arena, kept }: TaskContext, options: PredictC
       tools.room = count * K * 2
       tools.scores = arena.allocate(tools.room * 8, 'the scores')
     }
-    if (scorer.fit) arena.numeric.fitBatch(batch, scorer.fit.ranges, scorer.fit.features)
+    if (scorer.fit) arena.numeric.fitBatch(batch, scorer.fit.ranges, scorer.fit.features, scorer.fit.bins)
     for (const piece of piecesOf(arena, batch, tools.expander)) {
       if (scorer.map) arena.numeric.renumberBatch(scorer.map, piece.batch)
       arena.numeric.scoreBatch(

@@ -18,8 +18,8 @@ export interface ScorerMemory {
   /** Address of f64[features], or 0. */
   factors: number
   unit: boolean
-  /** Of an additive kernel: values are cut off before they are expanded, by ranges (an address, or 0) of so many features. */
-  fit?: { ranges: number; features: number }
+  /** Of an additive kernel: values are cut off and binned before they are expanded, by ranges (an address, or 0) of so many features. */
+  fit?: { ranges: number; features: number; bins: number }
   /** Address of the feature map's top table, or 0 when features keep their numbers. */
   map: number
 }
@@ -36,10 +36,11 @@ export function placeModel(arena: Arena, model: Model): ScorerMemory {
     arena.f64(at, values.length).set(values)
     return at
   }
+  const space = spaceOf(transforms.expand?.steps)
   const biasParts = Float64Array.from({ length: vectors }, (_, k) => (model.biasWeights[k] ?? 0) * model.bias)
   const common = {
     ...{ vectors, narrow: false, bias: place(biasParts, 'the bias'), unit: transforms.normalize === 'unit' },
-    ...(spaceOf(transforms.expand?.steps) && { fit: placeRanges(model, place) }),
+    ...(space && { fit: placeRanges(model, place, space.bins) }),
   }
   const lent = placeOfLent(weights)
   if (lent?.arena === arena) {
@@ -73,8 +74,12 @@ export function placeModel(arena: Arena, model: Model): ScorerMemory {
   }
 }
 
-function placeRanges(model: Model, place: (values: Float64Array, what: string) => number): ScorerMemory['fit'] {
+function placeRanges(
+  model: Model,
+  place: (values: Float64Array, what: string) => number,
+  bins: number,
+): ScorerMemory['fit'] {
   const { ranges } = model.transforms
   const features = inputFeatures(model)
-  return { ranges: ranges ? place(toDense(ranges, features, 2), 'the ranges') : 0, features }
+  return { ranges: ranges ? place(toDense(ranges, features, 2), 'the ranges') : 0, features, bins }
 }

@@ -7,6 +7,8 @@ export const ARENA_NEXT = 16
 /** u32: address of f64[][width], what each bin of binned rows stands for, and the width. */
 export const SPACE_TABLE = 24
 export const SPACE_WIDTH = 28
+/** u32: address of f64[], the factor of each feature of scaled rows. */
+export const SPACE_FACTORS = 32
 /** First byte the arena hands out. Below it: this page and the constants of the compiled code. */
 export const ARENA_START = 65536
 
@@ -50,6 +52,19 @@ export const ROW_KIND_SHORT_BINS16 = 10
 /** Bin numbers of features 0, 1, 2, …; no indices; bin 0 is an absent entry. */
 export const ROW_KIND_DENSE_BINS8 = 7
 export const ROW_KIND_DENSE_BINS16 = 8
+/** As F32 and DENSE, and each value is multiplied by its feature's factor, of those at SPACE_FACTORS. */
+export const ROW_KIND_SCALED_F32 = 11
+export const ROW_KIND_SCALED_DENSE = 12
+
+// --- Mean and spread of the values that a feature has, zeros left out: a record for each feature
+/** f64: the mean, and the sum of squared distances from it, of values times 2^(1023 − exponent). */
+export const MOMENTS_MEAN = 0
+export const MOMENTS_SQUARES = 8
+/** u32: how many values there were. */
+export const MOMENTS_COUNT = 16
+/** u32: an exponent as f64 has it, 1 to 2045, near that of the values. */
+export const MOMENTS_EXPONENT = 20
+export const MOMENTS_BYTES = 24
 
 // --- Features that data and models can have: their numbers are u32 and the largest one is kept free, so that "one past the
 // last" is a u32 too.

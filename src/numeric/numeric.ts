@@ -28,11 +28,11 @@ export interface NumericFunctions {
   axpyF32(row: number, step: number, w: number): void
   squaredNorm(row: number): number
   recordBytes(row: number): number
-  binRows(table: number, from: number, to: number, bins: number, signs: boolean, unit: boolean): void
+  binRows(table: number, from: number, to: number, factors: number, bins: number, signs: boolean, unit: boolean): void
   findOutside(batch: number): number
   roundBatch(batch: number, bins: number): void
   gatherRanges(table: number, from: number, to: number, ranges: number): void
-  fitBatch(batch: number, ranges: number, features: number): void
+  fitBatch(batch: number, ranges: number, features: number, bins: number): void
   squaredLengthF64(w: number, count: number): number
   squaredLengthF32(w: number, count: number): number
   sweepBoxF64(problem: number, sweep: number, budget: number): number
@@ -129,7 +129,8 @@ export interface NumericFunctions {
   listFeatures(top: number, out: number): void
   renumberRows(top: number, places: number, table: number, from: number, to: number): number
   renumberBatch(top: number, batch: number): void
-  gatherStatistics(table: number, from: number, to: number, extremes: number, sums: number, squares: number): void
+  gatherExtremes(table: number, from: number, to: number, extremes: number): void
+  gatherMoments(table: number, from: number, to: number, moments: number): void
   scaleRows(table: number, from: number, to: number, factors: number, unit: boolean): void
   scoreBatch(
     batch: number,

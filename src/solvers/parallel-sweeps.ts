@@ -19,6 +19,7 @@ import {
   PROBLEM_OWN,
   PROBLEM_ROWS,
   PROBLEM_WEIGHTS,
+  SPACE_FACTORS,
   SWEEP_BYTES,
   SWEEP_LOWER,
   SWEEP_UPPER,
@@ -53,8 +54,8 @@ const MERGE_PERIOD = 16
 const LEAST_WORK = 1e6
 
 /** Bytes that the trainers need for each weight, besides the weights. */
-export function bytesForTrainers(trainers: number, weightBytes: number): number {
-  return trainers > 1 ? (trainers + 1) * weightBytes + 8 : 0
+export function bytesForTrainers(trainers: number, weightBytes: number, scaled: boolean): number {
+  return trainers > 1 ? (trainers + 1) * weightBytes + 8 + (scaled ? 8 : 0) : 0
 }
 
 export class ParallelSweeps {
@@ -72,6 +73,9 @@ export class ParallelSweeps {
   /** Number of each feature while trainers are at work, and the other way round. */
   readonly #numbers: number
   readonly #numbersBack: number
+  /** Of scaled rows: factors by feature, and room for them by those numbers; readers go on with the former. */
+  readonly #factors: number
+  readonly #ordered: number
   /** Of each trainer: its own weights, then those as they were when they were last merged. */
   #own: number[] = []
   #hot = 0
@@ -100,6 +104,8 @@ export class ParallelSweeps {
     this.#base = allocate('weights of other rows', this.#replicaBytes, false)
     this.#numbers = allocate('numbers by frequency', shared.weightCount * 4, false)
     this.#numbersBack = allocate('features by frequency', shared.weightCount * 4, false)
+    this.#factors = arena.getU32(SPACE_FACTORS)
+    this.#ordered = this.#factors ? allocate('factors by frequency', shared.weightCount * 8, false) : 0
     this.#lock = allocate('the lock of shared weights', 64)
   }
 
@@ -116,6 +122,7 @@ export class ParallelSweeps {
     this.#parts = this.#sweeps.map((_, k) => Math.floor((rows * k) / this.#trainers)).concat(rows)
     if (this.#own.length === 0) this.#orderFeatures()
     await this.#renumber(this.#numbers)
+    this.#orderFactors()
     const { weights, weightCount, narrow } = this.#shared
     const bias = arena.getU32(problem + PROBLEM_BIAS_FEATURE)
     this.#sweeps.forEach((sweep, k) => {
@@ -177,12 +184,14 @@ export class ParallelSweeps {
 
   /** Ends the work: w is Σ α y x, and features have their numbers again. */
   async finish(ready: boolean): Promise<void> {
+    const arena = this.#arena
     if (this.#since > 0) await this.#repair()
     await this.#renumber(this.#numbersBack)
+    arena.setU32(SPACE_FACTORS, this.#factors)
     // Whoever was set aside wrongly comes back when the others are done.
     this.#thresholds = ready
       ? []
-      : this.#sweeps.map(sweep => [this.#arena.getF64(sweep + SWEEP_UPPER), this.#arena.getF64(sweep + SWEEP_LOWER)])
+      : this.#sweeps.map(sweep => [arena.getF64(sweep + SWEEP_UPPER), arena.getF64(sweep + SWEEP_LOWER)])
   }
 
   /** w = Σ α y x. */
@@ -238,6 +247,16 @@ export class ParallelSweeps {
     numeric.invertNumbers(this.#numbers, weightCount, this.#numbersBack)
     this.#hot = Math.max(dense, Math.min(frequent, MOST_HOT))
     this.#own = this.#sweeps.map((_, k) => this.#allocate(`own weights of trainer ${k}`, 2 * this.#ownBytes))
+  }
+
+  #orderFactors(): void {
+    if (!this.#factors) return
+    const arena = this.#arena
+    const { weightCount } = this.#shared
+    arena.f64(this.#ordered, weightCount).set(arena.f64(this.#factors, weightCount))
+    // There is room for f64 among the replicas: they are two at least.
+    arena.numeric.renumberWeightsF64(this.#numbers, weightCount, this.#ordered, this.#replicas)
+    arena.setU32(SPACE_FACTORS, this.#ordered)
   }
 
   /** Renumbers the features of rows and weights: to the order of frequency, or back. */

@@ -396,7 +396,8 @@ class ValidationInMemory {
       longest = Math.max(longest, arena.numeric.squaredNorm(record))
     }
     const cost = 1 / (Math.max(longest + this.#options.bias ** 2, 1e-12) * Math.sqrt(Math.max(rows.rows, 1)))
-    return 2 ** Math.floor(Math.log2(cost))
+    // Rows whose squares pass the largest number have no such cost; one of 0 is none.
+    return 2 ** Math.max(Math.floor(Math.log2(cost)), -1000)
   }
 
   result(costs: CostResult[]): CrossValidation {

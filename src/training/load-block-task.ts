@@ -114,8 +114,8 @@ export async function loadBlockTask({ arena, kept }: TaskContext, options: LoadB
   }
   const began = performance.now()
   const { table, factors, unit, binning } = options
-  if (factors) arena.numeric.scaleRows(table, 0, loaded.rows, factors, unit && !binning)
-  if (factors && binning) arena.numeric.binRows(table, 0, loaded.rows, binning.bins, binning.signs, unit)
+  if (factors && binning) arena.numeric.binRows(table, 0, loaded.rows, factors, binning.bins, binning.signs, unit)
+  else if (factors) arena.numeric.scaleRows(table, 0, loaded.rows, factors, unit)
   loaded.packedBytes = packer.written
   loaded.decodeMilliseconds += performance.now() - began
   return loaded

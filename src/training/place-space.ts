@@ -2,6 +2,7 @@
 // where values have to be scaled first.
 import { type RowSpace, signedTableOf, tableOf, widthOf } from '../additive-kernels/row-space.ts'
 import { rangeMark } from '../features/additive-kernel.ts'
+import { minmaxFactor } from '../features/scale.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { SPACE_TABLE, SPACE_WIDTH } from '../numeric/layouts.ts'
 import type { BlockEngine } from './block-engine.ts'
@@ -34,8 +35,7 @@ export function binInMemory(arena: Arena, rows: RowSet, space: RowSpace, unit: b
   placeSpace(arena, space, signs)
   const factorsAt = arena.allocate(Math.max(rows.weights, 1) * 8, 'scale factors')
   arena.f64(factorsAt, rows.weights).set(factors)
-  arena.numeric.scaleRows(rows.table, 0, rows.rows, factorsAt, false)
-  arena.numeric.binRows(rows.table, 0, rows.rows, space.bins, signs, unit)
+  arena.numeric.binRows(rows.table, 0, rows.rows, factorsAt, space.bins, signs, unit)
   return ranges
 }
 
@@ -67,9 +67,7 @@ function toRanges(
   let signs = false
   for (let j = 0; j < features; j++) {
     const [highest, lowest] = [ranges[2 * j], ranges[2 * j + 1]]
-    const largest = Math.max(highest, -lowest)
-    // A feature that never occurs keeps its values.
-    factors[j] = largest > 0 ? 1 / largest : 1
+    factors[j] = minmaxFactor(Math.max(highest, -lowest))
     ranges[2 * j] = factors[j]
     ranges[2 * j + 1] = rangeMark(lowest * factors[j], highest * factors[j])
     if (lowest < 0) signs = true

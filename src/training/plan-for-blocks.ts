@@ -4,6 +4,7 @@ import { inputFormatOf } from '../block-store/manifest.ts'
 import { LEAST_BUFFERS } from '../block-store/read-into-blocks.ts'
 import type { Store } from '../block-store/reader.ts'
 import { SpillwayError } from '../errors.ts'
+import { scalingBytes } from '../features/scale.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { bytesForTrainers } from '../solvers/parallel-sweeps.ts'
@@ -40,7 +41,8 @@ export async function planFor(
     perWeight:
       expanded && classes === 2 && !together
         ? 0
-        : (mapBytes > 0 ? 12 : 8) * (classes === 2 && !together ? 1 : classes) + (options.scale ? 24 : 0),
+        : (mapBytes > 0 ? 12 : 8) * (classes === 2 && !together ? 1 : classes) +
+          (options.scale ? scalingBytes(options.scale) : 0),
     // Bits of the classes in play, of a loaded block's rows; all rows at most.
     perRow: (solver.extra?.perRow ?? 0) + bytesPerRow + (together ? Math.ceil(classes / 64) * 8 : 0),
     slots: 2,
@@ -62,7 +64,7 @@ export async function planFor(
     const perWeight =
       needs.perWeight +
       (weights === 'f32' ? 0 : (solver.extra?.perWeight ?? 0)) +
-      (solver.severalTrainers ? bytesForTrainers(options.trainers, weightBytes) : 0)
+      (solver.severalTrainers ? bytesForTrainers(options.trainers, weightBytes, options.scale !== undefined) : 0)
     return planMemory(manifest, memory, { ...needs, perWeight, weightBytes, reserve }, limited)
   }
   if (!expanded || together || options.given.has('weights')) return planned(options.weights)

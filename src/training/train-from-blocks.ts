@@ -305,6 +305,8 @@ function checkpointsOf(
     positive: settings.label.text,
     normalize: options.normalize ?? null,
     scale: options.scale ?? null,
+    // States of version 0.1.0, whose scaled values were rounded to f32, are those of another problem.
+    ...(options.scale && { scaled: 'f64' }),
     weights: options.weights,
     ...(problem.together && {
       multiclass: options.multiclass,

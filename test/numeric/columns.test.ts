@@ -21,6 +21,8 @@ import {
   ROW_KIND_DENSE,
   ROW_KIND_F32,
   ROW_KIND_F64,
+  ROW_KIND_SCALED_DENSE,
+  ROW_KIND_SCALED_F32,
 } from '../../src/numeric/layouts.ts'
 import { makeColumns } from '../../src/solvers/primal-coordinate.ts'
 import { BinaryProblem } from '../../src/training/problem.ts'
@@ -43,6 +45,8 @@ const anyRow = fc.record({
     withKind(ROW_KIND_CODED, entriesOf(fc.constantFrom(0.5, -2, 3))),
     withKind(ROW_KIND_DENSE, entriesOf(float)),
     withKind(ROW_KIND_F64, entriesOf(double)),
+    withKind(ROW_KIND_SCALED_F32, entriesOf(float)),
+    withKind(ROW_KIND_SCALED_DENSE, entriesOf(float)),
   ),
   scale: fc.constantFrom(1, 0.25, -1.5, 1 / 3),
   positive: fc.boolean(),

@@ -20,14 +20,41 @@ import {
   ROW_KIND_DENSE,
   ROW_KIND_F32,
   ROW_KIND_F64,
+  ROW_KIND_SCALED_DENSE,
+  ROW_KIND_SCALED_F32,
   ROW_NORM,
   ROW_SCALE,
+  SPACE_FACTORS,
 } from '../../src/numeric/layouts.ts'
 
 /** One seed for all property tests, so that a failure repeats; SPILLWAY_TEST_SEED looks elsewhere. */
 export const seed = Number(process.env['SPILLWAY_TEST_SEED'] ?? 20260101)
 
-export const allRowKinds = [ROW_KIND_F32, ROW_KIND_CONSTANT, ROW_KIND_CODED, ROW_KIND_DENSE, ROW_KIND_F64]
+export const allRowKinds = [
+  ROW_KIND_F32,
+  ROW_KIND_CONSTANT,
+  ROW_KIND_CODED,
+  ROW_KIND_DENSE,
+  ROW_KIND_F64,
+  ROW_KIND_SCALED_F32,
+  ROW_KIND_SCALED_DENSE,
+]
+
+/** Factors of scaled rows that tests write: powers of two, so that what is stored is exact. They lie in the control page, which
+ *  nothing that a test releases takes along. */
+const FACTORS_AT = 49152
+const FACTORS = 1024
+const factorOf = (feature: number): number => 2 ** -(feature % 5)
+
+function placeFactors(arena: Arena): void {
+  arena.setU32(SPACE_FACTORS, FACTORS_AT)
+  arena.f64(FACTORS_AT, FACTORS).forEach((_, j, all) => {
+    all[j] = factorOf(j)
+  })
+}
+
+const isDense = (kind: number): boolean => kind === ROW_KIND_DENSE || kind === ROW_KIND_SCALED_DENSE
+const isScaled = (kind: number): boolean => kind === ROW_KIND_SCALED_F32 || kind === ROW_KIND_SCALED_DENSE
 
 export interface Entries {
   /** Rising. */
@@ -48,7 +75,8 @@ export interface DecodedRow extends Entries {
 
 const wideStart = (at: number, count: number): number => Math.ceil((at + 4 * count) / 8) * 8
 
-/** Reads a row record. Values come as stored, before scaling; a constant row has ones; zeros of a dense row are left out. */
+/** Reads a row record. Values come as stored, before the row's scale, and of scaled rows times their factors; a constant row
+ *  has ones; zeros of a dense row are left out. */
 export function decodeRow(arena: Arena, at: number): DecodedRow {
   const count = arena.getU32(at + ROW_COUNT)
   const kind = arena.getU32(at + ROW_KIND)
@@ -63,19 +91,22 @@ export function decodeRow(arena: Arena, at: number): DecodedRow {
     values: [],
     end: entries + 4 * count,
   }
-  if (kind === ROW_KIND_DENSE) {
+  const factors = arena.getU32(SPACE_FACTORS)
+  const scaled = (value: number, feature: number): number =>
+    isScaled(kind) ? value * arena.getF64(factors + feature * 8) : value
+  if (isDense(kind)) {
     arena.f32(entries, count).forEach((value, index) => {
       if (value === 0) return
       row.indices.push(index)
-      row.values.push(value)
+      row.values.push(scaled(value, index))
     })
     return row
   }
   row.indices = [...arena.u32(entries, count)]
   const after = entries + 4 * count
   if (kind === ROW_KIND_CONSTANT) row.values = row.indices.map(() => 1)
-  else if (kind === ROW_KIND_F32) {
-    row.values = [...arena.f32(after, count)]
+  else if (kind === ROW_KIND_F32 || kind === ROW_KIND_SCALED_F32) {
+    row.values = [...arena.f32(after, count)].map((value, k) => scaled(value, row.indices[k]))
     row.end = after + 4 * count
   } else if (kind === ROW_KIND_CODED) {
     row.dictionary = arena.getU32(at + ROW_DICTIONARY)
@@ -97,30 +128,35 @@ export function decodeRow(arena: Arena, at: number): DecodedRow {
 export function writeRow(
   arena: Arena,
   kind: number,
-  { indices, values }: Entries,
+  { indices, values: given }: Entries,
   { scale = 1, classNumber = 0, dictionary = 0 }: { scale?: number; classNumber?: number; dictionary?: number } = {},
 ): number {
   const n = indices.length
   const length = n > 0 ? indices[n - 1] + 1 : 0
-  const room = 64 + 16 * Math.max(n, kind === ROW_KIND_DENSE ? length : 0) + 1024
+  if (isScaled(kind)) {
+    if (length > FACTORS) throw new Error(`no factor for feature ${length - 1}`)
+    placeFactors(arena)
+  }
+  const values = isScaled(kind) ? given.map((x, k) => x / factorOf(indices[k])) : given
+  const room = 64 + 16 * Math.max(n, isDense(kind) ? length : 0) + 1024
   const at = arena.allocateZeroed(room, 'a test row')
   const entries = at + ROW_ENTRIES
   const after = entries + 4 * n
-  arena.setU32(at + ROW_COUNT, kind === ROW_KIND_DENSE ? length : n)
+  arena.setU32(at + ROW_COUNT, isDense(kind) ? length : n)
   arena.setU32(at + ROW_KIND, kind)
   arena.setF64(at + ROW_SCALE, scale)
   arena.setF64(
     at + ROW_NORM,
-    values.reduce((sum, x) => sum + (scale * x) ** 2, 0),
+    given.reduce((sum, x) => sum + (scale * x) ** 2, 0),
   )
   arena.setU32(at + ROW_CLASS, classNumber)
-  if (kind === ROW_KIND_DENSE) {
+  if (isDense(kind)) {
     const dense = arena.f32(entries, length)
     for (const [k, index] of indices.entries()) dense[index] = values[k]
     return at
   }
   arena.u32(entries, n).set(indices)
-  if (kind === ROW_KIND_F32) arena.f32(after, n).set(values)
+  if (kind === ROW_KIND_F32 || kind === ROW_KIND_SCALED_F32) arena.f32(after, n).set(values)
   else if (kind === ROW_KIND_F64) arena.f64(wideStart(entries, n), n).set(values)
   else if (kind === ROW_KIND_CODED) {
     const distinct = [...new Set(values)]

@@ -9,6 +9,8 @@ import {
   ROW_KIND_DENSE,
   ROW_KIND_F32,
   ROW_KIND_F64,
+  ROW_KIND_SCALED_DENSE,
+  ROW_KIND_SCALED_F32,
 } from '../../src/numeric/layouts.ts'
 import { type Entries, seed, writeRow } from './reference.ts'
 
@@ -31,6 +33,8 @@ const kinds: { name: string; kind: number; shared?: boolean; entries: fc.Arbitra
   { name: 'coded, shared dictionary', kind: ROW_KIND_CODED, shared: true, entries: coded },
   { name: 'dense', kind: ROW_KIND_DENSE, entries: entriesOf(float) },
   { name: 'f64', kind: ROW_KIND_F64, entries: entriesOf(double) },
+  { name: 'f32 with factors', kind: ROW_KIND_SCALED_F32, entries: entriesOf(float) },
+  { name: 'dense with factors', kind: ROW_KIND_SCALED_DENSE, entries: entriesOf(float) },
 ]
 const scale = fc.oneof(
   fc.constant(1),
@@ -105,6 +109,16 @@ for (const { name, kind, shared, entries } of kinds) {
     })
   })
 }
+
+describe('recordBytes', () => {
+  it('a row with factors takes what it takes without them', () => {
+    const arena = new Arena()
+    const row = { indices: [0, 2, 3], values: [1, 2, 3] }
+    const bytes = (kind: number): number => arena.numeric.recordBytes(writeRow(arena, kind, row))
+    assert.equal(bytes(ROW_KIND_SCALED_F32), bytes(ROW_KIND_F32))
+    assert.equal(bytes(ROW_KIND_SCALED_DENSE), bytes(ROW_KIND_DENSE))
+  })
+})
 
 describe('squaredLength', () => {
   const arena = new Arena()

@@ -8,8 +8,6 @@ import {
   PROBLEM_WEIGHTS,
   ROW_KIND_CODED,
   ROW_KIND_CONSTANT,
-  ROW_KIND_DENSE,
-  ROW_KIND_F32,
   ROW_KIND_F64,
   SUMS_BYTES,
   SWEEP_ACTIVE,
@@ -33,9 +31,8 @@ import {
   writeProblem,
   writeSweep,
 } from './dual-reference.ts'
-import { randomNumbers, seed, writeRow } from './reference.ts'
+import { allRowKinds, randomNumbers, seed, writeRow } from './reference.ts'
 
-const kinds = [ROW_KIND_F32, ROW_KIND_CONSTANT, ROW_KIND_CODED, ROW_KIND_DENSE, ROW_KIND_F64]
 const POSITIVE = 2
 
 type LossName = 'hinge' | 'squared hinge' | 'smoothed hinge' | 'logistic'
@@ -85,7 +82,7 @@ function make(arena: Arena, { loss, rows, start, bias, cost, weight, shrink }: C
   }
   const table = arena.allocate(rows * 4 + 4, 'test table')
   for (let i = 0; i < rows; i++) {
-    const kind = kinds[Math.floor(random() * kinds.length)]
+    const kind = allRowKinds[Math.floor(random() * allRowKinds.length)]
     const keep = random() < 0.1 ? 0 : 0.35
     const indices = Array.from({ length: features }, (_, k) => k).filter(() => random() < keep)
     const palette = [0.5, -1.25, 2].map(Math.fround)

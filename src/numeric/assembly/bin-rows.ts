@@ -1,16 +1,15 @@
-// Values to bin numbers: of a batch's rows as they are packed, or of packed rows whose values were scaled. Bin k stands for
+// Values to bin numbers: of a batch's rows as they are packed, or of packed rows, each value times its feature's factor. Bin k stands for
 // the value k / bins; what rounds to 0 is no entry any more. Where values may be negative a bin's number is doubled, and odd
 // for a negative value.
 import {
   BATCH_INDICES, BATCH_NONZEROS, BATCH_ROWS, BATCH_STARTS, BATCH_VALUE_BYTES, BATCH_VALUES, ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_BINS8, ROW_KIND_DENSE,
-  ROW_KIND_DENSE_BINS16, ROW_KIND_DENSE_BINS8, ROW_KIND_F64, ROW_KIND_SHORT_BINS8, ROW_NORM, ROW_SCALE,
+  ROW_KIND_DENSE_BINS16, ROW_KIND_DENSE_BINS8, ROW_KIND_F64, ROW_KIND_SHORT_BINS8, ROW_SCALE,
 } from '../layouts'
-import { squaresBinned } from './binned-row'
-import { wideValues } from './row'
+import { finishRow, wideValues } from './row'
 
 /** The number of the bin of a value; values beyond 1 count as 1, negative ones as 0 unless there are signs. */
 @inline
-function binOf(x: f64, bins: u32, signs: bool): u32 {
+export function binOf(x: f64, bins: u32, signs: bool): u32 {
   const size = min<u32>(u32(min<f64>(abs(x), 1) * f64(bins) + 0.5), bins == 256 && !signs ? 255 : bins)
   if (signs) return size == 0 ? 0 : (size << 1) | u32(x < 0)
   return x > 0 ? size : 0
@@ -100,9 +99,9 @@ export function packBins(row: usize, index: usize, value: usize, n: u32, wideVal
   return places + (usize(dense ? length : count) << (wide ? 1 : 0))
 }
 
-/** Packed rows from..to, plain, their values in [−1, 1] or to be clipped to that, become rows of bins where they are: those
- *  are never longer. */
-export function binRows(table: usize, from: u32, to: u32, bins: u32, signs: bool, unit: bool): void {
+/** Packed rows from..to, plain, become rows of bins where they are: those are never longer. Values times their features'
+ *  factors (f64) lie in [−1, 1], or are clipped to that. */
+export function binRows(table: usize, from: u32, to: u32, factors: usize, bins: u32, signs: bool, unit: bool): void {
   const wide = isWide(bins, signs)
   for (let r = from; r < to; r++) {
     const row = <usize>load<u32>(table + (usize(r) << 2))
@@ -112,7 +111,7 @@ export function binRows(table: usize, from: u32, to: u32, bins: u32, signs: bool
     if (kind == ROW_KIND_DENSE) {
       // Each value is read before its bin is written at or before its place.
       for (let e: usize = 0; e < usize(n); e++) {
-        const bin = binOf(f64(load<f32>(entries + (e << 2))), bins, signs)
+        const bin = binOf(f64(load<f32>(entries + (e << 2))) * load<f64>(factors + (e << 3)), bins, signs)
         if (wide) store<u16>(entries + (e << 1), u16(bin))
         else store<u8>(entries + e, u8(bin))
       }
@@ -124,9 +123,10 @@ export function binRows(table: usize, from: u32, to: u32, bins: u32, signs: bool
       let count: usize = 0
       const short = n == 0 || load<u32>(entries + (usize(n - 1) << 2)) < 65536
       for (let e: usize = 0; e < usize(n); e++) {
-        const bin = binOf(wideValue ? load<f64>(values + (e << 3)) : f64(load<f32>(values + (e << 2))), bins, signs)
-        if (bin == 0) continue
         const index = load<u32>(entries + (e << 2))
+        const x = wideValue ? load<f64>(values + (e << 3)) : f64(load<f32>(values + (e << 2)))
+        const bin = binOf(x * load<f64>(factors + (usize(index) << 3)), bins, signs)
+        if (bin == 0) continue
         if (short) store<u16>(entries + (count << 1), u16(index))
         else store<u32>(entries + (count << 2), index)
         if (wide) store<u16>(values + (count << 1), u16(bin))
@@ -137,15 +137,7 @@ export function binRows(table: usize, from: u32, to: u32, bins: u32, signs: bool
       store<u32>(row, u32(count), ROW_COUNT)
       store<u32>(row, (short ? ROW_KIND_SHORT_BINS8 : ROW_KIND_BINS8) + u32(wide), ROW_KIND)
     }
-    finishBinned(row, unit)
+    store<f64>(row, 1, ROW_SCALE)
+    finishRow(row, unit)
   }
-}
-
-/** Scale and squared length of a row of bins. */
-@inline
-export function finishBinned(row: usize, unit: bool): void {
-  const squares = squaresBinned(row)
-  const isUnit = unit && squares > 0
-  store<f64>(row, isUnit ? 1 / Math.sqrt(squares) : 1, ROW_SCALE)
-  store<f64>(row, isUnit ? 1 : squares, ROW_NORM)
 }

@@ -9,12 +9,13 @@ import {
 } from '../bundle-layout'
 import {
   ROW_CLASS, ROW_COUNT, ROW_DICTIONARY, ROW_ENTRIES, ROW_KIND, ROW_KIND_CODED, ROW_KIND_CONSTANT, ROW_KIND_DENSE,
-  ROW_KIND_F32, ROW_KIND_F64, ROW_NORM, ROW_SCALE, SWEEP_ACTIVE, SWEEP_CURSOR, SWEEP_INNER, SWEEP_NEWTON, SWEEP_ORDER, SWEEP_SHRINK,
+  ROW_KIND_F32, ROW_KIND_F64, ROW_KIND_SCALED_DENSE, ROW_NORM, ROW_SCALE, SWEEP_ACTIVE, SWEEP_CURSOR, SWEEP_INNER, SWEEP_NEWTON, SWEEP_ORDER, SWEEP_SHRINK,
   SWEEP_VISITED,
 } from '../layouts'
 import { axpyBinnedLanes, dotBinnedLanes } from './binned-row'
 import { boxLoss, logisticLoss, negativeEntropy } from './losses'
-import { wideValues } from './row'
+import { isScaled, wideValues } from './row'
+import { factorsOfRows, scaledValue } from './scaled-row'
 
 const SUMS = 5
 
@@ -74,6 +75,21 @@ function dotLanes<S>(row: usize, w: usize, dots: usize): void {
     let p = w
     for (; i < end; i += 4, p += usize(1) << shift<S>()) {
       const x = f64x2.splat(f64(load<f32>(i)))
+      a = f64x2.add(a, f64x2.mul(x, v128.load(p)))
+      if (sizeof<S>() > 1) b = f64x2.add(b, f64x2.mul(x, v128.load(p, 16)))
+      if (sizeof<S>() > 2) {
+        c = f64x2.add(c, f64x2.mul(x, v128.load(p, 32)))
+        d = f64x2.add(d, f64x2.mul(x, v128.load(p, 48)))
+      }
+    }
+  } else if (isScaled(kind)) {
+    const factors = factorsOfRows()
+    const dense = kind == ROW_KIND_SCALED_DENSE
+    let v = dense ? i : end
+    for (let k: u32 = 0; k < n; k++, v += 4) {
+      const index = dense ? k : load<u32>(i + (usize(k) << 2))
+      const p = at<S>(w, index)
+      const x = f64x2.splat(scaledValue(v, factors, index))
       a = f64x2.add(a, f64x2.mul(x, v128.load(p)))
       if (sizeof<S>() > 1) b = f64x2.add(b, f64x2.mul(x, v128.load(p, 16)))
       if (sizeof<S>() > 2) {
@@ -141,6 +157,14 @@ function axpyLanes<S>(row: usize, steps: usize, w: usize): void {
   } else if (kind == ROW_KIND_DENSE) {
     let p = w
     for (; i < end; i += 4, p += usize(1) << shift<S>()) addLanes<S>(p, f64x2.splat(f64(load<f32>(i))), a, b, c, d)
+  } else if (isScaled(kind)) {
+    const factors = factorsOfRows()
+    const dense = kind == ROW_KIND_SCALED_DENSE
+    let v = dense ? i : end
+    for (let k: u32 = 0; k < n; k++, v += 4) {
+      const index = dense ? k : load<u32>(i + (usize(k) << 2))
+      addLanes<S>(at<S>(w, index), f64x2.splat(scaledValue(v, factors, index)), a, b, c, d)
+    }
   } else if (kind != ROW_KIND_F64) {
     axpyBinnedLanes<S>(row, steps, w)
   } else {

@@ -2,10 +2,12 @@
 // its row is multiplied by. Then sums over columns, and of columns.
 import {
   PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_POSITIVE, PROBLEM_ROWS, ROW_CLASS, ROW_COUNT, ROW_DICTIONARY, ROW_ENTRIES,
-  ROW_KIND, ROW_KIND_CODED, ROW_KIND_CONSTANT, ROW_KIND_DENSE, ROW_KIND_F32, ROW_SCALE,
+  ROW_KIND, ROW_KIND_CODED, ROW_KIND_CONSTANT, ROW_KIND_DENSE, ROW_KIND_F32, ROW_KIND_SCALED_DENSE,
+  ROW_KIND_SCALED_F32, ROW_SCALE,
 } from '../layouts'
 import { L1_COSTS, L1_ENTRIES, L1_FEATURES, L1_MOST, L1_STARTS, L1_VALUES } from '../l1-layout'
-import { wideValues } from './row'
+import { isDense, wideValues } from './row'
+import { factorsOfRows, scaledValue } from './scaled-row'
 
 /** Counts the nonzeros of each feature into u32[], which holds zeros; how many there are in all. */
 export function countColumns(table: usize, rows: u32, counts: usize): f64 {
@@ -14,7 +16,7 @@ export function countColumns(table: usize, rows: u32, counts: usize): f64 {
     const row = <usize>load<u32>(table + (usize(r) << 2))
     const n = load<u32>(row, ROW_COUNT)
     const entries = row + ROW_ENTRIES
-    if (load<u32>(row, ROW_KIND) == ROW_KIND_DENSE) {
+    if (isDense(row)) {
       for (let j: usize = 0; j < usize(n); j++) {
         if (load<f32>(entries + (j << 2)) == 0) continue
         const at = counts + (j << 2)
@@ -81,6 +83,17 @@ export function fillColumns(problem: usize, rows: u32, next: usize, entries: usi
       for (let j: u32 = 0; j < n; j++, i += 4) {
         const x = load<f32>(i)
         if (x != 0) put(next, entries, values, j, r, factor * f64(x))
+      }
+    } else if (kind == ROW_KIND_SCALED_F32) {
+      const factors = factorsOfRows()
+      for (let v = end; i < end; i += 4, v += 4) {
+        const index = load<u32>(i)
+        put(next, entries, values, index, r, factor * scaledValue(v, factors, index))
+      }
+    } else if (kind == ROW_KIND_SCALED_DENSE) {
+      const factors = factorsOfRows()
+      for (let j: u32 = 0; j < n; j++, i += 4) {
+        if (load<f32>(i) != 0) put(next, entries, values, j, r, factor * scaledValue(i, factors, j))
       }
     } else {
       for (let v = wideValues(i, n); i < end; i += 4, v += 8) put(next, entries, values, load<u32>(i), r, factor * load<f64>(v))

@@ -15,13 +15,25 @@ import {
 } from '../crammer-singer-layout'
 import {
   ROW_CLASS, ROW_COUNT, ROW_DICTIONARY, ROW_ENTRIES, ROW_KIND, ROW_KIND_CODED, ROW_KIND_CONSTANT, ROW_KIND_DENSE,
-  ROW_KIND_F32, ROW_NORM, ROW_SCALE, SUMS_ALPHA_MARGIN, SUMS_CORRECT, SUMS_DUAL, SUMS_LOSS, SUMS_SUPPORT, SWEEP_ACTIVE,
+  ROW_KIND_F32, ROW_KIND_SCALED_DENSE, ROW_KIND_SCALED_F32, ROW_NORM, ROW_SCALE, SUMS_ALPHA_MARGIN, SUMS_CORRECT, SUMS_DUAL, SUMS_LOSS, SUMS_SUPPORT, SWEEP_ACTIVE,
   SWEEP_CURSOR, SWEEP_GAP, SWEEP_GRADIENT_MAX, SWEEP_GRADIENT_MIN, SWEEP_LOSS, SWEEP_ORDER, SWEEP_SHRINK, SWEEP_UPPER,
   SWEEP_VISITED,
 } from '../layouts'
 import { wideValues } from './row'
+import { factorsOfRows, scaledValue } from './scaled-row'
 
-// V names a kind of row: bool constant, u8 coded, f32 and f64 with indices, u32 dense.
+// V names a kind of row: bool constant, u8 coded, f32 and f64 with indices, u32 dense; i64 and i32 are f32 and u32 with factors,
+// which stand where others have their dictionary.
+@inline
+function isFactored<V>(): bool {
+  return isInteger<V>() && isSigned<V>()
+}
+
+@inline
+function besides<V>(row: usize): usize {
+  return isFactored<V>() ? factorsOfRows() : <usize>load<u32>(row, ROW_DICTIONARY)
+}
+
 @inline
 function indexAt<V>(indices: usize, t: u32): usize {
   if (isInteger<V>() && sizeof<V>() == 4) return usize(t)
@@ -29,8 +41,9 @@ function indexAt<V>(indices: usize, t: u32): usize {
 }
 
 @inline
-function valueAt<V>(values: usize, dictionary: usize, t: u32): f64 {
+function valueAt<V>(indices: usize, values: usize, dictionary: usize, t: u32): f64 {
   if (isBoolean<V>()) return 1
+  if (isFactored<V>()) return scaledValue(values + (usize(t) << 2), dictionary, u32(indexAt<V>(indices, t)))
   if (isFloat<V>()) return f64(load<V>(values + usize(t) * sizeof<V>()))
   if (sizeof<V>() == 4) return f64(load<f32>(values + (usize(t) << 2)))
   return f64(load<f32>(dictionary + (usize(load<u8>(values + usize(t))) << 2)))
@@ -50,14 +63,14 @@ function scoreAll<V>(row: usize, w: usize, stride: usize, out: usize): void {
   const n = load<u32>(row, ROW_COUNT)
   const indices = row + ROW_ENTRIES
   const values = valuesOf<V>(indices, n)
-  const dictionary = <usize>load<u32>(row, ROW_DICTIONARY)
+  const dictionary = besides<V>(row)
   const scale = f64x2.splat(load<f64>(row, ROW_SCALE))
   let left = stride >> 4
   while (left >= 8) {
     let a = f64x2.splat(0), b = a, c = a, d = a, e = a, f = a, g = a, h = a
     for (let t: u32 = 0; t < n; t++) {
       const p = w + indexAt<V>(indices, t) * stride
-      const x = f64x2.splat(valueAt<V>(values, dictionary, t))
+      const x = f64x2.splat(valueAt<V>(indices, values, dictionary, t))
       a = f64x2.add(a, f64x2.mul(x, v128.load(p)))
       b = f64x2.add(b, f64x2.mul(x, v128.load(p, 16)))
       c = f64x2.add(c, f64x2.mul(x, v128.load(p, 32)))
@@ -83,7 +96,7 @@ function scoreAll<V>(row: usize, w: usize, stride: usize, out: usize): void {
     let a = f64x2.splat(0), b = a, c = a, d = a
     for (let t: u32 = 0; t < n; t++) {
       const p = w + indexAt<V>(indices, t) * stride
-      const x = f64x2.splat(valueAt<V>(values, dictionary, t))
+      const x = f64x2.splat(valueAt<V>(indices, values, dictionary, t))
       a = f64x2.add(a, f64x2.mul(x, v128.load(p)))
       b = f64x2.add(b, f64x2.mul(x, v128.load(p, 16)))
       c = f64x2.add(c, f64x2.mul(x, v128.load(p, 32)))
@@ -100,7 +113,7 @@ function scoreAll<V>(row: usize, w: usize, stride: usize, out: usize): void {
     let a = f64x2.splat(0), b = a
     for (let t: u32 = 0; t < n; t++) {
       const p = w + indexAt<V>(indices, t) * stride
-      const x = f64x2.splat(valueAt<V>(values, dictionary, t))
+      const x = f64x2.splat(valueAt<V>(indices, values, dictionary, t))
       a = f64x2.add(a, f64x2.mul(x, v128.load(p)))
       b = f64x2.add(b, f64x2.mul(x, v128.load(p, 16)))
     }
@@ -113,7 +126,7 @@ function scoreAll<V>(row: usize, w: usize, stride: usize, out: usize): void {
     let a = f64x2.splat(0)
     for (let t: u32 = 0; t < n; t++) {
       const p = w + indexAt<V>(indices, t) * stride
-      a = f64x2.add(a, f64x2.mul(f64x2.splat(valueAt<V>(values, dictionary, t)), v128.load(p)))
+      a = f64x2.add(a, f64x2.mul(f64x2.splat(valueAt<V>(indices, values, dictionary, t)), v128.load(p)))
     }
     v128.store(out, f64x2.mul(a, scale))
   }
@@ -125,7 +138,7 @@ function scoreListed<V>(row: usize, w: usize, stride: usize, list: usize, count:
   const n = load<u32>(row, ROW_COUNT)
   const indices = row + ROW_ENTRIES
   const values = valuesOf<V>(indices, n)
-  const dictionary = <usize>load<u32>(row, ROW_DICTIONARY)
+  const dictionary = besides<V>(row)
   const scale = load<f64>(row, ROW_SCALE)
   let p: u32 = 0
   for (; p + 1 < count; p += 2) {
@@ -134,7 +147,7 @@ function scoreListed<V>(row: usize, w: usize, stride: usize, list: usize, count:
     let a: f64 = 0, b: f64 = 0
     for (let t: u32 = 0; t < n; t++) {
       const at = indexAt<V>(indices, t) * stride
-      const x = valueAt<V>(values, dictionary, t)
+      const x = valueAt<V>(indices, values, dictionary, t)
       a += x * load<f64>(first + at)
       b += x * load<f64>(second + at)
     }
@@ -144,7 +157,7 @@ function scoreListed<V>(row: usize, w: usize, stride: usize, list: usize, count:
   if (p < count) {
     const first = w + (usize(load<u32>(list + (usize(p) << 2))) << 3)
     let a: f64 = 0
-    for (let t: u32 = 0; t < n; t++) a += valueAt<V>(values, dictionary, t) * load<f64>(first + indexAt<V>(indices, t) * stride)
+    for (let t: u32 = 0; t < n; t++) a += valueAt<V>(indices, values, dictionary, t) * load<f64>(first + indexAt<V>(indices, t) * stride)
     store<f64>(out + (usize(p) << 3), a * scale)
   }
 }
@@ -155,7 +168,7 @@ function addListed<V>(row: usize, w: usize, stride: usize, list: usize, count: u
   const n = load<u32>(row, ROW_COUNT)
   const indices = row + ROW_ENTRIES
   const values = valuesOf<V>(indices, n)
-  const dictionary = <usize>load<u32>(row, ROW_DICTIONARY)
+  const dictionary = besides<V>(row)
   const scale = load<f64>(row, ROW_SCALE)
   let p: u32 = 0
   for (; p + 1 < count; p += 2) {
@@ -165,7 +178,7 @@ function addListed<V>(row: usize, w: usize, stride: usize, list: usize, count: u
     const b = scale * load<f64>(steps + (usize(p) << 3), 8)
     for (let t: u32 = 0; t < n; t++) {
       const at = indexAt<V>(indices, t) * stride
-      const x = valueAt<V>(values, dictionary, t)
+      const x = valueAt<V>(indices, values, dictionary, t)
       store<f64>(first + at, load<f64>(first + at) + x * a)
       store<f64>(second + at, load<f64>(second + at) + x * b)
     }
@@ -175,7 +188,7 @@ function addListed<V>(row: usize, w: usize, stride: usize, list: usize, count: u
     const a = scale * load<f64>(steps + (usize(p) << 3))
     for (let t: u32 = 0; t < n; t++) {
       const at = first + indexAt<V>(indices, t) * stride
-      store<f64>(at, load<f64>(at) + valueAt<V>(values, dictionary, t) * a)
+      store<f64>(at, load<f64>(at) + valueAt<V>(indices, values, dictionary, t) * a)
     }
   }
 }
@@ -189,6 +202,8 @@ export function scoreTogether(row: usize, w: usize, stride: u32, biasWeights: us
   else if (kind == ROW_KIND_CODED) scoreAll<u8>(row, w, stride, out)
   else if (kind == ROW_KIND_F32) scoreAll<f32>(row, w, stride, out)
   else if (kind == ROW_KIND_DENSE) scoreAll<u32>(row, w, stride, out)
+  else if (kind == ROW_KIND_SCALED_F32) scoreAll<i64>(row, w, stride, out)
+  else if (kind == ROW_KIND_SCALED_DENSE) scoreAll<i32>(row, w, stride, out)
   else scoreAll<f64>(row, w, stride, out)
   if (bias == 0) return
   const b = f64x2.splat(bias)
@@ -204,6 +219,8 @@ export function scoreSome(row: usize, w: usize, stride: u32, biasWeights: usize,
   else if (kind == ROW_KIND_CODED) scoreListed<u8>(row, w, stride, list, count, out)
   else if (kind == ROW_KIND_F32) scoreListed<f32>(row, w, stride, list, count, out)
   else if (kind == ROW_KIND_DENSE) scoreListed<u32>(row, w, stride, list, count, out)
+  else if (kind == ROW_KIND_SCALED_F32) scoreListed<i64>(row, w, stride, list, count, out)
+  else if (kind == ROW_KIND_SCALED_DENSE) scoreListed<i32>(row, w, stride, list, count, out)
   else scoreListed<f64>(row, w, stride, list, count, out)
   if (bias == 0) return
   for (let p: u32 = 0; p < count; p++) {
@@ -219,6 +236,8 @@ export function addSome(row: usize, w: usize, stride: u32, biasWeights: usize, b
   else if (kind == ROW_KIND_CODED) addListed<u8>(row, w, stride, list, count, steps)
   else if (kind == ROW_KIND_F32) addListed<f32>(row, w, stride, list, count, steps)
   else if (kind == ROW_KIND_DENSE) addListed<u32>(row, w, stride, list, count, steps)
+  else if (kind == ROW_KIND_SCALED_F32) addListed<i64>(row, w, stride, list, count, steps)
+  else if (kind == ROW_KIND_SCALED_DENSE) addListed<i32>(row, w, stride, list, count, steps)
   else addListed<f64>(row, w, stride, list, count, steps)
   if (bias == 0) return
   for (let p: u32 = 0; p < count; p++) {

@@ -61,7 +61,7 @@ export { pegasosBlockF32, pegasosBlockF64, pegasosRowsF32, pegasosRowsF64 } from
 export { iota, shuffle } from './random'
 export { axpyF32, axpyF64, dotF32, dotF64, recordBytes, squaredLengthF32, squaredLengthF64, squaredNorm } from './row'
 export { binRows, findOutside, roundBatch } from './bin-rows'
-export { fitBatch, gatherRanges, gatherStatistics, scaleRows } from './scale'
+export { fitBatch, gatherExtremes, gatherMoments, gatherRanges, scaleRows } from './scale'
 export { scoreBatch } from './score'
 export { adoptRows, enterEvaluated, followWeights, keepListed, listAbsent, listNear, settleAlpha, takeInF32, takeInF64 } from './working-set'
 export { numberFeatures, placeAlpha, placeFeatures, placeRows, placeWeightsF32, placeWeightsF64 } from './first-pass'

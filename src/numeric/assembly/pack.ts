@@ -3,11 +3,11 @@ import {
   BATCH_INDICES, BATCH_NONZEROS, BATCH_ROWS, BATCH_STARTS, BATCH_VALUE_BYTES, BATCH_VALUES, PACK_CLASSES, PACK_END, PACK_FIXED,
   PACK_BINS, PACK_HASH, PACK_HASH_SLOTS, PACK_NEXT, PACK_PLAIN, PACK_ROWS, PACK_TABLE, PACK_UNIT, PACK_WRITTEN, ROW_CLASS,
   ROW_COUNT, ROW_DICTIONARY, ROW_ENTRIES, ROW_KIND, ROW_KIND_CODED, ROW_KIND_CONSTANT, ROW_KIND_DENSE, ROW_KIND_F32,
-  ROW_KIND_F64, ROW_NORM, ROW_SCALE,
+  ROW_KIND_F64, ROW_SCALE,
 } from '../layouts'
 import { packBins } from './bin-rows'
 import { allocate } from './memory'
-import { squaredNorm, wideValues } from './row'
+import { finishRow, wideValues } from './row'
 
 const EXTENT: u32 = 1 << 21
 const MOST_CODES: u32 = 256
@@ -146,13 +146,7 @@ export function packBatch(state: usize, batch: usize): bool {
     store<u32>(row, kind, ROW_KIND)
     store<f64>(row, scale, ROW_SCALE)
     store<u32>(row, load<u32>(classes + (usize(r) << 2)), ROW_CLASS)
-    const norm = squaredNorm(row)
-    if (unit && norm > 0) {
-      store<f64>(row, scale / Math.sqrt(norm), ROW_SCALE)
-      store<f64>(row, 1, ROW_NORM)
-    } else {
-      store<f64>(row, norm, ROW_NORM)
-    }
+    finishRow(row, unit)
     const next = (u32(end) + 7) & ~7
     written += next - u32(row)
     store<u32>(state, next, PACK_NEXT)

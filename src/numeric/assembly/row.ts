@@ -2,10 +2,11 @@
 // Every kind of row has its own loop; the kind is asked once a row, never once a nonzero.
 import {
   ROW_COUNT, ROW_DICTIONARY, ROW_ENTRIES, ROW_KIND, ROW_KIND_CODED, ROW_KIND_CONSTANT, ROW_KIND_DENSE, ROW_KIND_F32,
-  ROW_KIND_BINS16, ROW_KIND_BINS8, ROW_KIND_DENSE_BINS16, ROW_KIND_DENSE_BINS8, ROW_KIND_F64, ROW_KIND_SHORT_BINS16,
-  ROW_KIND_SHORT_BINS8, ROW_SCALE,
+  ROW_KIND_BINS16, ROW_KIND_BINS8, ROW_KIND_DENSE_BINS16, ROW_KIND_DENSE_BINS8, ROW_KIND_F64, ROW_KIND_SCALED_DENSE,
+  ROW_KIND_SCALED_F32, ROW_KIND_SHORT_BINS16, ROW_KIND_SHORT_BINS8, ROW_NORM, ROW_SCALE,
 } from '../layouts'
 import { axpyBinned, dotBinned, squaresBinned } from './binned-row'
+import { axpyScaled, dotScaled, factorsOfRows, squaresScaled } from './scaled-row'
 
 // S says where weights are: f64 for one place, bool for two, the first `hot` of them in a trainer's own.
 @inline
@@ -14,12 +15,12 @@ export function place<W, S>(w: usize, own: usize, hot: u32, index: u32): usize {
 }
 
 @inline
-function weight<W, S>(w: usize, own: usize, hot: u32, index: u32): f64 {
+export function weight<W, S>(w: usize, own: usize, hot: u32, index: u32): f64 {
   return f64(load<W>(place<W, S>(w, own, hot, index)))
 }
 
 @inline
-function addTo<W, S>(w: usize, own: usize, hot: u32, index: u32, amount: f64): void {
+export function addTo<W, S>(w: usize, own: usize, hot: u32, index: u32, amount: f64): void {
   const at = place<W, S>(w, own, hot, index)
   store<W>(at, <W>(f64(load<W>(at)) + amount))
 }
@@ -28,7 +29,13 @@ function addTo<W, S>(w: usize, own: usize, hot: u32, index: u32, amount: f64): v
 @inline
 export function isDense(row: usize): bool {
   const kind = load<u32>(row, ROW_KIND)
-  return kind == ROW_KIND_DENSE || kind == ROW_KIND_DENSE_BINS8 || kind == ROW_KIND_DENSE_BINS16
+  return kind == ROW_KIND_DENSE || kind == ROW_KIND_SCALED_DENSE || kind == ROW_KIND_DENSE_BINS8 || kind == ROW_KIND_DENSE_BINS16
+}
+
+/** Whether a row's values are multiplied by factors as it is used. */
+@inline
+export function isScaled(kind: u32): bool {
+  return kind == ROW_KIND_SCALED_F32 || kind == ROW_KIND_SCALED_DENSE
 }
 
 /** Whether a row has u16 indices. */
@@ -92,7 +99,7 @@ export function dotParted<W, S>(row: usize, w: usize, own: usize, hot: u32): f64
   } else if (kind == ROW_KIND_DENSE) {
     return denseDot<W>(i, n, own) * load<f64>(row, ROW_SCALE)
   } else if (kind != ROW_KIND_F64) {
-    return dotBinned<W>(row, w)
+    return isScaled(kind) ? dotScaled<W, S>(row, w, own, hot) : dotBinned<W>(row, w)
   } else {
     const end = i + (usize(n) << 2)
     let v = wideValues(i, n)
@@ -150,7 +157,8 @@ export function axpyParted<W, S>(row: usize, step: f64, w: usize, own: usize, ho
   } else if (kind == ROW_KIND_DENSE) {
     denseAxpy<W>(i, n, s, own)
   } else if (kind != ROW_KIND_F64) {
-    axpyBinned<W>(row, step, w)
+    if (isScaled(kind)) axpyScaled<W, S>(row, step, w, own, hot)
+    else axpyBinned<W>(row, step, w)
   } else {
     let v = wideValues(i, n)
     for (; i < end; i += 4, v += 8) addTo<W, S>(w, own, hot, load<u32>(i), s * load<f64>(v))
@@ -215,7 +223,7 @@ export function squaredNorm(row: usize): f64 {
       sum += x * x
     }
   } else if (kind != ROW_KIND_F64) {
-    sum = squaresBinned(row)
+    sum = isScaled(kind) ? squaresScaled(row, factorsOfRows()) : squaresBinned(row)
   } else {
     let v = wideValues(entries, n)
     for (const end = v + (usize(n) << 3); v < end; v += 8) {
@@ -224,6 +232,54 @@ export function squaredNorm(row: usize): f64 {
     }
   }
   return sum * scale * scale
+}
+
+// Squares of numbers beyond these are not to be trusted: they pass the largest number, or lose digits below the smallest.
+const LEAST_SQUARES: f64 = 1e-280
+const MOST_SQUARES: f64 = 1e280
+
+/** Whether a sum of squares says how long a row is. */
+@inline
+export function isSound(squares: f64): bool {
+  return squares >= LEAST_SQUARES && squares <= MOST_SQUARES
+}
+
+/** A power of two that brings a number above 0 near 1. */
+@inline
+export function towardsOne(size: f64): f64 {
+  const exponent = min<u64>(max<u64>((reinterpret<u64>(size) >> 52) & 0x7ff, 1), 2045)
+  return reinterpret<f64>((2046 - exponent) << 52)
+}
+
+/** Multiplies f64 values whose squares are beyond numbers by a power of two, in place: a row that ends unit length is the same. */
+function bringNearOne(row: usize): void {
+  const n = load<u32>(row, ROW_COUNT)
+  const values = wideValues(row + ROW_ENTRIES, n)
+  const end = values + (usize(n) << 3)
+  let largest: f64 = 0
+  for (let v = values; v < end; v += 8) largest = max(largest, abs(load<f64>(v)))
+  if (largest == 0) return
+  const factor = towardsOne(largest)
+  for (let v = values; v < end; v += 8) store<f64>(v, load<f64>(v) * factor)
+}
+
+/** Notes the squared length of a row that has its entries and scale; makes it unit length if asked. */
+export function finishRow(row: usize, unit: bool): void {
+  finishBySquares(row, unit, squaredNorm(row))
+}
+
+@inline
+export function finishBySquares(row: usize, unit: bool, squares: f64): void {
+  if (unit && !isSound(squares) && load<u32>(row, ROW_KIND) == ROW_KIND_F64) {
+    bringNearOne(row)
+    squares = squaredNorm(row)
+  }
+  if (unit && squares > 0) {
+    store<f64>(row, load<f64>(row, ROW_SCALE) / Math.sqrt(squares), ROW_SCALE)
+    store<f64>(row, 1, ROW_NORM)
+  } else {
+    store<f64>(row, squares, ROW_NORM)
+  }
 }
 
 /** Σ w_j² over count weights. */
@@ -252,7 +308,7 @@ function squaredLength<W>(w: usize, count: u32): f64 {
 export function recordBytes(row: usize): usize {
   const count = usize(load<u32>(row, ROW_COUNT))
   const kind = load<u32>(row, ROW_KIND)
-  const per: usize = kind == ROW_KIND_CONSTANT || kind == ROW_KIND_DENSE ? 4 : kind == ROW_KIND_F64 ? 12
+  const per: usize = kind == ROW_KIND_CONSTANT || kind == ROW_KIND_DENSE || kind == ROW_KIND_SCALED_DENSE ? 4 : kind == ROW_KIND_F64 ? 12
     : kind == ROW_KIND_BINS8 ? 5 : kind == ROW_KIND_BINS16 ? 6 : kind == ROW_KIND_SHORT_BINS8 ? 3 : kind == ROW_KIND_SHORT_BINS16 ? 4 : kind == ROW_KIND_DENSE_BINS8 ? 1 : kind == ROW_KIND_DENSE_BINS16 ? 2 : 8
   return (usize(ROW_ENTRIES) + count * per + usize(kind == ROW_KIND_F64 ? 8 : 0) + 7) & ~7
 }

@@ -1,61 +1,106 @@
 // Feature statistics and scaling of row records that were packed plain (indices and f32 or f64 values, or dense).
 import {
-  BATCH_INDICES, BATCH_NONZEROS, BATCH_VALUE_BYTES, BATCH_VALUES, ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_DENSE, ROW_KIND_F64, ROW_NORM, ROW_SCALE,
+  BATCH_INDICES, BATCH_NONZEROS, BATCH_VALUE_BYTES, BATCH_VALUES, MOMENTS_BYTES, MOMENTS_COUNT, MOMENTS_EXPONENT, MOMENTS_MEAN,
+  MOMENTS_SQUARES, ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_DENSE, ROW_KIND_F64, ROW_KIND_SCALED_DENSE, ROW_KIND_SCALED_F32, ROW_SCALE,
 } from '../layouts'
-import { squaredNorm, wideValues } from './row'
+import { binOf } from './bin-rows'
+import { finishBySquares, finishRow, wideValues } from './row'
+import { squaresScaled } from './scaled-row'
 
-/** For each feature, into f64 arrays: the largest |x| (extremes), Σx and Σx² (moments); either address may be 0. */
-export function gatherStatistics(table: usize, from: u32, to: u32, extremes: usize, sums: usize, squares: usize): void {
+/** For each feature, into f64[]: the largest |x|. */
+export function gatherExtremes(table: usize, from: u32, to: u32, extremes: usize): void {
   for (let r = from; r < to; r++) {
     const row = <usize>load<u32>(table + (usize(r) << 2))
     const n = load<u32>(row, ROW_COUNT)
-    const kind = load<u32>(row, ROW_KIND)
-    const entries = row + ROW_ENTRIES
-    const narrow = entries + (usize(n) << 2)
-    const wide = wideValues(entries, n)
     for (let k: u32 = 0; k < n; k++) {
-      const index = kind == ROW_KIND_DENSE ? k : load<u32>(entries + (usize(k) << 2))
-      const x =
-        kind == ROW_KIND_DENSE
-          ? f64(load<f32>(entries + (usize(k) << 2)))
-          : kind == ROW_KIND_F64
-            ? load<f64>(wide + (usize(k) << 3))
-            : f64(load<f32>(narrow + (usize(k) << 2)))
-      const at = usize(index) << 3
-      if (extremes != 0) store<f64>(extremes + at, max(load<f64>(extremes + at), abs(x)))
-      if (sums != 0) {
-        store<f64>(sums + at, load<f64>(sums + at) + x)
-        store<f64>(squares + at, load<f64>(squares + at) + x * x)
-      }
+      const at = extremes + (usize(indexAt(row, k)) << 3)
+      store<f64>(at, max(load<f64>(at), abs(valueAt(row, n, k))))
     }
   }
 }
 
-/** Multiplies every value by its feature's factor (f64), then makes rows unit length if asked. */
+@inline
+function indexAt(row: usize, k: u32): u32 {
+  return load<u32>(row, ROW_KIND) == ROW_KIND_DENSE ? k : load<u32>(row + ROW_ENTRIES + (usize(k) << 2))
+}
+
+@inline
+function valueAt(row: usize, n: u32, k: u32): f64 {
+  const kind = load<u32>(row, ROW_KIND)
+  const entries = row + ROW_ENTRIES
+  if (kind == ROW_KIND_DENSE) return f64(load<f32>(entries + (usize(k) << 2)))
+  if (kind == ROW_KIND_F64) return load<f64>(wideValues(entries, n) + (usize(k) << 3))
+  return f64(load<f32>(entries + (usize(n) << 2) + (usize(k) << 2)))
+}
+
+/** How far an exponent may be above the one that a feature's numbers are kept at: squares of 2^256, summed, are still far from
+ *  the largest number. */
+const HEADROOM: u32 = 256
+
+/** Mean and squared distances from it, of each feature's values that are not 0, into records of the MOMENTS_ layout. The mean
+ *  follows the values (Welford 1962), so a spread is not lost beside a large mean as it is in Σx² − (Σx)²/n; and numbers are
+ *  kept near 1 by a power of two, so that no square passes the largest number or falls below the smallest. */
+export function gatherMoments(table: usize, from: u32, to: u32, moments: usize): void {
+  for (let r = from; r < to; r++) {
+    const row = <usize>load<u32>(table + (usize(r) << 2))
+    const n = load<u32>(row, ROW_COUNT)
+    for (let k: u32 = 0; k < n; k++) {
+      const x = valueAt(row, n, k)
+      if (x != 0) addValue(moments + usize(indexAt(row, k)) * MOMENTS_BYTES, x)
+    }
+  }
+}
+
+@inline
+function addValue(record: usize, value: f64): void {
+  const count = load<u32>(record, MOMENTS_COUNT) + 1
+  const own = u32((reinterpret<u64>(value) >> 52) & 0x7ff)
+  let exponent = load<u32>(record, MOMENTS_EXPONENT)
+  if (count == 1 || own > exponent + HEADROOM) {
+    const next = min<u32>(max<u32>(own, 1), 2045)
+    if (count > 1) {
+      const shift = powerOfTwo(i32(exponent) - i32(next))
+      store<f64>(record, load<f64>(record, MOMENTS_MEAN) * shift, MOMENTS_MEAN)
+      store<f64>(record, load<f64>(record, MOMENTS_SQUARES) * shift * shift, MOMENTS_SQUARES)
+    }
+    exponent = next
+    store<u32>(record, exponent, MOMENTS_EXPONENT)
+  }
+  const x = value * powerOfTwo(1023 - i32(exponent))
+  const mean = load<f64>(record, MOMENTS_MEAN)
+  const next = mean + (x - mean) / f64(count)
+  store<f64>(record, next, MOMENTS_MEAN)
+  store<f64>(record, load<f64>(record, MOMENTS_SQUARES) + (x - mean) * (x - next), MOMENTS_SQUARES)
+  store<u32>(record, count, MOMENTS_COUNT)
+}
+
+/** 2^k, from the smallest that has all its digits. */
+@inline
+function powerOfTwo(k: i32): f64 {
+  return k < -1022 ? 0 : reinterpret<f64>(u64(k + 1023) << 52)
+}
+
+/** Has every value multiplied by its feature's factor (f64), and makes rows unit length if asked. Values of f32 stay as they are:
+ *  the row's kind says that factors go with them. */
 export function scaleRows(table: usize, from: u32, to: u32, factors: usize, unit: bool): void {
   for (let r = from; r < to; r++) {
     const row = <usize>load<u32>(table + (usize(r) << 2))
     const n = load<u32>(row, ROW_COUNT)
     const kind = load<u32>(row, ROW_KIND)
-    const entries = row + ROW_ENTRIES
+    store<f64>(row, 1, ROW_SCALE)
     if (kind == ROW_KIND_F64) {
+      const entries = row + ROW_ENTRIES
       const wide = wideValues(entries, n)
       for (let k: u32 = 0; k < n; k++) {
         const at = wide + (usize(k) << 3)
         store<f64>(at, load<f64>(at) * load<f64>(factors + (usize(load<u32>(entries + (usize(k) << 2))) << 3)))
       }
+      finishRow(row, unit)
     } else {
-      const values = kind == ROW_KIND_DENSE ? entries : entries + (usize(n) << 2)
-      for (let k: u32 = 0; k < n; k++) {
-        const index = kind == ROW_KIND_DENSE ? k : load<u32>(entries + (usize(k) << 2))
-        const at = values + (usize(k) << 2)
-        store<f32>(at, f32(f64(load<f32>(at)) * load<f64>(factors + (usize(index) << 3))))
-      }
+      store<u32>(row, kind == ROW_KIND_DENSE ? ROW_KIND_SCALED_DENSE : ROW_KIND_SCALED_F32, ROW_KIND)
+      // By these factors, not by those that loops use: trainers may have put them into another order.
+      finishBySquares(row, unit, squaresScaled(row, factors))
     }
-    store<f64>(row, 1, ROW_SCALE)
-    const norm = squaredNorm(row)
-    store<f64>(row, unit && norm > 0 ? 1 / Math.sqrt(norm) : 1, ROW_SCALE)
-    store<f64>(row, unit && norm > 0 ? 1 : norm, ROW_NORM)
   }
 }
 
@@ -79,8 +124,9 @@ export function gatherRanges(table: usize, from: u32, to: u32, ranges: usize): v
 }
 
 /** Values of a batch by their features' ranges, pairs of a factor and a mark: multiplied, and cut off at the ends that the mark
- *  tells, see rangeEnds in features/additive-kernel.ts. Without ranges they are cut off at 0 and 1. */
-export function fitBatch(batch: usize, ranges: usize, features: u32): void {
+ *  tells, see rangeEnds in features/additive-kernel.ts. Without ranges they are cut off at 0 and 1. Each becomes the value of
+ *  its bin, which training drew from the product as well: an f32 beside the border of two bins would be drawn into the other. */
+export function fitBatch(batch: usize, ranges: usize, features: u32, bins: u32): void {
   const n = load<u32>(batch, BATCH_NONZEROS)
   const indices = <usize>load<u32>(batch, BATCH_INDICES)
   const values = <usize>load<u32>(batch, BATCH_VALUES)
@@ -94,7 +140,16 @@ export function fitBatch(batch: usize, ranges: usize, features: u32): void {
     }
     const lowest = max(mark, -1)
     const highest = min(mark + 2, 1)
-    if (wide) store<f64>(values + (e << 3), min(max(load<f64>(values + (e << 3)) * factor, lowest), highest))
-    else store<f32>(values + (e << 2), f32(min(max(f64(load<f32>(values + (e << 2))) * factor, lowest), highest)))
+    const x = wide ? load<f64>(values + (e << 3)) : f64(load<f32>(values + (e << 2)))
+    const fitted = binnedValue(min(max(x * factor, lowest), highest), bins)
+    if (wide) store<f64>(values + (e << 3), fitted)
+    else store<f32>(values + (e << 2), f32(fitted))
   }
+}
+
+/** The value that a value's bin stands for. */
+@inline
+function binnedValue(x: f64, bins: u32): f64 {
+  const size = f64(binOf(abs(x), bins, false)) / f64(bins)
+  return x < 0 ? -size : size
 }

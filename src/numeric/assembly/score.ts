@@ -2,6 +2,7 @@
 import {
   BATCH_INDICES, BATCH_ROWS, BATCH_STARTS, BATCH_VALUE_BYTES,BATCH_VALUES, 
 } from '../layouts'
+import { isSound, towardsOne } from './row'
 
 /** scores[r·K + k] = scale_r Σ_j w[j·K + k] x_rj + bias_k. Features beyond `features` count nothing. `factors` (f64 a
  *  feature) may be 0; `unit` divides a row by its length after scaling. Weights are f64, or f32 when narrow. */
@@ -14,6 +15,25 @@ export function scoreBatch(batch: usize, weights: usize, features: u32, models: 
   else score<f32, f64>(batch, weights, features, models, bias, factors, unit, scores)
 }
 
+/** A value, scaled: in f64, as training has it. */
+@inline
+function valueOf<V>(values: usize, indices: usize, e: u32, factors: usize, features: u32): f64 {
+  const x = f64(load<V>(values + usize(e) * sizeof<V>()))
+  if (factors == 0) return x
+  const index = load<u32>(indices + (usize(e) << 2))
+  return index < features ? x * load<f64>(factors + (usize(index) << 3)) : x
+}
+
+@inline
+function squaresOf<V>(values: usize, indices: usize, from: u32, to: u32, factors: usize, features: u32, before: f64): f64 {
+  let squares: f64 = 0
+  for (let e = from; e < to; e++) {
+    const x = valueOf<V>(values, indices, e, factors, features) * before
+    squares += x * x
+  }
+  return squares
+}
+
 @inline
 function score<V, W>(batch: usize, weights: usize, features: u32, models: u32, bias: usize, factors: usize, unit: bool, scores: usize): void {
   const rows = load<u32>(batch, BATCH_ROWS)
@@ -24,27 +44,23 @@ function score<V, W>(batch: usize, weights: usize, features: u32, models: u32, b
     const from = load<u32>(starts + (usize(r) << 2))
     const to = load<u32>(starts + (usize(r) << 2), 4)
     const out = scores + usize(r) * (usize(models) << 3)
-    let squares: f64 = 0
-    if (factors != 0) {
-      // A scaled value is rounded as training rounded it.
-      for (let e = from; e < to; e++) {
-        const at = values + usize(e) * sizeof<V>()
-        const index = load<u32>(indices + (usize(e) << 2))
-        if (index < features) store<V>(at, <V>(f64(load<V>(at)) * load<f64>(factors + (usize(index) << 3))))
-      }
-    }
+    let before: f64 = 1
+    let scale: f64 = 1
     if (unit) {
-      for (let e = from; e < to; e++) {
-        const x = f64(load<V>(values + usize(e) * sizeof<V>()))
-        squares += x * x
+      let squares = squaresOf<V>(values, indices, from, to, factors, features, 1)
+      if (!isSound(squares)) {
+        let largest: f64 = 0
+        for (let e = from; e < to; e++) largest = max(largest, abs(valueOf<V>(values, indices, e, factors, features)))
+        if (largest > 0) before = towardsOne(largest)
+        squares = squaresOf<V>(values, indices, from, to, factors, features, before)
       }
+      if (squares > 0) scale = 1 / Math.sqrt(squares)
     }
-    const scale = squares > 0 ? 1 / Math.sqrt(squares) : 1
     if (models == 1) {
       let sum: f64 = 0
       for (let e = from; e < to; e++) {
         const index = load<u32>(indices + (usize(e) << 2))
-        if (index < features) sum += f64(load<W>(weights + usize(index) * sizeof<W>())) * f64(load<V>(values + usize(e) * sizeof<V>()))
+        if (index < features) sum += f64(load<W>(weights + usize(index) * sizeof<W>())) * (valueOf<V>(values, indices, e, factors, features) * before)
       }
       store<f64>(out, sum * scale + load<f64>(bias))
     } else {
@@ -52,7 +68,7 @@ function score<V, W>(batch: usize, weights: usize, features: u32, models: u32, b
       for (let e = from; e < to; e++) {
         const index = load<u32>(indices + (usize(e) << 2))
         if (index >= features) continue
-        const x = f64(load<V>(values + usize(e) * sizeof<V>()))
+        const x = valueOf<V>(values, indices, e, factors, features) * before
         const w = weights + usize(index) * usize(models) * sizeof<W>()
         for (let k: u32 = 0; k < models; k++) {
           const at = out + (usize(k) << 3)
