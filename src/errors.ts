@@ -21,20 +21,51 @@ export class UsageError extends SpillwayError {
   }
 }
 
-/** Puts a file system error (ENOENT and its kin) into words. */
-export function fileError(error: unknown, path: string, doing: string): SpillwayError {
-  const code = (error as NodeJS.ErrnoException)?.code
-  const meaning: Record<string, string> = {
-    ENOENT: 'there is no such file or folder',
-    EACCES: 'permission denied',
-    EPERM: 'permission denied',
-    EISDIR: 'it is a folder, a file was expected',
-    ENOTDIR: 'a part of the path is not a folder',
-    EEXIST: 'it exists already',
-    ENOSPC: 'the disk is full',
-    EROFS: 'the file system is read-only',
-    EMFILE: 'too many files are open',
+/** Nobody reads what is written: the other end of a pipe was closed, as `| head` does once it has its lines. It ends the
+ *  work, and it is no failure. */
+export class ReaderLeft extends SpillwayError {
+  override name = 'ReaderLeft'
+  constructor(path: string) {
+    super(`nobody reads ${path} any more`, undefined, 0)
   }
-  const why = (code && meaning[code]) ?? (error instanceof Error ? error.message : String(error))
-  return new SpillwayError(`cannot ${doing} ${path}: ${why}`)
+}
+
+const MEANINGS: Record<string, string> = {
+  ENOENT: 'there is no such file or folder',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EISDIR: 'it is a folder, a file was expected',
+  ENOTDIR: 'a part of the path is not a folder',
+  EEXIST: 'it exists already',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the quota of the disk is used up',
+  EFBIG: 'the file is larger than the disk or a limit allows',
+  EIO: 'the disk reports an error',
+  EROFS: 'the file system is read-only',
+  EMFILE: 'too many files are open',
+}
+const FULL_ADVICE = 'make room there, or name a place on another disk'
+const ADVICE: Record<string, string> = {
+  ENOSPC: FULL_ADVICE,
+  EDQUOT: FULL_ADVICE,
+  EROFS: 'name a place on a disk that can be written',
+}
+
+/** Puts a file system error (ENOENT and its kin) into words. `ifReadOnly` is what to do where the place cannot be written. */
+export function fileError(error: unknown, path: string, doing: string, ifReadOnly?: string): SpillwayError {
+  const code = (error as NodeJS.ErrnoException)?.code ?? ''
+  if (code === 'EPIPE') return new ReaderLeft(path)
+  const why = MEANINGS[code] ?? (error instanceof Error ? error.message : String(error))
+  const denied = code === 'EACCES' || code === 'EPERM'
+  const advice = denied ? deniedAdvice(doing) : ADVICE[code]
+  return new SpillwayError(
+    `cannot ${doing} ${path}: ${why}`,
+    denied || code === 'EROFS' ? (ifReadOnly ?? advice) : advice,
+  )
+}
+
+function deniedAdvice(doing: string): string {
+  return /^(read|list|open)/.test(doing)
+    ? 'ask its owner for the right to read it'
+    : 'ask its owner for the right to write there, or name another place'
 }

@@ -3,6 +3,7 @@
 import { UsageError } from '../errors.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { Arena } from '../numeric/arena.ts'
+import { refuseSameFile } from '../same-file.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import { CarriedStates } from '../training/carried-states.ts'
 import { changeStore, freeBlockNumbers } from './change-store.ts'
@@ -60,6 +61,7 @@ export async function addRows(data: string | string[], folder: string, options: 
   }
   // What is no store is told before anything is locked.
   await openStore(folder)
+  await refuseSameFile({ reads: paths, writes: [folder] })
   const textBytes = await expectedText(paths)
   const sizes = bufferSizes(options.memory)
   const arena = new Arena()

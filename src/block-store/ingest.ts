@@ -1,7 +1,10 @@
 // `ingest`: text in, a block store out.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileError } from '../errors.ts'
+import { requireReadable } from '../input-formats/byte-source.ts'
 import { Arena } from '../numeric/arena.ts'
+import { refuseSameFile } from '../same-file.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import { version } from '../version.ts'
 import type { CompressionChoice } from './compression.ts'
@@ -72,6 +75,9 @@ export async function ingest(
   const split = options.split ?? 'random'
   const seed = options.seed ?? 1
   const valueBits = options.values === 'f64' ? 64 : 32
+  await refuseSameFile({ reads: paths, writes: [folder] })
+  // What cannot be read is told before a store that is to be replaced goes.
+  for (const path of paths) await requireReadable(path)
   const textBytes = await expectedText(paths)
   const sizes = { ...bufferSizes(options.memory), ...options.buffers }
   const blocks =
@@ -107,7 +113,7 @@ export async function ingest(
     })
     const { features, labels, sources, format, indexBase, compression, bytesRead, badRows, badRowMessages } = read
     const usedFeatures = await keepFeatureSet(arena, folder, read.maps)
-    if (options.follower) await writeFile(join(folder, UNSAVED_MARKER), '')
+    if (options.follower) await markUnsaved(folder)
     const manifest = await writer.finish({
       createdBy: `spillway ${version}`,
       features,
@@ -136,4 +142,11 @@ export async function ingest(
   } finally {
     await pool.close()
   }
+}
+
+async function markUnsaved(folder: string): Promise<void> {
+  const path = join(folder, UNSAVED_MARKER)
+  await writeFile(path, '').catch(error => {
+    throw fileError(error, path, 'write')
+  })
 }

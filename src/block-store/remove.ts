@@ -13,6 +13,7 @@ import {
   BATCH_STARTS,
 } from '../numeric/layouts.ts'
 import { roundUp } from '../numeric/rounding.ts'
+import { refuseSameFile } from '../same-file.ts'
 import { CarriedStates } from '../training/carried-states.ts'
 import { changeStore, freeBlockNumbers } from './change-store.ts'
 import { type EncodedSegment, SegmentDecoder, SegmentEncoder } from './codecs.ts'
@@ -73,6 +74,7 @@ export async function removeRows(
   const started = performance.now()
   const seconds = (): number => (performance.now() - started) / 1000
   await openStore(folder)
+  if ('rows' in what && typeof what.rows === 'string') await refuseSameFile({ reads: [what.rows], writes: [folder] })
   const listed = 'rows' in what ? await rowNumbers(what.rows) : undefined
   const arena = new Arena()
   return changeStore(folder, async (old, change) => {

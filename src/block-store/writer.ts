@@ -100,7 +100,7 @@ export class StoreWriter {
     }
     const made = await makeFolder(folder)
     if (!made) await checkFolder(folder, options.overwrite ?? false)
-    await takeLock(folder)
+    await takeLock(folder, 'name another place for the store')
     const writer = new StoreWriter(folder, options, made)
     writer.#featureFile = FEATURE_SET_FILE
     try {
@@ -369,7 +369,7 @@ export interface LockedStore {
 
 /** Takes the lock of a finished store, and clears away what an interrupted change has left. */
 export async function lockStore(folder: string): Promise<LockedStore> {
-  await takeLock(folder)
+  await takeLock(folder, 'copy the store to a place that can be written, and change the copy')
   const release = (): Promise<void> => removeFile(join(folder, LOCK_FILE))
   try {
     const manifest = await readManifest(folder)
@@ -420,13 +420,16 @@ async function clearFolder(folder: string, durable: boolean): Promise<void> {
   // The manifest goes first: at no moment does one stand beside blocks that are not its own.
   await removeFile(join(folder, MANIFEST_FILE))
   if (durable) await syncFolder(folder)
-  for (const name of await readdir(folder)) {
-    if (STATE_FOLDER_PATTERN.test(name)) await rm(join(folder, name), { recursive: true, force: true })
+  const names = await readdir(folder).catch((error: unknown) => {
+    throw fileError(error, folder, 'list')
+  })
+  for (const name of names) {
+    if (STATE_FOLDER_PATTERN.test(name)) await removeFolder(join(folder, name))
     else if (isStoreFile(name) && name !== LOCK_FILE) await removeFile(join(folder, name))
   }
 }
 
-async function takeLock(folder: string): Promise<void> {
+async function takeLock(folder: string, ifReadOnly: string): Promise<void> {
   const path = join(folder, LOCK_FILE)
   for (let attempt = 0; attempt < 3; attempt++) {
     try {
@@ -437,7 +440,7 @@ async function takeLock(folder: string): Promise<void> {
       })
       return
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw fileError(error, path, 'write')
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw fileError(error, folder, 'write into', ifReadOnly)
     }
     const owner = Number.parseInt(await readFile(path, 'utf8').catch(() => ''), 10)
     if (owner > 0 && isAlive(owner)) {
@@ -464,7 +467,15 @@ function isAlive(pid: number): boolean {
   }
 }
 
-async function removeFile(path: string): Promise<void> {
+/** A folder and all that is in it; it need not be there. */
+export async function removeFolder(path: string, ifReadOnly?: string): Promise<void> {
+  await rm(path, { recursive: true, force: true }).catch((error: unknown) => {
+    throw fileError(error, path, 'remove', ifReadOnly)
+  })
+}
+
+/** A file, which need not be there. */
+export async function removeFile(path: string): Promise<void> {
   try {
     await unlink(path)
   } catch (error) {

@@ -1,9 +1,10 @@
 import { addRows } from '../block-store/add.ts'
 import { blocksText } from '../sizes.ts'
-import { checkData } from './check-files.ts'
+import { checkData, checkOutputs } from './check-files.ts'
 import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
 import { NEXT_TRAINING } from './describe-store.ts'
 import { formatBytes, formatCount, formatSeconds } from './format.ts'
+import { print } from './print.ts'
 import { readingOptions } from './reading-options.ts'
 import { ProgressLine, readingText } from './terminal.ts'
 
@@ -47,6 +48,7 @@ async function runAdd({ arguments: given, options, signal }: CommandInput): Prom
   const paths = given.slice(0, -1)
   const folder = given[given.length - 1]
   await checkData(paths)
+  await checkOutputs({ reads: paths, stores: [folder] })
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const result = await addRows(paths, folder, {
     blocks: numberOption(options, 'blocks', { least: 1, most: 100000, whole: true }),
@@ -75,7 +77,7 @@ async function runAdd({ arguments: given, options, signal }: CommandInput): Prom
       blocks: manifest.blocks.length,
       states,
     }
-    process.stdout.write(`${JSON.stringify({ ...json, badRows, bytesRead, bytesWritten, seconds, store: folder })}\n`)
+    await print(JSON.stringify({ ...json, badRows, bytesRead, bytesWritten, seconds, store: folder }))
   } else {
     const lines = [
       `added ${formatCount(result.rows)} rows, ${formatCount(result.nonzeros)} nonzeros, in ${blocksText(result.blocks)}, ${formatBytes(bytesWritten)}`,
@@ -86,7 +88,7 @@ async function runAdd({ arguments: given, options, signal }: CommandInput): Prom
       `store: ${folder}, ${formatCount(manifest.rows)} rows in ${blocksText(manifest.blocks.length)}`,
       ...(states > 0 ? [NEXT_TRAINING] : []),
     ]
-    process.stdout.write(`${lines.join('\n')}\n`)
+    await print(lines.join('\n'))
   }
   return 0
 }

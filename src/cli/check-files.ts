@@ -3,8 +3,9 @@
 import { constants } from 'node:fs'
 import { access, realpath, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { fileError, SpillwayError, UsageError } from '../errors.ts'
+import { fileError, SpillwayError } from '../errors.ts'
 import { allModelFormats } from '../model/all-model-formats.ts'
+import { refuseSameFile } from '../same-file.ts'
 import { fileHead } from './file-head.ts'
 
 /** Refuses data that is missing, and models given as data. Folders and pipes are left to whoever opens them. */
@@ -24,25 +25,30 @@ export async function checkData(paths: string[]): Promise<void> {
   }
 }
 
-/** Refuses an output in a folder that is not there or cannot be written, and one that is an input as well. */
-export async function checkOutput(path: string, inputs: string[]): Promise<void> {
-  if (path === '-') return
+/** What a command reads and writes. */
+export interface CommandFiles {
+  reads: string[]
+  /** Files to be. */
+  writes?: string[]
+  /** Stores that it makes or changes. */
+  stores?: string[]
+}
+
+/** Refuses an output in a folder that is not there or cannot be written, and one that is an input or another output as
+ *  well. Every command writes to standard output, which may lead to a file too. */
+export async function checkOutputs({ reads, writes = [], stores = [] }: CommandFiles): Promise<void> {
+  for (const path of writes) if (path !== '-') await checkPlace(path)
+  await refuseSameFile({ reads, writes: [...writes, ...stores] })
+  await refuseSameFile({ reads, writes: ['-'] })
+}
+
+async function checkPlace(path: string): Promise<void> {
   try {
     const existing = await stat(path).catch(() => undefined)
     if (existing?.isDirectory()) throw Object.assign(new Error('a folder'), { code: 'EISDIR' })
     if (existing && !existing.isFile()) return
-    await access(dirname(path), constants.W_OK)
+    await access(dirname(existing ? await realpath(path) : path), constants.W_OK)
   } catch (error) {
     throw fileError(error, path, 'write')
-  }
-  const target = await realpath(path).catch(() => undefined)
-  if (target === undefined) return
-  for (const input of inputs) {
-    if ((await realpath(input).catch(() => undefined)) === target) {
-      throw new UsageError(
-        `${path} would be read and replaced by the same command`,
-        'choose another name for the output',
-      )
-    }
   }
 }

@@ -1,12 +1,13 @@
 // spillway convert: a model from one file format into another.
 
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { writeAtomically } from '../atomic-file.ts'
 import { UsageError } from '../errors.ts'
 import { allModelFormats, modelFormat } from '../model/all-model-formats.ts'
 import { loadModelFile } from '../model/files.ts'
+import { writeStandard } from '../standard-output.ts'
+import { checkOutputs } from './check-files.ts'
 import { type Command, textOption } from './command.ts'
+import { print } from './print.ts'
 
 const names = allModelFormats.map(format => format.name)
 const readable = allModelFormats.filter(format => format.read).map(format => format.name)
@@ -41,12 +42,18 @@ export const convertCommand: Command = {
     const name = textOption(options, 'to')
     if (!name) throw new UsageError(`spillway convert needs --to; expected one of ${names.join(', ')}`)
     const target = modelFormat(name)
+    await checkOutputs({ reads: [from], writes: [to] })
     const { model, format } = await loadModelFile(from)
     const chunks = target.write(model, { force: options['force'] === true })
-    if (to === '-') await pipeline(Readable.from(chunks), process.stdout, { end: false, signal })
-    else await writeAtomically(to, chunks)
-    for (const warning of target.warnings?.(model) ?? []) console.error(`note: ${warning}`)
-    if (to !== '-') console.log(`${from} (${format.name}) → ${to} (${target.name})`)
+    if (to !== '-') await writeAtomically(to, chunks)
+    else {
+      for (const chunk of chunks) {
+        signal.throwIfAborted()
+        await writeStandard('stdout', chunk)
+      }
+    }
+    for (const warning of target.warnings?.(model) ?? []) process.stderr.write(`note: ${warning}\n`)
+    if (to !== '-') await print(`${from} (${format.name}) → ${to} (${target.name})`)
     return 0
   },
 }

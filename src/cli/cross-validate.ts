@@ -1,9 +1,10 @@
 import { crossValidate } from '../training/cross-validate.ts'
 import { DEFAULTS } from '../training/options.ts'
-import { checkData } from './check-files.ts'
+import { checkData, checkOutputs } from './check-files.ts'
 import { type Command, type CommandInput, numberOption } from './command.ts'
 import { foldOptions } from './fold-options.ts'
 import { formatCount, formatGap, formatSeconds, formatShare, sourceName } from './format.ts'
+import { print } from './print.ts'
 import { ProgressLine, TrainingText } from './terminal.ts'
 import { trainCommand, trainOptions } from './train.ts'
 
@@ -31,6 +32,7 @@ export const crossValidateCommand: Command = {
 async function runCrossValidate({ arguments: data, options, signal }: CommandInput): Promise<number> {
   const settings = trainOptions(options)
   await checkData(data)
+  await checkOutputs({ reads: data })
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const text = new TrainingText(settings.tolerance ?? DEFAULTS.tolerance)
   const result = await crossValidate(data, {
@@ -43,8 +45,17 @@ async function runCrossValidate({ arguments: data, options, signal }: CommandInp
   const [{ cost, accuracy, deviation, standardError, folds }] = costs
   if (options['json']) {
     const { folds: count, ...others } = rest
-    process.stdout.write(
-      `${JSON.stringify({ command: 'cross-validate', cost, accuracy, deviation, standardError, folds: count, perFold: folds, ...others })}\n`,
+    await print(
+      JSON.stringify({
+        command: 'cross-validate',
+        cost,
+        accuracy,
+        deviation,
+        standardError,
+        folds: count,
+        perFold: folds,
+        ...others,
+      }),
     )
   } else {
     const name = data.length > 1 ? `${data.length} files` : sourceName(data[0])
@@ -60,7 +71,7 @@ async function runCrossValidate({ arguments: data, options, signal }: CommandInp
       '',
       `accuracy ${formatShare(accuracy)}, folds differ by ${formatShare(deviation)} (standard deviation)`,
     ]
-    process.stdout.write(`${lines.join('\n')}\n`)
+    await print(lines.join('\n'))
   }
   return signal.aborted ? 130 : 0
 }

@@ -4,7 +4,9 @@ import { UsageError } from '../errors.ts'
 import { generate } from '../generate/generate.ts'
 import { likenesses } from '../generate/likenesses.ts'
 import { formatBytes } from '../numeric/arena.ts'
+import { checkOutputs } from './check-files.ts'
 import { bytesOption, type Command, numberOption, textOption } from './command.ts'
+import { print, printAside } from './print.ts'
 
 const names = Object.keys(likenesses)
 const PROGRESS_EVERY = 200
@@ -55,6 +57,8 @@ export const generateCommand: Command = {
     if (rows !== undefined && size !== undefined) {
       throw new UsageError('--rows and --size were both given; one of them says how much data to make')
     }
+    const test = textOption(options, 'test')
+    await checkOutputs({ reads: [], writes: test === undefined ? [file] : [file, test] })
     const quiet = options['quiet'] === true
     const show = !quiet && process.stderr.isTTY
     let shown = 0
@@ -66,7 +70,7 @@ export const generateCommand: Command = {
       features: numberOption(options, 'features', { least: 1, whole: true }),
       noise: numberOption(options, 'noise', { least: 0, most: 0.5 }),
       threads: numberOption(options, 'threads', { least: 1, whole: true }),
-      test: textOption(options, 'test'),
+      test,
       testRows: numberOption(options, 'test-rows', { least: 1, whole: true }),
       signal,
       onProgress: progress => {
@@ -92,11 +96,20 @@ export const generateCommand: Command = {
       process.stderr.write(`${result.seconds.toFixed(2)} s, ${formatBytes(bytes / result.seconds)} a second\n`)
     }
     if (options['json']) {
-      const { features, nonzeros, bytes, seconds, test } = result
-      const line = { command: 'generate', like, rows: result.rows, features, nonzeros, bytes, seconds, file, test }
+      const { features, nonzeros, bytes, seconds, test: tested } = result
+      const line = {
+        command: 'generate',
+        like,
+        rows: result.rows,
+        features,
+        nonzeros,
+        bytes,
+        seconds,
+        file,
+        test: tested,
+      }
       // The data itself may be on standard output; then the line goes where it does no harm.
-      const to = file === '-' ? process.stderr : process.stdout
-      to.write(`${JSON.stringify(line)}\n`)
+      await (file === '-' || test === '-' ? printAside : print)(JSON.stringify(line))
     }
     return 0
   },

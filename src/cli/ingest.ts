@@ -1,8 +1,9 @@
 import { MOST_BINS } from '../additive-kernels/row-space.ts'
 import { ingest } from '../block-store/ingest.ts'
-import { checkData } from './check-files.ts'
+import { checkData, checkOutputs } from './check-files.ts'
 import { bytesOption, type Command, type CommandInput, numberOption, textOption } from './command.ts'
 import { formatBytes, formatCount, formatSeconds } from './format.ts'
+import { print } from './print.ts'
 import { readingOptions } from './reading-options.ts'
 import { ProgressLine, readingText } from './terminal.ts'
 
@@ -61,6 +62,7 @@ async function runIngest({ arguments: given, options, signal }: CommandInput): P
   const paths = given.slice(0, -1)
   const folder = given[given.length - 1]
   await checkData(paths)
+  await checkOutputs({ reads: paths, stores: [folder] })
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const result = await ingest(paths, folder, {
     blocks: numberOption(options, 'blocks', { least: 1, most: 100000, whole: true }),
@@ -95,14 +97,14 @@ async function runIngest({ arguments: given, options, signal }: CommandInput): P
       blocks: blocks.length,
       compression,
     }
-    process.stdout.write(`${JSON.stringify({ ...json, badRows, bytesRead, bytesWritten, seconds, store: folder })}\n`)
+    await print(JSON.stringify({ ...json, badRows, bytesRead, bytesWritten, seconds, store: folder }))
   } else {
     const lines = [
       `${formatCount(rows)} rows, ${formatCount(features)} features, ${formatCount(nonzeros)} nonzeros, ${labels.length} classes`,
       `${formatBytes(bytesRead)} of text in ${formatSeconds(seconds)} (${formatBytes(bytesRead / seconds)}/s)`,
       `store: ${folder}, ${formatBytes(bytesWritten)} in ${blocks.length} ${blocks.length === 1 ? 'block' : 'blocks'}, ${perNonzero.toFixed(2)} bytes a nonzero`,
     ]
-    process.stdout.write(`${lines.join('\n')}\n`)
+    await print(lines.join('\n'))
   }
   return 0
 }

@@ -11,11 +11,13 @@ import { planLines } from '../training/memory-plan.ts'
 import { resolveOptions } from '../training/options.ts'
 import { planFor } from '../training/plan-for-blocks.ts'
 import { type DataSummary, scanData } from '../training/scan.ts'
+import { checkOutputs } from './check-files.ts'
 import { bytesOption, type Command, type CommandInput, numberOption, type OptionValues, textOption } from './command.ts'
 import { describeStore } from './describe-store.ts'
 import { fileHead } from './file-head.ts'
 import { formatBytes, formatCount, sourceName } from './format.ts'
 import { describeModel } from './inspect-model.ts'
+import { print } from './print.ts'
 import { readingOptions } from './reading-options.ts'
 import { ProgressLine, readingText } from './terminal.ts'
 
@@ -61,16 +63,16 @@ export const inspectCommand: Command = {
 async function runInspect(input: CommandInput): Promise<number> {
   const { arguments: paths, options } = input
   const kind = paths.length > 1 || paths[0] === '-' ? 'data' : await kindOf(paths[0])
-  const print = (lines: string[], json: object): number => {
-    const text = options['json'] ? JSON.stringify({ command: 'inspect', kind, ...json }) : lines.join('\n')
-    process.stdout.write(`${text}\n`)
+  await checkOutputs({ reads: paths })
+  const show = async (lines: string[], json: object): Promise<number> => {
+    await print(options['json'] ? JSON.stringify({ command: 'inspect', kind, ...json }) : lines.join('\n'))
     return 0
   }
   refuseMisplaced(kind, options)
   if (kind === 'model') {
     const top = numberOption(options, 'top', { least: 0, whole: true })
     const described = describeModel(await loadModel(paths[0]), paths[0], top === undefined ? {} : { top })
-    return print(described.lines, described.json)
+    return show(described.lines, described.json)
   }
   if (kind === 'store') {
     const store = await openStore(paths[0])
@@ -84,7 +86,7 @@ async function runInspect(input: CommandInput): Promise<number> {
     }
     const described = describeStore(store.manifest, paths[0], verified)
     const plan = await storePlan(store, bytesOption(options, 'memory'), textOption(options, 'expand'))
-    return print([...described.lines, ...plan.lines], { ...described.json, plan: plan.json })
+    return show([...described.lines, ...plan.lines], { ...described.json, plan: plan.json })
   }
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const summary = await scanData(paths, {
@@ -96,7 +98,7 @@ async function runInspect(input: CommandInput): Promise<number> {
     progress: progress => line.show(readingText(progress)),
   }).finally(() => line.clear())
   const { badRowMessages, ...json } = summary
-  return print(describeData(paths, summary), json)
+  return show(describeData(paths, summary), json)
 }
 
 /** Options that would be ignored are refused. */

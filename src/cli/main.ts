@@ -1,31 +1,30 @@
 // The command line: finds the command, parses its options, words its failures, and turns Ctrl-C into an abort.
-import { SpillwayError, UsageError } from '../errors.ts'
+import { ReaderLeft, SpillwayError, UsageError } from '../errors.ts'
+import { hearStandardErrors } from '../standard-output.ts'
 import { version } from '../version.ts'
 import { allCommands } from './all-commands.ts'
 import { type Command, editDistance, helpPage, parseArguments } from './command.ts'
+import { print } from './print.ts'
 
 /** Runs a command line; the exit code: 0 done, 1 a failure, 2 wrong usage, 130 interrupted. */
 export async function main(words: string[]): Promise<number> {
-  // A reader that goes away (`spillway predict … | head`) is no failure of ours.
-  process.stdout.on('error', error => {
-    if ((error as NodeJS.ErrnoException).code === 'EPIPE') process.exit(0)
-    throw error
-  })
+  // Progress and messages that nobody can read do not end the work; what was asked for is written by `print`, which tells.
+  hearStandardErrors()
   const [name, ...rest] = words
   try {
     if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
       const wanted = name === 'help' && rest[0] ? await findCommand(rest[0]) : undefined
-      process.stdout.write(`${wanted ? helpPage(wanted) : await overview()}\n`)
+      await print(wanted ? helpPage(wanted) : await overview())
       return name === undefined ? 2 : 0
     }
     if (name === '--version' || name === '-V') {
-      process.stdout.write(`spillway ${version}\n`)
+      await print(`spillway ${version}`)
       return 0
     }
     const command = await findCommand(name)
     const { arguments: given, options } = parseArguments(command, command.rewrite?.(rest) ?? rest)
     if (options['help']) {
-      process.stdout.write(`${helpPage(command)}\n`)
+      await print(helpPage(command))
       return 0
     }
     return await withInterrupts(signal => command.run({ arguments: given, options, signal }))
@@ -82,6 +81,8 @@ async function overview(): Promise<string> {
 
 /** One clear error; a stack trace only for what must be a defect of the program itself. */
 function explain(error: unknown): number {
+  // A reader that goes away (`spillway predict … | head`) has what it wanted.
+  if (error instanceof ReaderLeft) return error.exitCode
   if (error instanceof SpillwayError) {
     process.stderr.write(`spillway: ${error.message}\n`)
     if (error.advice) process.stderr.write(`  ${error.advice}\n`)

@@ -1,10 +1,12 @@
 import { AtomicFile } from '../atomic-file.ts'
 import { loadModel } from '../model/files.ts'
 import { predict } from '../model/predict.ts'
-import { checkData, checkOutput } from './check-files.ts'
+import { writeStandard } from '../standard-output.ts'
+import { checkData, checkOutputs } from './check-files.ts'
 import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
 import { evaluationLines } from './evaluation-report.ts'
 import { formatBytes, formatCount, formatSeconds, formatShare } from './format.ts'
+import { print, printAside } from './print.ts'
 import { readingOptions } from './reading-options.ts'
 import { ProgressLine, readingText } from './terminal.ts'
 
@@ -48,7 +50,7 @@ export const predictCommand: Command = {
 async function runPredict({ arguments: [data, modelPath, outPath], options, signal }: CommandInput): Promise<number> {
   const model = await loadModel(modelPath)
   await checkData([data])
-  if (outPath !== undefined) await checkOutput(outPath, [data, modelPath])
+  await checkOutputs({ reads: [data, modelPath], writes: [outPath ?? '-'] })
   const json = options['json'] === true
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const indexBase = numberOption(options, 'index-base')
@@ -74,15 +76,14 @@ async function runPredict({ arguments: [data, modelPath, outPath], options, sign
       for (const message of result.badRowMessages) line.say(`  ${message}`)
     }
     const { badRowMessages, correct, ...rest } = result
-    if (json)
-      process.stdout.write(`${JSON.stringify({ command: 'predict', ...rest, ...(outPath && { out: outPath }) })}\n`)
+    if (json) await print(JSON.stringify({ command: 'predict', ...rest, ...(outPath && { out: outPath }) }))
     else {
       line.say(
         `accuracy ${formatShare(result.accuracy)} (${formatCount(correct)} of ${formatCount(result.rows)} rows), ` +
           `${formatBytes(result.bytesRead)} in ${formatSeconds(result.seconds)}`,
       )
       // It was asked for: --quiet does not take it away. Standard output may be full of labels.
-      if (result.evaluation) process.stderr.write(`${evaluationLines(result.evaluation).join('\n')}\n`)
+      if (result.evaluation) await printAside(evaluationLines(result.evaluation).join('\n'))
     }
     return 0
   } catch (error) {
@@ -94,8 +95,7 @@ async function runPredict({ arguments: [data, modelPath, outPath], options, sign
 
 function standardOutput(): Pick<AtomicFile, 'write' | 'commit' | 'discard'> {
   return {
-    write: text =>
-      new Promise((resolve, reject) => process.stdout.write(text, error => (error ? reject(error) : resolve()))),
+    write: text => writeStandard('stdout', text),
     commit: async () => {},
     discard: async () => {},
   }

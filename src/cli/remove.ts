@@ -1,9 +1,11 @@
 import { type RowsToRemove, removeRows } from '../block-store/remove.ts'
 import { UsageError } from '../errors.ts'
 import { blocksText } from '../sizes.ts'
+import { checkOutputs } from './check-files.ts'
 import { type Command, type CommandInput, type OptionValues, textOption } from './command.ts'
 import { NEXT_TRAINING } from './describe-store.ts'
 import { formatBytes, formatCount, formatSeconds } from './format.ts'
+import { print } from './print.ts'
 import { ProgressLine } from './terminal.ts'
 
 export const removeCommand: Command = {
@@ -57,6 +59,7 @@ function whatToRemove(options: OptionValues): RowsToRemove {
 
 async function runRemove({ arguments: [folder], options, signal }: CommandInput): Promise<number> {
   const what = whatToRemove(options)
+  await checkOutputs({ reads: 'rows' in what ? [what.rows as string] : [], stores: [folder] })
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const result = await removeRows(folder, what, {
     signal,
@@ -84,14 +87,14 @@ async function runRemove({ arguments: [folder], options, signal }: CommandInput)
       seconds,
       store: folder,
     }
-    process.stdout.write(`${JSON.stringify(json)}\n`)
+    await print(JSON.stringify(json))
   } else {
     const lines = [
       `removed ${formatCount(rows)} rows, ${formatCount(nonzeros)} nonzeros, in ${formatSeconds(seconds)}`,
       `store: ${folder}, ${formatCount(manifest.rows)} rows in ${blocksText(manifest.blocks.length)} (${blocksRewritten} written anew, ${formatBytes(bytesWritten)}; ${blocksDropped} dropped)`,
       ...(states > 0 ? [NEXT_TRAINING] : []),
     ]
-    process.stdout.write(`${lines.join('\n')}\n`)
+    await print(lines.join('\n'))
   }
   return 0
 }

@@ -12,11 +12,13 @@ import { saveModel } from '../model/files.ts'
 import { predict } from '../model/predict.ts'
 import { allSolvers } from '../solvers/all-solvers.ts'
 import { DEFAULTS, type TrainOptions, twoWeights } from '../training/options.ts'
+import { storeFolder } from '../training/store-for-training.ts'
 import { train } from '../training/train.ts'
-import { checkData, checkOutput } from './check-files.ts'
+import { checkData, checkOutputs } from './check-files.ts'
 import { bytesOption, type Command, type CommandInput, numberOption, type OptionValues, textOption } from './command.ts'
 import { fileHead } from './file-head.ts'
 import { formatCount } from './format.ts'
+import { print } from './print.ts'
 import { readingOptions } from './reading-options.ts'
 import { ProgressLine, TrainingText } from './terminal.ts'
 import { trainJson, trainSummary } from './train-summary.ts'
@@ -406,8 +408,9 @@ async function runTrain({ arguments: given, options, signal }: CommandInput): Pr
   if (evaluate && testPath === undefined) {
     throw new UsageError('--evaluate needs data to test on', 'add --test FILE')
   }
-  await checkData(testPath === undefined ? data : [...data, testPath])
-  await checkOutput(modelPath, data)
+  const reads = testPath === undefined ? data : [...data, testPath]
+  await checkData(reads)
+  await checkOutputs({ reads, writes: [modelPath], stores: [storeFolder(data, settings.store)] })
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const text = new TrainingText(settings.tolerance ?? DEFAULTS.tolerance)
   // What the heap once grew to it keeps, and a limit counts it. There is little to collect in this thread.
@@ -434,8 +437,10 @@ async function runTrain({ arguments: given, options, signal }: CommandInput): Pr
     testPath === undefined || signal.aborted ? undefined : await predict(testPath, result.model, { signal, evaluate })
   result.seconds.total = (performance.now() - started) / 1000
   result.peakMemoryBytes = process.resourceUsage().maxRSS * 1024
-  if (options['json']) process.stdout.write(`${JSON.stringify(trainJson(result, modelPath, test))}\n`)
-  else
-    process.stdout.write(`${trainSummary(result, data, modelPath, settings.tolerance ?? DEFAULTS.tolerance, test)}\n`)
+  await print(
+    options['json']
+      ? JSON.stringify(trainJson(result, modelPath, test))
+      : trainSummary(result, data, modelPath, settings.tolerance ?? DEFAULTS.tolerance, test),
+  )
   return result.exitReason === 'interrupted' ? 130 : 0
 }

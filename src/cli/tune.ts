@@ -1,10 +1,11 @@
 import { saveModel } from '../model/files.ts'
 import { type CostResult, type Tuning, tune } from '../training/cross-validate.ts'
 import { DEFAULTS } from '../training/options.ts'
-import { checkData, checkOutput } from './check-files.ts'
+import { checkData, checkOutputs } from './check-files.ts'
 import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
 import { foldOptions, formatCost, parseCosts } from './fold-options.ts'
 import { formatCount, formatSeconds, formatShare, sourceName } from './format.ts'
+import { print } from './print.ts'
 import { ProgressLine, TrainingText } from './terminal.ts'
 import { splitArguments, trainOptions } from './train.ts'
 
@@ -56,7 +57,7 @@ async function runTune({ arguments: given, options, signal }: CommandInput): Pro
   const cost = textOption(options, 'cost')
   const choose = textOption(options, 'choose') === 'simplest' ? 'simplest' : 'best'
   await checkData(data)
-  if (wantsModel) await checkOutput(model, data)
+  await checkOutputs({ reads: data, writes: wantsModel ? [model] : [] })
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const text = new TrainingText(settings.tolerance ?? DEFAULTS.tolerance)
   const result = await tune(data, {
@@ -68,7 +69,7 @@ async function runTune({ arguments: given, options, signal }: CommandInput): Pro
     progress: progress => (progress.stage === 'plan' ? line.say(text.of(progress)) : line.show(text.of(progress))),
   }).finally(() => line.clear())
   if (result.final) await saveModel(model, result.final.model)
-  process.stdout.write(options['json'] ? `${tuneJson(result, model)}\n` : `${tuneText(result, data, model, choose)}\n`)
+  await print(options['json'] ? tuneJson(result, model) : tuneText(result, data, model, choose))
   return signal.aborted ? 130 : 0
 }
 

@@ -2,6 +2,7 @@
 // written in order; so the bytes are the same for any number of threads.
 import { SpillwayError, UsageError } from '../errors.ts'
 import { Arena } from '../numeric/arena.ts'
+import { refuseSameFile } from '../same-file.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import type { GeneratedChunk } from './generate-chunk-task.ts'
 import { type Likeness, likenesses } from './likenesses.ts'
@@ -74,9 +75,7 @@ export async function generate(file: string, options: GenerateOptions): Promise<
   if (options.testRows !== undefined && test === undefined) {
     throw new UsageError('a number of test rows was given, but no file for them', 'add --test FILE')
   }
-  if (test !== undefined && test === file) {
-    throw new UsageError(`the data and the test rows would both be written to ${file}`, 'give them two names')
-  }
+  await refuseSameFile({ reads: [], writes: test === undefined ? [file] : [file, test] })
   const started = performance.now()
   const arena = new Arena()
   const plan = layPlan(arena, likeness, { seed, features, noise })
@@ -174,7 +173,7 @@ class Run {
         const text = this.#arena.bytes(job.slot.text, bytes)
         const room = goalBytes - made.bytes
         if (bytes <= room) {
-          if (!(await output.write(text))) break
+          await output.write(text)
           made.rows += job.rows
           made.nonzeros += nonzeros
           made.bytes += bytes

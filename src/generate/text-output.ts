@@ -6,10 +6,11 @@ import type { Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { createGzip, createZstdCompress } from 'node:zlib'
 import { fileError } from '../errors.ts'
+import { writeStandard } from '../standard-output.ts'
 
 export interface TextOutput {
-  /** Resolves when the bytes may be overwritten: false when nobody reads any more, as after `| head`. */
-  write(bytes: Uint8Array): Promise<boolean>
+  /** Resolves when the bytes may be overwritten. */
+  write(bytes: Uint8Array): Promise<void>
   /** Finishes the file and gives it its name. */
   close(): Promise<void>
   /** Drops what was written. */
@@ -23,7 +24,9 @@ const compressors: Record<string, () => NodeJS.ReadWriteStream & Writable> = {
 
 /** Opens a file, or standard output for `-`. */
 export async function openTextOutput(file: string): Promise<TextOutput> {
-  if (file === '-') return streamOutput(process.stdout, file, { end: false })
+  if (file === '-') {
+    return { write: bytes => writeStandard('stdout', bytes), close: async () => {}, discard: async () => {} }
+  }
   // Devices and pipes are written as they are: there is nothing to rename.
   const found = await stat(file).catch(() => undefined)
   const special = found !== undefined && !found.isFile()
@@ -32,7 +35,10 @@ export async function openTextOutput(file: string): Promise<TextOutput> {
     throw fileError(error, file, 'write')
   })
   const keep = async (): Promise<void> => {
-    if (!special) await rename(partial, file)
+    if (special) return
+    await rename(partial, file).catch(error => {
+      throw fileError(error, file, 'write')
+    })
   }
   const drop = async (): Promise<void> => {
     if (!special) await rm(partial, { force: true })
@@ -44,7 +50,7 @@ export async function openTextOutput(file: string): Promise<TextOutput> {
     const target = createWriteStream(partial)
     packed.pipe(target)
     target.on('error', error => packed.destroy(error))
-    const inner = streamOutput(packed, file, { end: true, last: target })
+    const inner = streamOutput(packed, file, target)
     return {
       write: inner.write,
       close: () => inner.close().then(keep),
@@ -55,7 +61,6 @@ export async function openTextOutput(file: string): Promise<TextOutput> {
     async write(bytes) {
       try {
         for (let done = 0; done < bytes.length; ) done += (await handle.write(bytes, done)).bytesWritten
-        return true
       } catch (error) {
         throw fileError(error, file, 'write')
       }
@@ -71,11 +76,7 @@ export async function openTextOutput(file: string): Promise<TextOutput> {
   }
 }
 
-function streamOutput(
-  stream: Writable,
-  file: string,
-  { end, last = stream }: { end: boolean; last?: Writable },
-): TextOutput {
+function streamOutput(stream: Writable, file: string, last: Writable): TextOutput {
   let failure: unknown
   const remember = (error: unknown): void => {
     failure ??= error
@@ -84,24 +85,18 @@ function streamOutput(
   return {
     write: bytes =>
       new Promise((resolve, reject) => {
-        const fail = (error: unknown): void => {
-          if ((error as NodeJS.ErrnoException).code === 'EPIPE') resolve(false)
-          else reject(fileError(error, file, 'write'))
-        }
+        const fail = (error: unknown): void => reject(fileError(error, file, 'write'))
         if (failure) return fail(failure)
         // A copy, because streams hold on to what they are given, and shared memory is written anew.
-        stream.write(Buffer.from(bytes), error => (error ? fail(error) : resolve(true)))
+        stream.write(Buffer.from(bytes), error => (error ? fail(error) : resolve()))
       }),
     async close() {
-      if (end) {
-        stream.end()
-        await finished(last).catch(error => {
-          throw fileError(failure ?? error, file, 'write')
-        })
-      }
+      stream.end()
+      await finished(last).catch(error => {
+        throw fileError(failure ?? error, file, 'write')
+      })
     },
     async discard() {
-      if (!end) return
       stream.destroy()
       last.destroy()
       await finished(last).catch(() => {})

@@ -1,6 +1,7 @@
 // Bytes of a file or of standard input, decompressed on the way when they start like gzip or zstd. Plain files are read
 // straight into the caller's memory.
-import { type FileHandle, open } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { access, type FileHandle, open, stat } from 'node:fs/promises'
 import { PassThrough, type Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { fileError, SpillwayError } from '../errors.ts'
@@ -24,6 +25,17 @@ const startsWith = (bytes: Uint8Array, magic: number[]): boolean => magic.every(
 /** A frame, or a skippable frame before it, as parallel compressors write. */
 const startsWithZstd = (bytes: Uint8Array): boolean =>
   startsWith(bytes, ZSTD) || ((bytes[0] & 0xf0) === 0x50 && startsWith(bytes.subarray(1), [0x2a, 0x4d, 0x18]))
+
+/** Refuses what cannot be opened, without opening it: a named pipe that is closed again loses its writer. */
+export async function requireReadable(path: string): Promise<void> {
+  if (path === '-') return
+  try {
+    if ((await stat(path)).isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' })
+    await access(path, constants.R_OK)
+  } catch (error) {
+    throw fileError(error, path, 'read')
+  }
+}
 
 /** Opens a path, or standard input for `-`. */
 export async function openSource(path: string): Promise<ByteSource> {

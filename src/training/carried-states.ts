@@ -43,7 +43,10 @@ export class CarriedStates {
   /** The states that belong to a store as it is. Whoever calls holds the store's lock. */
   static async of(arena: Arena, store: string, fingerprint: string): Promise<CarriedStates> {
     const states: CarriedState[] = []
-    for (const name of await readdir(store)) {
+    const names = await readdir(store).catch((error: unknown) => {
+      throw fileError(error, store, 'list')
+    })
+    for (const name of names) {
       if (!STATE_FOLDER_PATTERN.test(name)) continue
       const folder = join(store, name)
       if (await settleNext(folder, fingerprint)) await remove(join(folder, NEXT_CHECKPOINT_FILE))

@@ -7,10 +7,12 @@
 // dual variables of the rows that stayed, from which the next run starts. It is written as checkpoint-next.bin before the
 // store changes and takes its name afterwards; its fingerprint tells which of the two holds.
 import { createHash } from 'node:crypto'
-import { mkdir, open, readdir, readFile, rename, rm, unlink } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { access, mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeAtomically } from '../atomic-file.ts'
 import type { Manifest } from '../block-store/manifest.ts'
+import { removeFolder } from '../block-store/writer.ts'
 import { fileError, SpillwayError } from '../errors.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { roundUp } from '../numeric/rounding.ts'
@@ -78,6 +80,16 @@ export function stateFolder(store: string, problem: Record<string, unknown>): st
   return join(store, `state-${hash}`)
 }
 
+const IF_READ_ONLY =
+  'a run over blocks keeps its state in the store: copy the store to a place that can be written, or train in memory with --solver dual'
+
+/** Refuses a store that no checkpoint could be written into, before any work is done. */
+export async function requireRoomForState(store: string): Promise<void> {
+  await access(store, constants.W_OK).catch(error => {
+    throw fileError(error, store, 'write a checkpoint into', IF_READ_ONLY)
+  })
+}
+
 export class Checkpoints {
   readonly folder: string
   readonly #arena: Arena
@@ -109,7 +121,7 @@ export class Checkpoints {
 
   /** Forgets an earlier run. */
   async clear(): Promise<void> {
-    await rm(this.folder, { recursive: true, force: true })
+    await removeFolder(this.folder, IF_READ_ONLY)
     this.#versions = {}
   }
 
@@ -125,7 +137,7 @@ export class Checkpoints {
     const version = ++this.#version
     const versions = { ...this.#versions }
     try {
-      await mkdir(this.folder, { recursive: true })
+      await makeFolder(this.folder)
       if (memory) await this.#writeMemory(memoryFile(version), memory)
       // Side by side: most of the time goes into waiting for the disk to confirm each file.
       const changed = [...this.#changed]
@@ -139,7 +151,9 @@ export class Checkpoints {
         )
       }
     } catch (error) {
-      throw error instanceof SpillwayError ? error : fileError(error, this.folder, 'write a checkpoint into')
+      throw error instanceof SpillwayError
+        ? error
+        : fileError(error, this.folder, 'write a checkpoint into', IF_READ_ONLY)
     }
     const { weights, weightCount, settings } = this.#problem
     const weightBytes = settings.weightBits / 8
@@ -292,11 +306,18 @@ export class Checkpoints {
   async #removeStale(): Promise<void> {
     const present = new Set(Object.entries(this.#versions).map(([file, version]) => alphaFile(file, version)))
     if (this.#memory !== undefined) present.add(memoryFile(this.#memory))
-    for (const name of await readdir(this.folder)) {
+    for (const name of await readdir(this.folder).catch(() => [])) {
       const stale = /^(alpha|memory)-/.test(name) ? !present.has(name) : name.endsWith('.tmp')
       if (stale) await unlink(join(this.folder, name)).catch(() => {})
     }
   }
+}
+
+/** Not with `recursive`, under which Node takes a read-only file system for a folder that is missing. */
+async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error
+  })
 }
 
 /** The beginning of a checkpoint's file: header and JSON. The checksum covers the JSON and the weights, each hashed

@@ -1,12 +1,13 @@
 // The store that a run over blocks works on: the one named, one made from this text before, or a new one, which the first pass
 // of training may follow while it is written.
-import { stat, unlink } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { UNSAVED_MARKER } from '../block-store/file-layout.ts'
 import { ingest } from '../block-store/ingest.ts'
 import { binsOf, inputFormatOf, nextPosition } from '../block-store/manifest.ts'
 import { bufferSizes, expectedText } from '../block-store/read-into-blocks.ts'
 import { openStore, type Store } from '../block-store/reader.ts'
+import { removeFile } from '../block-store/writer.ts'
 import { SpillwayError, UsageError } from '../errors.ts'
 import type { Arena } from '../numeric/arena.ts'
 import type { BlockSolver } from '../solvers/solver.ts'
@@ -31,6 +32,12 @@ interface Read {
   badRowMessages: string[]
 }
 
+/** Where the store of some text is: as asked, or in this folder, named after the first file. */
+export function storeFolder(paths: string[], asked: string | undefined): string {
+  const name = paths[0] === '-' ? 'stdin' : basename(paths[0]).replace(/\.(gz|zst)$/, '')
+  return asked ?? `${name}.spill`
+}
+
 /** The store that is trained on: the one named, one made from this text before, or a new one. */
 export async function theStore(
   arena: Arena,
@@ -48,8 +55,7 @@ export async function theStore(
     refuseTextOptions(options)
     return { store: await openStore(paths[0]), read: nothing }
   }
-  const name = paths[0] === '-' ? 'stdin' : basename(paths[0]).replace(/\.(gz|zst)$/, '')
-  const folder = options.store ?? `${name}.spill`
+  const folder = storeFolder(paths, options.store)
   const sample = await sampleText(paths[0], options)
   const blocks = options.blocks ?? (await sampledBlocks(paths, options, sample))
   const earlier = await madeFrom(folder, paths, options, blocks)
@@ -88,7 +94,7 @@ export async function theStore(
         tell({ stage: 'read', seconds: seconds(), bytesRead, bytesTotal, rows, badRows }),
     })
     await first?.end()
-    if (first && first.trained === 0) await unlink(join(folder, UNSAVED_MARKER))
+    if (first && first.trained === 0) await removeFile(join(folder, UNSAVED_MARKER))
     // What was learnt stays until it has moved; nothing learnt, nothing stays.
     arena.release(first?.trained ? first.mark : mark)
     if (!first && options.memory !== undefined) collectGarbage()

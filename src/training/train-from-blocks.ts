@@ -1,12 +1,12 @@
 // Training on data larger than memory: text goes into a block store first, then blocks are read again and again, inside
 // the memory that was named.
-import { unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { spaceText } from '../additive-kernels/row-space.ts'
 import { bitsOfMap, featuresOf } from '../block-store/feature-set.ts'
 import { UNSAVED_MARKER } from '../block-store/file-layout.ts'
 import { inputFormatOf } from '../block-store/manifest.ts'
 import type { Store } from '../block-store/reader.ts'
+import { removeFile } from '../block-store/writer.ts'
 import { SpillwayError } from '../errors.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { lendWeights } from '../model/lent-weights.ts'
@@ -20,7 +20,7 @@ import type { BlockSolver } from '../solvers/solver.ts'
 import { ThreadPool } from '../threads/pool.ts'
 import { BlockEngine, READERS } from './block-engine.ts'
 import { BlockProblem } from './block-problem.ts'
-import { Checkpoints, type RunState, stateFolder } from './checkpoint.ts'
+import { Checkpoints, type RunState, requireRoomForState, stateFolder } from './checkpoint.ts'
 import { classProblems, refuseUnlearnable } from './class-problems.ts'
 import { CrammerSingerBlocks } from './crammer-singer-blocks.ts'
 import type { Solution } from './driver.ts'
@@ -51,6 +51,7 @@ export async function trainFromBlocks(
   const readSeconds = seconds()
   const { manifest } = store
   refuseUnlearnable({ ...manifest, format: inputFormatOf(manifest) }, store.folder)
+  await requireRoomForState(store.folder)
   await using readers = new ThreadPool(arena.share, READERS)
   if (options.expand)
     tell({ stage: 'plan', solver: '', reason: `a first look at what ${options.expand} makes of the rows` })
@@ -225,7 +226,7 @@ export async function trainFromBlocks(
 /** Gives up what was learnt while the text was read: a few huge blocks need its room. */
 async function forget(first: FirstPass, arena: Arena, store: Store): Promise<void> {
   arena.release(first.region.at)
-  await unlink(join(store.folder, UNSAVED_MARKER))
+  await removeFile(join(store.folder, UNSAVED_MARKER))
 }
 
 /** Pieces that a pass reads. */
@@ -366,7 +367,7 @@ async function solveOne(
   if (first && !found) {
     await driver.startFrom(first.pass, first.map)
     // From here on a run that is killed resumes; before, it makes the store anew, and so ends in the same model.
-    await unlink(join(store.folder, UNSAVED_MARKER))
+    await removeFile(join(store.folder, UNSAVED_MARKER))
   }
   const solution = await driver.solve()
   await driver.close(solution)

@@ -1,7 +1,7 @@
 // Runs the real program in a folder of its own, for tests that see what a user sees.
 import assert from 'node:assert/strict'
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -22,20 +22,42 @@ export interface RunOptions {
   cwd: string
   /** Standard input; without it there is none. */
   stdin?: string | Uint8Array
-  /** Another user, where the tests run as root. */
-  uid?: number
+  /** Under rights that bind, for folders that must not be written; see `bound`. */
+  bound?: boolean
+}
+
+/** Root may write everywhere, unless it gives up the right to. The words of the command that does so, none where the tests
+ *  run as somebody else; or why there is none. The program stays root's, so that it runs wherever the clone lies. */
+export function bound(): { words: string[]; skip: string | false } {
+  probed ??= probe()
+  return probed
+}
+
+let probed: ReturnType<typeof bound> | undefined
+
+function probe(): ReturnType<typeof bound> {
+  if (process.getuid?.() !== 0) return { words: [], skip: false }
+  const rights = '-dac_override,-dac_read_search'
+  const words = ['setpriv', `--inh-caps=${rights}`, `--bounding-set=${rights}`, '--']
+  const folder = newFolder()
+  try {
+    chmodSync(folder, 0o555)
+    const trial = [...words, process.execPath, program, 'generate', '--like', 'kddb', '--rows', '1', join(folder, 'x')]
+    const { stderr, error } = spawnSync(trial[0], trial.slice(1), { encoding: 'utf8' })
+    if (/cannot write .*: permission denied/.test(stderr ?? '')) return { words, skip: false }
+    return { words: [], skip: `root cannot give up its right to write everywhere: ${error?.message ?? stderr}` }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
 }
 
 /** A run under way: its outcome, and the process to send signals to. */
 export function start(
   words: string[],
-  { cwd, uid }: RunOptions,
+  { cwd, bound: isBound }: RunOptions,
 ): { child: ChildProcessWithoutNullStreams; outcome: Promise<Outcome> } {
-  const child = spawn(process.execPath, [program, ...words], {
-    cwd,
-    ...(uid !== undefined && { uid }),
-    env: { ...process.env, NODE_COMPILE_CACHE: cache },
-  })
+  const [file, ...rest] = [...(isBound ? bound().words : []), process.execPath, program, ...words]
+  const child = spawn(file, rest, { cwd, env: { ...process.env, NODE_COMPILE_CACHE: cache } })
   // A program that ends without reading its input is no failure of the test.
   child.stdin.on('error', () => {})
   return { child, outcome: outcomeOf(child) }
@@ -52,6 +74,15 @@ export async function good(words: string[], options: RunOptions): Promise<Outcom
   const outcome = await run(words, options)
   assert.equal(outcome.status, 0, `spillway ${words.join(' ')}: ${outcome.stderr}`)
   return outcome
+}
+
+/** Runs a line of shell in which `spillway` is the program, for redirections and pipes as a user types them. */
+export function shell(line: string, cwd: string): Promise<Outcome> {
+  const script = `spillway() { "$NODE" "$PROGRAM" "$@"; }; ${line}`
+  const env = { ...process.env, NODE_COMPILE_CACHE: cache, NODE: process.execPath, PROGRAM: program }
+  const child = spawn('sh', ['-c', script], { cwd, env })
+  child.stdin.end()
+  return outcomeOf(child)
 }
 
 export function outcomeOf(child: ChildProcessWithoutNullStreams): Promise<Outcome> {

@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { describe, it } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { helpPage, parseArguments } from '../../src/cli/command.ts'
 import { generateCommand } from '../../src/cli/generate.ts'
 import { likenesses } from '../../src/generate/likenesses.ts'
-
-const script = fileURLToPath(new URL('run-command.ts', import.meta.url))
+import { program } from '../cli/run.ts'
 
 function run(...words: string[]): { stdout: string; stderr: string; status: number | null } {
-  return spawnSync(process.execPath, [script, ...words], { encoding: 'utf8' })
+  return spawnSync(process.execPath, [program, 'generate', ...words], { encoding: 'utf8' })
 }
 
 describe('spillway generate', () => {
@@ -36,7 +34,7 @@ describe('spillway generate', () => {
   })
 
   it('ends quietly when its reader has had enough', () => {
-    const line = `'${process.execPath}' '${script}' --like=webspam --size=4G -q - | head -c 10`
+    const line = `'${process.execPath}' '${program}' generate --like=webspam --size=4G -q - | head -c 10`
     const { stdout, stderr, status } = spawnSync('sh', ['-c', line], { encoding: 'utf8', timeout: 20_000 })
     assert.equal(stderr, '')
     assert.equal(status, 0)

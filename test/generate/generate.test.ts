@@ -309,7 +309,7 @@ describe('refusals', () => {
     [
       'one file for both',
       { like: 'kddb', rows: 1, test: 'never' },
-      /^the data and the test rows would both be written/,
+      /^never would be written twice by the same command$/,
     ],
   ]
   for (const [what, options, message] of refused) {

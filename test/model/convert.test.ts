@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, describe, it, type TestContext } from 'node:test'
+import { after, before, describe, it } from 'node:test'
 import { helpPage, parseArguments } from '../../src/cli/command.ts'
 import { convertCommand } from '../../src/cli/convert.ts'
 import { describeModel, topWeights } from '../../src/cli/inspect-model.ts'
 import { allModelFormats } from '../../src/model/all-model-formats.ts'
 import { loadModel, saveModel } from '../../src/model/files.ts'
 import { writeJson } from '../../src/model/json-file.ts'
+import { good, type Outcome } from '../cli/run.ts'
 import { goldenModel, smallModel } from './some-models.ts'
 
 describe('spillway convert', () => {
@@ -18,28 +19,23 @@ describe('spillway convert', () => {
   })
   after(() => rmSync(folder, { recursive: true }))
   const at = (name: string): string => join(folder, name)
-  const convert = async (t: TestContext, ...words: string[]): Promise<{ said: string[]; noted: string[] }> => {
-    const said = t.mock.method(console, 'log', () => {})
-    const noted = t.mock.method(console, 'error', () => {})
-    const { signal } = new AbortController()
-    assert.equal(await convertCommand.run({ ...parseArguments(convertCommand, words), signal }), 0)
-    const lines = (mock: typeof said): string[] => mock.mock.calls.map(call => String(call.arguments[0]))
-    return { said: lines(said), noted: lines(noted) }
-  }
+  const convert = (...words: string[]): Promise<Outcome> => good(['convert', ...words], { cwd: folder })
+  const refused = (...words: string[]): Promise<number> =>
+    convertCommand.run({ ...parseArguments(convertCommand, words), signal: new AbortController().signal })
 
-  it('takes a LIBLINEAR model in and gives it back unchanged', async t => {
+  it('takes a LIBLINEAR model in and gives it back unchanged', async () => {
     const text = 'solver_type L2R_L2LOSS_SVC\nnr_class 2\nlabel 1 -1\nnr_feature 2\nbias -1\nw\n0.5 \n-0.25 \n'
     writeFileSync(at('theirs'), text)
-    const { said } = await convert(t, at('theirs'), at('ours'), '--to', 'spillway')
-    assert.equal(said[0], `${at('theirs')} (liblinear) → ${at('ours')} (spillway)`)
+    const { stdout } = await convert(at('theirs'), at('ours'), '--to', 'spillway')
+    assert.equal(stdout, `${at('theirs')} (liblinear) → ${at('ours')} (spillway)\n`)
     assert.equal((await loadModel(at('ours'))).loss, 'squared-hinge')
-    await convert(t, at('ours'), at('again'), '--to', 'liblinear')
+    await convert(at('ours'), at('again'), '--to', 'liblinear')
     assert.equal(readFileSync(at('again'), 'utf8'), text)
   })
 
-  it('asks for --force where the reader has to normalise rows, and leaves no file before', async t => {
+  it('asks for --force where the reader has to normalise rows, and leaves no file before', async () => {
     await saveModel(at('unit'), smallModel({ transforms: { normalize: 'unit' } }))
-    await assert.rejects(convert(t, at('unit'), at('unit.txt'), '--to', 'liblinear'), {
+    await assert.rejects(refused(at('unit'), at('unit.txt'), '--to', 'liblinear'), {
       name: 'SpillwayError',
       message: /rows of unit length/,
       advice: /add --force/,
@@ -48,8 +44,8 @@ describe('spillway convert', () => {
       readdirSync(folder).filter(name => name.includes('unit')),
       ['unit'],
     )
-    const { noted } = await convert(t, at('unit'), at('unit.txt'), '--to', 'liblinear', '--force')
-    assert.match(noted[0], /^note: rows must be brought to unit length/)
+    const { stderr } = await convert(at('unit'), at('unit.txt'), '--to', 'liblinear', '--force')
+    assert.match(stderr, /^note: rows must be brought to unit length/)
   })
 
   it('offers the formats of the list', () => {
@@ -58,8 +54,8 @@ describe('spillway convert', () => {
     assert.throws(() => parseArguments(convertCommand, ['a', 'b', '--to', 'onyx']), /"onyx"; expected one of spillway/)
   })
 
-  it('needs --to', async t => {
-    await assert.rejects(convert(t, 'a', 'b'), { name: 'UsageError', message: /needs --to; expected one of/ })
+  it('needs --to', async () => {
+    await assert.rejects(refused('a', 'b'), { name: 'UsageError', message: /needs --to; expected one of/ })
   })
 
   it('writes JSON that holds everything, by the numbers of the user', () => {

@@ -2,24 +2,18 @@
 // nothing lost that was good.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statfsSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it, type TestContext } from 'node:test'
+import { writeAtomically } from '../../src/atomic-file.ts'
+import { addRows } from '../../src/block-store/add.ts'
 import { ingest } from '../../src/block-store/ingest.ts'
+import { removeRows } from '../../src/block-store/remove.ts'
 import { SpillwayError } from '../../src/errors.ts'
+import { Checkpoints } from '../../src/training/checkpoint.ts'
 import type { TrainOptions } from '../../src/training/options.ts'
 import { train } from '../../src/training/train.ts'
-import { assertPlainWords, filesIn, good, run } from '../cli/run.ts'
+import { assertPlainWords, bound, filesIn, good, run } from '../cli/run.ts'
 import { noisyRows } from '../contracts/small-problems.ts'
 import { testFolder } from '../input-formats/fixture.ts'
 import { assertSameModel, assertSound, copyStore, memoryFor, noisyStore, told } from './fixture.ts'
@@ -199,29 +193,94 @@ describe('a full disk', () => {
 })
 
 describe('a folder that cannot be written', () => {
-  const nobody = 65534
-  const asNobody = process.getuid?.() === 0
-
-  it('is named when a checkpoint is to go there, or a store', async t => {
-    if (!asNobody) return t.skip('skipped: only root can run the program as another user')
+  it('is named when a checkpoint is to go there, or a store', { skip: bound().skip }, async t => {
     const path = fresh()
-    const cwd = join(folder.path, 'nobody')
-    mkdirSync(cwd)
-    chownSync(cwd, nobody, nobody)
-    chmodSync(folder.path, 0o755)
+    const [cwd, locked] = ['bound', 'locked'].map(name => join(folder.path, name))
+    for (const made of [cwd, locked]) mkdirSync(made)
+    for (const closed of [path, locked]) chmodSync(closed, 0o555)
+    t.after(() => chmodSync(path, 0o755))
     const words = ['train', path, 'some.model', '--solver', 'block', '-q']
-    const { status, stderr } = await run(words, { cwd, uid: nobody })
+    const { status, stderr } = await run(words, { cwd, bound: true })
     assert.equal(status, 1)
-    assert.match(stderr, /cannot write a checkpoint into .*state-[0-9a-f]+: permission denied/)
+    assert.match(
+      stderr,
+      /cannot write a checkpoint into .*\.spill: permission denied\n {2}a run over blocks keeps its state/,
+    )
     assertPlainWords(stderr)
     assert.deepEqual(filesIn(cwd), [])
-    const made = await run(['ingest', text, join(folder.path, 'new.spill'), '-q'], { cwd, uid: nobody })
+    const made = await run(['ingest', text, join(locked, 'new.spill'), '-q'], { cwd, bound: true })
     assert.equal(made.status, 1)
-    assert.match(made.stderr, /cannot make .*new\.spill: permission denied/)
-    const over = await run(['ingest', text, path, '--overwrite', '-q'], { cwd, uid: nobody })
+    assert.match(made.stderr, /cannot make .*new\.spill: permission denied\n {2}ask its owner/)
+    const over = await run(['ingest', text, path, '--overwrite', '-q'], { cwd, bound: true })
     assert.equal(over.status, 1)
-    assert.match(over.stderr, /permission denied/)
+    assert.match(over.stderr, /cannot write into .*\.spill: permission denied\n {2}name another place for the store\n$/)
     await assertSound(path)
+  })
+})
+
+describe('a read-only file system', () => {
+  const disk = join(folder.path, 'read-only')
+  const mount = (...words: string[]): string => {
+    const { status, stderr, error } = spawnSync('mount', [...words, disk], { encoding: 'utf8' })
+    return error || status !== 0 ? `no disk can be mounted: ${error?.message ?? stderr}` : ''
+  }
+  /** As if the store had become read-only while a run was under way. */
+  const checkpoint = (state: string): Promise<void> =>
+    new Checkpoints({} as never, {} as never, { blocks: [] } as never, state).save({} as never)
+  let why = ''
+  before(() => {
+    mkdirSync(disk)
+    why = mount('-t', 'tmpfs', '-o', 'size=1m', 'tmpfs')
+    if (why) return
+    copyStore(store, join(disk, 'new.spill'))
+    const trained = copyStore(store, join(disk, 'trained.spill'))
+    mkdirSync(join(trained, 'state-0123456789ab'))
+    why = mount('-o', 'remount,ro')
+  })
+  after(() => {
+    spawnSync('umount', [disk])
+  })
+
+  it('is named, with what to do, by whatever would write there', async t => {
+    if (why) return t.skip(why)
+    const copy = 'copy the store to a place that can be written'
+    const readOnly = 'the file system is read-only'
+    for (const name of ['new.spill', 'trained.spill']) {
+      const path = join(disk, name)
+      for (const [work, message, advice] of [
+        [() => train(path, options()).result, `cannot write a checkpoint into ${path}: ${readOnly}`, copy],
+        [
+          () => checkpoint(join(path, 'state-a')),
+          `cannot write a checkpoint into ${join(path, 'state-a')}: ${readOnly}`,
+          copy,
+        ],
+        [() => addRows(text, path), `cannot write into ${path}: ${readOnly}`, `${copy}, and change the copy`],
+        [
+          () => removeRows(path, { rows: [1] }),
+          `cannot write into ${path}: ${readOnly}`,
+          `${copy}, and change the copy`,
+        ],
+        [() => ingest(text, path, { overwrite: true }), `cannot write into ${path}: ${readOnly}`, 'name another place'],
+        [
+          () => ingest(text, join(disk, 'x.spill')),
+          `cannot make ${join(disk, 'x.spill')}: ${readOnly}`,
+          'name a place',
+        ],
+        [() => writeAtomically(join(disk, 'm'), []), `cannot write ${join(disk, 'm')}: ${readOnly}`, 'name a place'],
+      ] as const) {
+        await assert.rejects(work(), (error: SpillwayError) => {
+          assert.equal(error.message, message)
+          assert.ok(error.advice?.includes(advice), error.advice)
+          return true
+        })
+      }
+    }
+  })
+
+  it('can be trained from in memory', async t => {
+    if (why) return t.skip(why)
+    const { rows } = await train(join(disk, 'new.spill'), { solver: 'dual' }).result
+    assert.ok(rows > 0)
   })
 })
 
