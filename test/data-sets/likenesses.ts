@@ -212,7 +212,7 @@ const CENSUS = [5, 8, 5, 16, 5, 7, 14, 6, 5, 2, 2, 2, 5, 41]
 const MINUS_PLUS = ['-1', '+1']
 
 export const likenesses = {
-  a9a: columnsLikeness(3000, CENSUS, 0.01, MINUS_PLUS, [0.76, 0.24], 0.5),
+  a9a: columnsLikeness(2000, CENSUS, 0.01, MINUS_PLUS, [0.76, 0.24], 0.5),
   'dna.scale': columnsLikeness(2000, Array(60).fill(3), 0.22, ['1', '2', '3'], [0.23, 0.24, 0.53], 0.35),
   w8a: wordsLikeness({
     ...{ rows: 4000, features: 300, labels: MINUS_PLUS, shares: [0.97, 0.03], ones: true },
