@@ -1,9 +1,9 @@
 // How near what stands for a kernel is to it: the papers' Tables 1 and 2 and Figure 2 on mnist, by g_j(x) = Σ α_t y_t κ(x, x_tj)
 // of exact kernel machines, and the tables of bins.
 import assert from 'node:assert/strict'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { mapOf, type RowSpace, tableOf, widthOf } from '../../src/additive-kernels/row-space.ts'
-import { findData, readData } from '../training/liblinear.ts'
+import { rowsOfSet } from '../data-sets/data-sets.ts'
 import { chi2, jensenShannon, powerMean, type ScalarKernel, solveKernelMachine } from './kernel-oracle.ts'
 import { adHocNodes, chebyshevNodes, inOneArgument } from './polynomial-kernel.ts'
 
@@ -22,14 +22,8 @@ function errorsOf(exact: number[], stand: number[]): Errors {
 }
 
 /** Of some pixels: x_tj, and α_t y_t of an exact machine that tells a digit from the others. */
-function machineOfDigits(t: TestContext, kernel: ScalarKernel): { pixels: number[][]; signed: number[] } | undefined {
-  const data = findData('mnist')
-  if ('why' in data) {
-    t.skip(data.why)
-    return undefined
-  }
-  let count = 0
-  const digits = readData(data.path, () => count++ < 300)
+function machineOfDigits(kernel: ScalarKernel): { pixels: number[][]; signed: number[] } {
+  const digits = rowsOfSet('mnist', line => line < 300, 300)
   const rows = digits.map(({ indices, values }) => {
     const row = new Float64Array(785)
     indices.forEach((index, k) => {
@@ -48,7 +42,7 @@ function machineOfDigits(t: TestContext, kernel: ScalarKernel): { pixels: number
   }
 }
 
-type Digits = NonNullable<ReturnType<typeof machineOfDigits>>
+type Digits = ReturnType<typeof machineOfDigits>
 
 /** Of the errors of g_j, the median over pixels: where a g is next to nothing, shares of it say little. */
 function typicalErrors({ pixels, signed }: Digits, kernel: ScalarKernel, stand: ScalarKernel): Errors {
@@ -78,9 +72,8 @@ const space = (kernel: string, degree: number, rest: Partial<RowSpace> = {}): Ro
 })
 
 describe('the gradient function on mnist', () => {
-  it("chi2: polynomials in one argument have the papers' errors, and what trains is no worse or better", t => {
-    const digits = machineOfDigits(t, chi2)
-    if (!digits) return
+  it("chi2: polynomials in one argument have the papers' errors, and what trains is no worse or better", () => {
+    const digits = machineOfDigits(chi2)
     const paper = (degree: number): Errors => typicalErrors(digits, chi2, inOneArgument(chi2, chebyshevNodes(degree)))
     const adHoc = typicalErrors(digits, chi2, inOneArgument(chi2, adHocNodes))
     const byDegree = [2, 3, 4, 5].map(paper)
@@ -100,13 +93,12 @@ describe('the gradient function on mnist', () => {
     }
   })
 
-  it('intersection and jensen-shannon: falling with the degree, the projection nearer', t => {
+  it('intersection and jensen-shannon: falling with the degree, the projection nearer', () => {
     for (const [name, kernel, most] of [
       ['intersection', powerMean(-8), 0.1],
       ['jensen-shannon', jensenShannon, 0.01],
     ] as const) {
-      const digits = machineOfDigits(t, kernel)
-      if (!digits) return
+      const digits = machineOfDigits(kernel)
       const errors = [2, 5].map(degree => ({
         projection: typicalErrors(digits, kernel, byMaps(space(name, degree))).max,
         polynomial: typicalErrors(digits, kernel, byMaps(space(name, degree, { approximation: 'polynomial' }))).max,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,6 +14,7 @@ import {
 } from '../../bench/evaluator.ts'
 import { type LinearModel, readLiblinearModel } from '../../bench/liblinear-model.ts'
 import { forEachRow, parseNumber } from '../../bench/libsvm-text.ts'
+import { noLiblinear } from '../training/liblinear.ts'
 
 const near = (actual: number, expected: number, relative = 1e-14): void =>
   assert.ok(Math.abs(actual - expected) <= relative * Math.abs(expected), `${actual} is not ${expected}`)
@@ -168,7 +169,6 @@ describe("the harness's evaluator", () => {
   })
 
   describe('beside LIBLINEAR', () => {
-    const missing = spawnSync('liblinear-train').error ? 'liblinear-train is not installed' : false
     const solvers: [LossName, number][] = [
       ['hinge', 3],
       ['squared-hinge', 1],
@@ -176,7 +176,7 @@ describe("the harness's evaluator", () => {
     ]
     for (const bias of [-1, 1]) {
       for (const [loss, solver] of solvers) {
-        it(`agrees with its objective at the optimum: ${loss}, bias ${bias}`, { skip: missing }, async () => {
+        it(`agrees with its objective at the optimum: ${loss}, bias ${bias}`, { skip: noLiblinear }, async () => {
           const path = file('noisy', noisyRows(400, 12))
           const out = join(folder, 'liblinear.model')
           const words = ['-s', String(solver), '-c', '0.7', '-B', String(bias), '-e', '1e-8', path, out]

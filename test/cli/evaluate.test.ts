@@ -1,11 +1,12 @@
 // `predict --probability` and `--evaluate` as a user sees them.
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { type EvaluationReport, loadModel, predictRows, saveModel } from '../../src/index.ts'
 import type { Calibration } from '../../src/model/calibration.ts'
+import { noLiblinear } from '../training/liblinear.ts'
 import { assertPlainWords, good, inFolder, run } from './run.ts'
 import { asText, someRows } from './some-data.ts'
 
@@ -43,8 +44,7 @@ describe('predict --probability', { concurrency: 3 }, () => {
       }))
   }
 
-  const missing = ['liblinear-train', 'liblinear-predict'].some(program => spawnSync(program).error)
-  it("are LIBLINEAR's", { skip: missing && 'install liblinear-tools to run this' }, () =>
+  it("are LIBLINEAR's", { skip: noLiblinear }, () =>
     inFolder(async cwd => {
       for (const data of [two, three]) {
         writeFileSync(join(cwd, 'a.svm'), data)

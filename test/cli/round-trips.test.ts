@@ -7,6 +7,7 @@ import { after, before, describe, it } from 'node:test'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { loadModel } from '../../src/model/files.ts'
 import { scoreRow } from '../../src/model/model.ts'
+import { noLiblinear } from '../training/liblinear.ts'
 import { good, inFolder, newFolder, run } from './run.ts'
 import { asText, randomNumbers, type SomeRow, someRows } from './some-data.ts'
 
@@ -301,8 +302,6 @@ describe('ways to the same model', { concurrency: 3 }, () => {
     }))
 })
 
-const missing = ['liblinear-predict', 'liblinear-train'].filter(name => spawnSync(name).error)
-
 describe('LIBLINEAR', { concurrency: 2 }, () => {
   for (const [name, rows] of [
     ['two classes', someRows(300, 20)],
@@ -322,8 +321,7 @@ describe('LIBLINEAR', { concurrency: 2 }, () => {
         assertClose(outs[2].scores, outs[0].scores, 1e-6)
       }))
 
-    const skip = missing.length > 0 && `${missing.join(' and ')} not found: install liblinear-tools to run this`
-    it(`${name}: liblinear-predict gives the labels that predict gives`, { skip }, () =>
+    it(`${name}: liblinear-predict gives the labels that predict gives`, { skip: noLiblinear }, () =>
       inFolder(async cwd => {
         writeFileSync(join(cwd, 'a.svm'), asText(rows))
         await good(['train', '-s', '3', '-B', '1', '-q', 'a.svm', 'a.model'], { cwd })
@@ -336,7 +334,7 @@ describe('LIBLINEAR', { concurrency: 2 }, () => {
       }),
     )
 
-    it(`${name}: liblinear-train finds the same optimum`, { skip }, () =>
+    it(`${name}: liblinear-train finds the same optimum`, { skip: noLiblinear }, () =>
       inFolder(async cwd => {
         writeFileSync(join(cwd, 'a.svm'), asText(rows))
         const common = ['-s', '1', '-c', '0.5', '-B', '1', '-w1', '2']

@@ -113,6 +113,21 @@ export function shows(child: ChildProcessWithoutNullStreams, text: RegExp): Prom
   })
 }
 
+const PROGRESS = new RegExp(
+  [
+    String.raw`reading [\d.]+ [KMGT]?i?B\b`,
+    String.raw`(class \d+ of \d+, )?pass \d+,`,
+    String.raw`[\d,]+( of [\d,]+)? models done,`,
+    String.raw`block \d+ (searched|of \d+ written),`,
+  ]
+    .map(start => `^${start}.*\n`)
+    .join('|'),
+  'gm',
+)
+
+/** Without the lines that only a run of seconds shows: on a busy machine any run may be one. */
+export const withoutProgress = (stderr: string): string => stderr.replace(PROGRESS, '')
+
 /** No stack trace, no admission of a defect. */
 export function assertPlainWords(stderr: string): void {
   assert.doesNotMatch(stderr, /^\s+at .*[:(]\d+/m)

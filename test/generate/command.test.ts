@@ -35,7 +35,7 @@ describe('spillway generate', () => {
 
   it('ends quietly when its reader has had enough', () => {
     const line = `'${process.execPath}' '${program}' generate --like=webspam --size=4G -q - | head -c 10`
-    const { stdout, stderr, status } = spawnSync('sh', ['-c', line], { encoding: 'utf8', timeout: 20_000 })
+    const { stdout, stderr, status } = spawnSync('sh', ['-c', line], { encoding: 'utf8', timeout: 120_000 })
     assert.equal(stderr, '')
     assert.equal(status, 0)
     assert.match(stdout, /^[+-]1 \d/)

@@ -1,6 +1,7 @@
 // Sources of bytes and their cutting into chunks of whole lines.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import { appendFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -313,9 +314,22 @@ describe('openSource', () => {
 
   it('a source may be closed before its end', async () => {
     for (const name of ['plain text', 'gzip', 'zstd of many small frames']) {
-      const source = await openSource(folder.write('early', sources[name]))
-      await source.read(new Uint8Array(100))
+      const path = folder.write('early', sources[name])
+      const source = await openSource(path)
+      const start = Buffer.alloc(100)
+      const count = await source.read(start)
+      assert.ok(count > 0 && text.startsWith(start.subarray(0, count).toString()))
       await source.close()
+      // Where the system tells which files are open.
+      if (!existsSync('/proc/self/fd')) continue
+      const open = readdirSync('/proc/self/fd').map(fd => {
+        try {
+          return readlinkSync(`/proc/self/fd/${fd}`)
+        } catch {
+          return ''
+        }
+      })
+      assert.ok(!open.includes(path), `${name} is still open`)
     }
   })
 })

@@ -1,6 +1,6 @@
 // Against the real programs: liblinear-predict runs our models, we run liblinear-train's, and the labels agree.
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,9 +9,7 @@ import { writeAtomically } from '../../src/atomic-file.ts'
 import { loadModel, saveModel } from '../../src/model/files.ts'
 import { writeLiblinear } from '../../src/model/liblinear-file.ts'
 import { type Model, makeModel, predictLabel, scoreRow } from '../../src/model/model.ts'
-
-const missing = ['liblinear-train', 'liblinear-predict'].filter(name => spawnSync(name).error)
-const skip = missing.length > 0 && `${missing.join(' and ')} not found: install liblinear-tools to run this`
+import { noLiblinear } from '../training/liblinear.ts'
 
 interface Row {
   label: string
@@ -40,7 +38,7 @@ const asText = (rows: Row[]): string =>
     .map(({ label, indices, values }) => `${label} ${indices.map((j, k) => `${j + 1}:${values[k]}`).join(' ')}\n`)
     .join('')
 
-describe('LIBLINEAR itself', { skip }, () => {
+describe('LIBLINEAR itself', { skip: noLiblinear }, () => {
   let folder = ''
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'spillway-model-'))

@@ -6,22 +6,12 @@ import { addRows } from '../../src/block-store/add.ts'
 import { ingest } from '../../src/block-store/ingest.ts'
 import type { TrainOptions } from '../../src/training/options.ts'
 import { train } from '../../src/training/train.ts'
+import { rowsOfText } from '../data-sets/rows.ts'
 import { objectiveOfModel } from '../training/crammer-singer-objective.ts'
-import type { Row } from '../training/liblinear.ts'
 import { abortAfter, assertSameModel, copyStore, fastFolder, threeClasses, told } from './fixture.ts'
 
 const folder = fastFolder()
 const multiclass = 'crammer-singer' as const
-
-const rowsOf = (text: string): Row[] =>
-  text.split('\n').map(line => {
-    const [label, ...entries] = line.split(' ')
-    return {
-      label: Number(label),
-      indices: entries.map(entry => Number(entry.split(':')[0])),
-      values: entries.map(entry => Number(entry.split(':')[1])),
-    }
-  })
 
 const close = (found: number, wanted: number, relative: number): void =>
   assert.ok(Math.abs(found - wanted) <= relative * Math.abs(wanted), `found ${found}, expected ${wanted}`)
@@ -42,7 +32,7 @@ describe('all classes at once, over blocks', () => {
   const problem = { cost: 0.3, bias: 1, classWeights: { '0': 2, '2': 0.5 } }
   it('reaches the optimum of the rows in memory, and certifies it', async () => {
     const { text, path, store } = await makeStore('same', 1500, 3)
-    const rows = rowsOf(text)
+    const rows = rowsOfText(text)
     const memory = await train(path, { ...problem, multiclass, tolerance: 1e-6, maxPasses: 5000 }).result
     for (const more of [{}, { innerTolerance: 0.01 }, { shrinking: false }] as TrainOptions[]) {
       const options = { ...problem, ...more, multiclass, solver: 'block', tolerance: 1e-5, maxPasses: 5000 }
@@ -63,7 +53,7 @@ describe('all classes at once, over blocks', () => {
     const { result } = await told(path, { ...problem, multiclass, memory: '120M', store, tolerance: 1e-4 })
     assert.equal(result.solver, 'block')
     assert.equal(result.exitReason, 'converged')
-    close(objectiveOfModel(rowsOf(text), result.model, problem), result.primal!, 1e-9)
+    close(objectiveOfModel(rowsOfText(text), result.model, problem), result.primal!, 1e-9)
   })
 
   it('goes on after it was stopped, to the same bits', async () => {
@@ -91,7 +81,7 @@ describe('all classes at once, over blocks', () => {
     )
     assert.equal(warm.result.exitReason, 'converged')
     close(warm.result.primal!, cold.primal!, 1.2e-5)
-    const rows = [...rowsOf(text), ...rowsOf(more)]
+    const rows = [...rowsOfText(text), ...rowsOfText(more)]
     close(objectiveOfModel(rows, warm.result.model, problem), warm.result.primal!, 1e-9)
 
     await addRows(folder.write('class.svm', '7 1:0.5 3:-1\n'), store, { threads: 1 })

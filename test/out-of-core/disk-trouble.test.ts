@@ -289,7 +289,7 @@ describe('a store that another process is writing', () => {
   after(() => other?.kill())
 
   it('is left alone, with the number of the process', async () => {
-    other = spawn('sleep', ['60'])
+    other = spawn('sleep', ['3600'])
     const path = fresh()
     const lock = join(path, 'writing.lock')
     writeFileSync(lock, `${other.pid}\n`)

@@ -56,6 +56,18 @@ function moments(kills: number, duration: number): number[] {
   return Array.from({ length: kills }, (_, k) => first + ((duration - first) * (k + random())) / kills)
 }
 
+/** An experiment at each of these moments, and at earlier ones until a run was killed, should the machine be faster now than
+ *  when the run was timed. `experiment` says whether the run had ended before. */
+async function atMoments(
+  kills: number,
+  duration: number,
+  experiment: (moment: number) => Promise<boolean>,
+): Promise<void> {
+  let killed = false
+  for (const moment of moments(kills, duration)) if (!(await experiment(moment))) killed = true
+  for (let moment = duration / 2; !killed; moment /= 2) killed = !(await experiment(moment))
+}
+
 /** What a store holds, but for training states and the lock of a process that was killed, which the next one takes over. */
 const storeFiles = (store: string): Map<string, Buffer> =>
   new Map(
@@ -73,11 +85,10 @@ const trainWords = ['--memory', '104M', '--cost', '0.02', '--tolerance', '1e-4',
 async function killTraining(words: string[], kills: number, from?: string): Promise<void> {
   const whole = await undisturbed(words, from)
   const expected = readFileSync(join(whole.cwd, 'rows.model'))
-  let interrupted = 0
-  for (const moment of moments(kills, whole.duration)) {
+  await atMoments(kills, whole.duration, async moment => {
     const cwd = place(from)
-    let ended = await killed(words, cwd, moment)
-    if (!ended) interrupted++
+    const atOnce = await killed(words, cwd, moment)
+    let ended = atOnce
     for (let again = 0; !ended; again++) {
       assert.ok(!existsSync(join(cwd, 'rows.model')) || readFileSync(join(cwd, 'rows.model')).equals(expected))
       const after = again < 3 && random() < 0.3 ? 250 + random() * whole.duration : 1e6
@@ -91,8 +102,8 @@ async function killTraining(words: string[], kills: number, from?: string): Prom
       [],
     )
     rmSync(cwd, { recursive: true })
-  }
-  assert.ok(interrupted > 0, 'every run ended before it was killed')
+    return atOnce
+  })
 }
 
 describe('killed at any moment', () => {
@@ -104,16 +115,18 @@ describe('killed at any moment', () => {
     const whole = await undisturbed(words)
     store = join(whole.cwd, 'rows.spill')
     const expected = storeFiles(store)
-    for (const moment of moments(killsOf('ingest'), whole.duration)) {
+    await atMoments(killsOf('ingest'), whole.duration, async moment => {
       const cwd = place()
-      if (!(await killed(words, cwd, moment))) {
+      const ended = await killed(words, cwd, moment)
+      if (!ended) {
         if (existsSync(join(cwd, 'rows.spill', 'manifest.json'))) await verify(cwd)
         await good([...words, '--overwrite'], { cwd })
       }
       assert.deepEqual(storeFiles(join(cwd, 'rows.spill')), expected)
       await verify(cwd)
       rmSync(cwd, { recursive: true })
-    }
+      return ended
+    })
   })
 
   for (const solver of ['auto', 'stream'])
@@ -141,10 +154,10 @@ describe('killed at any moment', () => {
     const after = storeFiles(join(whole.cwd, 'rows.spill'))
     await good(training, { cwd: whole.cwd })
     const expected = readFileSync(join(whole.cwd, 'rows.model'))
-    for (const moment of moments(killsOf('add'), whole.duration)) {
+    await atMoments(killsOf('add'), whole.duration, async moment => {
       const cwd = place(base)
       const path = join(cwd, 'rows.spill')
-      await killed(words, cwd, moment)
+      const ended = await killed(words, cwd, moment)
       await verify(cwd)
       const manifest = readFileSync(join(path, 'manifest.json'))
       const isNew = manifest.equals(after.get('manifest.json')!)
@@ -160,6 +173,7 @@ describe('killed at any moment', () => {
       await good(training, { cwd })
       assert.ok(readFileSync(join(cwd, 'rows.model')).equals(expected), `killed after ${moment} ms: another model`)
       rmSync(cwd, { recursive: true })
-    }
+      return ended
+    })
   })
 })

@@ -4,7 +4,8 @@ import { loadModel, saveModel } from '../../src/model/files.ts'
 import { denseScaleFactors, denseWeights } from '../../src/model/model.ts'
 import type { TrainOptions } from '../../src/training/options.ts'
 import type { TrainResult } from '../../src/training/training-run.ts'
-import { type LossName, objectiveOf, type Row, unitLength } from '../training/liblinear.ts'
+import { type Row, unitLength } from '../data-sets/rows.ts'
+import { type LossName, objectiveOf } from '../training/liblinear.ts'
 
 const units = new WeakMap<Row[], Row[]>()
 function unitRows(rows: Row[]): Row[] {

@@ -1,4 +1,4 @@
-// The same optimum in blocks as in memory, on real data, judged by an evaluator of the tests' own from the model's file.
+// The same optimum in blocks as in memory, on data sets, judged by an evaluator of the tests' own from the model's file.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -6,8 +6,10 @@ import { ingest } from '../../src/block-store/ingest.ts'
 import type { TrainOptions } from '../../src/training/options.ts'
 import { train } from '../../src/training/train.ts'
 import type { TrainResult } from '../../src/training/training-run.ts'
+import { dataSet, rowsOfSet } from '../data-sets/data-sets.ts'
+import { type Row, writeData } from '../data-sets/rows.ts'
 import { randomNumbers } from '../numeric/reference.ts'
-import { findData, type LossName, type Row, readData, writeData } from '../training/liblinear.ts'
+import type { LossName } from '../training/liblinear.ts'
 import { fastFolder, memoryFor } from './fixture.ts'
 import { objectiveOfFile } from './model-objective.ts'
 
@@ -59,12 +61,11 @@ function storeOf(name: string, data: string, blocks: number): Promise<string> {
 }
 
 describe('a9a in blocks', () => {
-  const data = findData('a9a')
+  const data = dataSet('a9a')
   let rows: Row[] | undefined
   for (const loss of losses) {
-    it(`${loss}: the optimum of the memory in 1, 5 and 40 blocks`, async t => {
-      if ('why' in data) return t.skip(data.why)
-      rows ??= readData(data.path)
+    it(`${loss}: the optimum of the memory in 1, 5 and 40 blocks`, async () => {
+      rows ??= rowsOfSet('a9a')
       const best = await inMemory(data.path, { loss })
       for (const blocks of [1, 5, 40]) {
         const store = await storeOf('a9a', data.path, blocks)
@@ -84,18 +85,16 @@ describe('a9a in blocks', () => {
     ['bias and class weights, hinge', { cost: 0.01, bias: 2, classWeights: { '1': 2 }, tolerance: 1e-4 }],
   ]
   for (const [name, options, exact] of ways) {
-    it(`with ${name}`, async t => {
-      if ('why' in data) return t.skip(data.why)
-      rows ??= readData(data.path)
+    it(`with ${name}`, async () => {
+      rows ??= rowsOfSet('a9a')
       const best = await inMemory(data.path, { ...options, weights: 'f64' })
       const store = await storeOf('a9a', data.path, 5)
       await inBlocks(store, rows, best, options, exact)
     })
   }
 
-  it('with the memory of two blocks at a time of forty', async t => {
-    if ('why' in data) return t.skip(data.why)
-    rows ??= readData(data.path)
+  it('with the memory of two blocks at a time of forty', async () => {
+    rows ??= rowsOfSet('a9a')
     const options: TrainOptions = { loss: 'logistic', cost: 0.1, tolerance: 1e-4 }
     const store = await storeOf('a9a', data.path, 40)
     const best = await inMemory(data.path, options)
@@ -104,12 +103,11 @@ describe('a9a in blocks', () => {
 })
 
 describe('imdb in blocks, unit length', () => {
-  const data = findData('imdb')
+  const data = dataSet('imdb')
   let rows: Row[] | undefined
   for (const loss of losses) {
-    it(`${loss}: the optimum of the memory in 1, 5 and 40 blocks`, async t => {
-      if ('why' in data) return t.skip(data.why)
-      rows ??= readData(data.path)
+    it(`${loss}: the optimum of the memory in 1, 5 and 40 blocks`, async () => {
+      rows ??= rowsOfSet('imdb')
       const options: TrainOptions = { loss, normalize: 'unit' }
       const best = await inMemory(data.path, options)
       for (const blocks of [1, 5, 40]) await inBlocks(await storeOf('imdb', data.path, blocks), rows, best, options)
@@ -119,14 +117,12 @@ describe('imdb in blocks, unit length', () => {
 
 describe('covtype in blocks, minmax', () => {
   const whole = process.env['SPILLWAY_SLOW'] === '1'
-  const data = findData('covtype.libsvm.binary')
   let kept: { rows: Row[]; path: string } | undefined
   for (const loss of losses) {
-    it(`${loss}: the optimum of the memory in 1, 5 and 40 blocks, ${whole ? 'all rows' : 'a tenth of the rows'}`, async t => {
-      if ('why' in data) return t.skip(data.why)
+    it(`${loss}: the optimum of the memory in 1, 5 and 40 blocks, ${whole ? 'all rows' : 'a tenth of the rows'}`, async () => {
       if (!kept) {
         const random = randomNumbers(10)
-        const rows = readData(data.path, () => whole || random() < 0.1)
+        const rows = rowsOfSet('covtype.libsvm.binary', () => whole || random() < 0.1)
         kept = { rows, path: folder.write('covtype.svm', writeData(rows)) }
       }
       const { rows, path } = kept
@@ -143,10 +139,9 @@ describe('covtype in blocks, minmax', () => {
 })
 
 describe('dna.scale in blocks', () => {
-  it('three classes: each against the rest, every loss', async t => {
-    const data = findData('dna.scale')
-    if ('why' in data) return t.skip(data.why)
-    const rows = readData(data.path)
+  it('three classes: each against the rest, every loss', async () => {
+    const data = dataSet('dna.scale')
+    const rows = rowsOfSet('dna.scale')
     const store = await storeOf('dna', data.path, 5)
     for (const loss of losses) {
       const options: TrainOptions = {

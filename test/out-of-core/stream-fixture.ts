@@ -8,7 +8,8 @@ import { resolveOptions, type TrainOptions } from '../../src/training/options.ts
 import { planFor } from '../../src/training/plan-for-blocks.ts'
 import { train } from '../../src/training/train.ts'
 import type { TrainResult } from '../../src/training/training-run.ts'
-import type { LossName, Row } from '../training/liblinear.ts'
+import type { Row } from '../data-sets/rows.ts'
+import type { LossName } from '../training/liblinear.ts'
 import { objectiveOfFile } from './model-objective.ts'
 
 /** The least memory whose cache is such a share of the bytes of all records. */
@@ -40,17 +41,6 @@ export const shares: [number, string][] = [
   [0.2, '20 %'],
   [1.25, 'all'],
 ]
-
-/** The rows of a LIBSVM text. */
-export const rowsOf = (text: string): Row[] =>
-  text
-    .trim()
-    .split('\n')
-    .map(line => {
-      const [label, ...entries] = line.split(' ')
-      const pairs = entries.map(entry => entry.split(':').map(Number))
-      return { label: Number(label), indices: pairs.map(([index]) => index), values: pairs.map(([, value]) => value) }
-    })
 
 export interface Reference {
   primal: number

@@ -9,9 +9,10 @@ import type { TrainOptions } from '../../src/training/options.ts'
 import { train } from '../../src/training/train.ts'
 import type { TrainResult } from '../../src/training/training-run.ts'
 import { noisyRows } from '../contracts/small-problems.ts'
+import { rowsOfText } from '../data-sets/rows.ts'
 import { randomNumbers } from '../numeric/reference.ts'
 import { abortAfter, assertSameModel, fastFolder, threeClasses, told } from './fixture.ts'
-import { assertHonest, BLOCKS, inMemory, losses, memoryForShare, rowsOf, said, shares } from './stream-fixture.ts'
+import { assertHonest, BLOCKS, inMemory, losses, memoryForShare, said, shares } from './stream-fixture.ts'
 
 const folder = fastFolder()
 
@@ -33,7 +34,7 @@ describe('from text', () => {
     if (converged) assert.equal(result.exitReason, 'converged')
     const { maxPasses: _, weights: __, shrinking: ___, ...others } = base
     const best = await inMemory(path, { ...others, tolerance: 1e-7 })
-    await assertHonest(folder.path, result, rowsOf(text), base, best, exact)
+    await assertHonest(folder.path, result, rowsOfText(text), base, best, exact)
     return result
   }
   const plain = `${noisyRows(5000, 25, 11)}\n`

@@ -3,14 +3,15 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { before, describe, it, type TestContext } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { ingest } from '../../src/block-store/ingest.ts'
 import type { TrainOptions } from '../../src/training/options.ts'
 import { train } from '../../src/training/train.ts'
 import type { TrainResult } from '../../src/training/training-run.ts'
 import { noisyRows } from '../contracts/small-problems.ts'
+import { dataSet, rowsOfSet } from '../data-sets/data-sets.ts'
+import { type Row, rowsOfText, writeData } from '../data-sets/rows.ts'
 import { randomNumbers } from '../numeric/reference.ts'
-import { findData, type Row, readData, writeData } from '../training/liblinear.ts'
 import { abortAfter, assertSameModel, copyStore, fastFolder, noisyStore, threeClasses, told } from './fixture.ts'
 import {
   assertHonest,
@@ -19,7 +20,6 @@ import {
   losses,
   memoryForShare,
   type Reference,
-  rowsOf,
   said,
   shares,
 } from './stream-fixture.ts'
@@ -61,54 +61,37 @@ function dataOf(name: string, make: () => { path: string; rows: Row[] }): Promis
   return made
 }
 
-function realData(t: TestContext, name: string): Promise<Data> | undefined {
-  const data = findData(name)
-  if ('why' in data) {
-    t.skip(data.why)
-    return undefined
-  }
-  return dataOf(name, () => ({ path: data.path, rows: readData(data.path) }))
-}
+const whole = (name: 'a9a' | 'imdb'): Promise<Data> =>
+  dataOf(name, () => ({ path: dataSet(name).path, rows: rowsOfSet(name) }))
 
 /** A tenth of the rows of covtype. */
-function covtype(t: TestContext): Promise<Data> | undefined {
-  const data = findData('covtype.libsvm.binary')
-  if ('why' in data) {
-    t.skip(data.why)
-    return undefined
-  }
+function covtype(): Promise<Data> {
   return dataOf('covtype', () => {
     const random = randomNumbers(10)
-    const rows = readData(data.path, () => random() < 0.1)
+    const rows = rowsOfSet('covtype.libsvm.binary', () => random() < 0.1)
     return { path: folder.write('covtype.svm', writeData(rows)), rows }
   })
 }
 
 /** A thousand rows of a9a. */
-function thousand(t: TestContext): Promise<Data> | undefined {
-  const data = findData('a9a')
-  if ('why' in data) {
-    t.skip(data.why)
-    return undefined
-  }
+function thousand(): Promise<Data> {
   return dataOf('thousand', () => {
-    const rows = readData(data.path, line => line % 32 === 0)
+    const rows = rowsOfSet('a9a', line => line % 32 === 0, 1000)
     return { path: folder.write('thousand.svm', writeData(rows)), rows }
   })
 }
 
 describe('the optimum of the memory, whatever share of the rows stays', () => {
-  const sets: [string, (t: TestContext) => Promise<Data> | undefined, TrainOptions, number][] = [
-    ['a9a', t => realData(t, 'a9a'), {}, 1e-9],
-    ['imdb', t => realData(t, 'imdb'), { normalize: 'unit' }, 1e-9],
+  const sets: [string, () => Promise<Data>, TrainOptions, number][] = [
+    ['a9a', () => whole('a9a'), {}, 1e-9],
+    ['imdb', () => whole('imdb'), { normalize: 'unit' }, 1e-9],
     // Scaled values are kept in f32.
     ['covtype', covtype, { scale: 'minmax' }, 1e-6],
   ]
   for (const [name, find, more, exact] of sets) {
     for (const loss of losses) {
       it(`${name}, ${loss}`, async t => {
-        const data = await find(t)
-        if (!data) return
+        const data = await find()
         const best = await inMemory(data.path, { loss, ...more, ...(name === 'covtype' && { indexBase: 1 }) })
         for (const [share, words] of shares) {
           const options: TrainOptions = { loss, ...more, tolerance: 1e-6 }
@@ -124,8 +107,7 @@ describe('the optimum of the memory, whatever share of the rows stays', () => {
 describe('a hundred passes', () => {
   for (const cost of [1e-4, 1e-2, 1, 1e2, 1e3]) {
     it(`at C = ${cost}: an honest gap, whatever it is`, async t => {
-      const data = await thousand(t)
-      if (!data) return
+      const data = await thousand()
       for (const loss of losses) {
         // Beyond C = 1 the memory has its troubles too: what is known of the optimum lies between its two values.
         const best = await inMemory(data.path, { loss, cost, maxPasses: 300, tolerance: 1e-6 })
@@ -160,9 +142,8 @@ function dividedRows(): string {
 }
 
 describe('blocks that are left out', () => {
-  it('imdb, hinge, a fifth of the rows: fewer blocks are read than there were passes over them', async t => {
-    const data = await realData(t, 'imdb')
-    if (!data) return
+  it('imdb, hinge, a fifth of the rows: fewer blocks are read than there were passes over them', async () => {
+    const data = await whole('imdb')
     const options: TrainOptions = { normalize: 'unit', tolerance: 1e-6 }
     const best = await inMemory(data.path, { loss: 'hinge', normalize: 'unit' })
     options.memory = await memoryForShare(data.store, 0.2, options)
@@ -178,7 +159,7 @@ describe('blocks that are left out', () => {
     const path = folder.write('margin.svm', `${text}\n`)
     const store = join(folder.path, 'margin.spill')
     await ingest(path, store, { blocks: BLOCKS })
-    const rows = rowsOf(text)
+    const rows = rowsOfText(text)
     for (const loss of ['hinge', 'squared-hinge'] as const) {
       const options: TrainOptions = { loss, bias: 1, tolerance: 1e-6 }
       const best = await inMemory(path, { loss, bias: 1 })
@@ -269,7 +250,7 @@ describe('the same seed', () => {
 describe('memory for fewer rows than there are', () => {
   it('f32 weights come to the tolerance, with a certificate of all rows', async () => {
     const store = await noisyStore(folder, 'narrow', { rows: 2000, blocks: 20, seed: 9 })
-    const rows = rowsOf(noisyRows(2000, 25, 9))
+    const rows = rowsOfText(noisyRows(2000, 25, 9))
     const path = join(folder.path, 'narrow.svm')
     for (const loss of losses) {
       const options: TrainOptions = { loss, cost: 0.1, weights: 'f32', tolerance: 1e-3, maxPasses: 300 }
@@ -288,7 +269,7 @@ describe('memory for fewer rows than there are', () => {
     const base: TrainOptions = { cost: 0.01, bias: 1 }
     const options: TrainOptions = { ...base, weights: 'f32', tolerance: 1e-5, maxPasses: 60 }
     const memory = await memoryForShare(store, 0.05, options)
-    await converges(store, rowsOf(dividedRows()), await inMemory(path, base), { ...options, memory }, 1e-6)
+    await converges(store, rowsOfText(dividedRows()), await inMemory(path, base), { ...options, memory }, 1e-6)
   })
 
   it('after a stop, a run reads again what had been read ahead, and no more', async () => {

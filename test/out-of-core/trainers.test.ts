@@ -2,12 +2,13 @@
 // in memory. Their bits differ from run to run, so it is the objective that must agree, computed by an evaluator of its own.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { ingest } from '../../src/block-store/ingest.ts'
 import type { TrainOptions } from '../../src/training/options.ts'
 import { train } from '../../src/training/train.ts'
 import { noisyRows } from '../contracts/small-problems.ts'
-import { findData, type Row, readData } from '../training/liblinear.ts'
+import { dataSet, rowsOfSet } from '../data-sets/data-sets.ts'
+import { type Row, rowsOfText } from '../data-sets/rows.ts'
 import { fastFolder } from './fixture.ts'
 import { objectiveOfFile } from './model-objective.ts'
 import { memoryForShare } from './stream-fixture.ts'
@@ -32,13 +33,6 @@ async function sameOptimum(data: string, rows: Row[], share: number | undefined,
   }
 }
 
-function dataOf(t: TestContext, name: string): { path: string; rows: Row[] } | undefined {
-  const data = findData(name)
-  if (!('why' in data)) return { path: data.path, rows: readData(data.path) }
-  t.skip(data.why)
-  return undefined
-}
-
 describe('two and three trainers come to the optimum of one', () => {
   for (const [loss, share] of [
     ['hinge', undefined],
@@ -47,30 +41,19 @@ describe('two and three trainers come to the optimum of one', () => {
     ['squared-hinge', 0.2],
     ['logistic', undefined],
   ] as const) {
-    it(`a9a, ${loss}, memory for ${share ?? 'all'} of the rows`, async t => {
-      const data = dataOf(t, 'a9a')
-      if (data) await sameOptimum(data.path, data.rows, share, { loss, cost: 0.1 })
+    it(`a9a, ${loss}, memory for ${share ?? 'all'} of the rows`, async () => {
+      await sameOptimum(dataSet('a9a').path, rowsOfSet('a9a'), share, { loss, cost: 0.1 })
     })
   }
 
-  it('imdb with a bias, memory for a fifth of the rows', async t => {
-    const data = dataOf(t, 'imdb')
-    if (!data) return
-    await sameOptimum(data.path, data.rows, 0.2, { normalize: 'unit' })
-    await sameOptimum(data.path, data.rows, undefined, { normalize: 'unit', cost: 0.3 })
+  it('imdb with a bias, memory for a fifth of the rows', async () => {
+    const [{ path }, rows] = [dataSet('imdb'), rowsOfSet('imdb')]
+    await sameOptimum(path, rows, 0.2, { normalize: 'unit' })
+    await sameOptimum(path, rows, undefined, { normalize: 'unit', cost: 0.3 })
   })
 
   it('a few dense features, which every row shares', async () => {
     const text = noisyRows(4000, 12, 5)
-    const path = folder.write('dense.svm', text)
-    const rows = text
-      .trim()
-      .split('\n')
-      .map(line => {
-        const [label, ...entries] = line.split(' ')
-        const pairs = entries.map(entry => entry.split(':').map(Number))
-        return { label: Number(label), indices: pairs.map(([k]) => k), values: pairs.map(([, x]) => x) }
-      })
-    await sameOptimum(path, rows, undefined, {})
+    await sameOptimum(folder.write('dense.svm', text), rowsOfText(text), undefined, {})
   })
 })

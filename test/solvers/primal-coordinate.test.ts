@@ -18,10 +18,12 @@ import type { RowSet } from '../../src/training/row-set.ts'
 import { train } from '../../src/training/train.ts'
 import type { TrainResult } from '../../src/training/training-run.ts'
 import { noisyRows } from '../contracts/small-problems.ts'
+import { dataSet, rowsOfSet } from '../data-sets/data-sets.ts'
+import { type Row, unitLength, writeData } from '../data-sets/rows.ts'
 import { settings as readSettings, testFolder } from '../input-formats/fixture.ts'
 import { referenceParse } from '../input-formats/reference-parser.ts'
 import { bitsOf, randomNumbers } from '../numeric/reference.ts'
-import { findData, hasLiblinear, type Row, readData, unitLength, writeData } from '../training/liblinear.ts'
+import { noLiblinear } from '../training/liblinear.ts'
 import {
   dualL1,
   gradientOf,
@@ -218,7 +220,7 @@ async function compare(
   const mine = tasks.map((task, k) => objectiveL1(task, vectorOf(model, k)))
   const sum = mine.reduce((total, x) => total + x, 0)
   assert.ok(Math.abs(result.primal! - sum) <= 1e-6 * sum, `${what}: ${result.primal} is told, ${sum} is true`)
-  if (!hasLiblinear) t.diagnostic('liblinear-train is not installed: the comparison with it was skipped')
+  if (noLiblinear) t.diagnostic(noLiblinear)
   else {
     const peer = liblinearL1(theirs, `${folder.path}/peer.model`, loss, s)
     tasks.forEach((task, k) => {
@@ -238,12 +240,11 @@ async function compare(
   return result
 }
 
-describe('real data: no worse than LIBLINEAR', () => {
+describe('data sets: no worse than LIBLINEAR', () => {
   for (const loss of losses) {
     it(`a9a, ${loss}`, async t => {
-      const data = findData('a9a')
-      if ('why' in data) return t.skip(data.why)
-      const rows = readData(data.path)
+      const data = dataSet('a9a')
+      const rows = rowsOfSet('a9a')
       const path = folder.write('a9a.svm', writeData(rows))
       for (const cost of [0.01, 1]) await compare(t, data.path, path, rows, loss, { cost, epsilon: '1e-4' })
       const weighted = { cost: 0.1, bias: 1, classWeights: { '1': 3, '-1': 0.5 }, epsilon: '1e-4' }
@@ -251,9 +252,7 @@ describe('real data: no worse than LIBLINEAR', () => {
     })
 
     it(`imdb, unit length, an eighth of the rows, ${loss}`, async t => {
-      const data = findData('imdb')
-      if ('why' in data) return t.skip(data.why)
-      const raw = readData(data.path, line => line % 8 === 0)
+      const raw = rowsOfSet('imdb', line => line % 8 === 0)
       const rows = raw.map(unitLength)
       const ours = folder.write('imdb.svm', writeData(raw))
       const theirs = folder.write('imdb-unit.svm', writeData(rows))

@@ -31,11 +31,13 @@ describe('inOrder', () => {
   })
   it('throws the failure of the first item in order, even if a later one failed earlier in time', async () => {
     const released: number[] = []
+    const fourth = Promise.withResolvers<void>()
     await assert.rejects(
       inOrder(
         numbers(6),
         async k => {
-          await later(k === 2 ? 15 : 1)
+          if (k === 2) await fourth.promise
+          if (k === 4) fourth.resolve()
           if (k === 2 || k === 4) throw new Error(`item ${k}`)
         },
         () => {},

@@ -11,9 +11,11 @@ import { ThreadPool } from '../../src/threads/pool.ts'
 describe('the arena', () => {
   it('gives disjoint regions to threads that allocate at once', async () => {
     const arena = new Arena()
-    const gate = new Int32Array(new SharedArrayBuffer(8))
+    const gate = new Int32Array(new SharedArrayBuffer(4))
     const script = new URL('./arena-worker.ts', import.meta.url)
-    const workers = [0, 1, 2, 3].map(thread => new Worker(script, { workerData: { share: arena.share, thread, gate } }))
+    const workers = [0, 1, 2, 3].map(
+      thread => new Worker(script, { workerData: { share: arena.share, thread, threads: 4, gate } }),
+    )
     const answers = workers.map(
       worker =>
         new Promise<[number, number][]>((resolve, reject) => {
@@ -21,9 +23,6 @@ describe('the arena', () => {
           worker.once('error', reject)
         }),
     )
-    while (Atomics.load(gate, 0) < workers.length) await new Promise(resolve => setTimeout(resolve, 5))
-    Atomics.store(gate, 1, 1)
-    Atomics.notify(gate, 1)
     const regions = (await Promise.all(answers)).flatMap((list, thread) =>
       list.map(([at, bytes]) => ({ at, bytes, thread })),
     )

@@ -6,9 +6,10 @@ import { saveModel } from '../../src/model/files.ts'
 import { predict, predictRows } from '../../src/model/predict.ts'
 import type { TrainOptions } from '../../src/training/options.ts'
 import { train } from '../../src/training/train.ts'
+import { dataSet, rowsOfSet } from '../data-sets/data-sets.ts'
+import { writeData } from '../data-sets/rows.ts'
 import { randomNumbers } from '../numeric/reference.ts'
 import { fastFolder } from '../out-of-core/fixture.ts'
-import { findData, readData, writeData } from './liblinear.ts'
 
 const folder = fastFolder()
 
@@ -35,11 +36,9 @@ async function logLoss(test: string, truth: number[], model: Parameters<typeof p
 
 describe('train --calibrate', () => {
   for (const calibrate of ['sigmoid', 'isotonic'] as const) {
-    it(`a9a, ${calibrate}: beats scores that are taken for log odds, in memory and over blocks`, async t => {
-      const data = findData('a9a')
-      if ('why' in data) return t.skip(data.why)
+    it(`a9a, ${calibrate}: beats scores that are taken for log odds, in memory and over blocks`, async () => {
       const random = randomNumbers(2)
-      const all = readData(data.path)
+      const all = rowsOfSet('a9a')
       const isTest = all.map(() => random() < 0.3)
       const train_ = folder.write('c.svm', writeData(all.filter((_, i) => !isTest[i])))
       const held = all.filter((_, i) => isTest[i])
@@ -70,13 +69,12 @@ describe('train --calibrate', () => {
     })
   }
 
-  it('dna.scale: each of three classes has its own', async t => {
-    const data = findData('dna.scale')
-    if ('why' in data) return t.skip(data.why)
-    const { model } = await train(data.path, { cost: 0.05, calibrate: 'sigmoid' }).result
+  it('dna.scale: each of three classes has its own', async () => {
+    const { path } = dataSet('dna.scale')
+    const { model } = await train(path, { cost: 0.05, calibrate: 'sigmoid' }).result
     assert.equal(model.calibrations!.length, 3)
-    const truth = readData(data.path).map(({ label }) => label)
-    assert.ok((await logLoss(data.path, truth, model)) < 0.5)
+    const truth = rowsOfSet('dna.scale').map(({ label }) => label)
+    assert.ok((await logLoss(path, truth, model)) < 0.5)
   })
 
   it('is refused where it would be ignored', async () => {

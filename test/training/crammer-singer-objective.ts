@@ -1,7 +1,7 @@
 // Crammer and Singer's objective by code that shares nothing with the program.
 import type { Model } from '../../src/model/model.ts'
 import { toDense } from '../../src/model/weights.ts'
-import type { Row } from './liblinear.ts'
+import type { Row } from '../data-sets/rows.ts'
 
 export interface Problem {
   cost: number

@@ -13,13 +13,14 @@ import type { TrainOptions } from '../../src/training/options.ts'
 import { train } from '../../src/training/train.ts'
 import type { TrainResult } from '../../src/training/training-run.ts'
 import { good } from '../cli/run.ts'
+import { rowsOfSet } from '../data-sets/data-sets.ts'
+import { type Row, unitLength, writeData } from '../data-sets/rows.ts'
 import { testFolder } from '../input-formats/fixture.ts'
 import { bitsOf, randomNumbers } from '../numeric/reference.ts'
 import { objective, objectiveOfModel, type Problem } from './crammer-singer-objective.ts'
-import { findData, hasLiblinear, type Row, readData, unitLength, writeData } from './liblinear.ts'
+import { noLiblinear } from './liblinear.ts'
 
 const folder = testFolder()
-const noPeer = 'liblinear-train is not installed: the comparison with it was skipped'
 
 type Certified = TrainResult & { primal: number; dual: number; gap: number }
 
@@ -143,7 +144,7 @@ describe('the optimum', () => {
     const plain = await trained(path, o, { tolerance: 1e-6, maxPasses: 5000, values: 'f64', shrinking: false })
     close(fast.primal, plain.primal, 2e-6)
     close(objectiveOfModel(rows, fast.model, o), fast.primal, 1e-10)
-    if (!hasLiblinear) return t.diagnostic(noPeer)
+    if (noLiblinear) return t.diagnostic(noLiblinear)
     close(fast.primal, peer(path, rows, o).objective, 1e-4)
   })
 
@@ -173,17 +174,13 @@ describe('the optimum', () => {
 /** A part of a data set, trained by both and tested on another part. */
 async function compare(
   t: TestContext,
-  name: string,
+  name: 'dna.scale' | 'mnist' | 'news20bydate',
   o: Problem,
   step = 1,
   make: (row: Row) => Row = row => row,
 ): Promise<void> {
-  const data = findData(name)
-  const tests = findData(`${name}.t`)
-  if ('why' in data) return t.skip(data.why)
-  if ('why' in tests) return t.skip(tests.why)
-  const rows = readData(data.path, k => k % step === 0).map(make)
-  const testRows = readData(tests.path).map(make)
+  const rows = rowsOfSet(name, k => k % step === 0).map(make)
+  const testRows = rowsOfSet(`${name}.t`).map(make)
   const path = folder.write(`${name}.svm`, writeData(rows))
   const testPath = folder.write(`${name}.t.svm`, writeData(testRows))
   const result = await trained(path, o, { tolerance: 5e-5, maxPasses: 20_000 })
@@ -191,7 +188,7 @@ async function compare(
   assert.ok(result.gap <= 5e-5 && result.gap >= 0)
   close(objectiveOfModel(rows, result.model, o), result.primal, 1e-6)
   const own = (await predict(testPath, result.model)).accuracy
-  if (!hasLiblinear) return t.diagnostic(noPeer)
+  if (noLiblinear) return t.diagnostic(noLiblinear)
   const theirs = peer(path, rows, o)
   close(result.primal, theirs.objective, 1e-4)
   assert.ok(result.dual <= theirs.objective * (1 + 1e-6), 'the dual is above what LIBLINEAR reaches')
@@ -202,7 +199,7 @@ async function compare(
 /** Pixels from 0 to 1. */
 const brightness = (row: Row): Row => ({ ...row, values: row.values.map(x => x / 255) })
 
-describe('real data, against LIBLINEAR -s 4', () => {
+describe('data sets, against LIBLINEAR -s 4', () => {
   it('dna.scale', t => compare(t, 'dna.scale', { cost: 0.1 }))
   it('dna.scale, bias and class weights', t =>
     compare(t, 'dna.scale', { cost: 0.05, bias: 1, classWeights: { '1': 2, '3': 0.5 } }))
@@ -210,7 +207,7 @@ describe('real data, against LIBLINEAR -s 4', () => {
   it('news20, every 4th row', t => compare(t, 'news20bydate', { cost: 1 }, 4, unitLength))
 
   it('two classes: the same objective, and a model that liblinear-predict reads the same', async t => {
-    if (!hasLiblinear) return t.skip(noPeer)
+    if (noLiblinear) return t.skip(noLiblinear)
     const rows = someRows(300, 2, 12).map(row => ({ ...row, label: row.label === 1 ? -1 : 1 }))
     const path = folder.write('two.svm', writeData(rows))
     const o = { cost: 0.7, bias: 1 }

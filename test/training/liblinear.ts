@@ -1,51 +1,12 @@
-// Real data, LIBLINEAR where it is installed, and an objective evaluator that shares nothing with the program.
+// LIBLINEAR where it is installed, and an objective evaluator that shares nothing with the program.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { zstdDecompressSync } from 'node:zlib'
+import { readFileSync } from 'node:fs'
+import type { Row } from '../data-sets/rows.ts'
 
-const folders = [process.env['SPILLWAY_DATA'], fileURLToPath(new URL('../../../shared/data', import.meta.url))]
-export const dataFolder = folders.find(folder => folder !== undefined && existsSync(folder))
-
-/** Where a data set is, or why its tests are skipped. */
-export function findData(name: string): { path: string } | { why: string } {
-  if (!dataFolder) return { why: 'skipped: there is no folder of real data; SPILLWAY_DATA can name one' }
-  const path = `${dataFolder}/${name}.zst`
-  return existsSync(path) ? { path } : { why: `skipped: the data folder has no ${name}.zst` }
-}
-
-export const hasLiblinear = spawnSync('liblinear-train', []).error === undefined
-
-export interface Row {
-  label: number
-  indices: number[]
-  values: number[]
-}
-
-/** The rows of a .zst file; indices stay as they are written. */
-export function readData(path: string, keep: (line: number) => boolean = () => true): Row[] {
-  const lines = zstdDecompressSync(readFileSync(path)).toString('latin1').split('\n')
-  return lines
-    .filter((line, k) => line !== '' && keep(k))
-    .map(line => {
-      const [label, ...entries] = line.trim().split(/\s+/)
-      const row: Row = { label: Number(label), indices: [], values: [] }
-      for (const entry of entries) {
-        const colon = entry.indexOf(':')
-        row.indices.push(Number(entry.slice(0, colon)))
-        row.values.push(Number(entry.slice(colon + 1)))
-      }
-      return row
-    })
-}
-
-export function unitLength(row: Row): Row {
-  const length = Math.sqrt(row.values.reduce((sum, x) => sum + x * x, 0))
-  return length === 0 ? row : { ...row, values: row.values.map(x => x / length) }
-}
-
-export const writeData = (rows: Row[]): string =>
-  rows.map(row => `${row.label}${row.indices.map((index, k) => ` ${index}:${row.values[k]}`).join('')}\n`).join('')
+const missing = ['liblinear-train', 'liblinear-predict'].filter(program => spawnSync(program).error)
+/** Why there is no comparison with LIBLINEAR; false where it is installed. */
+export const noLiblinear =
+  missing.length > 0 && `${missing.join(' and ')} not found: install liblinear-tools to compare with LIBLINEAR`
 
 export type LossName = 'hinge' | 'squared-hinge' | 'logistic'
 

@@ -1,7 +1,7 @@
 // Many models in one read: each is the one that is trained alone, in memory and over blocks, and folds are honest.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { ingest } from '../../src/block-store/ingest.ts'
 import { removeRows } from '../../src/block-store/remove.ts'
 import { loadModel, saveModel } from '../../src/model/files.ts'
@@ -9,26 +9,25 @@ import { predict } from '../../src/model/predict.ts'
 import { crossValidate, tune } from '../../src/training/cross-validate.ts'
 import type { TrainOptions } from '../../src/training/options.ts'
 import { train } from '../../src/training/train.ts'
+import { rowsOfSet } from '../data-sets/data-sets.ts'
+import { type Row, writeData } from '../data-sets/rows.ts'
 import { randomNumbers } from '../numeric/reference.ts'
 import { abortAfter, assertSameModel, fastFolder, noisyStore, told } from '../out-of-core/fixture.ts'
-import { findData, readData, writeData } from './liblinear.ts'
 
 const folder = fastFolder()
+/** Rows of a likeness that stands for all rows of the set. */
+const ROWS = { a9a: 32_000, 'dna.scale': 800, mnist: 40_000, news20bydate: 8000 }
 
 interface Some {
   path: string
-  rows: ReturnType<typeof readData>
+  rows: Row[]
   labels: number[]
 }
 
-function some(t: TestContext, name: string, share: number): Some | undefined {
-  const data = findData(name)
-  if ('why' in data) {
-    t.skip(data.why)
-    return undefined
-  }
+/** A share of the rows of a set. */
+function some(name: keyof typeof ROWS, share: number): Some {
   const random = randomNumbers(3)
-  const rows = readData(data.path, () => random() < share)
+  const rows = rowsOfSet(name, () => random() < share, Math.round(share * ROWS[name]))
   const path = folder.write(`${name}-some.svm`, writeData(rows))
   return { path, rows, labels: [...new Set(rows.map(({ label }) => label))].sort((a, b) => a - b) }
 }
@@ -39,6 +38,22 @@ async function leastMemory(store: string, options: TrainOptions): Promise<number
   return Number(/--memory (\d+)M/.exec(error.advice)?.[1]) << 20
 }
 
+/** The least memory in which some models are trained together. It is a MiB or two more than one model takes. */
+async function memoryForSome(store: string, options: TrainOptions): Promise<number> {
+  const least = await leastMemory(store, options)
+  for (let memory = least; memory <= least + (8 << 20); memory += 1 << 20) {
+    const stop = new AbortController()
+    let found = false
+    for await (const record of train(store, { ...options, memory, signal: stop.signal })) {
+      if (record.stage !== 'plan') continue
+      found ||= /\d+ models/.test(record.reason)
+      if (/a pass/.test(record.reason)) stop.abort()
+    }
+    if (found) return memory
+  }
+  throw new Error(`${least} bytes and 8 MiB are too little for two models`)
+}
+
 describe('each of many models is the one trained alone', () => {
   for (const [name, share, losses] of [
     ['dna.scale', 1, ['hinge', 'squared-hinge', 'logistic']],
@@ -46,9 +61,8 @@ describe('each of many models is the one trained alone', () => {
     ['news20bydate', 0.1, ['hinge']],
   ] as const) {
     for (const loss of losses) {
-      it(`${name}, ${loss}: objective to 1e-6, in memory and over blocks`, async t => {
-        const data = some(t, name, share)
-        if (!data) return
+      it(`${name}, ${loss}: objective to 1e-6, in memory and over blocks`, async () => {
+        const data = some(name, share)
         const unit: TrainOptions = { loss, cost: 0.5, normalize: 'unit', tolerance: 5e-7, maxPasses: 5000 }
         const store = join(folder.path, `${name}-${loss}.spill`)
         await ingest(data.path, store, { blocks: 6 })
@@ -56,7 +70,7 @@ describe('each of many models is the one trained alone', () => {
         const results = [memory]
         for (const solver of ['block', 'selective', 'stream'] as const) {
           // A cache in too little memory for all rows: what it holds has to be chosen.
-          const memory = await leastMemory(store, { ...unit, solver, cold: true })
+          const memory = await memoryForSome(store, { ...unit, solver, cold: true })
           const { result, records } = await told(store, { ...unit, solver, cold: true, memory })
           assert.ok(records.some(record => record.stage === 'plan' && /\d+ models/.test(record.reason)))
           results.push(result)
@@ -81,9 +95,8 @@ describe('each of many models is the one trained alone', () => {
   }
 
   for (const solver of ['block', 'selective', 'stream'] as const) {
-    it(`${solver}: a run that is stopped and resumed gives the same models`, async t => {
-      const data = some(t, 'dna.scale', 1)
-      if (!data) return
+    it(`${solver}: a run that is stopped and resumed gives the same models`, async () => {
+      const data = some('dna.scale', 1)
       const options: TrainOptions = { solver, checkpointSeconds: 0, tolerance: 1e-4, cost: 0.1 }
       const [a, b] = [join(folder.path, `whole-${solver}.spill`), join(folder.path, `stopped-${solver}.spill`)]
       await ingest(data.path, a, { blocks: 6 })
@@ -96,9 +109,8 @@ describe('each of many models is the one trained alone', () => {
     })
   }
 
-  it('in many small pieces auto keeps rows beside them', async t => {
-    const data = some(t, 'mnist', 0.2)
-    if (!data) return
+  it('in many small pieces auto keeps rows beside them', async () => {
+    const data = some('mnist', 0.2)
     const store = join(folder.path, 'pieces.spill')
     await ingest(data.path, store, { blocks: 40 })
     const options: TrainOptions = { cold: true, normalize: 'unit' }
@@ -108,9 +120,8 @@ describe('each of many models is the one trained alone', () => {
     assert.equal(result.exitReason, 'converged')
   })
 
-  it('the data is read as often for ten models as for one', async t => {
-    const data = some(t, 'mnist', 0.02)
-    if (!data) return
+  it('the data is read as often for ten models as for one', async () => {
+    const data = some('mnist', 0.02)
     const ten = join(folder.path, 'ten.spill')
     const two = join(folder.path, 'two.spill')
     await ingest(data.path, ten, { blocks: 5 })
@@ -122,9 +133,8 @@ describe('each of many models is the one trained alone', () => {
     assert.equal(many.blocks!.read, one.blocks!.read)
   })
 
-  it('the same bits for any number of threads', async t => {
-    const data = some(t, 'dna.scale', 1)
-    if (!data) return
+  it('the same bits for any number of threads', async () => {
+    const data = some('dna.scale', 1)
     const [one, three] = await Promise.all([1, 3].map(threads => train(data.path, { threads, tolerance: 1e-4 }).result))
     assert.deepEqual(three.model.weights, one.model.weights)
   })
@@ -146,9 +156,8 @@ describe('folds', () => {
     )
   })
 
-  it('accuracy is that of training on the other folds, one by one', async t => {
-    const data = some(t, 'dna.scale', 1)
-    if (!data) return
+  it('accuracy is that of training on the other folds, one by one', async () => {
+    const data = some('dna.scale', 1)
     const options = { cost: 0.05, tolerance: 1e-6, folds: 3, seed: 5 }
     const { costs, models, rows } = await crossValidate(data.path, options)
     assert.equal(models, 9)
@@ -173,9 +182,8 @@ describe('folds', () => {
     assert.ok(Math.abs(right / rows - costs[0].accuracy) < 0.02, `${right / rows} and ${costs[0].accuracy}`)
   })
 
-  it('the same seed deals the same folds, for any number of threads', async t => {
-    const data = some(t, 'dna.scale', 1)
-    if (!data) return
+  it('the same seed deals the same folds, for any number of threads', async () => {
+    const data = some('dna.scale', 1)
     const [a, b, c] = await Promise.all([
       crossValidate(data.path, { threads: 1 }),
       crossValidate(data.path, { threads: 3 }),
@@ -193,9 +201,8 @@ describe('folds', () => {
 })
 
 describe('tune', () => {
-  it('costs together give what each gives alone; the model is that of the best', async t => {
-    const data = some(t, 'a9a', 0.05)
-    if (!data) return
+  it('costs together give what each gives alone; the model is that of the best', async () => {
+    const data = some('a9a', 0.05)
     const costs = [0.001, 0.01, 0.1, 1]
     const tuning = await tune(data.path, { costs, tolerance: 1e-6, folds: 3 })
     assert.deepEqual(
@@ -218,9 +225,8 @@ describe('tune', () => {
     assert.equal((await loadModel(path)).cost, tuning.best.cost)
   })
 
-  it('finds a cost by itself, as good as any of a wide list', async t => {
-    const data = some(t, 'a9a', 0.05)
-    if (!data) return
+  it('finds a cost by itself, as good as any of a wide list', async () => {
+    const data = some('a9a', 0.05)
     const found = await tune(data.path, { final: 'none', folds: 3 })
     assert.equal(found.final, undefined)
     assert.ok(found.costs.length >= 4)
@@ -231,9 +237,8 @@ describe('tune', () => {
     )
   })
 
-  it('models that do not fit together are trained in groups, and the plan says so', async t => {
-    const data = some(t, 'news20bydate', 0.1)
-    if (!data) return
+  it('models that do not fit together are trained in groups, and the plan says so', async () => {
+    const data = some('news20bydate', 0.1)
     const plans: string[] = []
     const all = await crossValidate(data.path, { folds: 20, tolerance: 0.05 })
     const grouped = await crossValidate(data.path, {
@@ -248,9 +253,8 @@ describe('tune', () => {
 })
 
 describe('folds and costs over blocks', () => {
-  it('give what they give in memory, and read the data once for all models', async t => {
-    const data = some(t, 'a9a', 0.2)
-    if (!data) return
+  it('give what they give in memory, and read the data once for all models', async () => {
+    const data = some('a9a', 0.2)
     const costs = [0.01, 0.1]
     const options = { costs, tolerance: 1e-5, folds: 4, final: 'best' as const }
     const store = join(folder.path, 'folds.spill')
@@ -277,9 +281,8 @@ describe('folds and costs over blocks', () => {
     assert.ok(over.bytesRead <= perRead * (passes(over) + 6), `${over.bytesRead} bytes, ${perRead} a read`)
   })
 
-  it('the final model is trained by block when stream would need more memory', async t => {
-    const data = some(t, 'a9a', 1)
-    if (!data) return
+  it('the final model is trained by block when stream would need more memory', async () => {
+    const data = some('a9a', 1)
     const store = join(folder.path, 'one-block.spill')
     const options = { memory: 110 << 20, tolerance: 0.01 }
     const found = await tune(data.path, { costs: [0.01, 0.1], store, ...options })
@@ -288,9 +291,8 @@ describe('folds and costs over blocks', () => {
     assert.equal(found.final!.cost, found.best.cost)
   })
 
-  it('from text that does not fit: the store is made, and the final model comes from it', async t => {
-    const data = some(t, 'a9a', 0.2)
-    if (!data) return
+  it('from text that does not fit: the store is made, and the final model comes from it', async () => {
+    const data = some('a9a', 0.2)
     const store = join(folder.path, 'made.spill')
     const found = await tune(data.path, { costs: [0.01, 1], folds: 2, memory: 104 << 20, store })
     assert.ok(found.final!.model.cost === found.best.cost)

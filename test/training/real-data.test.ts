@@ -1,23 +1,14 @@
-// Real data sets, where they are at hand: known optima, LIBLINEAR's objective, and certificates.
+// Data sets, real or likenesses: LIBLINEAR's objective and certificates; of the real ones, known optima.
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { toDense } from '../../src/model/weights.ts'
 import type { TrainOptions } from '../../src/training/options.ts'
 import { train } from '../../src/training/train.ts'
 import type { TrainResult } from '../../src/training/training-run.ts'
+import { dataSet, rowsOfSet } from '../data-sets/data-sets.ts'
+import { type Row, unitLength, writeData } from '../data-sets/rows.ts'
 import { testFolder } from '../input-formats/fixture.ts'
-import {
-  findData,
-  hasLiblinear,
-  type LossName,
-  liblinearObjective,
-  type Objective,
-  objectiveOf,
-  type Row,
-  readData,
-  unitLength,
-  writeData,
-} from './liblinear.ts'
+import { type LossName, liblinearObjective, noLiblinear, type Objective, objectiveOf } from './liblinear.ts'
 
 const folder = testFolder()
 const losses: LossName[] = ['hinge', 'squared-hinge', 'logistic']
@@ -53,7 +44,7 @@ async function compare(
   more: TrainOptions = {},
 ): Promise<void> {
   const result = await certified(ours, rows, o, more)
-  if (!hasLiblinear) return t.diagnostic('liblinear-train is not installed: the comparison with it was skipped')
+  if (noLiblinear) return t.diagnostic(noLiblinear)
   const peer = liblinearObjective(theirs, `${folder.path}/peer.model`, rows, o, o.loss === 'hinge' ? '1e-3' : '1e-5')
   assert.ok(result.primal <= peer * (1 + 1e-6), `${result.primal}, LIBLINEAR reaches ${peer}`)
   assert.ok(result.dual <= peer * (1 + 1e-9), `the dual ${result.dual} is above what LIBLINEAR reaches, ${peer}`)
@@ -61,12 +52,12 @@ async function compare(
 
 describe('a9a', () => {
   const optima: Record<LossName, number> = { hinge: 11433.8077, 'squared-hinge': 13742.3973, logistic: 10529.5626 }
-  const data = findData('a9a')
+  const data = dataSet('a9a')
   let rows: Row[] | undefined
   for (const loss of losses) {
     it(`${loss}, C = 1: the known optimum`, async t => {
-      if ('why' in data) return t.skip(data.why)
-      rows ??= readData(data.path)
+      if (data.why) return t.skip(data.why)
+      rows ??= rowsOfSet('a9a')
       assert.equal(rows.length, 32_561)
       const result = await certified(data.path, rows, { loss, cost: 1, bias: 0, classWeights: {} })
       assert.ok(
@@ -78,8 +69,7 @@ describe('a9a', () => {
       assert.equal(result.nonzeros, 451_592)
     })
     it(`${loss}, bias and class weights: no worse than LIBLINEAR`, async t => {
-      if ('why' in data) return t.skip(data.why)
-      rows ??= readData(data.path)
+      rows ??= rowsOfSet('a9a')
       const path = folder.write('a9a.svm', writeData(rows))
       const objective = { loss, cost: 0.05, bias: 1, classWeights: { '1': 3, '-1': 0.7 } }
       await compare(t, data.path, path, rows, objective)
@@ -88,7 +78,7 @@ describe('a9a', () => {
 })
 
 describe('w8a', () => {
-  const data = findData('w8a')
+  const data = dataSet('w8a')
   let rows: Row[] | undefined
   for (const loss of losses) {
     for (const [cost, bias, classWeights] of [
@@ -96,8 +86,7 @@ describe('w8a', () => {
       [0.1, 1, { '1': 5 }],
     ] as const) {
       it(`${loss}, C = ${cost}, bias ${bias}: no worse than LIBLINEAR`, async t => {
-        if ('why' in data) return t.skip(data.why)
-        rows ??= readData(data.path)
+        rows ??= rowsOfSet('w8a')
         const path = folder.write('w8a.svm', writeData(rows))
         await compare(t, data.path, path, rows, { loss, cost, bias, classWeights })
       })
@@ -106,10 +95,8 @@ describe('w8a', () => {
 })
 
 describe('imdb, unit length', () => {
-  const data = findData('imdb')
   it('every loss, a quarter of the rows: no worse than LIBLINEAR on values divided by hand', async t => {
-    if ('why' in data) return t.skip(data.why)
-    const raw = readData(data.path, line => line % 4 === 0)
+    const raw = rowsOfSet('imdb', line => line % 4 === 0)
     const rows = raw.map(unitLength)
     const ours = folder.write('imdb.svm', writeData(raw))
     const theirs = folder.write('imdb-unit.svm', writeData(rows))
@@ -135,10 +122,8 @@ describe('imdb, unit length', () => {
 })
 
 describe('news20bydate, one class against the rest', () => {
-  const data = findData('news20bydate')
   it('no worse than LIBLINEAR, bias and class weights included', async t => {
-    if ('why' in data) return t.skip(data.why)
-    const raw = readData(data.path)
+    const raw = rowsOfSet('news20bydate')
     assert.equal(new Set(raw.map(row => row.label)).size, 20)
     const chosen = raw[0].label
     const relabelled = raw.map(row => ({ ...row, label: row.label === chosen ? 1 : -1 }))
