@@ -15,6 +15,8 @@ export interface AdditiveKernel {
 export interface ScalarKernel {
   /** As a user may write it: the one form in models, checkpoints and messages. */
   text: string
+  /** The degree of its projection where none is asked for: 2, or more where the function bends at x = y. */
+  degree?: number
   /** Of two numbers above 0. */
   of(x: number, y: number): number
 }

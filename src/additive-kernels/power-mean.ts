@@ -12,6 +12,15 @@ export function powerMeanOf(p: number): ScalarKernel['of'] {
   }
 }
 
+/** The degree that has at least 98 of 100 small histograms on the side where the kernel itself has them: power means bend ever
+ *  more sharply at x = y as p falls. */
+function degreeFor(p: number): number {
+  if (p >= -1) return 2
+  if (p >= -3) return 7
+  if (p >= -8) return 15
+  return p >= -16 ? 31 : 63
+}
+
 /** A kernel of the family that has a name of its own. */
 export function namedPowerMean(name: string, summary: string, p: number): AdditiveKernel {
   return {
@@ -19,7 +28,7 @@ export function namedPowerMean(name: string, summary: string, p: number): Additi
     summary,
     parse(words) {
       if (words.length > 0) throw new UsageError(`--kernel has "${[name, ...words].join(':')}"; expected ${name} alone`)
-      return { text: name, of: powerMeanOf(p) }
+      return { text: name, degree: degreeFor(p), of: powerMeanOf(p) }
     },
   }
 }
@@ -35,6 +44,6 @@ export const powerMean: AdditiveKernel = {
         `--kernel has "${['power-mean', ...words].join(':')}"; expected power-mean:P with a P from -64 to 0, e.g. power-mean:-2`,
       )
     }
-    return { text: `power-mean:${p === 0 ? 0 : p}`, of: powerMeanOf(p) }
+    return { text: `power-mean:${p === 0 ? 0 : p}`, degree: degreeFor(p), of: powerMeanOf(p) }
   },
 }

@@ -11,19 +11,30 @@
 //                is nearer to it, and 0 at 0 as it is. For χ² and degree 2 it is off by 0.006 at most on [0, 1]², where the
 //                polynomial is off by 0.028.
 //
+// Three of Chebyshev's nodes are enough for a smooth kernel. One that bends at x = y is a curve of many short pieces on the
+// span of its nodes: it needs more of them, at equal steps of ln(x + 0.01), which is how kernels that scale see distances.
+//
 // A table of φ at k / bins serves training and predicting. Yang, Wu: Practical large scale classification with additive
 // kernels (ACML 2012).
 import { SpillwayError, UsageError } from '../errors.ts'
+import type { ScalarKernel } from './additive-kernel.ts'
 import { findScalarKernel } from './all-additive-kernels.ts'
 
-export const nodeKinds = ['chebyshev', 'ad-hoc'] as const
+export const nodeKinds = ['chebyshev', 'even', 'ad-hoc'] as const
 export type NodeKind = (typeof nodeKinds)[number]
 
 /** Shift of the logarithm: t = ln(x + 0.05). */
 const SHIFT = 0.05
+/** The same for even nodes: they begin nearer to 0, where most values of histograms are. */
+const EVEN_SHIFT = 0.01
 /** Wu's nodes, for degree 2. */
 const AD_HOC = [0.01, 0.06, 0.75]
-export const DEGREES = [2, 3, 4, 5]
+/** Polynomials of a higher degree swing. A projection may have more nodes, as a kernel with a bend needs. */
+export const MOST_DEGREE = { polynomial: 5, projection: 63 }
+/** Up to this degree, nodes are Chebyshev's where nothing else is asked for, and even ones above it. */
+const MOST_CHEBYSHEV_DEGREE = 5
+/** Values in (0, 1] where a kernel and what stands for it are compared. */
+const ERROR_GRID = 200
 /** Bin numbers take two bytes, and where values have signs one bit is for those. */
 export const MOST_BINS = 32767
 
@@ -62,10 +73,19 @@ export function checkedSpace(space: RowSpace): RowSpace {
   if (!approximations.includes(approximation)) {
     throw new UsageError(`approximation is ${approximation}; expected one of ${approximations.join(', ')}`)
   }
-  if (!DEGREES.includes(degree)) throw new UsageError(`degree is ${degree}; expected one of ${DEGREES.join(', ')}`)
+  const most = MOST_DEGREE[approximation]
+  if (!Number.isInteger(degree) || degree < 2 || degree > most) {
+    throw new UsageError(`degree is ${degree}; expected a whole number from 2 to ${most} for the ${approximation}`)
+  }
   if (!nodeKinds.includes(nodes)) throw new UsageError(`nodes is ${nodes}; expected one of ${nodeKinds.join(', ')}`)
   if (nodes === 'ad-hoc' && degree !== 2) {
     throw new UsageError(`the ad hoc nodes are for degree 2, and the degree is ${degree}`, 'take --nodes chebyshev')
+  }
+  if (nodes === 'even' && approximation === 'polynomial') {
+    throw new UsageError(
+      'the even nodes are for the projection: polynomials swing between them',
+      'take --nodes chebyshev',
+    )
   }
   if (!Number.isInteger(bins) || bins < 2 || bins > MOST_BINS) {
     throw new UsageError(`bins is ${bins}; expected a whole number from 2 to ${MOST_BINS}`)
@@ -73,14 +93,28 @@ export function checkedSpace(space: RowSpace): RowSpace {
   return { ...space, kernel: findScalarKernel(space.kernel).text }
 }
 
+/** The space that was asked for, with the kernel's own degree and the nodes that go with a degree where none are named. */
+export function spaceWith(space: Omit<RowSpace, 'degree' | 'nodes'> & Partial<RowSpace>): RowSpace {
+  const { kernel, approximation } = space
+  const own = space.nodes === 'ad-hoc' || approximation === 'polynomial' ? 2 : findScalarKernel(kernel).degree
+  const degree = space.degree ?? own ?? 2
+  const nodes = space.nodes ?? (degree > MOST_CHEBYSHEV_DEGREE ? 'even' : 'chebyshev')
+  return checkedSpace({ ...space, degree, nodes })
+}
+
 /** Numbers that a value becomes. */
 export function widthOf({ degree }: Pick<RowSpace, 'degree'>): number {
   return degree + 1
 }
 
-/** The nodes of interpolation, as values. */
+/** The nodes, as values: Chebyshev's in t, Wu's, or even ones, at equal steps of the logarithm up to 1. */
 export function nodesOf({ degree, nodes }: Pick<RowSpace, 'degree' | 'nodes'>): number[] {
   if (nodes === 'ad-hoc') return AD_HOC
+  if (nodes === 'even') {
+    const steps = degree + 1
+    const ratio = (1 + EVEN_SHIFT) / EVEN_SHIFT
+    return Array.from({ length: steps }, (_, k) => EVEN_SHIFT * ratio ** ((k + 1) / steps) - EVEN_SHIFT)
+  }
   const [low, high] = [Math.log(SHIFT), Math.log(1 + SHIFT)]
   return Array.from({ length: degree + 1 }, (_, k) => {
     const t = 0.5 * (low + high) + 0.5 * (high - low) * Math.cos(((2 * k + 1) / (2 * (degree + 1))) * Math.PI)
@@ -101,8 +135,9 @@ export function lagrange(nodes: number[], x: number): number[] {
 
 /** φ(x), x above 0. */
 export function mapOf(space: RowSpace): (x: number) => number[] {
-  const nodes = nodesOf(space)
   const { of } = findScalarKernel(space.kernel)
+  // Models name their nodes and not the table: up to this degree the order is what it has always been.
+  const nodes = space.degree > MOST_CHEBYSHEV_DEGREE ? byWorth(nodesOf(space), of) : nodesOf(space)
   const root = cholesky(nodes.map(x => nodes.map(y => of(x, y))))
   if (space.approximation === 'polynomial') {
     return x => {
@@ -118,6 +153,21 @@ export function mapOf(space: RowSpace): (x: number) => number[] {
     }
     return solved
   }
+}
+
+/** The largest |κ(x, y) − φ(x)ᵀφ(y)| of x and y in (0, 1], by a grid; κ(1, 1) is 1. */
+export function errorOf(space: RowSpace): number {
+  const { of } = findScalarKernel(space.kernel)
+  const grid = Array.from({ length: ERROR_GRID }, (_, k) => (k + 1) / ERROR_GRID)
+  const vectors = grid.map(mapOf(space))
+  let most = 0
+  for (const [i, x] of grid.entries()) {
+    for (let k = 0; k <= i; k++) {
+      const product = vectors[i].reduce((sum, value, at) => sum + value * vectors[k][at], 0)
+      most = Math.max(most, Math.abs(of(x, grid[k]) - product))
+    }
+  }
+  return most
 }
 
 /** f64[bins + 1][width]: φ(k / bins), rounded as values in f32 are, so that rows that were expanded are the same; 0 for 0. */
@@ -147,7 +197,29 @@ export function signedTableOf(space: RowSpace): Float64Array {
   return table
 }
 
-/** L of a positive matrix L Lᵀ. A pivot that is nothing but rounding leaves a column of zeros. */
+/** The nodes, each time the one that those before it tell least about. In another order the rounding of Cholesky's method
+ *  grows with every node that its neighbours tell nearly all about. */
+function byWorth(nodes: number[], of: ScalarKernel['of']): number[] {
+  const left = nodes.map(node => of(node, node))
+  const columns: number[][] = []
+  const order: number[] = []
+  while (order.length < nodes.length) {
+    const rest = [...nodes.keys()].filter(k => !order.includes(k))
+    const best = rest.reduce((a, b) => (left[b] > left[a] ? b : a))
+    order.push(best)
+    if (!(left[best] > 1e-10 * of(nodes[best], nodes[best]))) continue
+    const pivot = Math.sqrt(left[best])
+    const column = nodes.map(
+      (node, i) => columns.reduce((sum, other) => sum - other[i] * other[best], of(node, nodes[best])) / pivot,
+    )
+    columns.push(column)
+    for (const i of rest) left[i] -= column[i] ** 2
+  }
+  return order.map(k => nodes[k])
+}
+
+/** L of a positive matrix L Lᵀ. A pivot that is little more than rounding leaves a column of zeros: many nodes of
+ *  a smooth kernel tell less than there are. */
 function cholesky(matrix: number[][]): number[][] {
   const root = matrix.map(row => row.map(() => 0))
   for (let j = 0; j < matrix.length; j++) {
@@ -158,7 +230,7 @@ function cholesky(matrix: number[][]): number[][] {
     }
     const pivot = rest(j)
     if (!(pivot > -1e-9 * matrix[j][j])) throw new SpillwayError('this kernel is not positive definite')
-    if (pivot <= 1e-13 * matrix[j][j]) continue
+    if (pivot <= 1e-10 * matrix[j][j]) continue
     root[j][j] = Math.sqrt(pivot)
     for (let i = j + 1; i < matrix.length; i++) root[i][j] = rest(i) / root[j][j]
   }

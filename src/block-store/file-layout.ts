@@ -15,6 +15,10 @@ export const FEATURE_SET_PATTERN = /^features(-\d{6})?\.bin$/
 export const FEATURE_SET_TEMPORARY = /^\.features(-\d{6})?\.bin\.[\w-]+\.tmp$/
 /** Folders of training states (training/checkpoint.ts), one for each problem. */
 export const STATE_FOLDER_PATTERN = /^state-[0-9a-f]{12}$/
+/** Their locks (training/state-locks.ts) have the folder's name and this behind it. */
+export const STATE_LOCK_SUFFIX = '.lock'
+/** Any lock of a store, and what is left of one when a process is killed while it takes over that of a dead one. */
+export const LOCK_PATTERN = /^(writing|state-[0-9a-f]{12})\.lock(\.\d+-dead)?$/
 export const BLOCK_FILE_PATTERN = /^block-\d{6}\.bin$/
 /** Says that rows were trained on while the store was written, and that what was learnt has not been saved yet. */
 export const UNSAVED_MARKER = 'first-pass-unsaved'

@@ -2,9 +2,10 @@
 // durable and renamed. So a crash, a full disk or a kill at any moment leaves a folder without a manifest, which
 // openStore calls unfinished and the next ingest clears away. A finished store is changed the same way: new files beside
 // the old ones, and then a manifest that names them; until that moment the old store is whole, afterwards the new one.
-import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, rmdir, unlink } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileError, SpillwayError, UsageError } from '../errors.ts'
+import { lockOwner, takeLock } from '../lock-file.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { type EncodedSegment, setBasePosition } from './codecs.ts'
 import {
@@ -17,6 +18,7 @@ import {
   FILE_HEADER_BYTES,
   hexChecksum,
   LOCK_FILE,
+  LOCK_PATTERN,
   MANIFEST_FILE,
   MANIFEST_TEMPORARY,
   MOST_BLOCKS,
@@ -100,7 +102,7 @@ export class StoreWriter {
     }
     const made = await makeFolder(folder)
     if (!made) await checkFolder(folder, options.overwrite ?? false)
-    await takeLock(folder, 'name another place for the store')
+    await lockFolder(folder, 'name another place for the store')
     const writer = new StoreWriter(folder, options, made)
     writer.#featureFile = FEATURE_SET_FILE
     try {
@@ -356,8 +358,8 @@ async function makeFolder(folder: string): Promise<boolean> {
 }
 
 function isStoreFile(name: string): boolean {
-  const known = [MANIFEST_FILE, MANIFEST_TEMPORARY, LOCK_FILE, UNSAVED_MARKER]
-  const patterns = [BLOCK_FILE_PATTERN, FEATURE_SET_PATTERN, FEATURE_SET_TEMPORARY, STATE_FOLDER_PATTERN]
+  const known = [MANIFEST_FILE, MANIFEST_TEMPORARY, UNSAVED_MARKER]
+  const patterns = [BLOCK_FILE_PATTERN, FEATURE_SET_PATTERN, FEATURE_SET_TEMPORARY, STATE_FOLDER_PATTERN, LOCK_PATTERN]
   return known.includes(name) || patterns.some(pattern => pattern.test(name))
 }
 
@@ -367,10 +369,22 @@ export interface LockedStore {
   release(): Promise<void>
 }
 
+function lockFolder(folder: string, ifReadOnly: string): Promise<() => Promise<void>> {
+  const path = join(folder, LOCK_FILE)
+  return takeLock(
+    path,
+    owner =>
+      new SpillwayError(
+        `${folder} is being written by process ${owner}`,
+        `wait for it to end, or remove ${path} if that process is no Spillway`,
+      ),
+    ifReadOnly,
+  )
+}
+
 /** Takes the lock of a finished store, and clears away what an interrupted change has left. */
 export async function lockStore(folder: string): Promise<LockedStore> {
-  await takeLock(folder, 'copy the store to a place that can be written, and change the copy')
-  const release = (): Promise<void> => removeFile(join(folder, LOCK_FILE))
+  const release = await lockFolder(folder, 'copy the store to a place that can be written, and change the copy')
   try {
     const manifest = await readManifest(folder)
     await removeStrays(folder, manifest)
@@ -414,6 +428,15 @@ async function checkFolder(folder: string, overwrite: boolean): Promise<void> {
       'choose another name, or replace it with --overwrite',
     )
   }
+  for (const name of names) {
+    // The lock of the store itself is looked at when it is taken.
+    const owner = LOCK_PATTERN.test(name) && name !== LOCK_FILE ? await lockOwner(join(folder, name)) : undefined
+    if (owner === undefined) continue
+    throw new SpillwayError(
+      `${folder} is being trained on by process ${owner}`,
+      `wait for it to end, choose another name, or remove ${join(folder, name)} if that process is no Spillway`,
+    )
+  }
 }
 
 async function clearFolder(folder: string, durable: boolean): Promise<void> {
@@ -426,44 +449,6 @@ async function clearFolder(folder: string, durable: boolean): Promise<void> {
   for (const name of names) {
     if (STATE_FOLDER_PATTERN.test(name)) await removeFolder(join(folder, name))
     else if (isStoreFile(name) && name !== LOCK_FILE) await removeFile(join(folder, name))
-  }
-}
-
-async function takeLock(folder: string, ifReadOnly: string): Promise<void> {
-  const path = join(folder, LOCK_FILE)
-  for (let attempt = 0; attempt < 3; attempt++) {
-    try {
-      await using file = await open(path, 'wx')
-      await file.writeFile(`${process.pid}\n`).catch(async (error: unknown) => {
-        await removeFile(path)
-        throw error
-      })
-      return
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw fileError(error, folder, 'write into', ifReadOnly)
-    }
-    const owner = Number.parseInt(await readFile(path, 'utf8').catch(() => ''), 10)
-    if (owner > 0 && isAlive(owner)) {
-      throw new SpillwayError(
-        `${folder} is being written by process ${owner}`,
-        `wait for it to end, or remove ${path} if that process is no Spillway`,
-      )
-    }
-    // Whoever took it has died and left it behind.
-    await removeFile(path)
-  }
-  throw new SpillwayError(
-    `cannot lock ${folder}: other processes keep taking ${path}`,
-    'change a store by one command at a time',
-  )
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 

@@ -1,5 +1,5 @@
 // How a training run ended: for people, and as the one line of JSON.
-import type { RowSpace } from '../additive-kernels/row-space.ts'
+import { errorOf, type RowSpace } from '../additive-kernels/row-space.ts'
 import { spaceOf } from '../features/additive-kernel.ts'
 import type { PredictResult } from '../model/predict.ts'
 import { countNonzeros } from '../model/weights.ts'
@@ -68,9 +68,10 @@ export function trainSummary(
 }
 
 /** A kernel in words. */
-export function kernelText({ kernel, approximation, degree, nodes, bins }: RowSpace): string {
+export function kernelText(space: RowSpace): string {
+  const { kernel, approximation, degree, nodes, bins } = space
   const at = nodes === 'chebyshev' ? '' : `, ${nodes} nodes`
-  return `${kernel} kernel, by its ${approximation} of degree ${degree}${at}, ${formatCount(bins)} bins`
+  return `${kernel} kernel, by its ${approximation} of degree ${degree}${at}, off by ${formatShare(errorOf(space))} of κ(1, 1) at most, ${formatCount(bins)} bins`
 }
 
 function certificateLine({ primal, dual, gap, exitReason }: TrainResult, tolerance: number): string {

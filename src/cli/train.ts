@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import v8 from 'node:v8'
 import { kernelForms } from '../additive-kernels/all-additive-kernels.ts'
-import { approximations, MOST_BINS, nodeKinds } from '../additive-kernels/row-space.ts'
+import { approximations, MOST_BINS, MOST_DEGREE, nodeKinds } from '../additive-kernels/row-space.ts'
 import { UsageError } from '../errors.ts'
 import { allExpansions } from '../features/all-expansions.ts'
 import { scaleKinds } from '../features/scale.ts'
@@ -187,15 +187,15 @@ export const trainCommand: Command = {
     },
     degree: {
       value: 'M',
-      help: 'degree of what stands for the kernel, 2 to 5: M + 1 numbers for each value',
-      fallback: '2',
+      help: 'degree of what stands for the kernel, 2 to 63: M + 1 numbers for each value',
+      fallback: '2, and more for kernels that bend: 15 for intersection',
       group: 'The problem: ½‖w‖² + C Σ loss',
     },
     nodes: {
       value: 'KIND',
       help: 'where the two meet; ad-hoc is 0.01, 0.06, 0.75, for degree 2',
       choices: nodeKinds,
-      fallback: 'chebyshev',
+      fallback: 'chebyshev, even from degree 6 on',
       group: 'The problem: ½‖w‖² + C Σ loss',
     },
     bins: {
@@ -376,7 +376,7 @@ export function trainOptions(options: OptionValues): TrainOptions {
     scale: textOption(options, 'scale') as TrainOptions['scale'],
     kernel: textOption(options, 'kernel'),
     approximation: textOption(options, 'approximation') as TrainOptions['approximation'],
-    degree: numberOption(options, 'degree', { least: 2, most: 5, whole: true }),
+    degree: numberOption(options, 'degree', { least: 2, most: MOST_DEGREE.projection, whole: true }),
     nodes: textOption(options, 'nodes') as TrainOptions['nodes'],
     bins: numberOption(options, 'bins', { least: 2, most: MOST_BINS, whole: true }),
     expand: textOption(options, 'expand'),

@@ -1,5 +1,5 @@
 // What `train` can be told, with its defaults and their limits: one list for the library and the command line.
-import { type Approximation, checkedSpace, type NodeKind, type RowSpace } from '../additive-kernels/row-space.ts'
+import { type Approximation, type NodeKind, type RowSpace, spaceWith } from '../additive-kernels/row-space.ts'
 import { UsageError } from '../errors.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
 import { type ScaleKind, scaleKinds } from '../features/scale.ts'
@@ -31,7 +31,7 @@ export interface TrainOptions {
   scale?: ScaleKind
   /** An additive kernel, e.g. `chi2`; `linear` for none. */
   kernel?: string
-  /** Of an additive kernel: what stands for it, of what degree and by which nodes, and the bins that values fall into. */
+  /** Of an additive kernel: what stands for it, of what degree and by which nodes (else its own), and the bins that values fall into. */
   approximation?: Approximation
   degree?: number
   nodes?: NodeKind
@@ -80,6 +80,8 @@ const OPTIONAL = [
   'normalize',
   'scale',
   'expand',
+  'degree',
+  'nodes',
   'indexBase',
   'threads',
   'memory',
@@ -118,8 +120,6 @@ export const DEFAULTS = {
   keepNames: false,
   kernel: 'linear',
   approximation: 'projection',
-  degree: 2,
-  nodes: 'chebyshev',
   bins: 1000,
   format: 'auto',
   onBadRow: 'fail',
@@ -225,7 +225,7 @@ function spaceFor(options: ResolvedOptions): RowSpace | undefined {
     }
     return undefined
   }
-  const space = checkedSpace({ kernel, approximation, degree, nodes, bins })
+  const space = spaceWith({ kernel, approximation, degree, nodes, bins })
   if (options.expand !== undefined) {
     throw new UsageError(
       `a kernel and an expansion do not go together: ${space.kernel} makes other numbers of the features already`,

@@ -35,6 +35,7 @@ import type { ProblemSettings } from './problem.ts'
 import type { ProgressListener } from './progress.ts'
 import { inSpace } from './renumber-features.ts'
 import { type RowsOfStore, rowsOfStore } from './rows-of-store.ts'
+import { lockStates } from './state-locks.ts'
 import { theStore } from './store-for-training.ts'
 import { crammerSingerSettings } from './train-crammer-singer.ts'
 
@@ -104,6 +105,9 @@ export async function trainFromBlocks(
   const lanes = together ? lanesOf(together.models) : 1
   const each = { perFeature: lanes, perRow: (alphaStride(options) / 8) * lanes }
   const problem = joint ?? new BlockProblem({ arena, store }, problems[0], weightCount, solver.dual, each)
+  const groups: ClassProblem[] = together ? inGroups(problems, together.models).map(asOne) : problems
+  const states = groups.map(settings => checkpointsOf(problem, settings, store, options).folder)
+  await using _locks = await lockStates(store.folder, states)
   const besidesWeights = arena.mark()
   const engine = new BlockEngine(
     arena,
@@ -283,6 +287,11 @@ export async function planTogether(
   // Groups of about one size: no fewer of them, and none with a model or two.
   const size = Math.ceil(models / Math.ceil(models / most))
   return { models: size, plan: size === most ? found : await planOf(size) }
+}
+
+/** So many problems at a time. */
+function inGroups<T>(problems: T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(problems.length / size) }, (_, k) => problems.slice(k * size, (k + 1) * size))
 }
 
 /** Many problems under one name, for their states. */

@@ -2,7 +2,16 @@
 // of exact kernel machines, and the tables of bins.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { mapOf, type RowSpace, tableOf, widthOf } from '../../src/additive-kernels/row-space.ts'
+import {
+  errorOf,
+  mapOf,
+  type RowSpace,
+  spaceText,
+  spaceWith,
+  tableOf,
+  widthOf,
+} from '../../src/additive-kernels/row-space.ts'
+import { kernelText } from '../../src/cli/train-summary.ts'
 import { rowsOfSet } from '../data-sets/data-sets.ts'
 import { chi2, jensenShannon, powerMean, type ScalarKernel, solveKernelMachine } from './kernel-oracle.ts'
 import { adHocNodes, chebyshevNodes, inOneArgument } from './polynomial-kernel.ts'
@@ -106,6 +115,61 @@ describe('the gradient function on mnist', () => {
       assert.ok(errors[0].projection < most, `${name}: ${errors[0].projection}`)
       assert.ok(errors[1].projection < errors[0].projection && errors[1].polynomial < errors[0].polynomial)
       for (const { projection, polynomial } of errors) assert.ok(projection < polynomial, `${name}: ${projection}`)
+    }
+  })
+})
+
+describe('what stands for a kernel where nothing else is asked for', () => {
+  const byDefault = (kernel: string, rest: Partial<RowSpace> = {}): RowSpace =>
+    spaceWith({ kernel, approximation: 'projection', bins: 1000, ...rest })
+  const text = (kernel: string, rest: Partial<RowSpace> = {}): string => spaceText(byDefault(kernel, rest))
+
+  it('has three nodes for a smooth kernel, and more the sharper the bend', () => {
+    for (const kernel of ['chi2', 'jensen-shannon', 'power-mean:0', 'power-mean:-1']) {
+      assert.equal(text(kernel), `additive-kernel:${kernel}:projection:2:chebyshev:1000`)
+    }
+    for (const [kernel, degree] of [
+      ['power-mean:-1.01', 7],
+      ['power-mean:-3', 7],
+      ['power-mean:-4', 15],
+      ['intersection', 15],
+      ['power-mean:-16', 31],
+      ['power-mean:-64', 63],
+    ] as const) {
+      assert.equal(text(kernel), `additive-kernel:${kernel}:projection:${degree}:even:1000`)
+    }
+  })
+
+  it('follows what is asked for: the degree, the nodes, the polynomial', () => {
+    assert.match(text('intersection', { degree: 5 }), /:5:chebyshev:/)
+    assert.match(text('intersection', { degree: 6 }), /:6:even:/)
+    assert.match(text('intersection', { nodes: 'ad-hoc' }), /:2:ad-hoc:/)
+    assert.match(text('intersection', { nodes: 'chebyshev' }), /:15:chebyshev:/)
+    assert.match(text('intersection', { approximation: 'polynomial' }), /:polynomial:2:chebyshev:/)
+  })
+
+  it('is off by less than 1 % of κ(1, 1), whichever the kernel; three nodes of the intersection by more than 10 %', () => {
+    for (const p of [0, -0.01, -0.5, -1, -1.5, -3, -5, -8, -9, -16, -30, -64]) {
+      const off = errorOf(byDefault(`power-mean:${p}`))
+      assert.ok(off < 0.01, `${p}: ${off}`)
+    }
+    assert.ok(errorOf(byDefault('intersection', { degree: 2 })) > 0.1)
+  })
+
+  it('says how far off it is, in the summary and in inspect', () => {
+    assert.equal(
+      kernelText(byDefault('intersection')),
+      'intersection kernel, by its projection of degree 15, even nodes, off by 0.35 % of κ(1, 1) at most, 1,000 bins',
+    )
+    assert.match(kernelText(byDefault('intersection', { degree: 2 })), /degree 2, off by 10\.75 % of κ\(1, 1\) at most/)
+  })
+
+  it('has room for more nodes than a smooth kernel can tell apart', () => {
+    for (const kernel of ['chi2', 'jensen-shannon', 'power-mean:0', 'power-mean:-0.01']) {
+      for (const nodes of ['even', 'chebyshev'] as const) {
+        const off = errorOf(byDefault(kernel, { degree: 63, nodes }))
+        assert.ok(off < 1e-5, `${kernel}, ${nodes}: ${off}`)
+      }
     }
   })
 })

@@ -14,6 +14,11 @@ export function chebyshevNodes(degree: number): number[] {
   })
 }
 
+/** At equal steps of ln(x + 0.01), the last at 1. */
+export function evenNodes(degree: number): number[] {
+  return Array.from({ length: degree + 1 }, (_, k) => 0.01 * 101 ** ((k + 1) / (degree + 1)) - 0.01)
+}
+
 export const adHocNodes = [0.01, 0.06, 0.75]
 
 /** The value at x of the polynomial through (node, value), by Neville's scheme. */

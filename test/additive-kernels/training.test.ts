@@ -17,7 +17,7 @@ import { good } from '../cli/run.ts'
 import { abortAfter, assertSameModel, fastFolder, memoryFor, told } from '../out-of-core/fixture.ts'
 import { against, asLibsvm, makeHistograms } from './histograms.ts'
 import { chi2, jensenShannon, powerMean, type ScalarKernel, solveKernelMachine } from './kernel-oracle.ts'
-import { adHocNodes, chebyshevNodes, inBothArguments, projected } from './polynomial-kernel.ts'
+import { adHocNodes, chebyshevNodes, evenNodes, inBothArguments, projected } from './polynomial-kernel.ts'
 
 const folder = fastFolder()
 const data = makeHistograms({ rows: 240, features: 12, seed: 3 })
@@ -45,6 +45,7 @@ describe('the optimum of what stands for the kernel', () => {
     ['chi2', chi2, {}],
     ['chi2', chi2, { approximation: 'polynomial', degree: 5 }],
     ['intersection', powerMean(-8), { degree: 4 }],
+    ['intersection', powerMean(-8), { degree: 8 }],
     ['intersection', powerMean(-8), { approximation: 'polynomial' }],
     ['jensen-shannon', jensenShannon, { degree: 3, bins: 200 }],
     ['power-mean:-2', powerMean(-2), { nodes: 'ad-hoc', bins: 64, approximation: 'polynomial' }],
@@ -54,7 +55,7 @@ describe('the optimum of what stands for the kernel', () => {
     for (const loss of ['hinge', 'squared-hinge'] as const) {
       it(`${kernel}, ${Object.values(settings).join(' ')}, ${loss}: every solver, to 1e-6`, async () => {
         const { degree = 2, bins = 1000, nodes, approximation } = settings
-        const at = nodes === 'ad-hoc' ? adHocNodes : chebyshevNodes(degree)
+        const at = nodes === 'ad-hoc' ? adHocNodes : degree > 5 ? evenNodes(degree) : chebyshevNodes(degree)
         const stand = (approximation === 'polynomial' ? inBothArguments : projected)(scalar, at, bins)
         const cost = 0.5
         // A byte has room for 255 of 256 bins.
@@ -327,7 +328,9 @@ describe('ranges', () => {
     for (const [options, words] of [
       [{ kernel: 'rbf' }, /there is no kernel "rbf"/],
       [{ kernel: 'power-mean:2' }, /power-mean:P with a P from -64 to 0/],
-      [{ kernel: 'chi2', degree: 7 }, /degree is 7/],
+      [{ kernel: 'chi2', degree: 64 }, /degree is 64; expected a whole number from 2 to 63 for the projection/],
+      [{ kernel: 'chi2', degree: 7, approximation: 'polynomial' }, /degree is 7; .* 2 to 5 for the polynomial/],
+      [{ kernel: 'intersection', nodes: 'even', approximation: 'polynomial' }, /even nodes are for the projection/],
       [{ kernel: 'chi2', degree: 3, nodes: 'ad-hoc' }, /degree 2/],
       [{ kernel: 'chi2', bins: 1 }, /bins is 1/],
       [{ bins: 100 }, /none is named/],

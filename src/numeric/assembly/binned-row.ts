@@ -8,6 +8,9 @@ import {
   SPACE_WIDTH,
 } from '../layouts'
 
+/** From this width on, vectors are taken by pairs. */
+const LONG: usize = 8
+
 // B is the type of a bin number, u8 or u16; D that of an index, u32 or u16, or bool for rows without indices, whose absent
 // entries are bin 0. V says what the width is: u8
 // three, the usual one, u32 whatever the control page says.
@@ -71,6 +74,12 @@ function dotBins<W, B, D, V>(row: usize, w: usize): f64 {
     if (sizeof<V>() == 1) {
       pairs = f64x2.add(pairs, f64x2.mul(v128.load(at), v128.load(t)))
       a += load<f64>(at, 16) * load<f64>(t, 16)
+    } else if (sizeof<W>() == 8 && width >= LONG) {
+      let k: usize = 0
+      for (; k + 1 < width; k += 2) {
+        pairs = f64x2.add(pairs, f64x2.mul(v128.load(at + (k << 3)), v128.load(t + (k << 3))))
+      }
+      if (k < width) a += load<f64>(at + (k << 3)) * load<f64>(t + (k << 3))
     } else {
       for (let k: usize = 0; k < width; k++) a += f64(load<W>(at + k * sizeof<W>())) * load<f64>(t + (k << 3))
     }
@@ -120,6 +129,16 @@ function axpyBins<W, B, D, V>(row: usize, s: f64, w: usize): void {
     if (sizeof<V>() == 1) {
       v128.store(at, f64x2.add(v128.load(at), f64x2.mul(v128.load(t), both)))
       store<f64>(at, load<f64>(at, 16) + load<f64>(t, 16) * s, 16)
+    } else if (sizeof<W>() == 8 && width >= LONG) {
+      let k: usize = 0
+      for (; k + 1 < width; k += 2) {
+        const place = at + (k << 3)
+        v128.store(place, f64x2.add(v128.load(place), f64x2.mul(v128.load(t + (k << 3)), both)))
+      }
+      if (k < width) {
+        const place = at + (k << 3)
+        store<f64>(place, load<f64>(place) + load<f64>(t + (k << 3)) * s)
+      }
     } else {
       for (let k: usize = 0; k < width; k++) {
         const place = at + k * sizeof<W>()
