@@ -8,7 +8,6 @@ import { allExpansions } from '../features/all-expansions.ts'
 import { scaleKinds } from '../features/scale.ts'
 import { allLosses } from '../losses/all-losses.ts'
 import { allModelFormats } from '../model/all-model-formats.ts'
-import { saveModel } from '../model/files.ts'
 import { predict } from '../model/predict.ts'
 import { allSolvers } from '../solvers/all-solvers.ts'
 import { DEFAULTS, type TrainOptions } from '../training/options.ts'
@@ -18,6 +17,7 @@ import { bytesOption, type Command, type CommandInput, numberOption, type Option
 import { fileHead } from './file-head.ts'
 import { formatCount } from './format.ts'
 import { readingOptions } from './reading-options.ts'
+import { BESIDE, exitCodeOf, saveTrained } from './save-trained.ts'
 import { ProgressLine, TrainingText } from './terminal.ts'
 import { trainJson, trainSummary } from './train-summary.ts'
 
@@ -253,7 +253,8 @@ export const trainCommand: Command = {
   notes: [
     'DATA is LIBSVM text or labelled strings, plain or compressed with gzip or zstd, - for standard input, or one store. The',
     'last of several arguments is the model unless it is a file of data. Without one the model is named after the first file, in',
-    'this folder. Ctrl-C ends after the current step, saves the model, and exits with 130.',
+    'this folder. Ctrl-C ends after the current step, saves the model, and exits with 130. A model that is there is replaced only by',
+    `a run that reached its tolerance, or made the passes of --max-passes; any other goes beside it, as MODEL${BESIDE}.`,
     '',
     'STEPS of --expand, several with + between, e.g. weighted-degree:8+hash:22:',
     ...allExpansions.map(({ name, takes, summary }) => `  ${`${name}${takes}`.padEnd(30)}${summary}`),
@@ -430,14 +431,13 @@ async function runTrain({ arguments: given, options, signal }: CommandInput): Pr
     for (const message of result.badRowMessages) line.say(`  ${message}`)
   }
   const writing = performance.now()
-  await saveModel(modelPath, result.model)
+  const saved = await saveTrained(modelPath, result, settings.maxPasses !== undefined, data)
   result.seconds.write = (performance.now() - writing) / 1000
   const test =
     testPath === undefined || signal.aborted ? undefined : await predict(testPath, result.model, { signal, evaluate })
   result.seconds.total = (performance.now() - started) / 1000
   result.peakMemoryBytes = process.resourceUsage().maxRSS * 1024
-  if (options['json']) process.stdout.write(`${JSON.stringify(trainJson(result, modelPath, test))}\n`)
-  else
-    process.stdout.write(`${trainSummary(result, data, modelPath, settings.tolerance ?? DEFAULTS.tolerance, test)}\n`)
-  return result.exitReason === 'interrupted' ? 130 : 0
+  if (options['json']) process.stdout.write(`${JSON.stringify(trainJson(result, saved, test))}\n`)
+  else process.stdout.write(`${trainSummary(result, data, saved, settings.tolerance ?? DEFAULTS.tolerance, test)}\n`)
+  return exitCodeOf(result, saved)
 }
