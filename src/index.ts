@@ -30,6 +30,7 @@ export {
   predict,
   predictRows,
 } from './model/predict.ts'
+export { type Shortfall, type ShortfallWords, shortfallWords } from './model/shortfall.ts'
 export {
   type CostResult,
   type CrossValidateOptions,

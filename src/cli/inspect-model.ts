@@ -4,6 +4,7 @@ import { spaceOf } from '../features/additive-kernel.ts'
 import type { Calibration } from '../model/calibration.ts'
 import { modelSummary, vectorLabels } from '../model/json-file.ts'
 import { type Certificate, featureName, type Model, namesBeforeHash, userFeature } from '../model/model.ts'
+import { shortfallJson, shortfallLines } from '../model/shortfall.ts'
 import { countNonzeros, featureAt } from '../model/weights.ts'
 import { kernelText } from './train-summary.ts'
 
@@ -48,13 +49,15 @@ export function describeModel(model: Model, path: string, { top }: { top?: numbe
       : vectors.flatMap(({ label, nonzeroWeights, features }) =>
           table(model, `Largest of the ${count(nonzeroWeights)} nonzero weights of label ${label}`, features, true),
         )
+  const shortfall = shortfallJson(model)
   return {
-    lines: [...facts(model, path, nonzeros), ...certificateLines(model), ...tables],
+    lines: [...facts(model, path, nonzeros), ...certificateLines(model), ...shortLines(model), ...tables],
     json: {
       command: 'inspect',
       kind: 'model',
       path,
       ...modelSummary(model),
+      ...(shortfall && { shortfall }),
       layout: model.weights.layout,
       nonzeroWeights: nonzeros,
       biasWeights: [...model.biasWeights],
@@ -136,6 +139,11 @@ function certificateLines({ certificate, classCertificates, labels }: Model): st
     lines.push(line(`  ${labels[k]?.text ?? k}`, c))
   })
   return lines
+}
+
+/** Of a model whose run ended short: what is to be known of that. */
+function shortLines(model: Model): string[] {
+  return shortfallLines(model).map((line, k) => `${(k === 0 ? 'short' : '').padEnd(12)} ${line}`)
 }
 
 /** The largest weights by size, ties in the order of the features. */

@@ -1,6 +1,7 @@
 import { AtomicFile } from '../atomic-file.ts'
 import { loadModel } from '../model/files.ts'
 import { predict } from '../model/predict.ts'
+import { shortfallJson, shortfallLines } from '../model/shortfall.ts'
 import { writeStandard } from '../standard-output.ts'
 import { checkData, checkOutputs } from './check-files.ts'
 import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
@@ -76,7 +77,10 @@ async function runPredict({ arguments: [data, modelPath, outPath], options, sign
       for (const message of result.badRowMessages) line.say(`  ${message}`)
     }
     const { badRowMessages, correct, ...rest } = result
-    if (json) await print(JSON.stringify({ command: 'predict', ...rest, ...(outPath && { out: outPath }) }))
+    const shortfall = shortfallJson(model)
+    const extra = { ...(outPath && { out: outPath }), ...(shortfall && { shortfall }) }
+    for (const [k, text] of shortfallLines(model).entries()) line.say(`${k === 0 ? 'this model ' : '  '}${text}`)
+    if (json) await print(JSON.stringify({ command: 'predict', ...rest, ...extra }))
     else {
       line.say(
         `accuracy ${formatShare(result.accuracy)} (${formatCount(correct)} of ${formatCount(result.rows)} rows), ` +

@@ -2,19 +2,23 @@
 import { errorOf, type RowSpace } from '../additive-kernels/row-space.ts'
 import { spaceOf } from '../features/additive-kernel.ts'
 import type { PredictResult } from '../model/predict.ts'
+import { shortfallJson, shortfallLines } from '../model/shortfall.ts'
 import { countNonzeros } from '../model/weights.ts'
 import type { TrainResult } from '../training/training-run.ts'
 import { evaluationLines } from './evaluation-report.ts'
 import { formatBytes, formatCount, formatGap, formatObjective, formatSeconds, formatShare } from './format.ts'
+import { keptLines, type SavedModel } from './save-trained.ts'
 
 /** The line that --json prints: the fields of the result less the model itself. */
-export function trainJson(result: TrainResult, model: string, test: PredictResult | undefined): object {
+export function trainJson(result: TrainResult, saved: SavedModel, test: PredictResult | undefined): object {
   const { model: _, badRowMessages, trainingAccuracy, badRows, blocks, ...rest } = result
+  const shortfall = shortfallJson(result.model)
   return {
     command: 'train',
     ...rest,
     badRows,
-    model,
+    ...saved,
+    ...(shortfall && { shortfall }),
     ...(blocks && { blocks }),
     ...(test && { test: { accuracy: test.accuracy, ...(test.evaluation && { evaluation: test.evaluation }) } }),
   }
@@ -23,7 +27,7 @@ export function trainJson(result: TrainResult, model: string, test: PredictResul
 export function trainSummary(
   result: TrainResult,
   data: string[],
-  model: string,
+  saved: SavedModel,
   tolerance: number,
   test: PredictResult | undefined,
 ): string {
@@ -33,6 +37,7 @@ export function trainSummary(
     `${name}: ${formatCount(rows)} rows, ${formatCount(features)} features${result.model.indexBase === 0 ? ' counted from 0' : ''}, ${formatCount(nonzeros)} nonzeros, ${classes} classes`,
     `${result.solver} solver, ${result.loss} loss${result.model.regularizer === 'l1' ? ', l1 regularizer' : ''}, C = ${result.cost}: ${formatCount(passes)} ${passes === 1 ? 'pass' : 'passes'} in ${formatSeconds(seconds.compute)}, after ${formatSeconds(seconds.read)} of reading`,
     certificateLine(result, tolerance),
+    ...shortfallLines(result.model).map(line => `  ${line}`),
   ]
   const space = spaceOf(result.model.transforms.expand?.steps)
   if (space) {
@@ -62,7 +67,7 @@ export function trainSummary(
     }
   }
   if (test) lines.push(`test accuracy ${formatShare(test.accuracy)} on ${formatCount(test.rows)} rows`)
-  lines.push(`model: ${model}`)
+  lines.push(`model: ${saved.model}`, ...keptLines(saved))
   if (test?.evaluation) lines.push('', ...evaluationLines(test.evaluation))
   return lines.join('\n')
 }

@@ -8,7 +8,6 @@ import { allExpansions } from '../features/all-expansions.ts'
 import { scaleKinds } from '../features/scale.ts'
 import { allLosses } from '../losses/all-losses.ts'
 import { allModelFormats } from '../model/all-model-formats.ts'
-import { saveModel } from '../model/files.ts'
 import { predict } from '../model/predict.ts'
 import { allSolvers } from '../solvers/all-solvers.ts'
 import { DEFAULTS, type TrainOptions, twoWeights } from '../training/options.ts'
@@ -20,6 +19,7 @@ import { fileHead } from './file-head.ts'
 import { formatCount } from './format.ts'
 import { print } from './print.ts'
 import { readingOptions } from './reading-options.ts'
+import { BESIDE, exitCodeOf, saveTrained } from './save-trained.ts'
 import { ProgressLine, TrainingText } from './terminal.ts'
 import { trainJson, trainSummary } from './train-summary.ts'
 
@@ -255,7 +255,8 @@ export const trainCommand: Command = {
   notes: [
     'DATA is LIBSVM text or labelled strings, plain or compressed with gzip or zstd, - for standard input, or one store. The',
     'last of several arguments is the model unless it is a file of data. Without one the model is named after the first file, in',
-    'this folder. Ctrl-C ends after the current step, saves the model, and exits with 130.',
+    'this folder. Ctrl-C ends after the current step, saves the model, and exits with 130. A model that is there is replaced only by',
+    `a run that reached its tolerance, or made the passes of --max-passes; any other goes beside it, as MODEL${BESIDE}.`,
     '',
     'STEPS of --expand, several with + between, e.g. weighted-degree:8+hash:22:',
     ...allExpansions.map(({ name, takes, summary }) => `  ${`${name}${takes}`.padEnd(30)}${summary}`),
@@ -431,7 +432,7 @@ async function runTrain({ arguments: given, options, signal }: CommandInput): Pr
     for (const message of result.badRowMessages) line.say(`  ${message}`)
   }
   const writing = performance.now()
-  await saveModel(modelPath, result.model)
+  const saved = await saveTrained(modelPath, result, settings.maxPasses !== undefined, data)
   result.seconds.write = (performance.now() - writing) / 1000
   const test =
     testPath === undefined || signal.aborted ? undefined : await predict(testPath, result.model, { signal, evaluate })
@@ -439,8 +440,8 @@ async function runTrain({ arguments: given, options, signal }: CommandInput): Pr
   result.peakMemoryBytes = process.resourceUsage().maxRSS * 1024
   await print(
     options['json']
-      ? JSON.stringify(trainJson(result, modelPath, test))
-      : trainSummary(result, data, modelPath, settings.tolerance ?? DEFAULTS.tolerance, test),
+      ? JSON.stringify(trainJson(result, saved, test))
+      : trainSummary(result, data, saved, settings.tolerance ?? DEFAULTS.tolerance, test),
   )
-  return result.exitReason === 'interrupted' ? 130 : 0
+  return exitCodeOf(result, saved)
 }

@@ -1,4 +1,4 @@
-import { saveModel } from '../model/files.ts'
+import { shortfallJson, shortfallLines } from '../model/shortfall.ts'
 import { type CostResult, type Tuning, tune } from '../training/cross-validate.ts'
 import { DEFAULTS } from '../training/options.ts'
 import { checkData, checkOutputs } from './check-files.ts'
@@ -6,6 +6,7 @@ import { type Command, type CommandInput, numberOption, textOption } from './com
 import { foldOptions, formatCost, parseCosts } from './fold-options.ts'
 import { formatCount, formatSeconds, formatShare, sourceName } from './format.ts'
 import { print } from './print.ts'
+import { exitCodeOf, keptLines, type SavedModel, saveTrained } from './save-trained.ts'
 import { ProgressLine, TrainingText } from './terminal.ts'
 import { splitArguments, trainOptions } from './train.ts'
 
@@ -68,23 +69,29 @@ async function runTune({ arguments: given, options, signal }: CommandInput): Pro
     signal,
     progress: progress => (progress.stage === 'plan' ? line.say(text.of(progress)) : line.show(text.of(progress))),
   }).finally(() => line.clear())
-  if (result.final) await saveModel(model, result.final.model)
-  await print(options['json'] ? tuneJson(result, model) : tuneText(result, data, model, choose))
-  return signal.aborted ? 130 : 0
+  const saved = result.final && (await saveTrained(model, result.final, settings.maxPasses !== undefined, data))
+  await print(options['json'] ? tuneJson(result, saved) : tuneText(result, data, saved, choose))
+  if (signal.aborted) return 130
+  return result.final && saved ? exitCodeOf(result.final, saved) : 0
 }
 
-function tuneJson(result: Tuning, model: string): string {
+function tuneJson(result: Tuning, saved: SavedModel | undefined): string {
   const { final, best, simplest, badRowMessages: _, ...rest } = result
+  const shortfall = final && shortfallJson(final.model)
   return JSON.stringify({
     command: 'tune',
     ...rest,
     best: { cost: best.cost, accuracy: best.accuracy },
     simplest: { cost: simplest.cost, accuracy: simplest.accuracy },
-    ...(final && { model, cost: final.cost, primal: final.primal, dual: final.dual, gap: final.gap }),
+    ...(final && {
+      ...saved,
+      ...{ cost: final.cost, primal: final.primal, dual: final.dual, gap: final.gap, exitReason: final.exitReason },
+      ...(shortfall && { shortfall }),
+    }),
   })
 }
 
-function tuneText(result: Tuning, data: string[], model: string, choose: 'best' | 'simplest'): string {
+function tuneText(result: Tuning, data: string[], saved: SavedModel | undefined, choose: 'best' | 'simplest'): string {
   const { costs, best, simplest, seconds, final } = result
   const name = data.length > 1 ? `${data.length} files` : sourceName(data[0])
   const lines = [
@@ -100,8 +107,13 @@ function tuneText(result: Tuning, data: string[], model: string, choose: 'best' 
       `simplest within a standard error (${formatShare(best.standardError)}): C = ${formatCost(simplest.cost)}, ${formatShare(simplest.accuracy)}`,
     )
   }
-  if (final)
-    lines.push(`model: ${model}, ${choose === 'best' ? 'the best' : 'the simplest'}, C = ${formatCost(final.cost)}`)
+  if (final && saved) {
+    lines.push(
+      `model: ${saved.model}, ${choose === 'best' ? 'the best' : 'the simplest'}, C = ${formatCost(final.cost)}`,
+    )
+    lines.push(...keptLines(saved))
+    lines.push(...shortfallLines(final.model).map(line => `  ${line}`))
+  }
   return lines.join('\n')
 }
 

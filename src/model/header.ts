@@ -4,6 +4,7 @@ import { SpillwayError } from '../errors.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
 import { type Calibration, calibrationKinds } from './calibration.ts'
 import { type Certificate, type DataSummary, inputFeatures, type Model, type ModelLabel } from './model.ts'
+import type { Shortfall } from './shortfall.ts'
 import { fileShape } from './weights.ts'
 
 /** How many numbers follow the header for one set of vectors. */
@@ -85,6 +86,7 @@ export function readHeader(parsed: unknown, file: string): ModelHeader {
     certificate: readOptional(header.optionalObject('certificate'), readCertificate),
     classCertificates: header.objects('classCertificates').map(readCertificate),
     data: readOptional(header.optionalObject('data'), readData),
+    ...(header.has('shortfall') && { shortfall: readShortfall(header.object('shortfall')) }),
     createdBy: header.text('createdBy'),
   }
 }
@@ -140,6 +142,17 @@ function readData(fields: Fields): DataSummary {
   }
 }
 
+function readShortfall(fields: Fields): Shortfall {
+  return {
+    tolerance: fields.numberOrNull('tolerance'),
+    atZero: fields.numberOrNull('atZero'),
+    factors: fields.numbers('factors'),
+    values: fields.pairOrNull('values'),
+    lengths: fields.pairOrNull('lengths'),
+    resumable: fields.flag('resumable'),
+  }
+}
+
 /** One JSON object whose fields are asked for by kind. */
 class Fields {
   readonly #values: Record<string, unknown>
@@ -186,6 +199,12 @@ class Fields {
     if (!value.every(entry => typeof entry === 'number')) throw this.#expected(name, 'a list of numbers')
     return value
   }
+  pairOrNull(name: string): [number, number] | null {
+    if (this.#values[name] === null) return null
+    const value = this.numbers(name)
+    if (value.length !== 2) throw this.#expected(name, 'two numbers, or null')
+    return [value[0], value[1]]
+  }
   numberOrNull(name: string): number | null {
     return this.#values[name] === null ? null : this.number(name)
   }
@@ -193,6 +212,11 @@ class Fields {
   count(name: string): number {
     const value = this.#values[name]
     if (typeof value !== 'number' || value !== value >>> 0) throw this.#expected(name, 'a whole number below 2^32')
+    return value
+  }
+  flag(name: string): boolean {
+    const value = this.#values[name]
+    if (typeof value !== 'boolean') throw this.#expected(name, 'true or false')
     return value
   }
   text(name: string): string {

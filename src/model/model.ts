@@ -13,6 +13,7 @@ import { parseExpansion } from '../features/expansion-steps.ts'
 import { type Label, type LabelKey, textLabelComplaint } from '../labels.ts'
 import { MOST_FEATURES } from '../numeric/layouts.ts'
 import { type Calibration, calibrationsComplaint } from './calibration.ts'
+import type { Shortfall } from './shortfall.ts'
 import { positionOf, smallerLayout, toDense, vectorsComplaint, type WeightVectors } from './weights.ts'
 
 /** The newest version of the model's own file that this code reads and writes. */
@@ -97,6 +98,8 @@ export interface Model {
   /** One for each weight vector when there are several, else empty. */
   classCertificates: Certificate[]
   data: DataSummary | null
+  /** Of a run that ended short of its tolerance. */
+  shortfall?: Shortfall
   /** The program and version that trained it. */
   createdBy: string
 }
@@ -153,6 +156,7 @@ export function makeModel(parts: ModelParts): Model {
     certificate: parts.certificate ?? null,
     classCertificates: parts.classCertificates ?? [],
     data: parts.data ?? null,
+    ...(parts.shortfall && { shortfall: parts.shortfall }),
     createdBy: parts.createdBy ?? 'spillway',
   }
   const complaint = modelComplaint(model)

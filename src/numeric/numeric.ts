@@ -53,6 +53,12 @@ export interface NumericFunctions {
   growBallF32(problem: number, ball: number): void
   evaluateF64(problem: number, from: number, to: number, sums: number): void
   evaluateF32(problem: number, from: number, to: number, sums: number): void
+  alongF64(problem: number, from: number, to: number, along: number): void
+  alongF32(problem: number, from: number, to: number, along: number): void
+  alongTogether(problem: number, from: number, to: number, scores: number, along: number): void
+  alongBundle2(bundle: number, from: number, to: number, along: number): void
+  alongBundle4(bundle: number, from: number, to: number, along: number): void
+  alongBundle8(bundle: number, from: number, to: number, along: number): void
   sweepTogether(problem: number, sweep: number, budget: number): number
   evaluateTogether(problem: number, from: number, to: number, scores: number, sums: number): void
   addDualTogether(problem: number, from: number, to: number): void

@@ -1,4 +1,5 @@
 // A block that has been read, for many models: each bundle sweeps over its rows, or they are evaluated for the certificates.
+import { ALONG_BYTES } from '../numeric/along-layout.ts'
 import type { Arena } from '../numeric/arena.ts'
 import {
   BUNDLE_ACTIVE,
@@ -18,6 +19,7 @@ import {
 import { SUMS_BYTES } from '../numeric/layouts.ts'
 import type { TaskContext } from '../threads/task.ts'
 import type { Lanes } from '../training/bundle.ts'
+import { lookAlong } from '../training/look-along-task.ts'
 import { drawFrom } from './block-sweeps-task.ts'
 import { beginSweep, endSweep } from './bundle-sweeps-task.ts'
 import { type CacheFill, type CacheMemory, refill, unite } from './row-cache.ts'
@@ -41,6 +43,8 @@ export interface BlockBundlesOptions {
   scores?: { at: number; rows: number }
   /** What the rows' dual variables give is added to the weights, and nothing else is done. */
   add?: boolean
+  /** Losses along the weights are summed, ALONG_BYTES for each bundle, and nothing else is done. */
+  along?: number
   /** Without sweeps, the sums of the certificate are made. */
   sweeps?: {
     count: number
@@ -76,7 +80,7 @@ export function blockBundlesTask({ arena }: TaskContext, given: BlockBundlesOpti
     : given
   if (options.folds) gatherFolds(arena, options, options.folds, count)
   if (cache) arena.f64(cache.memory.worth, count).fill(0)
-  for (const bundle of options.bundles) {
+  for (const [b, bundle] of options.bundles.entries()) {
     const models = arena.getU32(bundle.at + BUNDLE_MODELS)
     // Models that rest take no part in sweeps.
     if (options.sweeps !== undefined && arena.getU32(bundle.at + BUNDLE_ACTIVE) === 0) {
@@ -90,7 +94,10 @@ export function blockBundlesTask({ arena }: TaskContext, given: BlockBundlesOpti
     arena.setU32(bundle.at + BUNDLE_ALPHA, options.slotAlpha)
     arena.setU32(bundle.at + BUNDLE_FOLDS, options.folds?.slot ?? 0)
     if (options.add) arena.numeric[`addDualBundle${bundle.lanes}`](bundle.at, options.rows)
-    else if (options.scores) scoreBlock(arena, options, options.scores, bundle)
+    else if (options.along) {
+      const along = options.along + b * ALONG_BYTES
+      lookAlong(arena, { problem: bundle.at, kind: bundle.lanes, from: 0, to: options.rows, along })
+    } else if (options.scores) scoreBlock(arena, options, options.scores, bundle)
     else if (options.sweeps) {
       sweepBlock(arena, options, options.sweeps, bundle, count, result)
       copyAlpha(arena, options, bundle, count, false)

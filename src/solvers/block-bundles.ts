@@ -1,6 +1,7 @@
 // Many models over blocks: every block that is read is swept over by all bundles in turn, so that the data is read and
 // decoded once, whatever the number of models. To the driver they are one problem, whose gap is the worst of theirs. With
 // `selective` and `stream` a cache of rows stays in memory, chosen by what a row is worth to all models together.
+import { ALONG_BYTES } from '../numeric/along-layout.ts'
 import { BUNDLE_LANES } from '../numeric/bundle-layout.ts'
 import { SUMS_BYTES } from '../numeric/layouts.ts'
 import type { BlockEngine, LoadedBlock } from '../training/block-engine.ts'
@@ -9,6 +10,7 @@ import { Bundle, type BundledProblem, bundleSizes, lanesFor } from '../training/
 import { type Certificate, certificateOf } from '../training/certificate.ts'
 import type { Stretch } from '../training/checkpoint.ts'
 import type { ExitReason, Solution } from '../training/driver.ts'
+import { certificateAt, LossesAlong, penaltyOf } from '../training/line-search.ts'
 import { RowCache } from './row-cache.ts'
 import type { Account, BlockRun, BlockSettings, BlockSolver, VisitReport } from './solver.ts'
 
@@ -79,6 +81,9 @@ export class BlockBundles implements BlockRun {
   #resting: boolean[]
   #optimism: number[]
   #certificates: (Certificate | undefined)[]
+  /** Of each bundle: losses along the weights, and room for a block's part of them. */
+  #along: LossesAlong[] = []
+  readonly #alongRoom: number
 
   constructor(
     engine: BlockEngine,
@@ -116,6 +121,7 @@ export class BlockBundles implements BlockRun {
     }
     if (folds) this.#slotFolds = engine.room('folds of a block', rows)
     this.#sums = engine.room('sums of many models', (SUMS_BYTES / 8 + 1) * BUNDLE_LANES * 8)
+    this.#alongRoom = engine.room('lines of many models', this.#bundles.length * ALONG_BYTES)
     this.#losses = new Array(this.#models).fill(0)
     this.#gaps = new Array(this.#models).fill(0)
     this.#resting = new Array(this.#models).fill(false)
@@ -255,6 +261,16 @@ export class BlockBundles implements BlockRun {
     this.#evaluatedRows += block.rows
   }
 
+  async lookAlong(block: LoadedBlock | undefined): Promise<void> {
+    if (!block) {
+      this.#along = this.#bundles.map(() => new LossesAlong())
+      return
+    }
+    const { arena, trainer } = this.#engine
+    await trainer.run('block-bundles', { ...this.#optionsFor(block), along: this.#alongRoom })
+    for (const [b, along] of this.#along.entries()) along.add(arena, this.#alongRoom + b * ALONG_BYTES, block.rows)
+  }
+
   endRound(): void {
     this.#losses.fill(0)
     this.#gaps.fill(0)
@@ -266,10 +282,21 @@ export class BlockBundles implements BlockRun {
     return this.#resting.filter(Boolean).length
   }
 
-  models(passes: number, exitReason: ExitReason): Solution[] {
-    return this.#certificates.map(certificate => {
-      const reached = certificate !== undefined && certificate.gap! <= this.#tolerance
-      return { certificate, passes, exitReason: reached ? 'converged' : exitReason }
+  models(passes: number, exitReason: ExitReason, certified = true): Solution[] {
+    const { rows } = this.#engine.store.manifest
+    const lengths = this.#lengths()
+    return this.#certificates.map((own, k): Solution => {
+      const certificate = certified ? own : undefined
+      if (certificate && certificate.gap! <= this.#tolerance) return { certificate, passes, exitReason: 'converged' }
+      const b = this.#bundles.findLastIndex(each => each.first <= k)
+      if (!this.#along[b]?.rows) return { certificate, passes, exitReason }
+      const along = this.#along[b]
+      const { primal, ...short } = along.best(k - this.#bundles[b].first, penaltyOf(lengths[k]), { all: rows })
+      // A sample tells which multiple is better, not what its objective is.
+      const known = short.factor === 1 || along.rows >= rows ? certificate : undefined
+      const found = known && certificateAt(known, { ...short, primal })
+      const reached = found !== undefined && found.gap! <= this.#tolerance
+      return { certificate: found, passes, exitReason: reached ? 'converged' : exitReason, short }
     })
   }
 

@@ -170,8 +170,12 @@ export interface BlockRun {
   endRound?(): void
   /** Takes over rows that were trained on while text was being read. */
   adopt?(rows: WorkingSet, places: number, features: number, map: number): void
-  /** Of many models that are trained together: how each of them ended, when the run ends for a reason. */
-  models?(passes: number, exitReason: ExitReason): Solution[]
+  /** Of many models that are trained together: how each of them ended, when the run ends for a reason; `certified` unless it
+   *  was interrupted before that. */
+  models?(passes: number, exitReason: ExitReason, certified?: boolean): Solution[]
+  /** Of many models: looks at losses of a block's rows along the weights of each, for the last line search; undefined begins
+   *  anew. */
+  lookAlong?(block: LoadedBlock | undefined): Promise<void>
   /** Adds what a block's dual variables give to the weights, where the problem does not know how. */
   addDual?(block: LoadedBlock): Promise<void>
   /** How many of them are done. */

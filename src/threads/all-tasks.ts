@@ -20,6 +20,7 @@ export const allTasks = {
   'evaluate-rows': () => import('../training/evaluate-rows-task.ts').then(m => m.evaluateRowsTask),
   'evaluate-together': () => import('../training/evaluate-together-task.ts').then(m => m.evaluateTogetherTask),
   'add-dual-together': () => import('../training/evaluate-together-task.ts').then(m => m.addDualTogetherTask),
+  'look-along': () => import('../training/look-along-task.ts').then(m => m.lookAlongTask),
   'evaluate-l1': () => import('../training/evaluate-l1-task.ts').then(m => m.evaluateL1Task),
   'primal-coordinate': () => import('../solvers/primal-coordinate-task.ts').then(m => m.primalCoordinateTask),
   'predict-chunk': () => import('../model/predict-chunk-task.ts').then(m => m.predictChunkTask),

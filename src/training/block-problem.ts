@@ -91,6 +91,12 @@ export class BlockProblem {
     await trainer.run('evaluate-rows', { problem: this.of(block), narrow, from: 0, to: block.rows, sums })
   }
 
+  /** Losses of a block's rows along the weights, for the last line search. */
+  async lookAlong(trainer: ThreadPool, block: LoadedBlock, along: number): Promise<void> {
+    const kind = this.narrow ? 'f32' : 'f64'
+    await trainer.run('look-along', { problem: this.of(block), kind, from: 0, to: block.rows, along })
+  }
+
   /** w += Σ α y x over the rows of a block. */
   async addDual(trainer: ThreadPool, block: LoadedBlock): Promise<void> {
     const { alphaStride: stride, narrow } = this
@@ -106,6 +112,11 @@ export class BlockProblem {
   biasWeight(): number {
     const last = this.weightCount - 1
     return this.narrow ? this.arena.f32(this.weights + last * 4, 1)[0] : this.arena.f64(this.weights + last * 8, 1)[0]
+  }
+
+  weightsInPlace(): Float64Array | Float32Array {
+    const { arena, weights, weightCount } = this
+    return this.narrow ? arena.f32(weights, weightCount) : arena.f64(weights, weightCount)
   }
 
   copyWeights(): Float64Array {

@@ -64,6 +64,11 @@ export class CrammerSingerBlocks extends BlockProblem {
     await trainer.run('evaluate-together', { problem, from: 0, to: block.rows, scores: this.#scores, sums })
   }
 
+  override async lookAlong(trainer: ThreadPool, block: LoadedBlock, along: number): Promise<void> {
+    const options = { problem: this.of(block), from: 0, to: block.rows, scores: this.#scores, along }
+    await trainer.run('look-along', { ...options, kind: 'together' })
+  }
+
   override async addDual(trainer: ThreadPool, block: LoadedBlock): Promise<void> {
     await trainer.run('add-dual-together', { problem: this.of(block), rows: block.rows })
   }

@@ -2,6 +2,7 @@
 import type { MemorySolver, SolverRun, SolverSettings } from '../solvers/solver.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { type Certificate, certify } from './certificate.ts'
+import { certificateAt, type LossesAlong, lookAlongInPieces, roomForLook, type ShortEnd } from './line-search.ts'
 import type { BinaryProblem } from './problem.ts'
 
 export type ExitReason = 'converged' | 'max-passes' | 'interrupted'
@@ -17,6 +18,8 @@ export interface Solution {
   certificate: Certificate | undefined
   passes: number
   exitReason: ExitReason
+  /** Of a run that ended short of its tolerance: what its weights are multiplied by, and why that may be. */
+  short?: ShortEnd
   /** Of many models that were trained together: each of them. */
   models?: Solution[]
 }
@@ -35,13 +38,30 @@ export function solve(
   settings: DriverSettings,
   tell: (progress: PassProgress) => void,
 ): Promise<Solution> {
-  return drive(solver.start(pool, problem, settings), () => certify(pool, problem), settings, tell)
+  const { arena, rows, at, narrow } = problem
+  const truth: Truth = {
+    certify: () => certify(pool, problem),
+    penalty: () => problem.penalty(),
+    lookAlong: () =>
+      lookAlongInPieces(arena, roomForLook(arena), rows.rows, ({ from, to, along }) =>
+        pool.run('look-along', { problem: at, kind: narrow ? 'f32' : 'f64', from, to, along }),
+      ),
+  }
+  return drive(solver.start(pool, problem, settings), truth, settings, tell)
+}
+
+/** What tells the truth about a problem's weights. */
+export interface Truth {
+  certify(): Promise<Certificate>
+  /** For the last line search: what t·w costs besides losses, and the losses along w. */
+  penalty(): (t: number) => number
+  lookAlong(): Promise<LossesAlong>
 }
 
 /** The same for whatever makes passes and whatever certifies them. */
 export async function drive(
   run: SolverRun,
-  certified: () => Promise<Certificate>,
+  truth: Truth,
   { tolerance, maxPasses, signal }: DriverSettings,
   tell: (progress: PassProgress) => void,
 ): Promise<Solution> {
@@ -61,13 +81,20 @@ export async function drive(
       tell({ pass: passes, primal, gap: primal > 0 ? report.estimate.gap / primal : 0, certified: false })
       continue
     }
-    const certificate = await certified()
+    let certificate = await truth.certify()
+    let short: ShortEnd | undefined
+    if (last && !(certificate.gap! <= tolerance)) {
+      const { primal, ...found } = (await truth.lookAlong()).best(0, truth.penalty())
+      certificate = certificateAt(certificate, { ...found, primal })
+      short = found
+    }
     primal = certificate.primal
     tell({ pass: passes, primal, gap: certificate.gap, certified: true })
     const converged = certificate.gap! <= tolerance
     if (converged || last) {
       const exitReason = converged ? 'converged' : stopped ? 'interrupted' : 'max-passes'
-      return { certificate, passes: Math.min(maxPasses, Math.ceil(passes - 1e-3)), exitReason }
+      const whole = Math.min(maxPasses, Math.ceil(passes - 1e-3))
+      return { certificate, passes: whole, exitReason, ...(short && { short }) }
     }
     run.notYet()
   }

@@ -15,6 +15,7 @@ import type { BundledProblem } from './bundle.ts'
 import { refuseUnlearnable } from './class-problems.ts'
 import type { Solution } from './driver.ts'
 import { classesOf, dealFolds } from './folds.ts'
+import { shortenScores } from './line-search.ts'
 import { groupsOf, planLines } from './memory-plan.ts'
 import type { ResolvedOptions } from './options.ts'
 import { nowhere, OutOfCoreDriver } from './out-of-core.ts'
@@ -119,6 +120,8 @@ export async function trainFoldsOverBlocks(
       const solution = await driver.solve()
       solutions.push(...(solution.models ?? some.map(() => solution)))
       for await (const loaded of engine.pass(inOrder)) await many.run().score(loaded, scores)
+      const ended = solutions.slice(from, from + size)
+      shortenScores(arena, some, ended, { at: scores, rows: manifest.rows, folds: foldsAt })
     }
     return {
       store: store.folder,

@@ -1,15 +1,17 @@
 // The driver of one binary problem whose rows come in blocks: asks the solver to work on block after block, keeps
 // checkpoints, asks the certificate for the truth, and decides when to stop.
 
+import { ALONG_BYTES } from '../numeric/along-layout.ts'
 import { SUMS_BYTES } from '../numeric/layouts.ts'
 import { drawFrom } from '../solvers/block-sweeps-task.ts'
 import type { BlockRun, BlockSettings, BlockSolver } from '../solvers/solver.ts'
-import type { BlockEngine } from './block-engine.ts'
+import type { BlockEngine, LoadedBlock } from './block-engine.ts'
 import type { BlockProblem } from './block-problem.ts'
 import { type Certificate, certificateOf } from './certificate.ts'
 import type { Checkpoints, RunState } from './checkpoint.ts'
-import type { PassProgress, Solution } from './driver.ts'
+import type { ExitReason, PassProgress, Solution } from './driver.ts'
 import type { FirstPass } from './first-pass.ts'
+import { certificateAt, LossesAlong, penaltyOf } from './line-search.ts'
 import { groupsOf } from './memory-plan.ts'
 
 export interface OutOfCoreSettings extends BlockSettings {
@@ -28,6 +30,8 @@ export interface OutOfCoreSettings extends BlockSettings {
 const CHEAP_SHARE = 0.1
 /** The length of more weights than these is not worked out after every group: with small groups it would take longer. */
 const MANY_WEIGHTS = 1 << 20
+/** After an interrupt, rows are looked at for so long: all of a small store, a sample of a large one. */
+const BRIEF_SECONDS = 2
 
 /** Where the driver leaves what a run that is killed goes on from. */
 export type StateKeeper = Pick<Checkpoints, 'touch' | 'save' | 'loadMemory'>
@@ -43,6 +47,9 @@ export class OutOfCoreDriver {
   readonly #checkpoints: StateKeeper
   readonly #run: BlockRun
   readonly #sums: number
+  /** For the last line search: room for a block's part, and what rows showed. */
+  readonly #alongRoom: number
+  #along = new LossesAlong()
   readonly #tell: (progress: PassProgress) => void
   #lastCheckpoint = performance.now()
   /** Primal and relative gap when stock was last taken, for a solver that keeps rows in memory. */
@@ -67,6 +74,7 @@ export class OutOfCoreDriver {
     this.#state = fresh
     this.#tell = tell
     this.#sums = engine.arena.allocateZeroed(SUMS_BYTES, 'the certificate')
+    this.#alongRoom = engine.room('the line search', ALONG_BYTES)
     this.#run = solver.start(engine, problem, settings)
   }
 
@@ -135,7 +143,8 @@ export class OutOfCoreDriver {
       }
       if (signal?.aborted && state.position < groups.length) {
         await this.#checkpoint()
-        return { certificate: undefined, passes: this.#passes(), exitReason: 'interrupted' }
+        this.#run.finish?.()
+        return this.#end(undefined, 'interrupted')
       }
       if (!state.stockTaken) await this.#takeStock()
       // Until it is decided how to go on, the run stands at the end of this pass: one that is resumed decides the same.
@@ -146,16 +155,20 @@ export class OutOfCoreDriver {
       const close = this.#solver.dual && state.gap <= tolerance * state.primal * state.optimism
       const ready = gradientTolerance === undefined ? close : settled
       if (ready || last || signal?.aborted) {
-        const certificate = await this.certify()
-        const passes = this.#passes()
-        if (!certificate) return { certificate, passes, exitReason: 'interrupted' }
+        const certificate = await this.certify(last)
+        if (!certificate) return this.#end(certificate, 'interrupted')
         state.primal = certificate.primal
-        this.#tell({ pass: passes, primal: certificate.primal, gap: certificate.gap, certified: true })
-        const converged = settled || (certificate.gap !== null && certificate.gap <= tolerance)
-        if (converged || last || signal?.aborted) {
-          const exitReason = converged ? 'converged' : last ? 'max-passes' : 'interrupted'
-          const models = this.#run.models?.(passes, exitReason)
-          return { certificate, passes, exitReason, ...(models && { models }) }
+        const passes = this.#passes()
+        const reached = certificate.gap !== null && certificate.gap <= tolerance
+        const exitReason = settled || reached ? 'converged' : last ? 'max-passes' : 'interrupted'
+        const ends = settled || reached || last || signal?.aborted
+        const solution: Solution = { certificate, passes, exitReason }
+        const ended = ends && !reached ? await this.#end(certificate, exitReason) : solution
+        const { primal, gap } = ended.certificate ?? certificate
+        this.#tell({ pass: passes, primal, gap, certified: true })
+        if (ends) {
+          const models = ended.models ?? this.#run.models?.(passes, exitReason)
+          return { ...ended, ...(models && { models }) }
         }
         state.optimism *= 0.7
       }
@@ -198,11 +211,64 @@ export class OutOfCoreDriver {
     this.#tell({ pass: this.#passes(), ...this.#lastKnown, certified: false })
   }
 
-  /** Primal, dual and gap over all rows by a reading pass; undefined when it was interrupted. */
-  async certify(): Promise<Certificate | undefined> {
+  /** Ends a run short of its tolerance: by the best multiple of its weights. Methods that know no tolerance, and the paper's
+   *  rule, end where they meant to: their weights stay as they are, unless w = 0 is better. */
+  async #end(certificate: Certificate | undefined, exitReason: ExitReason): Promise<Solution> {
+    const { rows } = this.#engine.store.manifest
+    const passes = this.#passes()
+    if (this.#along.rows < rows) await this.#lookAtRows(exitReason === 'interrupted')
+    if (this.#run.lookAlong) {
+      const models = this.#run.models!(passes, exitReason, certificate !== undefined)
+      return { certificate, passes, exitReason, models }
+    }
+    const onlyIfWorse = !this.#solver.dual || exitReason === 'converged'
+    const penalty = penaltyOf(this.#problem.squaredLength())
+    const { primal, ...short } = this.#along.best(0, penalty, { all: rows, onlyIfWorse })
+    if (onlyIfWorse && short.factor === 1 && certificate) return { certificate, passes, exitReason }
+    // A sample tells which multiple is better, not what its objective is.
+    const known = short.factor === 1 || this.#along.rows >= rows ? certificate : undefined
+    const found = known && certificateAt(known, { ...short, primal })
+    const close = found !== undefined && found.gap !== null && found.gap <= this.#settings.tolerance
+    return { certificate: found, passes, exitReason: close ? 'converged' : exitReason, short }
+  }
+
+  /** Sums losses along the weights over all rows; after an interrupt over as many as a short time allows, those first that
+   *  would have been next. Blocks are drawn at random, so some stand for all. */
+  async #lookAtRows(briefly: boolean): Promise<void> {
+    const began = performance.now()
+    this.#startLook()
+    const { pass, position, wanted } = this.#state
+    const groups = this.#groups(briefly ? pass : -1)
+    const next = briefly && !wanted ? position % Math.max(groups.length, 1) : 0
+    for await (const block of this.#engine.pass([...groups.slice(next), ...groups.slice(0, next)])) {
+      await this.#lookAlong(block)
+      if (briefly && performance.now() - began > BRIEF_SECONDS * 1000) break
+    }
+  }
+
+  #startLook(): void {
+    this.#along = new LossesAlong()
+    this.#run.lookAlong?.(undefined)
+  }
+
+  async #lookAlong(block: LoadedBlock): Promise<void> {
+    // Of several models each has its own losses.
+    if (this.#run.lookAlong) {
+      await this.#run.lookAlong(block)
+      this.#along.rows += block.rows
+      return
+    }
+    await this.#problem.lookAlong(this.#engine.trainer, block, this.#alongRoom)
+    this.#along.add(this.#engine.arena, this.#alongRoom, block.rows)
+  }
+
+  /** Primal, dual and gap over all rows by a reading pass; undefined when it was interrupted. With `look`, the losses along
+   *  the weights are summed as well. */
+  async certify(look = false): Promise<Certificate | undefined> {
     const { arena, trainer, store } = this.#engine
     this.#run.finish?.()
-    if (this.#run.account && this.#run.evaluate && !this.#problem.narrow) return this.#certifyByAccount()
+    this.#startLook()
+    if (this.#run.account && this.#run.evaluate && !this.#problem.narrow) return this.#certifyByAccount(look)
     const total = new Float64Array(SUMS_BYTES / 8)
     // In the order of the store, whatever order the solver took: the sums are the same bits for the same weights.
     for await (const block of this.#engine.pass(this.#groups(-1))) {
@@ -211,18 +277,21 @@ export class OutOfCoreDriver {
       arena.f64(this.#sums, total.length).forEach((part, k) => {
         total[k] += part
       })
+      if (look) await this.#lookAlong(block)
     }
     return certificateOf(total, this.#problem.squaredLength(), store.manifest.rows, this.#solver.dual)
   }
 
   /** The same by what the solver knows of all rows, once those have been read of which it does not know enough. */
-  async #certifyByAccount(): Promise<Certificate | undefined> {
+  async #certifyByAccount(look: boolean): Promise<Certificate | undefined> {
     const { tolerance, signal } = this.#settings
     const blocks = this.#run.owing!(tolerance * this.#state.primal)
     this.#countSkipped(blocks)
     for await (const block of this.#engine.pass(this.#groups(-1, blocks))) {
       if (signal?.aborted) return undefined
       await this.#run.evaluate!(block)
+      // Of several models all rows are read here, and once is enough.
+      if (look && this.#run.lookAlong) await this.#lookAlong(block)
     }
     const { dual, certain, supportVectors, correct } = await this.#run.account!()
     const primal = dual + certain

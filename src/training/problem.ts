@@ -19,6 +19,7 @@ import {
   PROBLEM_ROWS,
   PROBLEM_WEIGHTS,
 } from '../numeric/layouts.ts'
+import { penaltyOf } from './line-search.ts'
 import type { RowSet } from './row-set.ts'
 
 export interface ProblemSettings {
@@ -111,6 +112,13 @@ export class BinaryProblem {
     const { numeric } = this.arena
     const length = this.narrow ? numeric.squaredLengthF32 : numeric.squaredLengthF64
     return length(this.weights, this.weightCount)
+  }
+
+  /** What t·w costs besides losses. */
+  penalty(): (t: number) => number {
+    if (this.settings.regularizer !== 'l1') return penaltyOf(this.squaredLength())
+    const length = this.arena.numeric.lengthL1(this.weights, this.weightCount)
+    return t => t * length
   }
 
   /** A copy of the weights, the bias last. */

@@ -8,6 +8,7 @@ import { allowedMemory } from './choose-solver.ts'
 import type { ClassProblems } from './class-problems.ts'
 import { CrammerSingerProblem, type CrammerSingerSettings, crammerSingerBytes } from './crammer-singer-problem.ts'
 import { drive, type PassProgress, type Solution } from './driver.ts'
+import { lookAlongInPieces, penaltyOf, roomForLook, shorten } from './line-search.ts'
 import { NODE_BYTES, planLines } from './memory-plan.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { RowSet } from './row-set.ts'
@@ -31,8 +32,20 @@ export async function trainCrammerSinger(
   refuseTooLarge(arena, rows, classes.labels.length, options)
   const problem = new CrammerSingerProblem(arena, rows, crammerSingerSettings(classes, options.bias))
   const run = solver.startCrammerSinger!(pool, problem, options)
-  const solution = await drive(run, () => certifyCrammerSinger(pool, problem), options, tell)
-  return { ...problem.copyWeights(), solution }
+  const truth = {
+    certify: () => certifyCrammerSinger(pool, problem),
+    penalty: () => penaltyOf(problem.squaredLength()),
+    lookAlong: () =>
+      lookAlongInPieces(arena, roomForLook(arena), rows.rows, piece => {
+        const scores = arena.allocate((problem.classes + 1) * 8, 'the line search')
+        return pool.run('look-along', { problem: problem.at, kind: 'together', scores, ...piece })
+      }),
+  }
+  const solution = await drive(run, truth, options, tell)
+  const { weights, biasWeights } = problem.copyWeights()
+  shorten(weights, solution)
+  shorten(biasWeights, solution)
+  return { weights, biasWeights, solution }
 }
 
 export function certifyCrammerSinger(pool: ThreadPool, problem: CrammerSingerProblem): Promise<Certificate> {

@@ -25,6 +25,7 @@ import { classProblems, refuseUnlearnable } from './class-problems.ts'
 import { CrammerSingerBlocks } from './crammer-singer-blocks.ts'
 import type { Solution } from './driver.ts'
 import type { FirstPass } from './first-pass.ts'
+import { shorten } from './line-search.ts'
 import { groupsOf, type MemoryPlan, planLines } from './memory-plan.ts'
 import { DEFAULTS, type ResolvedOptions } from './options.ts'
 import { OutOfCoreDriver } from './out-of-core.ts'
@@ -149,7 +150,11 @@ export async function trainFromBlocks(
           undefined,
         )
         solutions.push(...(solution.models ?? some.map(() => solution)))
-        for (const k of some.keys()) put(from + k, many.run().copyWeights(k))
+        for (const k of some.keys()) {
+          const w = many.run().copyWeights(k)
+          shorten(w, solutions[from + k])
+          put(from + k, w)
+        }
       }
     } else if (!options.resume) {
       // Of all classes at once: whoever resumes this run later must not meet what an earlier one has left.
@@ -173,13 +178,19 @@ export async function trainFromBlocks(
       solutions.push(solution)
       if (joint) {
         ;({ weights, biasWeights } = joint.copyAll())
+        shorten(weights, solution)
+        shorten(biasWeights, solution)
         continue
       }
       if (lent) {
+        // The state of the run is on the disk by now.
+        shorten(problem.weightsInPlace(), solution)
         biasWeights[k] = problem.biasWeight()
         continue
       }
-      put(k, problem.copyWeights())
+      const w = problem.copyWeights()
+      shorten(w, solution)
+      put(k, w)
     }
     const features = map && !lent ? featuresOf(arena, map, weightCount / rows.width) : undefined
     const byFeature = (values: Float64Array) =>

@@ -16,6 +16,7 @@ import { allowedMemory, WINDOW_BYTES } from './choose-solver.ts'
 import { classProblems, refuseUnlearnable } from './class-problems.ts'
 import { type Solution, solve } from './driver.ts'
 import { classesOf, dealFolds } from './folds.ts'
+import { shorten } from './line-search.ts'
 import { loadRows, type ReadReport } from './load-rows.ts'
 import { loadStore } from './load-store.ts'
 import { NODE_BYTES } from './memory-plan.ts'
@@ -105,6 +106,7 @@ export async function solveInMemory(
   const solutions: Solution[] = []
   const put = (k: number, solution: Solution, w: Float64Array): void => {
     solutions[k] = cutShort ? { ...solution, exitReason: 'interrupted' } : solution
+    shorten(w, solution)
     for (let j = 0; j < rows.weights; j++) weights[j * K + k] = w[j]
     biasWeights[k] = w[rows.weights]
   }

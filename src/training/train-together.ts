@@ -8,6 +8,14 @@ import type { ThreadPool } from '../threads/pool.ts'
 import { Bundle, type BundledProblem, bundleBytes, bundleSizes } from './bundle.ts'
 import { type Certificate, certificateOf } from './certificate.ts'
 import type { DriverSettings, Solution } from './driver.ts'
+import {
+  certificateAt,
+  type LossesAlong,
+  lookAlongInPieces,
+  penaltyOf,
+  roomForLook,
+  shortenScores,
+} from './line-search.ts'
 import type { RowSet } from './row-set.ts'
 
 /** Nonzeros between two looks at the abort signal. */
@@ -44,6 +52,7 @@ export class ManyModels {
   readonly #settings: TogetherSettings
   readonly #folds: number
   readonly #passWork: number
+  readonly #rooms = new WeakMap<Bundle, number>()
   #done = 0
 
   constructor(arena: Arena, pool: ThreadPool, rows: RowSet, settings: TogetherSettings, folds = 0) {
@@ -80,7 +89,7 @@ export class ManyModels {
             tell({ ...progress, done: this.#done, models: problems.length }),
           )
           this.#done += solutions.length
-          if (scores) await this.#score(bundle, scores)
+          if (scores) await this.#score(bundle, scores, solutions)
           for (const [k, solution] of solutions.entries()) {
             each(begin + k, { solution, weights: bundle.copyWeights(k) })
           }
@@ -122,7 +131,7 @@ export class ManyModels {
             tell({ ...progress, done: this.#done, models: problems.length }),
           )
           this.#done += found.length
-          await this.#score(bundle, scores)
+          await this.#score(bundle, scores, found)
           return found
         }),
       )
@@ -199,8 +208,19 @@ export class ManyModels {
       for (const [k, certificate] of certificates.entries()) {
         primals[k] = certificate.primal
         if (certificate.gap! <= tolerance) solutions[k] ??= { certificate, passes, exitReason: 'converged' }
-        else if (last) solutions[k] = { certificate, passes, exitReason: stopped ? 'interrupted' : 'max-passes' }
         else optimism[k] *= 0.7
+      }
+      if (last && solutions.includes(undefined)) {
+        const along = await this.#lookAlong(bundle)
+        const lengths = bundle.squaredLengths()
+        for (const [k, solution] of solutions.entries()) {
+          if (solution) continue
+          const { primal, ...short } = along.best(k, penaltyOf(lengths[k]))
+          const certificate = certificateAt(certificates[k], { ...short, primal })
+          const converged = certificate.gap! <= tolerance
+          const exitReason = converged ? 'converged' : stopped ? 'interrupted' : 'max-passes'
+          solutions[k] = { certificate, passes, exitReason, short }
+        }
       }
       if (solutions.every(solution => solution !== undefined)) return solutions as Solution[]
       // Those that are not there yet go on, over all rows again; certified ones rest.
@@ -235,7 +255,17 @@ export class ManyModels {
     })
   }
 
-  async #score(bundle: Bundle, scores: number): Promise<void> {
+  /** Other bundles allocate meanwhile, so nothing is given back: a bundle keeps its room for the next cost. */
+  #lookAlong(bundle: Bundle): Promise<LossesAlong> {
+    const { at, lanes } = bundle
+    const room = this.#rooms.get(bundle) ?? roomForLook(this.#arena)
+    this.#rooms.set(bundle, room)
+    return lookAlongInPieces(this.#arena, room, this.#rows.rows, ({ from, to, along }) =>
+      this.#pool.run('look-along', { problem: at, kind: lanes, from, to, along }),
+    )
+  }
+
+  async #score(bundle: Bundle, scores: number, solutions: Solution[]): Promise<void> {
     const { rows } = this.#rows
     const dots = this.#arena.allocate(PIECES * 64, 'scores')
     const cut = (k: number): number => Math.floor((rows * k) / PIECES)
@@ -247,5 +277,6 @@ export class ManyModels {
         }),
       ),
     )
+    shortenScores(this.#arena, bundle.problems, solutions, { at: scores, rows, folds: this.#folds })
   }
 }

@@ -5,7 +5,8 @@ import { UsageError } from '../errors.ts'
 import type { LabelCount } from '../input-formats/label-numbers.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import type { Calibration } from '../model/calibration.ts'
-import { makeModel } from '../model/model.ts'
+import { type Certificate as ModelCertificate, makeModel } from '../model/model.ts'
+import type { Shortfall } from '../model/shortfall.ts'
 import { findSolver } from '../solvers/all-solvers.ts'
 import { block } from '../solvers/block.ts'
 import { checkCompatible, underLimits } from '../solvers/solver.ts'
@@ -103,10 +104,40 @@ async function calibrateOverBlocks(
   return problemsOf(labels).map(({ positive }, k) => calibrationOf(options, scores[k], classes, positive))
 }
 
+/** What the model of a run that ended short says about that. */
+function shortfallOf(
+  { solver, solutions, blocks }: TrainingOutcome,
+  { exitReason, primal }: ModelCertificate,
+  { tolerance }: ResolvedOptions,
+): Shortfall | undefined {
+  const ends = solutions.flatMap(({ short, certificate }) => {
+    const close = typeof certificate?.gap === 'number' && certificate.gap <= tolerance
+    return short && !close ? [short] : []
+  })
+  if (ends.length === 0 && exitReason !== 'interrupted') return undefined
+  const knowsTolerance = findSolver(solver).options.includes('tolerance')
+  const range = (pairs: ([number, number] | null)[]): [number, number] | null => {
+    const known = pairs.filter(pair => pair?.every(Number.isFinite)) as [number, number][]
+    if (known.length === 0) return null
+    return [Math.min(...known.map(([least]) => least)), Math.max(...known.map(([, most]) => most))]
+  }
+  // Of problems that reached their aim it is not known what weights of 0 would cost.
+  const known = primal !== null && ends.length === solutions.length
+  return {
+    tolerance: knowsTolerance ? tolerance : null,
+    atZero: known ? ends.reduce((sum, { atZero }) => sum + atZero, 0) : null,
+    factors: solutions.map(({ short }) => short?.factor ?? 1),
+    values: range(ends.map(({ values }) => values)),
+    lengths: range(ends.map(({ lengths }) => lengths)),
+    resumable: blocks !== undefined,
+  }
+}
+
 /** What a run gives, with its model put together. */
 export function asResult(outcome: TrainingOutcome, options: ResolvedOptions, seconds: number): TrainResult {
   const { data, labels, solutions } = outcome
   const certificate = sumOf(solutions)
+  const shortfall = shortfallOf(outcome, certificate, options)
   const model = makeModel({
     labels: labels.map(({ value, text }) => ({ value, text })),
     multiclass: options.multiclass,
@@ -143,6 +174,7 @@ export function asResult(outcome: TrainingOutcome, options: ResolvedOptions, sec
       nonzeros: data.nonzeros,
       sources: data.sources.map(({ name }) => name),
     },
+    ...(shortfall && { shortfall }),
     createdBy: `spillway ${version}`,
   })
   return {

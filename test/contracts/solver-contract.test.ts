@@ -81,7 +81,8 @@ for (const solver of solvers.filter(candidate => candidate.data === 'memory')) {
       return {
         solution,
         progress,
-        w: [...problem.copyWeights()],
+        // A run that ends short gives a multiple of its weights.
+        w: [...problem.copyWeights()].map(x => x * (solution.short?.factor ?? 1)),
         alpha: stored.filter((_, k) => k % stride === 0),
         rest: stored.filter((_, k) => k % stride === 1),
       }

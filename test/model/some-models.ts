@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import type { Calibration } from '../../src/model/calibration.ts'
 import { type Certificate, type Model, type ModelParts, makeModel, vectorCount } from '../../src/model/model.ts'
+import type { Shortfall } from '../../src/model/shortfall.ts'
 
 export const plusMinus = [
   { value: 1, text: '+1' },
@@ -80,6 +81,19 @@ const certificate: fc.Arbitrary<Certificate> = fc.record(
   usual,
 )
 
+const pair = fc.option(fc.tuple(plain, plain))
+const shortfall: fc.Arbitrary<Shortfall> = fc.record(
+  {
+    tolerance: fc.option(plain),
+    atZero: fc.option(plain),
+    factors: fc.array(plain, { maxLength: 4 }),
+    values: pair,
+    lengths: pair,
+    resumable: fc.boolean(),
+  },
+  usual,
+)
+
 const anyExpansion = fc.oneof(
   fc.constantFrom('weighted-degree:3', 'polynomial:2', 'hash:7').map(steps => ({ steps })),
   fc
@@ -138,12 +152,13 @@ export function anyModel({ wholeLabels = false } = {}): fc.Arbitrary<Model> {
           nil: undefined,
         }),
         certificate: fc.option(certificate),
+        shortfall: fc.option(shortfall, { nil: undefined }),
         classCertificates: fc.array(certificate, { maxLength: 3 }),
         data: fc.option(
           fc.record({ fingerprint: fc.string(), rows: count, nonzeros: count, sources: fc.array(fc.string()) }, usual),
         ),
       })
-      .map(({ values, text, factors, kind, unit, expand, inputFormat, calibrations, ...rest }) =>
+      .map(({ values, text, factors, kind, unit, expand, inputFormat, calibrations, shortfall, ...rest }) =>
         makeModel({
           ...rest,
           labels: values.map(value => ({ value, text: wholeLabels ? String(value) : text + value })),
@@ -151,6 +166,7 @@ export function anyModel({ wholeLabels = false } = {}): fc.Arbitrary<Model> {
           features,
           solver: 'dual',
           ...(inputFormat !== undefined && { inputFormat }),
+          ...(shortfall && { shortfall }),
           ...(calibrations && !wholeLabels && { calibrations }),
           transforms: {
             ...(expand && !scaled && !wholeLabels && { expand }),

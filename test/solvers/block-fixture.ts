@@ -89,10 +89,17 @@ function limits({ memory }: TestStore, { solver }: TrainOptions): TrainOptions {
   return { threads: 1, ...(solver !== 'dual' && { memory }) }
 }
 
-/** Trains on a store, blocks one at a time where the solver takes blocks. */
-export async function trained(store: TestStore, options: TrainOptions): Promise<{ result: TrainResult; w: number[] }> {
+/** Trains on a store, blocks one at a time where the solver takes blocks. `own` are the weights that the method came to; where
+ *  they are worse than weights of 0 the model has a multiple of them. */
+export async function trained(
+  store: TestStore,
+  options: TrainOptions,
+): Promise<{ result: TrainResult; w: number[]; own: number[] }> {
   const result = await train(store.path, { ...limits(store, options), ...options }).result
-  return { result, w: weightsOf(result) }
+  const w = weightsOf(result)
+  const factor = result.model.shortfall?.factors[0] ?? 1
+  assert.ok(factor > 0, 'nothing is left of the weights')
+  return { result, w, own: w.map(x => x / factor) }
 }
 
 /** Runs until some records were seen, and aborts. */

@@ -70,9 +70,9 @@ describe('the solver one-pass', () => {
       [0.01, 0],
       [20, -2],
     ]) {
-      const { w, result } = await trained(store, { ...base, cost, bias })
+      const { own, result } = await trained(store, { ...base, cost, bias })
       const { w: mine, balls } = reference(store, cost, bias)
-      assert.ok(distance(w, mine) <= 1e-9, `C ${cost}, bias ${bias}: ${distance(w, mine)} apart`)
+      assert.ok(distance(own, mine) <= 1e-9, `C ${cost}, bias ${bias}: ${distance(own, mine)} apart`)
       assert.deepEqual([result.passes, result.exitReason, result.gap], [1, 'max-passes', null])
       // What makes the reference one: each ball encloses the one before, and so every row up to it.
       const random = randomNumbers(5)

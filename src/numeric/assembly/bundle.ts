@@ -26,13 +26,13 @@ function shift<S>(): usize {
 }
 
 @inline
-function at<S>(w: usize, index: u32): usize {
+export function at<S>(w: usize, index: u32): usize {
   return w + (usize(index) << shift<S>())
 }
 
 /** The dot product of a row with every lane, into `dots`. */
 @inline
-function dotLanes<S>(row: usize, w: usize, dots: usize): void {
+export function dotLanes<S>(row: usize, w: usize, dots: usize): void {
   const n = load<u32>(row, ROW_COUNT)
   const kind = load<u32>(row, ROW_KIND)
   let i = row + ROW_ENTRIES
