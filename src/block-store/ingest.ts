@@ -9,6 +9,7 @@ import { UNSAVED_MARKER } from './file-layout.ts'
 import type { Manifest } from './manifest.ts'
 import {
   type BufferSizes,
+  blocksOf,
   bufferSizes,
   expectedText,
   type Follower,
@@ -58,9 +59,6 @@ export interface IngestResult {
   badRowMessages: string[]
 }
 
-/** A stream of unknown length. */
-const DEFAULT_BLOCKS = 16
-
 export async function ingest(
   data: string | string[],
   folder: string,
@@ -74,8 +72,7 @@ export async function ingest(
   const valueBits = options.values === 'f64' ? 64 : 32
   const textBytes = await expectedText(paths)
   const sizes = { ...bufferSizes(options.memory), ...options.buffers }
-  const blocks =
-    options.blocks ?? Math.max(1, textBytes === undefined ? DEFAULT_BLOCKS : Math.ceil(textBytes / sizes.blockText))
+  const blocks = options.blocks ?? blocksOf(textBytes, sizes)
   const arena = options.arena ?? new Arena()
   const pool = new ThreadPool(arena.share, options.threads ?? defaultThreads())
   let writer: StoreWriter | undefined

@@ -13,7 +13,7 @@ export const NODE_BYTES = 84 << 20
 /** Bytes of a block file that are read at a time. */
 export const READ_BYTES = 1 << 20
 /** A WebAssembly memory ends at 4 GiB; a little is left for rounding. */
-const WINDOW_BYTES = 4 * 2 ** 30 - (64 << 20)
+export const WINDOW_BYTES = 4 * 2 ** 30 - (64 << 20)
 
 export interface PlanNeeds {
   /** 8 or 4. */
@@ -38,6 +38,22 @@ export interface PlanNeeds {
   expanded?: { nonzeros: number[]; threadBytes: number } | undefined
   /** Bytes left alone of so much memory: what the system and an earlier ingest hold on to. */
   reserve?: (memory: number) => number
+  /** The same at its most, for advice that holds for the store and for the text it came from. */
+  mostReserve?: (memory: number) => number
+  /** The needs with weights in f32, where that is a choice. */
+  narrow?: PlanNeeds | undefined
+}
+
+/** Blocks that do not fit, though smaller ones would. */
+export class BlocksTooLarge extends SpillwayError {
+  override name = 'BlocksTooLarge'
+  /** How many blocks to make of each. */
+  readonly parts: number[]
+
+  constructor(refusal: SpillwayError, parts: number[]) {
+    super(refusal.message, refusal.advice)
+    this.parts = parts
+  }
 }
 
 export interface MemoryPlan {
@@ -85,6 +101,11 @@ const PER_LOADED_ROW = 8
 
 /** Blocks are loaded in pairs at least, where there is no limit to fill: see groupsOf. */
 const PAIR = 2
+/** Smaller blocks are not made: their rows, the room for dictionaries not counted. */
+const LEAST_BLOCK = 1 << 20
+/** Parts of a block differ in size. */
+const UNEVEN = 1.1
+const MOST_PARTS = 100_000
 
 export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds, fill: boolean): MemoryPlan {
   const parts = [
@@ -121,7 +142,20 @@ export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds,
     Math.max(0, Math.min(left * share, Math.max((left * share) / 4, left - needs.slots * largest))),
   )
   const room = Math.floor((left - cacheBytes) / needs.slots)
-  if (largest > room) throw tooLittle(memory, parts, largest, needs, manifest.blocks.length)
+  if (largest > room) {
+    const dictionaries = Math.max(...blocks.map(block => block.segments)) * BATCH_BOUND
+    const least = Math.min(largest, PAIR * (LEAST_BLOCK + dictionaries))
+    const refusal = (block: number): SpillwayError =>
+      tooLittle(memory, parts, block, needs, narrowWorks(manifest, memory, needs, fill))
+    if (room < least) throw refusal(least)
+    // Two of them together, as below.
+    const most = room / PAIR
+    const split = costs.map(({ bytes, rows }) => {
+      const size = bytes + rows * perRow
+      return size <= most ? 1 : Math.min(rows, MOST_PARTS, Math.ceil((UNEVEN * size) / most))
+    })
+    throw new BlocksTooLarge(refusal(largest), split)
+  }
   const all = sum(costs, 'bytes') + sum(costs, 'rows') * perRow
   // As many blocks together as the memory holds, or, with no limit to fill, two.
   const fitting = Math.floor(room / Math.max(largest, 1))
@@ -183,39 +217,60 @@ export function planLines(parts: MemoryPlan['parts'], memory: number): string[] 
 }
 
 /** Mebibytes that would do. What is left alone grows with the memory, and so this is more than the sum for too little. */
-function enough(total: number, memory: number, needs: PlanNeeds): number {
-  const reserve = needs.reserve ?? (() => 0)
-  const others = total - reserve(memory)
-  let megabytes = Math.ceil(total / 2 ** 20)
+function enough(others: number, reserve: (memory: number) => number): number {
+  let megabytes = Math.ceil(others / 2 ** 20)
   while (megabytes * 2 ** 20 < others + reserve(megabytes * 2 ** 20)) megabytes++
   return megabytes
+}
+
+/** Whether weights in f32 would do, once blocks have been split if need be. */
+function narrowWorks(manifest: Manifest, memory: number, { narrow }: PlanNeeds, fill: boolean): boolean {
+  if (!narrow) return false
+  try {
+    planMemory(manifest, memory, narrow, fill)
+    return true
+  } catch (error) {
+    if (!(error instanceof SpillwayError)) throw error
+    return error instanceof BlocksTooLarge
+  }
 }
 
 function tooLittle(
   memory: number,
   parts: MemoryPlan['parts'],
-  largest: number,
+  block: number,
   needs: PlanNeeds,
-  blocks: number,
+  narrowWorks: boolean,
 ): SpillwayError {
-  const { expanded } = needs
+  const { expanded, reserve = () => 0 } = needs
   const slots = {
-    what: `${needs.slots} blocks of ${formatBytes(largest)}`,
-    bytes: Math.ceil((needs.slots * largest) / (1 - needs.cacheShare / 4)) + 1,
+    what: `${needs.slots} blocks of ${formatBytes(block)}`,
+    bytes: Math.ceil((needs.slots * block) / (1 - needs.cacheShare / 4)) + needs.slots,
   }
   const all = [...parts, slots]
-  const total = all.reduce((sum, part) => sum + part.bytes, 0)
-  const help = [`--memory ${enough(total, memory, needs)}M`]
-  const blocksShare = slots.bytes / total
-  if (blocksShare > 0.2)
-    help.push(
-      `smaller blocks (ingest again with --blocks ${blocks * 2 ** Math.ceil(Math.log2((largest * needs.slots) / Math.max(memory - total + slots.bytes, memory / 20) + 1))})`,
-    )
-  if (needs.weightBytes === 8) help.push('--weights f32')
+  const others = all.reduce((sum, part) => sum + part.bytes, 0) - reserve(memory)
+  const help = [`--memory ${enough(others, needs.mostReserve ?? reserve)}M`]
+  if (narrowWorks) help.push('--weights f32')
   if (expanded && needs.weights * needs.weightBytes > memory / 4)
     help.push('fewer weights by hashing: --expand …+hash:22')
   return new SpillwayError(
     `${formatBytes(memory)} of memory cannot work:\n  ${planLines(all, memory).join('\n  ')}`,
     `what would help: ${help.join(', or ')}`,
   )
+}
+
+/** What a store's manifest will say of its blocks once they have been split, about. */
+export function afterSplit(manifest: Manifest, parts: number[]): Manifest {
+  const share = (count: number, block: number): number => Math.ceil(count / parts[block])
+  return {
+    ...manifest,
+    blocks: manifest.blocks.flatMap((entry, block) => {
+      const { rows, nonzeros } = entry
+      return Array.from({ length: parts[block] }, () => ({
+        ...entry,
+        rows: share(rows, block),
+        nonzeros: share(nonzeros, block),
+      }))
+    }),
+  }
 }
