@@ -13,6 +13,7 @@ import {
   BATCH_VALUES,
 } from '../numeric/layouts.ts'
 import { CarriedStates } from '../training/carried-states.ts'
+import { decodedSegment, SPLIT_SEGMENT_BYTES } from '../training/memory-plan.ts'
 import { changeStore, freeBlockNumbers } from './change-store.ts'
 import { growBatch, SegmentDecoder } from './codecs.ts'
 import { blockFileName } from './file-layout.ts'
@@ -36,8 +37,9 @@ export interface SplitStore {
 /** Buffers are small: blocks are split where there is little memory. */
 const READ_BYTES = 1 << 20
 const WRITE_BYTES = 4 << 20
-/** Segments are gathered before their rows are drawn, for parts of each of them would be ever smaller. */
-const MOST_NONZEROS = 1 << 18
+/** Rows are gathered before they are drawn, so that segments are about as large as before, and no larger than planned; but no
+ *  more than so many bytes of them, and positions. */
+const MOST_GATHERED = 8 << 20
 const MOST_SPAN = 1 << 18
 
 /** Splits block k into parts[k] blocks, where that is more than 1. */
@@ -64,6 +66,8 @@ export async function splitBlocks(folder: string, parts: number[], options: Spli
         firstPart.set(block, next)
         const drawn = new Uint32Array(entry.rows)
         const draw = new PartDraw(count, old.seed, block)
+        const average = decodedSegment(entry) / Math.max(1, entry.segments)
+        gathered.most = Math.min(MOST_GATHERED, count * Math.min(SPLIT_SEGMENT_BYTES, average))
         let row = 0
         const write = async (): Promise<void> => {
           const rows = gathered.rows()
@@ -82,8 +86,10 @@ export async function splitBlocks(folder: string, parts: number[], options: Spli
         }
         for await (const rows of reader.rows(block)) {
           options.signal?.throwIfAborted()
-          if (!gathered.hasRoom(rows)) await write()
-          gathered.add(rows)
+          for (let from = 0; from < rows.count; ) {
+            from = gathered.add(rows, from)
+            if (from < rows.count) await write()
+          }
         }
         if (gathered.count > 0) await write()
         for (let part = 0; part < count; part++) {
@@ -145,58 +151,64 @@ class PartDraw {
   }
 }
 
-/** Rows of several segments in one batch. */
+/** Rows of several segments, or of a part of one, in one batch. */
 class GatheredRows {
   readonly #arena: Arena
   readonly #batch: number
   #nonzeros = 0
   #base = 0
-  #roomForRows = 0
-  #roomForNonzeros = 0
+  #first = 0
   count = 0
+  /** What decoding them may take. */
+  most = 0
 
   constructor(arena: Arena) {
     this.#arena = arena
     this.#batch = new SegmentDecoder(arena).newBatch()
   }
 
-  /** Whether these rows can join those that are there; any can, where there are none. */
-  hasRoom({ count, base, positions, starts }: SegmentRows): boolean {
-    if (this.count === 0) return true
-    return (
-      this.count + count <= this.#roomForRows &&
-      this.#nonzeros + starts[count] <= this.#roomForNonzeros &&
-      base + positions[count - 1] - this.#base < MOST_SPAN
-    )
-  }
-
-  add({ count, base, batch, positions, starts }: SegmentRows): void {
+  /** Adds as many of the rows as there is room for, from one on: the number of the next. Where there are none yet, one has. */
+  add(rows: SegmentRows, from: number): number {
+    const { base, batch, positions, starts } = rows
     const arena = this.#arena
     const to = this.#batch
-    const nonzeros = starts[count]
     const valueBytes = arena.getU32(batch + BATCH_VALUE_BYTES)
-    if (this.count === 0) {
+    const empty = this.count === 0
+    if (empty) {
       this.#base = base
-      this.#roomForRows = Math.max(count, MOST_SPAN)
-      this.#roomForNonzeros = Math.max(nonzeros, MOST_NONZEROS)
-      growBatch(arena, to, this.#roomForRows, this.#roomForNonzeros, valueBytes)
+      this.#first = base + positions[from]
+    }
+    let end = from
+    const fits = (): boolean => {
+      const more = { rows: this.count + end + 1 - from, nonzeros: this.#nonzeros + starts[end + 1] - starts[from] }
+      return decodedSegment(more) <= this.most && base + positions[end] - this.#first < MOST_SPAN
+    }
+    while (end < rows.count && ((empty && end === from) || fits())) end++
+    const count = end - from
+    const nonzeros = starts[end] - starts[from]
+    if (empty) {
+      const room = Math.max(nonzeros, Math.ceil(this.most / decodedSegment({ rows: 0, nonzeros: 1 })))
+      growBatch(arena, to, MOST_SPAN, room, valueBytes)
       arena.setU32(to + BATCH_FEATURES, 0)
     }
     const field = (of: number, at: number): number => arena.getU32(of + at)
     const toPositions = arena.u32(field(to, BATCH_LABEL_AT) + this.count * 4, count)
     const toStarts = arena.u32(field(to, BATCH_STARTS) + this.count * 4, count + 1)
-    for (let r = 0; r < count; r++) toPositions[r] = base + positions[r] - this.#base
-    for (let r = 0; r <= count; r++) toStarts[r] = this.#nonzeros + starts[r]
-    const copy = (at: number, before: number, size: number, each: number): void =>
-      arena.bytes(field(to, at) + before * each, size * each).set(arena.bytes(field(batch, at), size * each))
-    copy(BATCH_LABELS, this.count, count, 8)
-    copy(BATCH_INDICES, this.#nonzeros, nonzeros, 4)
-    copy(BATCH_VALUES, this.#nonzeros, nonzeros, valueBytes)
+    for (let r = 0; r < count; r++) toPositions[r] = base + positions[from + r] - this.#base
+    for (let r = 0; r <= count; r++) toStarts[r] = this.#nonzeros + starts[from + r] - starts[from]
+    const copy = (at: number, first: number, before: number, size: number, each: number): void =>
+      arena
+        .bytes(field(to, at) + before * each, size * each)
+        .set(arena.bytes(field(batch, at) + first * each, size * each))
+    copy(BATCH_LABELS, from, this.count, count, 8)
+    copy(BATCH_INDICES, starts[from], this.#nonzeros, nonzeros, 4)
+    copy(BATCH_VALUES, starts[from], this.#nonzeros, nonzeros, valueBytes)
     this.count += count
     this.#nonzeros += nonzeros
     arena.setU32(to + BATCH_ROWS, this.count)
     arena.setU32(to + BATCH_NONZEROS, this.#nonzeros)
     arena.setU32(to + BATCH_FEATURES, Math.max(field(to, BATCH_FEATURES), field(batch, BATCH_FEATURES)))
+    return end
   }
 
   rows(): Omit<SegmentRows, 'labels'> {

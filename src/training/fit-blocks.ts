@@ -11,6 +11,7 @@ import { READERS } from './block-engine.ts'
 import { allowedMemory } from './choose-solver.ts'
 import { BlocksTooLarge } from './memory-plan.ts'
 import type { ResolvedOptions } from './options.ts'
+import { orOtherBlocks } from './plan-for-text.ts'
 import type { ProgressListener } from './progress.ts'
 import { type RowsOfStore, rowsOfStore } from './rows-of-store.ts'
 import { forgetFirstPass, type StoreForTraining } from './store-for-training.ts'
@@ -34,12 +35,15 @@ export async function withFittingBlocks<T extends object>(
       } catch (error) {
         // A run resumes on the blocks that it was begun with.
         if (!(error instanceof BlocksTooLarge) || options.resume || splits === MOST_SPLITS) throw error
+        if (options.blocks !== undefined) throw orOtherBlocks(error)
         store = await split(store, error, found, options, tell)
       }
     }
   } catch (error) {
-    if (error instanceof SpillwayError) await forgetFirstPass(found)
-    throw error
+    if (!(error instanceof SpillwayError)) throw error
+    await forgetFirstPass(found)
+    if (found.read.bytesRead === 0) throw error
+    throw new SpillwayError(error.message, `${error.advice}; the text is in ${store.folder} now and is not read again`)
   }
 }
 

@@ -92,25 +92,36 @@ export function decodedBound(
 
 /** What decoding takes: a segment of about the average size, its batch with room to grow, and label numbers. */
 function decodeBytes(manifest: Manifest): number {
-  const average = manifest.blocks.map(block => (block.nonzeros * 24 + block.rows * 48) / Math.max(block.segments, 1))
-  return (2 << 20) + Math.ceil(Math.max(0, ...average))
+  const average = manifest.blocks.map(block => decodedSegment(block) / Math.max(block.segments, 1))
+  return DECODER_BYTES + Math.ceil(Math.max(0, ...average))
 }
+
+/** What decoding rows takes, were they one segment. */
+export function decodedSegment({ rows, nonzeros }: { rows: number; nonzeros: number }): number {
+  return nonzeros * 24 + rows * 48
+}
+
+const DECODER_BYTES = 2 << 20
+/** The same of a segment when blocks are split. */
+export const SPLIT_SEGMENT_BYTES = 1 << 20
 
 /** Table and order of a loaded row; its dual variable comes on top. */
 const PER_LOADED_ROW = 8
 
 /** Blocks are loaded in pairs at least, where there is no limit to fill: see groupsOf. */
 const PAIR = 2
-/** Smaller blocks are not made: their rows, the room for dictionaries not counted. */
+/** Smaller blocks are not made; and blocks that training makes good progress with. */
 const LEAST_BLOCK = 1 << 20
+const GOOD_BLOCK = 4 << 20
 /** Parts of a block differ in size. */
 const UNEVEN = 1.1
 const MOST_PARTS = 100_000
 
-export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds, fill: boolean): MemoryPlan {
-  const parts = [
+/** What is needed besides the blocks, when decoding takes so much in a thread. */
+function besidesBlocks(manifest: Manifest, memory: number, needs: PlanNeeds, decode: number): MemoryPlan['parts'] {
+  return [
     { what: 'Node and the program', bytes: NODE_BYTES },
-    { what: 'reading and decoding, two threads', bytes: 2 * (READ_BYTES + decodeBytes(manifest)) },
+    { what: 'reading and decoding, two threads', bytes: 2 * (READ_BYTES + decode) },
     { what: 'expanding, two threads', bytes: 2 * (needs.expanded?.threadBytes ?? 0) },
     {
       what: `weights of ${needs.weights} features${needs.expanded && needs.weightBytes === 4 ? ', f32' : ''}`,
@@ -123,8 +134,17 @@ export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds,
     { what: 'map of the features', bytes: needs.mapBytes },
     { what: "left for file pages and the ingest's remains", bytes: needs.reserve?.(memory) ?? 0 },
   ].filter(part => part.bytes > 0)
+}
+
+/** Bytes that are left for blocks and a cache. */
+function leftOf(parts: MemoryPlan['parts'], memory: number): number {
   const fixed = parts.reduce((sum, part) => sum + part.bytes, 0)
-  const left = Math.min(memory - fixed, WINDOW_BYTES - (fixed - NODE_BYTES))
+  return Math.min(memory - fixed, WINDOW_BYTES - (fixed - NODE_BYTES))
+}
+
+export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds, fill: boolean): MemoryPlan {
+  const parts = besidesBlocks(manifest, memory, needs, decodeBytes(manifest))
+  const left = leftOf(parts, memory)
   const perRow = PER_LOADED_ROW + needs.alphaBytes
   const { expanded } = needs
   const blocks = manifest.blocks.map((block, k) => ({ ...block, nonzeros: expanded?.nonzeros[k] ?? block.nonzeros }))
@@ -142,20 +162,7 @@ export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds,
     Math.max(0, Math.min(left * share, Math.max((left * share) / 4, left - needs.slots * largest))),
   )
   const room = Math.floor((left - cacheBytes) / needs.slots)
-  if (largest > room) {
-    const dictionaries = Math.max(...blocks.map(block => block.segments)) * BATCH_BOUND
-    const least = Math.min(largest, PAIR * (LEAST_BLOCK + dictionaries))
-    const refusal = (block: number): SpillwayError =>
-      tooLittle(memory, parts, block, needs, narrowWorks(manifest, memory, needs, fill))
-    if (room < least) throw refusal(least)
-    // Two of them together, as below.
-    const most = room / PAIR
-    const split = costs.map(({ bytes, rows }) => {
-      const size = bytes + rows * perRow
-      return size <= most ? 1 : Math.min(rows, MOST_PARTS, Math.ceil((UNEVEN * size) / most))
-    })
-    throw new BlocksTooLarge(refusal(largest), split)
-  }
+  if (largest > room) throw refused(manifest, memory, needs, fill, { parts, costs, largest, perRow })
   const all = sum(costs, 'bytes') + sum(costs, 'rows') * perRow
   // As many blocks together as the memory holds, or, with no limit to fill, two.
   const fitting = Math.floor(room / Math.max(largest, 1))
@@ -235,6 +242,32 @@ function narrowWorks(manifest: Manifest, memory: number, { narrow }: PlanNeeds, 
   }
 }
 
+/** Blocks that do not fit: whether smaller ones would. Those have smaller segments too. */
+function refused(
+  manifest: Manifest,
+  memory: number,
+  needs: PlanNeeds,
+  fill: boolean,
+  planned: { parts: MemoryPlan['parts']; costs: MemoryPlan['costs']; largest: number; perRow: number },
+): SpillwayError {
+  const narrow = narrowWorks(manifest, memory, needs, fill)
+  const decode = Math.min(decodeBytes(manifest), DECODER_BYTES + SPLIT_SEGMENT_BYTES)
+  const parts = besidesBlocks(manifest, memory, needs, decode)
+  const room = (leftOf(parts, memory) * (1 - needs.cacheShare / 4)) / needs.slots
+  const pairOf = (block: number): number => Math.min(planned.largest, PAIR * block)
+  if (room < pairOf(LEAST_BLOCK)) return tooLittle(memory, parts, pairOf(GOOD_BLOCK), needs, narrow)
+  // Two of them together, as they are loaded.
+  const most = room / PAIR
+  const split = planned.costs.map(({ bytes, rows }, block) => {
+    const size = bytes + rows * planned.perRow
+    const { segments } = manifest.blocks[block]
+    const least = decodedSegment(manifest.blocks[block]) > Math.max(1, segments) * SPLIT_SEGMENT_BYTES ? 2 : 1
+    const wanted = size <= most ? 1 : Math.ceil((UNEVEN * size) / most)
+    return Math.max(1, Math.min(rows, MOST_PARTS, Math.max(least, wanted)))
+  })
+  return new BlocksTooLarge(tooLittle(memory, planned.parts, planned.largest, needs, narrow), split)
+}
+
 function tooLittle(
   memory: number,
   parts: MemoryPlan['parts'],
@@ -249,13 +282,16 @@ function tooLittle(
   }
   const all = [...parts, slots]
   const others = all.reduce((sum, part) => sum + part.bytes, 0) - reserve(memory)
-  const help = [`--memory ${enough(others, needs.mostReserve ?? reserve)}M`]
+  const help: string[] = []
+  if (others <= NODE_BYTES + WINDOW_BYTES) help.push(`--memory ${enough(others, needs.mostReserve ?? reserve)}M`)
   if (narrowWorks) help.push('--weights f32')
   if (expanded && needs.weights * needs.weightBytes > memory / 4)
     help.push('fewer weights by hashing: --expand …+hash:22')
   return new SpillwayError(
     `${formatBytes(memory)} of memory cannot work:\n  ${planLines(all, memory).join('\n  ')}`,
-    `what would help: ${help.join(', or ')}`,
+    help.length > 0
+      ? `what would help: ${help.join(', or ')}`
+      : `no --memory would do: a run has ${formatBytes(WINDOW_BYTES)} at most, besides Node; take fewer features`,
   )
 }
 
@@ -265,12 +301,16 @@ export function afterSplit(manifest: Manifest, parts: number[]): Manifest {
   return {
     ...manifest,
     blocks: manifest.blocks.flatMap((entry, block) => {
-      const { rows, nonzeros } = entry
-      return Array.from({ length: parts[block] }, () => ({
+      const part = {
         ...entry,
-        rows: share(rows, block),
-        nonzeros: share(nonzeros, block),
-      }))
+        rows: share(entry.rows, block),
+        nonzeros: share(entry.nonzeros, block),
+        segments: Math.max(
+          share(entry.segments, block),
+          parts[block] > 1 ? Math.ceil(share(decodedSegment(entry), block) / SPLIT_SEGMENT_BYTES) : 1,
+        ),
+      }
+      return Array.from({ length: parts[block] }, () => part)
     }),
   }
 }

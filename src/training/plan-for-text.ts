@@ -4,11 +4,17 @@ import type { Manifest } from '../block-store/manifest.ts'
 import { Store } from '../block-store/reader.ts'
 import { SpillwayError } from '../errors.ts'
 import type { BlockSolver } from '../solvers/solver.ts'
+import { collectGarbage } from '../threads/collect-garbage.ts'
 import { BlocksTooLarge } from './memory-plan.ts'
 import type { ResolvedOptions } from './options.ts'
 import { planRun } from './plan-for-blocks.ts'
 import { rowsByNumbers } from './rows-of-store.ts'
 import { estimateText, type TextEstimate } from './sample-text.ts'
+
+/** Counts of blocks that are tried: with the blocks the room for their dictionaries does not become smaller. */
+const MOST_TRIES = 4
+/** Parts of a block that is too large for certain, however rough an estimate is. */
+const MANY_PARTS = 4
 
 /** Blocks that text is drawn into: as many as usual, or more where those would be too large. What cannot work is refused. */
 export async function blocksForText(
@@ -19,31 +25,46 @@ export async function blocksForText(
   usual: { blocks: number; chunk: number },
 ): Promise<number> {
   const estimate = text === undefined ? undefined : await estimateText(paths, text, options)
+  if (options.memory !== undefined) collectGarbage()
   if (!estimate) return usual.blocks
   const segments = Math.ceil(text! / usual.chunk)
-  const planned = async (used: number): Promise<number> => {
+  const models = estimate.classes > 2 && options.multiclass === 'one-vs-rest' ? estimate.classes : 1
+  const tooLarge = async (used: number, blocks: number): Promise<BlocksTooLarge | undefined> => {
     try {
-      const store = new Store('', manifestOf(estimate, usual.blocks, segments, options))
-      const rows = rowsByNumbers(estimate, used, usual.blocks, options)
-      const models = estimate.classes > 2 && options.multiclass === 'one-vs-rest' ? estimate.classes : 1
+      const store = new Store('', manifestOf(estimate, blocks, segments, options))
+      const rows = rowsByNumbers(estimate, used, blocks, options)
       await planRun(store, solver, options, { fromText: true, rows, models })
-      return usual.blocks
+      return undefined
     } catch (error) {
-      if (!(error instanceof BlocksTooLarge)) throw error
-      return options.blocks ?? error.parts.reduce((sum, parts) => sum + parts, 0)
+      if (error instanceof BlocksTooLarge) return error
+      throw error
     }
   }
-  try {
-    return await planned(estimate.usedLeast)
-  } catch (error) {
-    if (!(error instanceof SpillwayError)) throw error
-    // It cannot work with the fewest features that there can be. Advice is for as many as there may be.
-    await planned(estimate.usedMost).catch((refusal: unknown) => {
+  const bySamples = (refusal: SpillwayError): SpillwayError =>
+    new SpillwayError(`judged by samples of the text, ${refusal.message}`, refusal.advice)
+  let { blocks } = usual
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const found = await tooLarge(estimate.usedLeast, blocks).catch(async (refusal: unknown) => {
       if (!(refusal instanceof SpillwayError)) throw refusal
-      throw new SpillwayError(`judged by samples of the text, ${refusal.message}`, refusal.advice)
+      // More blocks do not help. If those at hand turn out too large, they will be split.
+      if (tries > 0) return undefined
+      // It cannot work with the fewest features that there can be. Advice is for as many as there may be.
+      const more = await tooLarge(estimate.usedMost, blocks).catch((error: unknown) => error)
+      throw bySamples(more instanceof SpillwayError ? more : refusal)
     })
-    throw error
+    if (!found) break
+    if (options.blocks !== undefined) {
+      if (Math.max(...found.parts) >= MANY_PARTS) throw bySamples(orOtherBlocks(found))
+      break
+    }
+    blocks = found.parts.reduce((sum, parts) => sum + parts, 0)
   }
+  return blocks
+}
+
+/** The refusal of a number of blocks that the user has named. */
+export function orOtherBlocks(refusal: BlocksTooLarge): SpillwayError {
+  return new SpillwayError(refusal.message, `${refusal.advice}, or smaller blocks: leave out --blocks`)
 }
 
 /** What the manifest will say, about. */
