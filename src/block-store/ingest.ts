@@ -12,6 +12,7 @@ import { UNSAVED_MARKER } from './file-layout.ts'
 import type { Manifest } from './manifest.ts'
 import {
   type BufferSizes,
+  blocksOf,
   bufferSizes,
   expectedText,
   type Follower,
@@ -61,9 +62,6 @@ export interface IngestResult {
   badRowMessages: string[]
 }
 
-/** A stream of unknown length. */
-const DEFAULT_BLOCKS = 16
-
 export async function ingest(
   data: string | string[],
   folder: string,
@@ -80,8 +78,7 @@ export async function ingest(
   for (const path of paths) await requireReadable(path)
   const textBytes = await expectedText(paths)
   const sizes = { ...bufferSizes(options.memory), ...options.buffers }
-  const blocks =
-    options.blocks ?? Math.max(1, textBytes === undefined ? DEFAULT_BLOCKS : Math.ceil(textBytes / sizes.blockText))
+  const blocks = options.blocks ?? blocksOf(textBytes, sizes)
   const arena = options.arena ?? new Arena()
   const pool = new ThreadPool(arena.share, options.threads ?? defaultThreads())
   let writer: StoreWriter | undefined

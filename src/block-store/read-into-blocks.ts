@@ -11,6 +11,7 @@ import { type LineChunk, LineChunks } from '../input-formats/line-chunks.ts'
 import { Reading } from '../input-formats/reading.ts'
 import { textSize } from '../input-formats/text-size.ts'
 import { labelKey } from '../labels.ts'
+import { scarceMemory } from '../machine-memory.ts'
 import { type Arena, formatBytes } from '../numeric/arena.ts'
 import { roundDown } from '../numeric/rounding.ts'
 import { SEGMENT_HEADER_BYTES } from '../numeric/segment-layout.ts'
@@ -18,7 +19,7 @@ import { inOrder } from '../threads/in-order.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { untilAborted } from '../threads/until-aborted.ts'
 import type { Piece, PieceRoom } from '../training/first-pass.ts'
-import { NODE_BYTES } from '../training/memory-plan.ts'
+import { NODE_BYTES, WINDOW_BYTES } from '../training/memory-plan.ts'
 import { type CompressionChoice, chooseCompression } from './compression.ts'
 import type { EncodeChunkOptions, EncodedChunk } from './encode-chunk-task.ts'
 import { readFeatureSet, writeFeatureSet } from './feature-set.ts'
@@ -92,6 +93,8 @@ const BLOCK_TEXT_BYTES = 128 << 20
 const LEAST_TO_MEASURE = 256 << 20
 /** Pages of 65,536 features that a thread's map may take: 48 MiB, features up to 2^28 if they are spread evenly. */
 const MAP_PAGES = 4096
+/** A stream of unknown length. */
+const BLOCKS_OF_A_STREAM = 16
 export const LEAST_BUFFERS = 16 << 20
 const PROBE_BYTES = 8 << 20
 /** When the disk cannot be measured: a rate at which zstd never pays. */
@@ -212,7 +215,7 @@ export async function readIntoBlocks(
 
 /** Buffers and blocks for a given memory. Text in slots, encoded segments, parsers and encoders of two threads take about
  *  28 chunks in all; a block is to be small enough that several fit beside each other when it is trained on. */
-export function bufferSizes(memory: number | undefined): BufferSizes {
+export function bufferSizes(memory = scarceMemory()): BufferSizes {
   if (memory === undefined) {
     return { chunk: CHUNK_BYTES, blockText: BLOCK_TEXT_BYTES, mapPages: MAP_PAGES, writer: 16 << 20 }
   }
@@ -226,10 +229,15 @@ export function bufferSizes(memory: number | undefined): BufferSizes {
   const chunk = Math.min(CHUNK_BYTES, Math.max(1 << 18, roundDown(left / 40, 4096)))
   return {
     chunk,
-    blockText: Math.max(chunk, Math.floor(memory / 12)),
+    blockText: Math.max(chunk, Math.floor(Math.min(memory, WINDOW_BYTES) / 12)),
     mapPages: Math.min(MAP_PAGES, Math.floor(left / 8 / 12288)),
     writer: Math.min(16 << 20, Math.floor(left / 16)),
   }
+}
+
+/** Blocks that text goes into when nobody says how many. */
+export function blocksOf(textBytes: number | undefined, { blockText }: Pick<BufferSizes, 'blockText'>): number {
+  return textBytes === undefined ? BLOCKS_OF_A_STREAM : Math.max(1, Math.ceil(textBytes / blockText))
 }
 
 /** One map of the threads' maps and of those of an earlier feature set, on disk; 0 when one of them was given up. */

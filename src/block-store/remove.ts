@@ -4,24 +4,14 @@ import { readFile } from 'node:fs/promises'
 import { fileError, SpillwayError, UsageError } from '../errors.ts'
 import { labelKey, labelOf } from '../labels.ts'
 import { Arena } from '../numeric/arena.ts'
-import {
-  BATCH_BYTES,
-  BATCH_LABEL_AT,
-  BATCH_LABELS,
-  BATCH_NONZEROS,
-  BATCH_ROWS,
-  BATCH_STARTS,
-} from '../numeric/layouts.ts'
-import { roundUp } from '../numeric/rounding.ts'
 import { refuseSameFile } from '../same-file.ts'
 import { CarriedStates } from '../training/carried-states.ts'
 import { changeStore, freeBlockNumbers } from './change-store.ts'
-import { type EncodedSegment, SegmentDecoder, SegmentEncoder } from './codecs.ts'
 import { blockFileName } from './file-layout.ts'
 import { type Manifest, nextPosition, sourceSpans } from './manifest.ts'
-import { openStore, ReadBuffer, Store } from './reader.ts'
-import { Region } from './region.ts'
-import { StoredLabels, UNLISTED } from './stored-labels.ts'
+import { openStore, Store } from './reader.ts'
+import { Rewriter, RowReader } from './rewrite-rows.ts'
+import { UNLISTED } from './stored-labels.ts'
 import { StoreWriter } from './writer.ts'
 
 /** Which rows go: by number, counted from 1 in the order in which they were added, in a list or in a file with one on
@@ -175,107 +165,6 @@ export async function removeRows(
       seconds: seconds(),
     }
   })
-}
-
-/** Rows of one segment, until the next is asked for. */
-interface SegmentRows {
-  count: number
-  base: number
-  batch: number
-  positions: Uint32Array
-  /** Their numbers in the manifest. */
-  labels: Uint32Array
-  starts: Uint32Array
-}
-
-class RowReader {
-  readonly #arena: Arena
-  readonly #store: Store
-  readonly #buffer: ReadBuffer
-  readonly #decoder: SegmentDecoder
-  readonly #batch: number
-  readonly #labels: StoredLabels
-  bytesRead = 0
-
-  constructor(arena: Arena, store: Store) {
-    this.#arena = arena
-    this.#store = store
-    this.#buffer = new ReadBuffer(arena)
-    this.#decoder = new SegmentDecoder(arena)
-    this.#batch = this.#decoder.newBatch()
-    this.#labels = new StoredLabels(arena, store.manifest.labels)
-  }
-
-  /** The rows of a block, segment by segment; segments that are all behind the given positions are left out. */
-  async *rows(block: number, within?: { end: number }): AsyncGenerator<SegmentRows, void, void> {
-    const arena = this.#arena
-    const batch = this.#batch
-    for await (const { header, at, bytes, where } of this.#store.blockSegments(block, this.#buffer)) {
-      this.bytesRead += bytes
-      if (within && header.basePosition >= within.end) continue
-      this.#decoder.decode(at, bytes, batch, where)
-      const count = arena.getU32(batch + BATCH_ROWS)
-      yield {
-        count,
-        base: header.basePosition,
-        batch,
-        positions: arena.u32(arena.getU32(batch + BATCH_LABEL_AT), count),
-        labels: arena.u32(this.#labels.numbersOf(batch, count).at, count),
-        starts: arena.u32(arena.getU32(batch + BATCH_STARTS), count + 1),
-      }
-    }
-  }
-}
-
-/** Encodes the rows of a segment that stay. */
-class Rewriter {
-  readonly #arena: Arena
-  readonly #encoder: SegmentEncoder
-  readonly #batch: number
-  readonly #room: Region
-
-  constructor(arena: Arena, { seed, compression }: Manifest) {
-    this.#arena = arena
-    this.#encoder = new SegmentEncoder(arena, { blocks: 1, seed, mode: 'sequential', compression })
-    this.#batch = arena.allocateZeroed(BATCH_BYTES, 'a batch')
-    this.#room = new Region(arena, 'rows that stay')
-  }
-
-  /** The encoder takes a row's number in its batch for its position, so the rows are laid out with gaps. */
-  encode({ batch, count, positions, starts }: SegmentRows, keep: Uint8Array, block: number) {
-    const arena = this.#arena
-    let rows = 0
-    for (let r = 0; r < count; r++) rows += keep[r]
-    if (rows === 0) return undefined
-    const first = positions[0]
-    const span = positions[count - 1] - first + 1
-    const listBytes = roundUp(rows * 4, 8)
-    const startBytes = roundUp((span + 1) * 4, 8)
-    const at = this.#room.room(listBytes + startBytes + span * 8)
-    const list = arena.u32(at, rows)
-    const wideStarts = arena.u32(at + listBytes, span + 1)
-    // As bits: a number of the language need not keep those of a NaN.
-    const labels = arena.u32(arena.getU32(batch + BATCH_LABELS), count * 2)
-    const wideLabels = arena.u32(at + listBytes + startBytes, span * 2)
-    let [filled, nonzeros] = [0, 0]
-    for (let r = 0; r < count; r++) {
-      const row = positions[r] - first
-      wideStarts[row] = starts[r]
-      wideStarts[row + 1] = starts[r + 1]
-      wideLabels[2 * row] = labels[2 * r]
-      wideLabels[2 * row + 1] = labels[2 * r + 1]
-      if (!keep[r]) continue
-      list[filled++] = row
-      nonzeros += starts[r + 1] - starts[r]
-    }
-    arena.bytes(this.#batch, BATCH_BYTES).set(arena.bytes(batch, BATCH_BYTES))
-    arena.setU32(this.#batch + BATCH_ROWS, span)
-    arena.setU32(this.#batch + BATCH_NONZEROS, starts[count])
-    arena.setU32(this.#batch + BATCH_STARTS, at + listBytes)
-    arena.setU32(this.#batch + BATCH_LABELS, at + listBytes + startBytes)
-    const segment: EncodedSegment = this.#encoder.encodeListed(this.#batch, { at, rows, nonzeros }, first, block)
-    return segment
-  }
 }
 
 // --- Which rows

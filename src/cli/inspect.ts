@@ -1,15 +1,16 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openStore, type Store } from '../block-store/reader.ts'
+import { openStore, Store } from '../block-store/reader.ts'
 import { fileError, UsageError } from '../errors.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { allModelFormats } from '../model/all-model-formats.ts'
 import { loadModel } from '../model/files.ts'
 import { Arena } from '../numeric/arena.ts'
 import { chooseSolver } from '../training/choose-solver.ts'
-import { planLines } from '../training/memory-plan.ts'
+import { afterSplit, BlocksTooLarge, planLines } from '../training/memory-plan.ts'
 import { resolveOptions } from '../training/options.ts'
-import { planFor } from '../training/plan-for-blocks.ts'
+import { planRun } from '../training/plan-for-blocks.ts'
+import { rowsAfterSplit, rowsOfStore } from '../training/rows-of-store.ts'
 import { type DataSummary, scanData } from '../training/scan.ts'
 import { checkOutputs } from './check-files.ts'
 import { bytesOption, type Command, type CommandInput, numberOption, type OptionValues, textOption } from './command.ts'
@@ -131,12 +132,32 @@ async function storePlan(
   const { solver, reason } = await chooseSolver([store.folder], options)
   const head = `training    solver ${solver.name}: ${reason}`
   if (solver.data === 'memory') return { lines: [head], json: { solver: solver.name } }
-  const plan = await planFor(store, solver, options)
-  const lines = planLines(plan.parts, plan.memory).map(line => `            ${line}`)
+  const classes = store.manifest.labels.filter(label => label.rows > 0).length
+  const found = await rowsOfStore(store, options)
+  const planOf = (store: Store, rows = found) =>
+    planRun(store, solver, options, { fromText: false, rows, models: classes > 2 ? classes : 1 })
+  let split: number | undefined
+  const planned = await planOf(store).catch((error: unknown) => {
+    if (!(error instanceof BlocksTooLarge)) throw error
+    const manifest = afterSplit(store.manifest, error.parts)
+    split = manifest.blocks.length
+    return planOf(new Store(store.folder, manifest), rowsAfterSplit(found, error.parts))
+  })
+  const { plan } = planned
+  const name = planned.solver.name
   const { parts, slots, slotBytes, slotRows, cacheBytes } = plan
   return {
-    lines: [head, ...lines],
-    json: { solver: solver.name, memory: plan.memory, parts, slots, slotBytes, slotRows, cacheBytes },
+    lines: [
+      `training    solver ${name}: ${reason}`,
+      ...(split === undefined
+        ? []
+        : [`            its blocks are too large: training splits them into ${split} first`]),
+      ...planLines(parts, plan.memory).map(line => `            ${line}`),
+    ],
+    json: {
+      ...{ solver: name, memory: plan.memory, parts, slots, slotBytes, slotRows, cacheBytes },
+      ...(split !== undefined && { splitInto: split }),
+    },
   }
 }
 

@@ -7,6 +7,7 @@ import { UsageError } from '../errors.ts'
 import { allExpansions } from '../features/all-expansions.ts'
 import { scaleKinds } from '../features/scale.ts'
 import { allLosses } from '../losses/all-losses.ts'
+import { scarceMemory } from '../machine-memory.ts'
 import { allModelFormats } from '../model/all-model-formats.ts'
 import { predict } from '../model/predict.ts'
 import { allSolvers } from '../solvers/all-solvers.ts'
@@ -125,7 +126,7 @@ export const trainCommand: Command = {
     memory: {
       value: 'SIZE',
       help: 'memory to stay inside of, Node and all, e.g. 512M',
-      fallback: 'most of what is free',
+      fallback: 'most of what the machine or its container has',
       group: 'Data larger than memory',
     },
     store: {
@@ -415,7 +416,7 @@ async function runTrain({ arguments: given, options, signal }: CommandInput): Pr
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const text = new TrainingText(settings.tolerance ?? DEFAULTS.tolerance)
   // What the heap once grew to it keeps, and a limit counts it. There is little to collect in this thread.
-  if (settings.memory !== undefined) v8.setFlagsFromString('--semi-space-growth-factor=1')
+  if ((settings.memory ?? scarceMemory()) !== undefined) v8.setFlagsFromString('--semi-space-growth-factor=1')
   const started = performance.now()
   const run = train(data, { ...settings, signal })
   try {

@@ -16,6 +16,8 @@ export interface ByteSource {
   consumed: number
   /** Fills as much of the target as there is; less than all of it only at the end. */
   read(target: Uint8Array): Promise<number>
+  /** Goes on at another byte, where that can be: in plain files. */
+  seek?(at: number): void
   close(): Promise<void>
 }
 
@@ -79,6 +81,9 @@ function plainFile(name: string, handle: FileHandle, size: number): ByteSource {
         this.consumed += got
       }
       return filled
+    },
+    seek(at) {
+      this.consumed = at
     },
     close: () => handle.close(),
   }

@@ -1,6 +1,5 @@
 // Which solver runs: the one that was asked for, or the one that suits the data and the memory.
 import { stat } from 'node:fs/promises'
-import { totalmem } from 'node:os'
 import { widthOf } from '../additive-kernels/row-space.ts'
 import { inputFormatOf, type Manifest } from '../block-store/manifest.ts'
 import { openStore } from '../block-store/reader.ts'
@@ -8,6 +7,7 @@ import { UsageError } from '../errors.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { textSize } from '../input-formats/text-size.ts'
+import { usableMemory } from '../machine-memory.ts'
 import { formatBytes } from '../numeric/arena.ts'
 import { ROW_BOUND } from '../numeric/layouts.ts'
 import { findSolver } from '../solvers/all-solvers.ts'
@@ -39,10 +39,7 @@ export interface Choice {
 
 /** Memory that the run may take: what was said, or most of what the machine has. */
 export function allowedMemory(options: Pick<ResolvedOptions, 'memory'>): number {
-  if (options.memory !== undefined) return options.memory
-  // Of what the machine has, not of what happens to be free: the same run on the same machine goes the same way.
-  const limit = process.constrainedMemory()
-  return Math.floor(0.7 * (limit > 0 ? Math.min(limit, totalmem()) : totalmem()))
+  return options.memory ?? usableMemory()
 }
 
 export async function chooseSolver(paths: string[], options: ResolvedOptions): Promise<Choice> {
@@ -52,9 +49,12 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
     const solver = findSolver(options.solver)
     if (solver.data === 'memory' && options.memory !== undefined) {
       const needed = await inMemoryBytes(paths, options)
-      if (needed > allowed) {
+      const named = options.given.has('memory')
+      // What cannot be known is left to whoever named the solver, unless a memory was named too.
+      if (needed > allowed && (named || Number.isFinite(needed))) {
+        const limit = named ? `--memory allows ${formatBytes(allowed)}` : `there is ${formatBytes(allowed)} for it`
         throw new UsageError(
-          `solver ${solver.name} keeps all rows in memory: about ${formatBytes(needed)}, and --memory allows ${formatBytes(allowed)}`,
+          `solver ${solver.name} keeps all rows in memory: about ${formatBytes(needed)}, and ${limit}`,
           options.multiclass === 'crammer-singer'
             ? 'leave the choice to --solver auto, or take --solver block'
             : 'leave the choice to --solver auto, or take --solver stream, selective or block',

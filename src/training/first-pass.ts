@@ -99,6 +99,8 @@ export class FirstPass {
   #learner: Learner | undefined
   /** Undefined as long as it is not known; 'none' when there are more than two classes. */
   #problem: ProblemSettings | 'none' | undefined
+  /** Where the blocks that rows were drawn into began, and where each of their rows is since they were split. */
+  #split: { firstRows: number[]; places: Uint32Array } | undefined
   /** Sums of what rows owed as they were met, for whoever watches. */
   loss = 0
   gap = 0
@@ -300,8 +302,21 @@ export class FirstPass {
     return this.#region
   }
 
+  /** Rows were drawn into these blocks, and then the blocks were split: a place in the order of rows is another now. */
+  blocksWereSplit(before: readonly { rows: number }[], places: Uint32Array): void {
+    if (this.#split) for (const [row, place] of this.#split.places.entries()) this.#split.places[row] = places[place]
+    else {
+      let next = 0
+      const firstRows = before.map(({ rows }) => {
+        next += rows
+        return next - rows
+      })
+      this.#split = { firstRows, places }
+    }
+  }
+
   /** Moves weights, dual variables and rows to where a run over the store has them. */
-  move(store: Store, firstRows: number[], problem: BlockProblem, map: number, adopt: Adopt): void {
+  move(store: Store, newFirstRows: number[], problem: BlockProblem, map: number, adopt: Adopt): void {
     const learner = this.#learner!
     const arena = this.#arena
     const { numeric } = arena
@@ -313,6 +328,7 @@ export class FirstPass {
     const biasAt = problem.weights + (problem.weightCount - 1) * weightBytes
     arena.bytes(biasAt, weightBytes).set(arena.bytes(weights + window * weightBytes, weightBytes))
     const mark = arena.mark()
+    const firstRows = this.#split?.firstRows ?? newFirstRows
     const places = arena.allocate(Math.max(this.#rows, 1) * 4, 'places of the rows')
     const next = arena.allocate(firstRows.length * 4, 'places of the rows')
     arena.u32(next, firstRows.length).set(firstRows)
@@ -321,6 +337,11 @@ export class FirstPass {
     for (const { chunk, rows } of this.#chunks) {
       numeric.placeRows(seed, chunk, rows, firstRows.length, next, places + row * 4)
       row += rows
+    }
+    if (this.#split) {
+      const drawn = arena.u32(places, this.#rows)
+      for (let r = 0; r < drawn.length; r++) drawn[r] = this.#split.places[drawn[r]]
+      this.#split = undefined
     }
     numeric.placeAlpha(learner.alpha, places, Math.min(this.#rows, learner.alphaRows), problem.alpha, learner.stride)
     adopt(set, places, features, map)

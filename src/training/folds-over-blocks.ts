@@ -7,24 +7,23 @@ import { BUNDLE_LANES } from '../numeric/bundle-layout.ts'
 import { blocksText } from '../sizes.ts'
 import { forManyModels, lanesOf } from '../solvers/block-bundles.ts'
 import { type BlockSolver, underLimits } from '../solvers/solver.ts'
-import { ThreadPool } from '../threads/pool.ts'
 import { unlessAborted } from '../threads/until-aborted.ts'
-import { BlockEngine, READERS } from './block-engine.ts'
+import { BlockEngine } from './block-engine.ts'
 import { BlockProblem } from './block-problem.ts'
 import type { BundledProblem } from './bundle.ts'
 import { refuseUnlearnable } from './class-problems.ts'
 import type { Solution } from './driver.ts'
+import { surveyed, withFittingBlocks } from './fit-blocks.ts'
 import { classesOf, dealFolds } from './folds.ts'
 import { shortenScores } from './line-search.ts'
 import { groupsOf, planLines } from './memory-plan.ts'
 import type { ResolvedOptions } from './options.ts'
 import { nowhere, OutOfCoreDriver } from './out-of-core.ts'
-import { alphaStride } from './plan-for-blocks.ts'
+import { alphaStride, modelsText, planTogether } from './plan-for-blocks.ts'
 import { prepareRows } from './prepare-rows.ts'
 import type { ProgressListener } from './progress.ts'
-import { rowsOfStore } from './rows-of-store.ts'
 import { theStore } from './store-for-training.ts'
-import { freshState, modelsText, planTogether } from './train-from-blocks.ts'
+import { freshState } from './train-from-blocks.ts'
 
 export interface FoldedBlocks {
   /** The store that the rows are in. */
@@ -58,19 +57,23 @@ export async function trainFoldsOverBlocks(
   const { firstPass: _, ...later } = solver
   const options = underLimits(solver, given)
   const arena = new Arena()
-  const { store, read } = await theStore(arena, paths, later, options, tell, seconds)
+  const found = await theStore(arena, paths, later, options, tell, seconds)
+  const { read } = found
   const readSeconds = seconds()
-  const { manifest } = store
-  refuseUnlearnable({ ...manifest, format: inputFormatOf(manifest) }, store.folder)
-  await using readers = new ThreadPool(arena.share, READERS)
-  const rows = await rowsOfStore(store, options, arena, readers)
-  const models = problems(manifest.labels, manifest.rows)
+  const { manifest: made } = found.store
+  refuseUnlearnable({ ...made, format: inputFormatOf(made) }, found.store.folder)
+  const models = problems(found.store.manifest.labels, found.store.manifest.rows)
   const columns = 1 + Math.max(...models.map(({ column = 0 }) => column))
-  const fromText = store.folder !== paths[0]
-  const { models: size, plan } = (await planTogether(store, solver, options, fromText, rows, models.length, {
-    bytesPerRow: 4 * columns + 2,
-    must: true,
-  }))!
+  const fromText = found.store.folder !== paths[0]
+  const fitted = await withFittingBlocks(found, options, tell, store =>
+    surveyed(arena, store, options, async rows => {
+      const more = { bytesPerRow: 4 * columns + 2, must: true }
+      return (await planTogether(store, solver, options, fromText, rows, models.length, more))!
+    }),
+  )
+  await using readers = fitted.readers
+  const { store, rows, models: size, plan } = fitted
+  const { manifest } = store
   const lanes = lanesOf(size)
   const reason = `${blocksText(manifest.blocks.length)}, ${modelsText(models.length, size)}`
   tell({ stage: 'plan', solver: solver.name, reason, lines: planLines(plan.parts, plan.memory) })

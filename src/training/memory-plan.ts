@@ -14,7 +14,7 @@ export const NODE_BYTES = 84 << 20
 /** Bytes of a block file that are read at a time. */
 export const READ_BYTES = 1 << 20
 /** A WebAssembly memory ends at 4 GiB; a little is left for rounding. */
-const WINDOW_BYTES = 4 * 2 ** 30 - (64 << 20)
+export const WINDOW_BYTES = 4 * 2 ** 30 - (64 << 20)
 /** What a first pass over the text takes of it at most. */
 export const MOST_FIRST_PASS = 1 << 30
 
@@ -43,6 +43,22 @@ export interface PlanNeeds {
   expanded?: { nonzeros: number[]; threadBytes: number } | undefined
   /** Bytes left alone of so much memory: what the system and an earlier ingest hold on to. */
   reserve?: (memory: number) => number
+  /** The same at its most, for advice that holds for the store and for the text it came from. */
+  mostReserve?: (memory: number) => number
+  /** The needs with weights in f32, where that is a choice. */
+  narrow?: PlanNeeds | undefined
+}
+
+/** Blocks that do not fit, though smaller ones would. */
+export class BlocksTooLarge extends SpillwayError {
+  override name = 'BlocksTooLarge'
+  /** How many blocks to make of each. */
+  readonly parts: number[]
+
+  constructor(refusal: SpillwayError, parts: number[]) {
+    super(refusal.message, refusal.advice)
+    this.parts = parts
+  }
 }
 
 export interface MemoryPlan {
@@ -83,20 +99,36 @@ export function decodedBound(
 
 /** What decoding takes: a segment of about the average size, its batch with room to grow, and label numbers. */
 function decodeBytes(manifest: Manifest): number {
-  const average = manifest.blocks.map(block => (block.nonzeros * 24 + block.rows * 48) / Math.max(block.segments, 1))
-  return (2 << 20) + Math.ceil(Math.max(0, ...average))
+  const average = manifest.blocks.map(block => decodedSegment(block) / Math.max(block.segments, 1))
+  return DECODER_BYTES + Math.ceil(Math.max(0, ...average))
 }
+
+/** What decoding rows takes, were they one segment. */
+export function decodedSegment({ rows, nonzeros }: { rows: number; nonzeros: number }): number {
+  return nonzeros * 24 + rows * 48
+}
+
+const DECODER_BYTES = 2 << 20
+/** The same of a segment when blocks are split. */
+export const SPLIT_SEGMENT_BYTES = 1 << 20
 
 /** Table and order of a loaded row; its dual variable comes on top. */
 const PER_LOADED_ROW = 8
 
 /** Blocks are loaded in pairs at least, where there is no limit to fill: see groupsOf. */
 const PAIR = 2
+/** Smaller blocks are not made; and blocks that training makes good progress with. */
+const LEAST_BLOCK = 1 << 20
+const GOOD_BLOCK = 4 << 20
+/** Parts of a block differ in size. */
+const UNEVEN = 1.1
+const MOST_PARTS = 100_000
 
-export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds, fill: boolean): MemoryPlan {
-  const parts = [
+/** What is needed besides the blocks, when decoding takes so much in a thread. */
+function besidesBlocks(manifest: Manifest, memory: number, needs: PlanNeeds, decode: number): MemoryPlan['parts'] {
+  return [
     { what: 'Node and the program', bytes: NODE_BYTES },
-    { what: 'reading and decoding, two threads', bytes: 2 * (READ_BYTES + decodeBytes(manifest)) },
+    { what: 'reading and decoding, two threads', bytes: 2 * (READ_BYTES + decode) },
     { what: 'expanding, two threads', bytes: 2 * (needs.expanded?.threadBytes ?? 0) },
     {
       what: `weights of ${needs.weights} features${needs.expanded && needs.weightBytes === 4 ? ', f32' : ''}`,
@@ -109,9 +141,22 @@ export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds,
     { what: 'map of the features', bytes: needs.mapBytes },
     { what: "left for file pages and the ingest's remains", bytes: needs.reserve?.(memory) ?? 0 },
   ].filter(part => part.bytes > 0)
+}
+
+/** What the window has left beside these. */
+function windowBeside(parts: MemoryPlan['parts']): number {
+  return WINDOW_BYTES - (parts.reduce((sum, part) => sum + part.bytes, 0) - NODE_BYTES)
+}
+
+/** Bytes that are left for blocks and a cache. */
+function leftOf(parts: MemoryPlan['parts'], memory: number): number {
   const fixed = parts.reduce((sum, part) => sum + part.bytes, 0)
-  const window = WINDOW_BYTES - (fixed - NODE_BYTES)
-  const left = Math.min(memory - fixed, window)
+  return Math.min(memory - fixed, windowBeside(parts))
+}
+
+export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds, fill: boolean): MemoryPlan {
+  const parts = besidesBlocks(manifest, memory, needs, decodeBytes(manifest))
+  const left = leftOf(parts, memory)
   const perRow = PER_LOADED_ROW + needs.alphaBytes
   const { expanded } = needs
   const blocks = manifest.blocks.map((block, k) => ({ ...block, nonzeros: expanded?.nonzeros[k] ?? block.nonzeros }))
@@ -126,13 +171,13 @@ export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds,
   // A cache gives way to blocks that need the room, down to a quarter of its share.
   const share = needs.cacheShare
   const least = (left * share) / 4
-  const beside = needs.firstPass ? besideFirstPass(window, largest, needs.slots, manifest.rows) : 0
+  const beside = needs.firstPass ? besideFirstPass(windowBeside(parts), largest, needs.slots, manifest.rows) : 0
   const firstPass = needs.firstPass === true && beside >= least
   const most = firstPass ? Math.min(left * share, beside) : left * share
   const cacheBytes = Math.floor(Math.max(0, Math.min(most, Math.max(least, left - needs.slots * largest))))
   const forSlots = firstPass && needs.slots * largest <= FOR_SLOTS ? FOR_SLOTS : Number.POSITIVE_INFINITY
   const room = Math.floor(Math.min(left - cacheBytes, forSlots) / needs.slots)
-  if (largest > room) throw tooLittle(memory, parts, largest, needs, manifest.blocks.length)
+  if (largest > room) throw refused(manifest, memory, needs, fill, { parts, costs, largest, perRow })
   const all = sum(costs, 'bytes') + sum(costs, 'rows') * perRow
   // As many blocks together as the memory holds, or, with no limit to fill, two.
   const fitting = Math.floor(room / Math.max(largest, 1))
@@ -205,39 +250,93 @@ export function planLines(parts: MemoryPlan['parts'], memory: number): string[] 
 }
 
 /** Mebibytes that would do. What is left alone grows with the memory, and so this is more than the sum for too little. */
-function enough(total: number, memory: number, needs: PlanNeeds): number {
-  const reserve = needs.reserve ?? (() => 0)
-  const others = total - reserve(memory)
-  let megabytes = Math.ceil(total / 2 ** 20)
+function enough(others: number, reserve: (memory: number) => number): number {
+  let megabytes = Math.ceil(others / 2 ** 20)
   while (megabytes * 2 ** 20 < others + reserve(megabytes * 2 ** 20)) megabytes++
   return megabytes
+}
+
+/** Whether weights in f32 would do, once blocks have been split if need be. */
+function narrowWorks(manifest: Manifest, memory: number, { narrow }: PlanNeeds, fill: boolean): boolean {
+  if (!narrow) return false
+  try {
+    planMemory(manifest, memory, narrow, fill)
+    return true
+  } catch (error) {
+    if (!(error instanceof SpillwayError)) throw error
+    return error instanceof BlocksTooLarge
+  }
+}
+
+/** Blocks that do not fit: whether smaller ones would. Those have smaller segments too. */
+function refused(
+  manifest: Manifest,
+  memory: number,
+  needs: PlanNeeds,
+  fill: boolean,
+  planned: { parts: MemoryPlan['parts']; costs: MemoryPlan['costs']; largest: number; perRow: number },
+): SpillwayError {
+  const narrow = narrowWorks(manifest, memory, needs, fill)
+  const decode = Math.min(decodeBytes(manifest), DECODER_BYTES + SPLIT_SEGMENT_BYTES)
+  const parts = besidesBlocks(manifest, memory, needs, decode)
+  const room = (leftOf(parts, memory) * (1 - needs.cacheShare / 4)) / needs.slots
+  const pairOf = (block: number): number => Math.min(planned.largest, PAIR * block)
+  if (room < pairOf(LEAST_BLOCK)) return tooLittle(memory, parts, pairOf(GOOD_BLOCK), needs, narrow)
+  // Two of them together, as they are loaded.
+  const most = room / PAIR
+  const split = planned.costs.map(({ bytes, rows }, block) => {
+    const size = bytes + rows * planned.perRow
+    const { segments } = manifest.blocks[block]
+    const least = decodedSegment(manifest.blocks[block]) > Math.max(1, segments) * SPLIT_SEGMENT_BYTES ? 2 : 1
+    const wanted = size <= most ? 1 : Math.ceil((UNEVEN * size) / most)
+    return Math.max(1, Math.min(rows, MOST_PARTS, Math.max(least, wanted)))
+  })
+  return new BlocksTooLarge(tooLittle(memory, planned.parts, planned.largest, needs, narrow), split)
 }
 
 function tooLittle(
   memory: number,
   parts: MemoryPlan['parts'],
-  largest: number,
+  block: number,
   needs: PlanNeeds,
-  blocks: number,
+  narrowWorks: boolean,
 ): SpillwayError {
-  const { expanded } = needs
+  const { expanded, reserve = () => 0 } = needs
   const slots = {
-    what: `${needs.slots} blocks of ${formatBytes(largest)}`,
-    bytes: Math.ceil((needs.slots * largest) / (1 - needs.cacheShare / 4)) + 1,
+    what: `${needs.slots} blocks of ${formatBytes(block)}`,
+    bytes: Math.ceil((needs.slots * block) / (1 - needs.cacheShare / 4)) + needs.slots,
   }
   const all = [...parts, slots]
-  const total = all.reduce((sum, part) => sum + part.bytes, 0)
-  const help = [`--memory ${enough(total, memory, needs)}M`]
-  const blocksShare = slots.bytes / total
-  if (blocksShare > 0.2)
-    help.push(
-      `smaller blocks (ingest again with --blocks ${blocks * 2 ** Math.ceil(Math.log2((largest * needs.slots) / Math.max(memory - total + slots.bytes, memory / 20) + 1))})`,
-    )
-  if (needs.weightBytes === 8) help.push('--weights f32')
+  const others = all.reduce((sum, part) => sum + part.bytes, 0) - reserve(memory)
+  const help: string[] = []
+  if (others <= NODE_BYTES + WINDOW_BYTES) help.push(`--memory ${enough(others, needs.mostReserve ?? reserve)}M`)
+  if (narrowWorks) help.push('--weights f32')
   if (expanded && needs.weights * needs.weightBytes > memory / 4)
     help.push('fewer weights by hashing: --expand …+hash:22')
   return new SpillwayError(
     `${formatBytes(memory)} of memory cannot work:\n  ${planLines(all, memory).join('\n  ')}`,
-    `what would help: ${help.join(', or ')}`,
+    help.length > 0
+      ? `what would help: ${help.join(', or ')}`
+      : `no --memory would do: a run has ${formatBytes(WINDOW_BYTES)} at most, besides Node; take fewer features`,
   )
+}
+
+/** What a store's manifest will say of its blocks once they have been split, about. */
+export function afterSplit(manifest: Manifest, parts: number[]): Manifest {
+  const share = (count: number, block: number): number => Math.ceil(count / parts[block])
+  return {
+    ...manifest,
+    blocks: manifest.blocks.flatMap((entry, block) => {
+      const part = {
+        ...entry,
+        rows: share(entry.rows, block),
+        nonzeros: share(entry.nonzeros, block),
+        segments: Math.max(
+          share(entry.segments, block),
+          parts[block] > 1 ? Math.ceil(share(decodedSegment(entry), block) / SPLIT_SEGMENT_BYTES) : 1,
+        ),
+      }
+      return Array.from({ length: parts[block] }, () => part)
+    }),
+  }
 }

@@ -5,6 +5,7 @@ import { parseExpansion } from '../features/expansion-steps.ts'
 import { type ScaleKind, scaleKinds } from '../features/scale.ts'
 import { formatChoices } from '../input-formats/all-input-formats.ts'
 import { type LabelKey, labelKey, labelOf } from '../labels.ts'
+import { scarceMemory } from '../machine-memory.ts'
 import { type CalibrationKind, calibrationKinds } from '../model/calibration.ts'
 import { parseBytes } from '../sizes.ts'
 import type { ExpansionOptions } from './parse-rows-task.ts'
@@ -143,6 +144,8 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
   // Several trainers give another result every time: only whoever asks for them gets them.
   options.trainers = options.threads ?? 1
   if (typeof said['memory'] === 'string') options.memory = parseBytes(said['memory'], 'memory')
+  // Where there is little memory, a run is planned as if that had been named.
+  options.memory ??= scarceMemory()
   const number = (name: keyof TrainOptions, expected: string, fits: (value: number) => boolean): void => {
     const value = options[name] as number | undefined
     if (value === undefined) return

@@ -7,12 +7,15 @@ import { SpillwayError } from '../errors.ts'
 import { scalingBytes } from '../features/scale.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { findLoss } from '../losses/all-losses.ts'
+import { block } from '../solvers/block.ts'
+import { lanesOf } from '../solvers/block-bundles.ts'
 import { bytesForTrainers } from '../solvers/parallel-sweeps.ts'
+import { selective } from '../solvers/selective.ts'
 import type { BlockSolver } from '../solvers/solver.ts'
 import { allowedMemory } from './choose-solver.ts'
 import { even } from './crammer-singer-problem.ts'
-import { type MemoryPlan, NODE_BYTES, planMemory } from './memory-plan.ts'
-import type { ResolvedOptions } from './options.ts'
+import { type MemoryPlan, NODE_BYTES, type PlanNeeds, planMemory } from './memory-plan.ts'
+import { DEFAULTS, type ResolvedOptions } from './options.ts'
 import { type RowsOfStore, rowsOfStore } from './rows-of-store.ts'
 
 /** The plan of a store under a solver's needs. `lanes`: of many models that are trained together, weights and dual variables
@@ -53,19 +56,24 @@ export async function planFor(
   // Without a limit to fill, blocks are what the user made them.
   const memory = allowedMemory(options)
   const limited = options.memory !== undefined
-  const reserve = (bytes: number): number =>
-    limited
-      ? forFilePages(bytes) +
-        (fromText ? ingestRemains(bytes, growing(options, inputFormatOf(manifest))) : 0) +
-        (classes > 2 ? forManyModels(bytes) : 0)
-      : 0
-  const planned = (weights: ResolvedOptions['weights']): MemoryPlan => {
+  const reserveOf = (bytes: number, ingested: boolean): number =>
+    forFilePages(bytes) +
+    (ingested ? ingestRemains(bytes, growing(options, inputFormatOf(manifest))) : 0) +
+    (classes > 2 ? forManyModels(bytes) : 0)
+  const reserve = (bytes: number): number => (limited ? reserveOf(bytes, fromText) : 0)
+  const mostReserve = (bytes: number): number => reserveOf(bytes, true)
+  const needsOf = (weights: ResolvedOptions['weights']): PlanNeeds => {
     const weightBytes = together ? even(classes) * 8 : (weights === 'f32' ? 4 : 8) * lanes
     const perWeight =
       needs.perWeight +
       (weights === 'f32' ? 0 : (solver.extra?.perWeight ?? 0)) +
       (solver.severalTrainers ? bytesForTrainers(options.trainers, weightBytes, options.scale !== undefined) : 0)
-    return planMemory(manifest, memory, { ...needs, perWeight, weightBytes, reserve }, limited)
+    return { ...needs, perWeight, weightBytes, reserve, mostReserve }
+  }
+  const canNarrow = !together && lanes === 1 && !solver.wideWeights
+  const planned = (weights: ResolvedOptions['weights']): MemoryPlan => {
+    const narrow = weights === 'f64' && canNarrow ? needsOf('f32') : undefined
+    return planMemory(manifest, memory, { ...needsOf(weights), narrow }, limited)
   }
   if (!expanded || together || options.given.has('weights')) return planned(options.weights)
   // Expanded features are so many that f32 may be all there is room for.
@@ -75,6 +83,86 @@ export async function planFor(
     if (!(error instanceof SpillwayError)) throw error
     return planned('f32')
   }
+}
+
+/** How many models there are, and how many of them the memory has room for. */
+export function modelsText(models: number, size: number): string {
+  return size < models ? `for ${models} models, ${size} at a time` : `for ${models} models together`
+}
+
+/** How many models are trained at a time, all that the memory has room for, and the plan for them; undefined where each is
+ *  trained alone. */
+export async function planTogether(
+  store: Store,
+  solver: BlockSolver,
+  options: ResolvedOptions,
+  fromText: boolean,
+  rows: RowsOfStore,
+  models: number,
+  { bytesPerRow = 0, must = false } = {},
+): Promise<{ models: number; plan: MemoryPlan } | undefined> {
+  const single = options.innerTolerance !== undefined || options.gradientTolerance !== undefined
+  const can = models > 1 && solver.manyModels !== undefined && options.weights === 'f64' && !single
+  if (!must && (!can || options.expand)) return undefined
+  const planOf = (size: number) => planFor(store, solver, options, fromText, rows, lanesOf(size), bytesPerRow)
+  const fits = async (size: number): Promise<MemoryPlan | undefined> => {
+    try {
+      return await planOf(size)
+    } catch (error) {
+      if (!(error instanceof SpillwayError)) throw error
+      return undefined
+    }
+  }
+  const least = must ? 1 : 2
+  let most = models
+  let found = await fits(most)
+  // The largest number that fits, by halves.
+  if (!found) {
+    let [low, high] = [least - 1, models]
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2)
+      const plan = await fits(middle)
+      if (plan) [low, found] = [middle, plan]
+      else high = middle
+    }
+    most = low
+  }
+  if (!found) return must ? { models: 1, plan: await planOf(1) } : undefined
+  // Groups of about one size: no fewer of them, and none with a model or two.
+  const size = Math.ceil(models / Math.ceil(models / most))
+  return { models: size, plan: size === most ? found : await planOf(size) }
+}
+
+/** How a run over blocks goes: with which solver and options, with how many models together, in what memory. */
+export interface RunPlan {
+  solver: BlockSolver
+  options: ResolvedOptions
+  together: { models: number } | undefined
+  plan: MemoryPlan
+}
+
+/** The plan of a whole run, for `train` and for `inspect`. */
+export async function planRun(
+  store: Store,
+  solver: BlockSolver,
+  options: ResolvedOptions,
+  { fromText, rows, models }: { fromText: boolean; rows: RowsOfStore; models: number },
+): Promise<RunPlan> {
+  const planWith = (solver: BlockSolver) => planTogether(store, solver, options, fromText, rows, models)
+  // Several models share what is read, and need rows of other blocks beside those at hand: `block` alone may take hundreds of
+  // passes where these are few (10,000 digits in two blocks: short of 1e-3 after 300, where `selective` takes 5).
+  const ours = models > 1 && options.solver === 'auto' && solver.name === 'stream'
+  if (ours) {
+    options = { ...options, innerPasses: DEFAULTS.innerPasses }
+    solver = selective
+  }
+  let together = await planWith(solver)
+  if (ours && !together) {
+    solver = block
+    together = await planWith(solver)
+  }
+  const plan = together?.plan ?? (await planFor(store, solver, options, fromText, rows))
+  return { solver, options, together, plan }
 }
 
 /** Started from a cold disk, some 65 MB of Node's own file count against a cap, of which NODE_BYTES holds the smallest part

@@ -13,6 +13,7 @@ import { READERS } from './block-engine.ts'
 import { allowedMemory } from './choose-solver.ts'
 import { entryBytes, NODE_BYTES } from './memory-plan.ts'
 import { expansionOf, type ResolvedOptions } from './options.ts'
+import type { TextEstimate } from './sample-text.ts'
 import type { SurveyedBlock } from './survey-block-task.ts'
 
 export interface RowsOfStore {
@@ -58,28 +59,80 @@ export async function rowsOfStore(
     return surveyStore(own, threads, store, options).finally(() => threads.close())
   }
   const { folder, manifest } = store
-  const { features, nonzeros, usedFeatures } = manifest
-  const { space, scale } = options
-  const width = space ? widthOf(space) : 1
-  const mapped = usedFeatures > 0 && usedFeatures < WORTH_A_MAP * features
-  // Values that are to be scaled come into memory before their bins take their place.
-  const perEntry =
-    space && !scale
-      ? binnedEntry(mapped ? usedFeatures : features)
-      : entryBytes(manifest.valueBits, findInputFormat(inputFormatOf(manifest)))
-  if (!mapped) {
-    const weights = features * width
-    return { features, nonzeros, weights, width, entryBytes: perEntry, mapBytes: 0, placeMap: async () => 0 }
-  }
+  const rows = plainRows(manifest, manifest.usedFeatures, findInputFormat(inputFormatOf(manifest)), {
+    ...options,
+    values: manifest.valueBits,
+  })
+  if (!rows.mapped) return rows
   const file = featureFileOf(manifest)
+  return {
+    ...rows,
+    mapBytes: await featureSetBytes(folder, file),
+    placeMap: into => readFeatureSet(into, folder, file),
+  }
+}
+
+/** Rows that are not expanded, the map of their features left out. */
+function plainRows(
+  { features, nonzeros }: { features: number; nonzeros: number },
+  used: number,
+  format: { letters: boolean },
+  { space, scale, values }: Pick<ResolvedOptions, 'space' | 'scale'> & { values: 32 | 64 },
+): RowsOfStore & { mapped: boolean } {
+  const width = space ? widthOf(space) : 1
+  const mapped = used > 0 && used < WORTH_A_MAP * features
+  const occurring = mapped ? used : features
   return {
     features,
     nonzeros,
-    weights: usedFeatures * width,
+    weights: occurring * width,
     width,
-    entryBytes: perEntry,
-    mapBytes: await featureSetBytes(folder, file),
-    placeMap: into => readFeatureSet(into, folder, file),
+    // Values that are to be scaled come into memory before their bins take their place.
+    entryBytes: space && !scale ? binnedEntry(occurring) : entryBytes(values, format),
+    mapBytes: 0,
+    placeMap: async () => 0,
+    mapped,
+  }
+}
+
+/** What rows will be once block k has been split into parts[k], about. */
+export function rowsAfterSplit(rows: RowsOfStore, parts: number[]): RowsOfStore {
+  const { expanded } = rows
+  if (!expanded) return rows
+  const nonzeros = expanded.nonzeros.flatMap((count, block) =>
+    Array.from({ length: parts[block] }, () => Math.ceil(count / parts[block])),
+  )
+  return { ...rows, expanded: { ...expanded, nonzeros } }
+}
+
+/** What rows of text will be, by an estimate of their numbers. `used` features occur; rows are drawn into so many blocks. */
+export function rowsByNumbers(
+  estimate: TextEstimate,
+  used: number,
+  blocks: number,
+  options: ResolvedOptions,
+): RowsOfStore {
+  const valueBits = options.values === 'f64' ? 64 : 32
+  const { expand } = options
+  if (expand === undefined) {
+    const rows = plainRows(estimate, used, estimate, { ...options, values: valueBits })
+    return rows.mapped ? { ...rows, mapBytes: estimate.pages * PAGE_BYTES } : rows
+  }
+  const steps = parseExpansion(expand)
+  const features = steps.features(estimate.features)
+  const mapped = used < WORTH_A_MAP * features
+  return {
+    features,
+    nonzeros: estimate.entries,
+    weights: mapped ? used : features,
+    width: 1,
+    mapBytes: mapped ? estimate.pages * PAGE_BYTES : 0,
+    placeMap: async () => 0,
+    entryBytes: steps.entryBytes(valueBits),
+    expanded: {
+      nonzeros: Array.from({ length: blocks }, () => Math.ceil(estimate.entries / blocks)),
+      threadBytes: estimate.expanderBytes,
+    },
   }
 }
 

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path'
 import { UNSAVED_MARKER } from '../block-store/file-layout.ts'
 import { ingest } from '../block-store/ingest.ts'
 import { binsOf, inputFormatOf, nextPosition } from '../block-store/manifest.ts'
-import { bufferSizes, expectedText } from '../block-store/read-into-blocks.ts'
+import { blocksOf, bufferSizes, expectedText } from '../block-store/read-into-blocks.ts'
 import { openStore, type Store } from '../block-store/reader.ts'
 import { removeFile } from '../block-store/writer.ts'
 import { SpillwayError, UsageError } from '../errors.ts'
@@ -18,6 +18,7 @@ import { FirstPass, type FirstPassSizes, pieceBytes } from './first-pass.ts'
 import { MOST_FIRST_PASS, NODE_BYTES } from './memory-plan.ts'
 import { type ResolvedOptions, refuseTextOptions } from './options.ts'
 import { afterIngest, forFilePages, ingestMemory, ingestRemains, mayTrainWhileReading } from './plan-for-blocks.ts'
+import { blocksForText } from './plan-for-text.ts'
 import type { ProgressListener } from './progress.ts'
 import { sampleText, type TextSample } from './sample-text.ts'
 
@@ -25,6 +26,16 @@ import { sampleText, type TextSample } from './sample-text.ts'
 const BLOCKS_OF_A_STREAM = 64
 /** Without a limit, blocks of letters or of expanded rows are about so large in memory. */
 const LARGEST_SAMPLED_BLOCK = 128 << 20
+
+/** A store, and what is known of it from its making. */
+export interface StoreForTraining {
+  store: Store
+  read: Read
+  /** What was learnt while text was read. */
+  first?: FirstPass | undefined
+  /** Where that lies. */
+  arena: Arena
+}
 
 interface Read {
   bytesRead: number
@@ -46,35 +57,42 @@ export async function theStore(
   options: ResolvedOptions,
   tell: ProgressListener,
   seconds: () => number,
-): Promise<{ store: Store; read: Read; first?: FirstPass | undefined }> {
+): Promise<StoreForTraining> {
   const nothing: Read = { bytesRead: 0, badRows: 0, badRowMessages: [] }
   const folders = []
   for (const path of paths) if ((await stat(path).catch(() => undefined))?.isDirectory()) folders.push(path)
   if (folders.length > 0) {
     if (paths.length > 1) throw new UsageError(`${folders[0]} is a folder; a store is trained on alone`)
     refuseTextOptions(options)
-    return { store: await openStore(paths[0]), read: nothing }
+    return { store: await openStore(paths[0]), read: nothing, arena }
   }
   const folder = storeFolder(paths, options.store)
-  const sample = await sampleText(paths[0], options)
-  const blocks = options.blocks ?? (await sampledBlocks(paths, options, sample))
-  const earlier = await madeFrom(folder, paths, options, blocks)
+  const earlier = await madeFrom(folder, paths, options)
   if (earlier === 'fresh') {
     tell({ stage: 'plan', solver: '', reason: `the text is in ${folder} already` })
-    return { store: await openStore(folder), read: nothing }
+    return { store: await openStore(folder), read: nothing, arena }
   }
   // What is scaled before it is binned has to be there as it came.
   const bins = binsAtIngest(options)
   const memory = allowedMemory(options)
+  const sample = await sampleText(paths[0], options)
+  const text = await expectedText(paths)
   // Rows that outgrow their text are trained on from the store.
-  const sizes = sample ? undefined : firstPassSizes(solver, options, memory, await expectedText(paths))
+  const sizes = sample ? undefined : firstPassSizes(solver, options, memory, text)
+  const forIngest = options.memory === undefined ? undefined : ingestMemory(memory, sample !== undefined)
+  const buffers = {
+    ...bufferSizes(sizes && options.memory !== undefined ? sizes.ingest : forIngest),
+    ...sizes?.buffers,
+  }
+  const usual = options.blocks ?? sampledBlocks(options, text, sample) ?? blocksOf(text, buffers)
+  const blocks = await blocksForText(paths, text, solver, options, { blocks: usual, chunk: buffers.chunk })
   const mark = arena.mark()
   const first = sizes && new FirstPass(arena, options, sizes.pass)
   const meanwhile = first ? ', and training on it meanwhile' : ''
   tell({ stage: 'plan', solver: '', reason: `reading the text into ${folder}${meanwhile}` })
   try {
     const result = await ingest(paths, folder, {
-      ...(blocks !== undefined && { blocks }),
+      blocks,
       values: options.values,
       ...(bins > 0 && { bins }),
       seed: options.seed,
@@ -83,7 +101,7 @@ export async function theStore(
       ...(options.indexBase !== undefined && { indexBase: options.indexBase }),
       ...(options.threads !== undefined && { threads: options.threads }),
       ...(options.signal && { signal: options.signal }),
-      ...(options.memory !== undefined && { memory: ingestMemory(memory, sample !== undefined) }),
+      ...(forIngest !== undefined && { memory: forIngest }),
       ...(sizes && options.memory !== undefined && { memory: sizes.ingest, buffers: sizes.buffers }),
       ...(first && { follower: first }),
       overwrite: earlier === 'stale',
@@ -100,11 +118,16 @@ export async function theStore(
     if (!first && options.memory !== undefined) collectGarbage()
     const { bytesRead, badRows, badRowMessages } = result
     const read = { bytesRead, badRows, badRowMessages }
-    return { store: await openStore(folder), read, first: first?.trained ? first : undefined }
+    return { store: await openStore(folder), read, first: first?.trained ? first : undefined, arena }
   } catch (error) {
     await first?.abandon()
     throw error
   }
+}
+
+/** The store has its rows, but the run does not go on: whoever comes next takes it as it is, without what was learnt. */
+export async function forgetFirstPass({ store, first }: StoreForTraining): Promise<void> {
+  if (first) await removeFile(join(store.folder, UNSAVED_MARKER))
 }
 
 /** How memory is shared out while text is read and trained on at the same time; undefined where that cannot be. */
@@ -141,12 +164,11 @@ const LEAST_FIRST_PASS = 16 << 20
 
 /** Blocks that text is to be drawn into when its rows become larger than it: by their size in memory, so that several have
  *  room beside the weights. Undefined where the size of the text decides. */
-async function sampledBlocks(
-  paths: string[],
+function sampledBlocks(
   options: ResolvedOptions,
+  text: number | undefined,
   sample: TextSample | undefined,
-): Promise<number | undefined> {
-  const text = await expectedText(paths)
+): number | undefined {
   if (text === undefined || !sample) return options.expand === undefined ? undefined : BLOCKS_OF_A_STREAM
   const memory = allowedMemory(options)
   const weights = Math.min(sample.features, sample.entries * text) * 4
@@ -193,7 +215,6 @@ async function madeFrom(
   folder: string,
   paths: string[],
   options: ResolvedOptions,
-  blocks: number | undefined,
 ): Promise<'fresh' | 'stale' | undefined> {
   const finished = await stat(join(folder, 'manifest.json')).catch(() => undefined)
   if (!finished) return undefined
@@ -214,7 +235,7 @@ async function madeFrom(
     manifest.valueBits === (options.values === 'f64' ? 64 : 32) &&
     // Values as they came serve any bins.
     [0, binsAtIngest(options)].includes(binsOf(manifest)) &&
-    (blocks === undefined || blocks === manifest.blocks.length) &&
+    (options.blocks === undefined || options.blocks === manifest.blocks.length) &&
     (options.format === 'auto' || options.format === inputFormatOf(manifest)) &&
     (options.indexBase === undefined || options.indexBase === manifest.indexBase)
   return alike && changes.every(file => file !== undefined && file.mtimeMs <= finished.mtimeMs) ? 'fresh' : 'stale'

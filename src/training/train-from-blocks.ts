@@ -13,29 +13,26 @@ import { lendWeights } from '../model/lent-weights.ts'
 import { Arena } from '../numeric/arena.ts'
 import { BUNDLE_LANES } from '../numeric/bundle-layout.ts'
 import { blocksText } from '../sizes.ts'
-import { block } from '../solvers/block.ts'
 import { forManyModels, lanesOf } from '../solvers/block-bundles.ts'
-import { selective } from '../solvers/selective.ts'
 import type { BlockSolver } from '../solvers/solver.ts'
-import { ThreadPool } from '../threads/pool.ts'
-import { BlockEngine, READERS } from './block-engine.ts'
+import { BlockEngine } from './block-engine.ts'
 import { BlockProblem } from './block-problem.ts'
 import { Checkpoints, type RunState, requireRoomForState, stateFolder } from './checkpoint.ts'
 import { classProblems, refuseUnlearnable } from './class-problems.ts'
 import { CrammerSingerBlocks } from './crammer-singer-blocks.ts'
 import type { Solution } from './driver.ts'
 import type { FirstPass } from './first-pass.ts'
+import { surveyed, withFittingBlocks } from './fit-blocks.ts'
 import { shorten } from './line-search.ts'
 import { groupsOf, type MemoryPlan, planLines } from './memory-plan.ts'
-import { DEFAULTS, type ResolvedOptions } from './options.ts'
+import type { ResolvedOptions } from './options.ts'
 import { OutOfCoreDriver } from './out-of-core.ts'
 import type { TrainingOutcome } from './outcome.ts'
-import { alphaStride, planFor } from './plan-for-blocks.ts'
+import { alphaStride, modelsText, planRun } from './plan-for-blocks.ts'
 import { prepareRows } from './prepare-rows.ts'
 import type { ProblemSettings } from './problem.ts'
 import type { ProgressListener } from './progress.ts'
 import { inSpace } from './renumber-features.ts'
-import { type RowsOfStore, rowsOfStore } from './rows-of-store.ts'
 import { lockStates } from './state-locks.ts'
 import { theStore } from './store-for-training.ts'
 import { crammerSingerSettings } from './train-crammer-singer.ts'
@@ -49,36 +46,30 @@ export async function trainFromBlocks(
   const started = performance.now()
   const seconds = (): number => (performance.now() - started) / 1000
   const arena = new Arena()
-  const { store, read, first: begun } = await theStore(arena, paths, solver, options, tell, seconds)
+  const found = await theStore(arena, paths, solver, options, tell, seconds)
+  const { read, first: begun } = found
   const readSeconds = seconds()
-  const { manifest } = store
-  refuseUnlearnable({ ...manifest, format: inputFormatOf(manifest) }, store.folder)
-  await requireRoomForState(store.folder)
-  await using readers = new ThreadPool(arena.share, READERS)
-  if (options.expand)
-    tell({ stage: 'plan', solver: '', reason: `a first look at what ${options.expand} makes of the rows` })
-  const rows = await rowsOfStore(store, options, arena, readers)
-  const perClass = classProblems(manifest.labels, findLoss(options.loss), options)
+  const { folder, manifest: made } = found.store
+  refuseUnlearnable({ ...made, format: inputFormatOf(made) }, folder)
+  await requireRoomForState(folder)
+  const perClass = classProblems(made.labels, findLoss(options.loss), options)
   const { labels } = perClass
   // Under Crammer and Singer's formulation all classes at once are one problem.
   const isJoint = options.multiclass === 'crammer-singer'
   let problems = isJoint ? perClass.problems.slice(0, 1) : perClass.problems
   const K = isJoint ? labels.length : problems.length
-  const fromText = store.folder !== paths[0]
-  const planWith = (solver: BlockSolver) => planTogether(store, solver, options, fromText, rows, problems.length)
-  // Several models share what is read, and need rows of other blocks beside those at hand: `block` alone may take hundreds of
-  // passes where these are few (10,000 digits in two blocks: short of 1e-3 after 300, where `selective` takes 5).
-  const ours = problems.length > 1 && options.solver === 'auto' && solver.name === 'stream'
-  if (ours) {
-    options = { ...options, innerPasses: DEFAULTS.innerPasses }
-    solver = selective
-  }
-  let together = await planWith(solver)
-  if (ours && !together) {
-    solver = block
-    together = await planWith(solver)
-  }
-  const plan = together?.plan ?? (await planFor(store, solver, options, fromText, rows))
+  const fromText = folder !== paths[0]
+  const fitted = await withFittingBlocks(found, options, tell, async store => {
+    if (options.expand)
+      tell({ stage: 'plan', solver: '', reason: `a first look at what ${options.expand} makes of the rows` })
+    return surveyed(arena, store, options, rows =>
+      planRun(store, solver, options, { fromText, rows, models: problems.length }),
+    )
+  })
+  await using readers = fitted.readers
+  const { store, rows, together, plan } = fitted
+  const { manifest } = store
+  ;({ solver, options } = fitted)
   const first = plan.firstPass ? begun : undefined
   if (begun && !first) await forget(begun, arena, store)
   if (!together && plan.weightBytes === 4) {
@@ -250,54 +241,6 @@ function piecesOf(plan: MemoryPlan): number {
     plan,
     plan.costs.map((_, k) => k),
   ).length
-}
-
-/** How many models there are, and how many of them the memory has room for. */
-export function modelsText(models: number, size: number): string {
-  return size < models ? `for ${models} models, ${size} at a time` : `for ${models} models together`
-}
-
-/** How many models are trained at a time, all that the memory has room for, and the plan for them; undefined where each is
- *  trained alone. */
-export async function planTogether(
-  store: Store,
-  solver: BlockSolver,
-  options: ResolvedOptions,
-  fromText: boolean,
-  rows: RowsOfStore,
-  models: number,
-  { bytesPerRow = 0, must = false } = {},
-): Promise<{ models: number; plan: MemoryPlan } | undefined> {
-  const single = options.innerTolerance !== undefined || options.gradientTolerance !== undefined
-  const can = models > 1 && solver.manyModels !== undefined && options.weights === 'f64' && !single
-  if (!must && (!can || options.expand)) return undefined
-  const planOf = (size: number) => planFor(store, solver, options, fromText, rows, lanesOf(size), bytesPerRow)
-  const fits = async (size: number): Promise<MemoryPlan | undefined> => {
-    try {
-      return await planOf(size)
-    } catch (error) {
-      if (!(error instanceof SpillwayError)) throw error
-      return undefined
-    }
-  }
-  const least = must ? 1 : 2
-  let most = models
-  let found = await fits(most)
-  // The largest number that fits, by halves.
-  if (!found) {
-    let [low, high] = [least - 1, models]
-    while (high - low > 1) {
-      const middle = Math.floor((low + high) / 2)
-      const plan = await fits(middle)
-      if (plan) [low, found] = [middle, plan]
-      else high = middle
-    }
-    most = low
-  }
-  if (!found) return must ? { models: 1, plan: await planOf(1) } : undefined
-  // Groups of about one size: no fewer of them, and none with a model or two.
-  const size = Math.ceil(models / Math.ceil(models / most))
-  return { models: size, plan: size === most ? found : await planOf(size) }
 }
 
 /** So many problems at a time. */

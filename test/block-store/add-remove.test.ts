@@ -14,6 +14,7 @@ import { type IngestOptions, ingest } from '../../src/block-store/ingest.ts'
 import { featureFileOf } from '../../src/block-store/manifest.ts'
 import { openStore, ReadBuffer } from '../../src/block-store/reader.ts'
 import { type RowsToRemove, removeRows } from '../../src/block-store/remove.ts'
+import { splitBlocks } from '../../src/block-store/split-blocks.ts'
 import { Arena } from '../../src/numeric/arena.ts'
 import { alphaFile, readState, settleNext } from '../../src/training/checkpoint.ts'
 import { assertPlainWords, bound, run } from '../cli/run.ts'
@@ -257,6 +258,7 @@ describe('cut short', () => {
     const changes: Record<string, (store: string) => Promise<unknown>> = {
       add: store => addRows(added, store, { threads: 1 }),
       remove: store => removeRows(store, { rows: [1, 2, 150, 300] }),
+      split: store => splitBlocks(store, [1, 2]),
     }
     const copyOf = (): string => {
       const copy = newPath('.spill')
@@ -275,7 +277,7 @@ describe('cut short', () => {
       ),
     )
 
-  for (const name of ['add', 'remove']) {
+  for (const name of ['add', 'remove', 'split']) {
     test(`${name}: when any step fails, the store is the old one or the new one, and nothing is left over`, async () => {
       const { folder, changes, copyOf } = await prepare()
       const changed = copyOf()

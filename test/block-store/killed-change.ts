@@ -31,4 +31,5 @@ fs.promises.unlink = async path => {
 syncBuiltinESMExports()
 
 if (name === 'add') await (await import('../../src/block-store/add.ts')).addRows(data, store, { threads: 1 })
+else if (name === 'split') await (await import('../../src/block-store/split-blocks.ts')).splitBlocks(store, [1, 2])
 else await (await import('../../src/block-store/remove.ts')).removeRows(store, { rows: [1, 2, 150, 300] })

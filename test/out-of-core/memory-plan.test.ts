@@ -9,6 +9,8 @@ import { Arena, formatBytes } from '../../src/numeric/arena.ts'
 import { ThreadPool } from '../../src/threads/pool.ts'
 import { BlockEngine } from '../../src/training/block-engine.ts'
 import {
+  afterSplit,
+  BlocksTooLarge,
   decodedBound,
   groupsOf,
   type MemoryPlan,
@@ -240,15 +242,30 @@ describe('too little memory', () => {
     assert.equal(shown(`2 blocks of ${formatBytes(size)}`), formatBytes(2 * size))
     assert.equal(shown('in all'), formatBytes(all))
     assert.equal(shown('allowed'), '150 MiB')
-    assert.match(advice!, new RegExp(`^what would help: --memory ${Math.ceil(all / 2 ** 20)}M, or smaller blocks `))
+    assert.equal(advice, `what would help: --memory ${Math.ceil((all + 2) / 2 ** 20)}M`)
   })
 
-  it('is refused with advice that works: the memory', () => {
-    for (const [count, rows, nonzeros] of [
-      [10, 10_000, 5_000_000],
-      [1, 1000, 10_000],
-      [3, 2_000_000, 2_000_000],
-    ]) {
+  /** The plan, after blocks have been split if need be. */
+  const planned = (manifest: Manifest, memory: number, some: PlanNeeds): { blocks: number } => {
+    try {
+      planMemory(manifest, memory, some, true)
+      return { blocks: manifest.blocks.length }
+    } catch (error) {
+      if (!(error instanceof BlocksTooLarge)) throw error
+      const split = afterSplit(manifest, error.parts)
+      planMemory(split, memory, some, true)
+      return { blocks: split.blocks.length }
+    }
+  }
+  const sets: [number, number, number][] = [
+    [10, 10_000, 5_000_000],
+    [1, 1000, 10_000],
+    [3, 2_000_000, 2_000_000],
+    [2, 300, 40_000_000],
+  ]
+
+  it('is refused with advice that works, once blocks have been split', () => {
+    for (const [count, rows, nonzeros] of sets) {
       const manifest = manifestOf(equal(count, rows, nonzeros))
       for (const [cacheShare, reserve] of [
         [0, () => 0],
@@ -256,26 +273,66 @@ describe('too little memory', () => {
         [0.5, (memory: number) => Math.floor(memory / 3)],
       ] as const) {
         const some = { ...needs, cacheShare, reserve }
-        const megabytes = Number(/--memory (\d+)M/.exec(refusal(manifest, 64 << 20, some).advice!)![1])
-        planMemory(manifest, megabytes << 20, some, true)
+        const error = refusal(manifest, 64 << 20, some)
+        assert.ok(!(error instanceof BlocksTooLarge))
+        const megabytes = Number(/--memory (\d+)M/.exec(error.advice!)![1])
+        planned(manifest, megabytes << 20, some)
       }
     }
   })
 
-  it('is refused with advice that works: smaller blocks', () => {
-    for (const memory of [120, 150, 170]) {
-      const manifest = manifestOf(equal(4, 10_000, 5_000_000))
-      const blocks = Number(/--blocks (\d+)/.exec(refusal(manifest, memory << 20).advice!)![1])
-      const share = 4 / blocks
-      planMemory(manifestOf(equal(blocks, 10_000 * share, 5_000_000 * share)), memory << 20, needs, true)
+  it('with more memory the blocks are split, with more yet they stay: nothing between is refused', () => {
+    for (const [count, rows, nonzeros] of sets) {
+      const manifest = manifestOf(equal(count, rows, nonzeros))
+      for (const cacheShare of [0, 0.5]) {
+        const some = { ...needs, cacheShare }
+        const advice = Number(/--memory (\d+)M/.exec(refusal(manifest, 64 << 20, some).advice!)![1])
+        let blocks = Number.POSITIVE_INFINITY
+        for (let memory = advice << 20; blocks > count; memory *= 1.1) {
+          const now = planned(manifest, memory, some).blocks
+          assert.ok(now <= blocks, 'more memory, fewer blocks')
+          blocks = now
+        }
+      }
     }
   })
 
-  it('is told of narrower weights only where they are wide', () => {
+  it('when blocks are too large, says how many to make of each, and how much memory they would do in as they are', () => {
+    const blocks = [...equal(3, 10_000, 5_000_000), ...equal(1, 1000, 50_000)]
+    const manifest = manifestOf(blocks)
+    const error = refusal(manifest, 150 << 20)
+    assert.ok(error instanceof BlocksTooLarge)
+    assert.equal(error.parts.length, 4)
+    assert.ok(error.parts[0] > 1)
+    assert.equal(error.parts[3], 1, 'a block that is small enough stays')
+    const megabytes = Number(/--memory (\d+)M/.exec(error.advice!)![1])
+    planMemory(manifest, megabytes << 20, needs, true)
+    assert.throws(() => planMemory(manifest, (megabytes - 1) << 20, needs, true), BlocksTooLarge)
+  })
+
+  it('gives the same advice for a store and for its text, whatever is left alone', () => {
+    const manifest = manifestOf(equal(3, 10_000, 5_000_000))
+    const some = { ...needs, weights: 8_000_000 }
+    const mostReserve = (memory: number): number => Math.floor(memory / 10)
+    const advice = [() => 0, mostReserve].map(
+      reserve => refusal(manifest, 150 << 20, { ...some, reserve, mostReserve }).advice,
+    )
+    assert.equal(advice[0], advice[1])
+  })
+
+  it('is told of narrower weights only where they would do', () => {
     const manifest = manifestOf(equal(10, 10_000, 5_000_000))
-    const many = { ...needs, weights: 50_000_000 }
-    assert.match(refusal(manifest, 200 << 20, many).advice!, /or --weights f32$/)
-    assert.doesNotMatch(refusal(manifest, 200 << 20, { ...many, weightBytes: 4 }).advice!, /--weights/)
+    const many = { ...needs, weights: 10_000_000 }
+    const narrow = { ...many, weightBytes: 4 }
+    assert.match(refusal(manifest, 240 << 20, { ...many, narrow }).advice!, /or --weights f32$/)
+    planned(manifest, 240 << 20, narrow)
+    assert.doesNotMatch(refusal(manifest, 180 << 20, { ...many, narrow }).advice!, /--weights/)
+    assert.doesNotMatch(refusal(manifest, 180 << 20, narrow).advice!, /--weights/)
+  })
+
+  it('is told that no memory would do when a run cannot address so much', () => {
+    const manifest = manifestOf(equal(10))
+    assert.match(refusal(manifest, 2 ** 36, { ...needs, weights: 300_000_000 }).advice!, /^no --memory would do/)
   })
 
   it('is refused for every tiny budget, none goes through or fails otherwise', () => {

@@ -1,0 +1,61 @@
+// How much memory there is: what the machine has, or what a container (a Linux control group) allows.
+import { readFileSync } from 'node:fs'
+import { totalmem } from 'node:os'
+import { dirname, join } from 'node:path'
+
+/** Shares that a run may take when nobody says how much. A machine has other programs; a container is for this one, and the
+ *  rest is for the shell around it and for what the system counts besides. */
+const SHARE_OF_MACHINE = 0.7
+const SHARE_OF_LIMIT = 0.9
+/** Below so much, every part of a run is planned to stay inside: usual blocks, of 128 MiB of text, would be too large. */
+const PLENTY = 1.5 * 2 ** 30
+
+/** Memory that a run may take when nobody says how much. Of what there is, not of what happens to be free: the same run on the
+ *  same machine goes the same way. */
+export function usableMemory(): number {
+  const total = totalmem()
+  const limit = Math.min(memoryLimit(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
+  const ofLimit = limit < total ? SHARE_OF_LIMIT * limit : Number.POSITIVE_INFINITY
+  return Math.floor(Math.min(SHARE_OF_MACHINE * total, ofLimit))
+}
+
+/** The same where it is so little that it has to be planned for like a named memory; undefined where there is plenty. */
+export function scarceMemory(usable = usableMemory()): number | undefined {
+  return usable < PLENTY ? usable : undefined
+}
+
+/** The least that the control groups of this process allow, version 1 or 2, those around them included; infinite without a
+ *  limit, and where there are none. `root` is where the file system begins. */
+export function memoryLimit(root = '/'): number {
+  const lines = read(join(root, 'proc/self/cgroup')).split('\n')
+  const limits = lines.flatMap(line => {
+    const [, controllers = '', path = '/'] = /^\d+:([^:]*):(.*)$/.exec(line) ?? []
+    if (controllers.split(',').includes('memory'))
+      return limitsAlong(join(root, 'sys/fs/cgroup/memory'), path, ['memory.limit_in_bytes'])
+    if (controllers === '' && line !== '')
+      return limitsAlong(join(root, 'sys/fs/cgroup'), path, ['memory.max', 'memory.high'])
+    return []
+  })
+  return Math.min(Number.POSITIVE_INFINITY, ...limits)
+}
+
+/** From a group up to the place where groups are mounted. Inside a container the path may be that of the world outside: then
+ *  its own group is that place. */
+function limitsAlong(mount: string, path: string, files: string[]): number[] {
+  const limits: number[] = []
+  for (let group = join('/', path); ; group = dirname(group)) {
+    for (const file of files) {
+      const text = read(join(mount, group, file)).trim()
+      if (/^\d+$/.test(text)) limits.push(Number(text))
+    }
+    if (group === '/') return limits
+  }
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
