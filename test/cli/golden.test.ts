@@ -11,7 +11,7 @@ import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
-import { assertPlainWords, bound, filesIn, inFolder, run, withoutProgress } from './run.ts'
+import { assertPlainWords, bound, filesIn, inFolder, isQuiet, run } from './run.ts'
 
 type Text = string | string[]
 type Content = Text | { gzip: Text; cut?: number } | { zstd: Text } | { folder: true } | { readOnlyFolder: true }
@@ -112,8 +112,7 @@ async function check(entry: Entry, at: string): Promise<void> {
   if (process.env['SPILLWAY_RECORD']) console.log(JSON.stringify({ name: entry.name, exit: status, stdout, stderr }))
   assertPlainWords(stderr)
   // Which solver suits depends on the machine's memory; a quiet run does not tell.
-  const quiet = entry.command.some(word => word === '-q' || word === '--quiet')
-  const lasting = quiet ? stderr : withoutProgress(stderr).replace(/^solver [a-z-]+: .*\n/, '')
+  const lasting = isQuiet(entry.command) ? stderr : stderr.replace(/^solver [a-z-]+: .*\n/, '')
   assertText(lasting, entry.stderr, 'standard error')
   assertText(stdout, entry.stdout, 'standard output')
   assert.equal(status, entry.exit, 'exit code')

@@ -63,11 +63,15 @@ export function start(
   return { child, outcome: outcomeOf(child) }
 }
 
+/** A run from start to end. Progress is left out of its standard error, but not where it was told to be quiet. */
 export async function run(words: string[], options: RunOptions): Promise<Outcome> {
   const { child, outcome } = start(words, options)
   child.stdin.end(options.stdin ?? '')
-  return outcome
+  const { stderr, ...others } = await outcome
+  return { ...others, stderr: isQuiet(words) ? stderr : withoutProgress(stderr) }
 }
+
+export const isQuiet = (words: string[]): boolean => words.some(word => word === '-q' || word === '--quiet')
 
 /** Runs a command that must succeed. */
 export async function good(words: string[], options: RunOptions): Promise<Outcome> {
