@@ -17,7 +17,7 @@ export function powerMeanOf(p: number): ScalarKernel['of'] {
 function degreeFor(p: number): number {
   if (p >= -1) return 2
   if (p >= -3) return 7
-  if (p >= -8) return 15
+  if (p >= -8) return 19
   return p >= -16 ? 31 : 63
 }
 

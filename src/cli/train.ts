@@ -188,8 +188,8 @@ export const trainCommand: Command = {
     },
     degree: {
       value: 'M',
-      help: 'degree of what stands for the kernel, 2 to 63: M + 1 numbers for each value',
-      fallback: '2, and more for kernels that bend: 15 for intersection',
+      help: 'degree of what stands for the kernel, 2 to 63: M + 1 numbers a value',
+      fallback: '2; intersection 19',
       group: 'The problem: ½‖w‖² + C Σ loss',
     },
     nodes: {

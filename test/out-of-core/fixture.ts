@@ -114,10 +114,13 @@ export function assertSameModel(got: TrainResult, expected: TrainResult): void {
   assert.ok(Buffer.from(encodeModel(got.model)).equals(encodeModel(expected.model)), 'the models differ in their bytes')
 }
 
-/** A copy of a store, its training states left behind unless wanted. */
+/** A copy of a store, its training states left behind unless wanted, and always the locks of those that are being trained. */
 export function copyStore(store: string, to: string, states = false): string {
   assert.ok(!existsSync(to))
-  cpSync(store, to, { recursive: true, filter: source => states || !/state-[0-9a-f]{12}/.test(source) })
+  cpSync(store, to, {
+    recursive: true,
+    filter: source => !/state-[0-9a-f]{12}\.lock/.test(source) && (states || !/state-[0-9a-f]{12}/.test(source)),
+  })
   return to
 }
 
