@@ -29,7 +29,7 @@ export {
   type PredictResult,
   predict,
   predictRows,
-} from './model/predict.ts'
+} from './predict/predict.ts'
 export { type Shortfall, type ShortfallWords, shortfallWords } from './model/shortfall.ts'
 export {
   type CostResult,
@@ -40,9 +40,9 @@ export {
   type TuneOptions,
   type Tuning,
   tune,
-} from './training/cross-validate.ts'
-export type { TrainOptions } from './training/options.ts'
-export type { PlanProgress, Progress, ReadProgress, TrainProgress } from './training/progress.ts'
-export { train } from './training/train.ts'
-export { type TrainedModel, TrainingRun, type TrainResult } from './training/training-run.ts'
+} from './train/cross-validate.ts'
+export type { TrainOptions } from './train/options.ts'
+export type { PlanProgress, Progress, ReadProgress, TrainProgress } from './train/progress.ts'
+export { train } from './train/train.ts'
+export { type TrainedModel, TrainingRun, type TrainResult } from './train/training-run.ts'
 export { version } from './version.ts'

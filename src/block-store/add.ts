@@ -3,9 +3,9 @@
 import { UsageError } from '../errors.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { Arena } from '../numeric/arena.ts'
-import { refuseSameFile } from '../same-file.ts'
+import { refuseSameFile } from '../files/same-file.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
-import { CarriedStates } from '../training/carried-states.ts'
+import { CarriedStates } from './carried-states.ts'
 import { changeStore, freeBlockNumbers } from './change-store.ts'
 import { binsOf, inputFormatOf, type Manifest, nextPosition, sourceSpans } from './manifest.ts'
 import {

@@ -2,7 +2,7 @@
 // of the old one. Before that moment everything can be undone, after it only what is no longer needed is left to be removed.
 // Killed at any moment, there is the old store or the new one; strays are cleared by the next change.
 import { SpillwayError } from '../errors.ts'
-import type { CarriedStates } from '../training/carried-states.ts'
+import type { CarriedStates } from './carried-states.ts'
 import { blockNumber, MOST_BLOCKS } from './file-layout.ts'
 import type { Manifest } from './manifest.ts'
 import { lockStore, removeStrays, type StoreWriter } from './writer.ts'

@@ -20,7 +20,7 @@ import { roundUp } from '../numeric/rounding.ts'
 import * as S from '../numeric/segment-layout.ts'
 import { ZSTD_PARAMS } from './compression.ts'
 import { damaged, mostPayload, readSegmentHeader, type SegmentHeader, viewOf } from './file-layout.ts'
-import { Region } from './region.ts'
+import { Region } from '../numeric/region.ts'
 
 export interface EncoderOptions {
   /** Number of blocks. */

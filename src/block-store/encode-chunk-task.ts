@@ -6,7 +6,7 @@ import { type LabelCount, LabelNumbers } from '../input-formats/label-numbers.ts
 import { BATCH_NONZEROS } from '../numeric/layouts.ts'
 import { roundUp } from '../numeric/rounding.ts'
 import type { TaskContext } from '../threads/task.ts'
-import { RowPacker } from '../training/row-packer.ts'
+import { RowPacker } from '../rows/row-packer.ts'
 import { type EncodedSegment, type EncoderOptions, SegmentEncoder } from './codecs.ts'
 import { newFeatureMap } from './feature-set.ts'
 

@@ -4,7 +4,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileError, SpillwayError } from '../errors.ts'
-import { type Label, textLabelComplaint } from '../labels.ts'
+import { type Label, textLabelComplaint } from '../input-formats/labels.ts'
 import {
   BLOCK_FILE_PATTERN,
   FEATURE_SET_FILE,

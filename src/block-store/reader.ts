@@ -19,7 +19,7 @@ import {
   type SegmentHeader,
 } from './file-layout.ts'
 import { type Manifest, readManifest } from './manifest.ts'
-import { Region } from './region.ts'
+import { Region } from '../numeric/region.ts'
 import { fingerprintOf } from './writer.ts'
 
 /** A segment in shared memory, until the next one is asked for. */

@@ -2,7 +2,7 @@
 // manifest has the texts, and the order in which the store numbers its labels.
 import { SpillwayError } from '../errors.ts'
 import { LabelNumbers } from '../input-formats/label-numbers.ts'
-import { type Label, type LabelKey, labelCode, labelKey } from '../labels.ts'
+import { type Label, type LabelKey, labelCode, labelKey } from '../input-formats/labels.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { BATCH_LABELS } from '../numeric/layouts.ts'
 

@@ -5,7 +5,7 @@
 import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileError, SpillwayError, UsageError } from '../errors.ts'
-import { lockOwner, takeLock } from '../lock-file.ts'
+import { lockOwner, takeLock } from '../files/lock-file.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { type EncodedSegment, setBasePosition } from './codecs.ts'
 import {

@@ -1,5 +1,5 @@
-import { crossValidate } from '../training/cross-validate.ts'
-import { DEFAULTS } from '../training/options.ts'
+import { crossValidate } from '../train/cross-validate.ts'
+import { DEFAULTS } from '../train/options.ts'
 import { checkData, checkOutputs } from './check-files.ts'
 import { type Command, type CommandInput, numberOption } from './command.ts'
 import { foldOptions } from './fold-options.ts'

@@ -1,7 +1,7 @@
 // Options of the commands that train on folds: those of train that make sense there, and how costs are written.
 import { UsageError } from '../errors.ts'
-import { allSolvers } from '../solvers/all-solvers.ts'
-import { trainsManyModels } from '../solvers/solver.ts'
+import { allSolvers } from '../optimise/solvers/all-solvers.ts'
+import { trainsManyModels } from '../optimise/solvers/solver.ts'
 import type { OptionSpec } from './command.ts'
 import { trainCommand } from './train.ts'
 

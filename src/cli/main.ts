@@ -1,6 +1,6 @@
 // The command line: finds the command, parses its options, words its failures, and turns Ctrl-C into an abort.
 import { ReaderLeft, SpillwayError, UsageError } from '../errors.ts'
-import { hearStandardErrors } from '../standard-output.ts'
+import { hearStandardErrors } from '../files/standard-output.ts'
 import { version } from '../version.ts'
 import { allCommands } from './all-commands.ts'
 import { type Command, editDistance, helpPage, parseArguments } from './command.ts'

@@ -1,4 +1,4 @@
-import { writeStandard } from '../standard-output.ts'
+import { writeStandard } from '../files/standard-output.ts'
 
 /** Prints lines on standard output; rejects when they cannot be written. */
 export async function print(text: string): Promise<void> {

@@ -2,7 +2,7 @@
 // it, for the old one may well be better.
 import { stat } from 'node:fs/promises'
 import { saveModel } from '../model/files.ts'
-import type { TrainResult } from '../training/training-run.ts'
+import type { TrainResult } from '../train/training-run.ts'
 import { checkOutputs } from './check-files.ts'
 
 /** What is put behind the name of a model that is not replaced. */

@@ -1,6 +1,6 @@
 // Progress for people: one line that is redrawn on a terminal, plain lines now and then elsewhere, nothing when quiet.
 import type { WriteStream } from 'node:tty'
-import type { PlanProgress, Progress } from '../training/progress.ts'
+import type { PlanProgress, Progress } from '../train/progress.ts'
 import { formatBytes, formatCount, formatGap, formatObjective, formatSeconds } from './format.ts'
 
 /** Milliseconds between two lines when the output is no terminal. */

@@ -1,6 +1,6 @@
 import { shortfallJson, shortfallLines } from '../model/shortfall.ts'
-import { type CostResult, type Tuning, tune } from '../training/cross-validate.ts'
-import { DEFAULTS } from '../training/options.ts'
+import { type CostResult, type Tuning, tune } from '../train/cross-validate.ts'
+import { DEFAULTS } from '../train/options.ts'
 import { checkData, checkOutputs } from './check-files.ts'
 import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
 import { foldOptions, formatCost, parseCosts } from './fold-options.ts'

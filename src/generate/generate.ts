@@ -2,7 +2,7 @@
 // written in order; so the bytes are the same for any number of threads.
 import { SpillwayError, UsageError } from '../errors.ts'
 import { Arena } from '../numeric/arena.ts'
-import { refuseSameFile } from '../same-file.ts'
+import { refuseSameFile } from '../files/same-file.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import type { GeneratedChunk } from './generate-chunk-task.ts'
 import { type Likeness, likenesses } from './likenesses.ts'

@@ -6,7 +6,7 @@ import type { Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { createGzip, createZstdCompress } from 'node:zlib'
 import { fileError } from '../errors.ts'
-import { writeStandard } from '../standard-output.ts'
+import { writeStandard } from '../files/standard-output.ts'
 
 export interface TextOutput {
   /** Resolves when the bytes may be overwritten. */

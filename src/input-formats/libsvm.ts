@@ -1,6 +1,6 @@
 // LIBSVM text: `label index:value index:value … # comment`, one row a line. The bytes are parsed in
 // numeric/assembly/parse-libsvm.ts; here are its buffers and the words for what it refuses.
-import { labelOf } from '../labels.ts'
+import { labelOf } from './labels.ts'
 import {
   BATCH_NONZEROS,
   BATCH_VALUES,

@@ -24,7 +24,7 @@ import { SpillwayError } from '../errors.ts'
 import { headerOf, type ModelHeader, readHeader, type SectionShape } from './header.ts'
 import { inputFeatures, MODEL_VERSION, type Model, modelComplaint, vectorCount } from './model.ts'
 import { differs, type LentVectors, lentPieces, type WeightVectors } from './weights.ts'
-import { Xxh64, xxh64Text } from './xxh64.ts'
+import { Xxh64, xxh64Text } from '../files/xxh64.ts'
 
 const MAGIC = 'SPILLMDL'
 const BYTE_ORDER_MARK = 0x01020304

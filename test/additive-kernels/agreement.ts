@@ -1,8 +1,8 @@
 // How often a trained model has rows on the side where the exact kernel machine has them, on small histograms of three kinds.
 import { rmSync, writeFileSync } from 'node:fs'
-import { predictRows } from '../../src/model/predict.ts'
-import type { TrainOptions } from '../../src/training/options.ts'
-import { train } from '../../src/training/train.ts'
+import { predictRows } from '../../src/predict/predict.ts'
+import type { TrainOptions } from '../../src/train/options.ts'
+import { train } from '../../src/train/train.ts'
 import { against, asLibsvm, type Histograms, makeHistograms, seededNumbers } from './histograms.ts'
 import { type ScalarKernel, solveKernelMachine } from './kernel-oracle.ts'
 

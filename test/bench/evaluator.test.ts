@@ -14,7 +14,7 @@ import {
 } from '../../bench/evaluator.ts'
 import { type LinearModel, readLiblinearModel } from '../../bench/liblinear-model.ts'
 import { forEachRow, parseNumber } from '../../bench/libsvm-text.ts'
-import { noLiblinear } from '../training/liblinear.ts'
+import { noLiblinear } from '../train/liblinear.ts'
 
 const near = (actual: number, expected: number, relative = 1e-14): void =>
   assert.ok(Math.abs(actual - expected) <= relative * Math.abs(expected), `${actual} is not ${expected}`)

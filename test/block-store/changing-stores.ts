@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import { type IngestOptions, ingest } from '../../src/block-store/ingest.ts'
-import type { TrainOptions } from '../../src/training/options.ts'
-import { train } from '../../src/training/train.ts'
+import type { TrainOptions } from '../../src/train/options.ts'
+import { train } from '../../src/train/train.ts'
 import { asText, type SomeRow } from '../cli/some-data.ts'
 
 export const root = mkdtempSync(join(tmpdir(), 'spillway-add-remove-'))

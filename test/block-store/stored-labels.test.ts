@@ -7,7 +7,7 @@ import { ingest } from '../../src/block-store/ingest.ts'
 import { checkManifest } from '../../src/block-store/manifest.ts'
 import { SpillwayError } from '../../src/errors.ts'
 import { testFolder } from '../input-formats/fixture.ts'
-import { sameCode } from '../labels.ts'
+import { sameCode } from '../input-formats/labels.ts'
 
 const folder = testFolder()
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { addRows } from '../../src/block-store/add.ts'
 import { removeRows } from '../../src/block-store/remove.ts'
-import type { TrainOptions } from '../../src/training/options.ts'
+import type { TrainOptions } from '../../src/train/options.ts'
 import { someRows } from '../cli/some-data.ts'
 import { newPath, newStore, textFile, trained } from './changing-stores.ts'
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { type EvaluationReport, loadModel, predictRows, saveModel } from '../../src/index.ts'
 import type { Calibration } from '../../src/model/calibration.ts'
-import { noLiblinear } from '../training/liblinear.ts'
+import { noLiblinear } from '../train/liblinear.ts'
 import { assertPlainWords, good, inFolder, run } from './run.ts'
 import { asText, someRows } from './some-data.ts'
 

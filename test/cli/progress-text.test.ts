@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { readingText, TrainingText } from '../../src/cli/terminal.ts'
-import type { TrainProgress } from '../../src/training/progress.ts'
+import type { TrainProgress } from '../../src/train/progress.ts'
 import { withoutProgress } from './run.ts'
 
 const record = (pass: number, gap: number, seconds: number): TrainProgress => ({

@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { loadModel } from '../../src/model/files.ts'
 import { scoreRow } from '../../src/model/model.ts'
-import { noLiblinear } from '../training/liblinear.ts'
+import { noLiblinear } from '../train/liblinear.ts'
 import { good, inFolder, newFolder, run } from './run.ts'
 import { asText, randomNumbers, type SomeRow, someRows } from './some-data.ts'
 

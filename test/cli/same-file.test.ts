@@ -11,7 +11,7 @@ import { removeRows } from '../../src/block-store/remove.ts'
 import { allCommands } from '../../src/cli/all-commands.ts'
 import { parseArguments } from '../../src/cli/command.ts'
 import { UsageError } from '../../src/errors.ts'
-import { train } from '../../src/training/train.ts'
+import { train } from '../../src/train/train.ts'
 import { filesIn, shell } from './run.ts'
 import { asText, someRows } from './some-data.ts'
 

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { ingest } from '../../src/block-store/ingest.ts'
 import { loadModel } from '../../src/model/files.ts'
-import { train } from '../../src/training/train.ts'
+import { train } from '../../src/train/train.ts'
 import { filesIn, inFolder, type Outcome, shell } from './run.ts'
 import { asText, someRows } from './some-data.ts'
 

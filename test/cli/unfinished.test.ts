@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { saveTrained } from '../../src/cli/save-trained.ts'
 import { loadModel } from '../../src/model/files.ts'
-import { train } from '../../src/training/train.ts'
+import { train } from '../../src/train/train.ts'
 import { assertPlainWords, filesIn, good, inFolder, run, shows, start } from './run.ts'
 import { asText, randomNumbers, someRows } from './some-data.ts'
 

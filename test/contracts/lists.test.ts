@@ -7,7 +7,7 @@ import { allAdditiveKernels } from '../../src/additive-kernels/all-additive-kern
 import { allExpansions } from '../../src/features/all-expansions.ts'
 import { allInputFormats } from '../../src/input-formats/all-input-formats.ts'
 import { allLosses } from '../../src/losses/all-losses.ts'
-import { allSolvers } from '../../src/solvers/all-solvers.ts'
+import { allSolvers } from '../../src/optimise/solvers/all-solvers.ts'
 
 interface Named {
   name: string

@@ -6,7 +6,7 @@ import { UsageError } from '../../src/errors.ts'
 import { allLosses, findLoss } from '../../src/losses/all-losses.ts'
 import { Arena } from '../../src/numeric/arena.ts'
 import { ROW_KIND_F64, SUMS_BYTES, SUMS_LOSS } from '../../src/numeric/layouts.ts'
-import { BinaryProblem } from '../../src/training/problem.ts'
+import { BinaryProblem } from '../../src/optimise/objectives/problem.ts'
 import { seed, writeRow } from '../numeric/reference.ts'
 import { rowSetOf } from './small-problems.ts'
 

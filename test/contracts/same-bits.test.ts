@@ -11,7 +11,7 @@ import { crossValidate, ingest, type Model, type TrainOptions, train, tune } fro
 import { encodeModel } from '../../src/model/own-file.ts'
 import { asLibsvm, makeHistograms } from '../additive-kernels/histograms.ts'
 import { memoryFor, threeClasses } from '../out-of-core/fixture.ts'
-import { asStrings, motifStrings } from '../training/letters.ts'
+import { asStrings, motifStrings } from '../train/letters.ts'
 import { noisyRows } from './small-problems.ts'
 
 const recorded = new URL('../fixtures/same-bits.json', import.meta.url)

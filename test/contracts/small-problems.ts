@@ -1,7 +1,7 @@
 // Small problems and their optima, found slowly on plain arrays: what solvers are held against.
 import type { Loss } from '../../src/losses/loss.ts'
 import type { Arena } from '../../src/numeric/arena.ts'
-import type { RowSet } from '../../src/training/row-set.ts'
+import type { RowSet } from '../../src/rows/row-set.ts'
 import { type PlainRow, sweepBox } from '../numeric/dual-reference.ts'
 import { randomNumbers } from '../numeric/reference.ts'
 

@@ -1,9 +1,9 @@
 // The likenesses are shaped like the sets that they stand for, the same every time, and neither trivial nor hopeless.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { predict } from '../../src/model/predict.ts'
-import type { TrainOptions } from '../../src/training/options.ts'
-import { train } from '../../src/training/train.ts'
+import { predict } from '../../src/predict/predict.ts'
+import type { TrainOptions } from '../../src/train/options.ts'
+import { train } from '../../src/train/train.ts'
 import { testFolder } from '../input-formats/fixture.ts'
 import { dataSet, rowsOfSet } from './data-sets.ts'
 import { likenesses, linesOf, type SetName } from './likenesses.ts'

@@ -23,7 +23,7 @@ import { writeJson } from '../../src/model/json-file.ts'
 import { writeLiblinear } from '../../src/model/liblinear-file.ts'
 import { denseWeights } from '../../src/model/model.ts'
 import { newFolder, run } from '../cli/run.ts'
-import { isNumber, sameCode, textLabel } from '../labels.ts'
+import { isNumber, sameCode, textLabel } from '../input-formats/labels.ts'
 import { randomNumbers, seed } from '../numeric/reference.ts'
 
 let folder = ''

@@ -9,7 +9,7 @@ import { writeJson } from '../../src/model/json-file.ts'
 import { liblinearWarnings, readLiblinear, writeLiblinear } from '../../src/model/liblinear-file.ts'
 import { type Model, makeModel } from '../../src/model/model.ts'
 import { decodeModel, encodeModel } from '../../src/model/own-file.ts'
-import { Xxh64 } from '../../src/model/xxh64.ts'
+import { Xxh64 } from '../../src/files/xxh64.ts'
 import { goldenModel, smallModel } from './some-models.ts'
 
 const sigmoid: Calibration = { kind: 'sigmoid', slope: 1.5, offset: -0.25 }

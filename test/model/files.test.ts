@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { writeAtomically } from '../../src/atomic-file.ts'
+import { writeAtomically } from '../../src/files/atomic-file.ts'
 import { SpillwayError } from '../../src/errors.ts'
 import { allModelFormats, detectModelFormat } from '../../src/model/all-model-formats.ts'
 import { loadModel, loadModelFile, saveModel } from '../../src/model/files.ts'

@@ -6,7 +6,7 @@ import { allModelFormats, readableModelFormat } from '../../src/model/all-model-
 import { writeLiblinear } from '../../src/model/liblinear-file.ts'
 import { modelComplaint } from '../../src/model/model.ts'
 import { decodeModel, encodeModel } from '../../src/model/own-file.ts'
-import { Xxh64 } from '../../src/model/xxh64.ts'
+import { Xxh64 } from '../../src/files/xxh64.ts'
 import { goldenModel, smallModel } from './some-models.ts'
 
 const ROUNDS = 4000

@@ -5,11 +5,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { writeAtomically } from '../../src/atomic-file.ts'
+import { writeAtomically } from '../../src/files/atomic-file.ts'
 import { loadModel, saveModel } from '../../src/model/files.ts'
 import { writeLiblinear } from '../../src/model/liblinear-file.ts'
 import { type Model, makeModel, predictLabel, scoreRow } from '../../src/model/model.ts'
-import { noLiblinear } from '../training/liblinear.ts'
+import { noLiblinear } from '../train/liblinear.ts'
 
 interface Row {
   label: string

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { SpillwayError } from '../../src/errors.ts'
 import { decodeModel, encodeModel } from '../../src/model/own-file.ts'
-import { Xxh64 } from '../../src/model/xxh64.ts'
+import { Xxh64 } from '../../src/files/xxh64.ts'
 import { MOST_FEATURES } from '../../src/numeric/layouts.ts'
 import { anyModel, goldenModel, smallModel } from './some-models.ts'
 

@@ -7,7 +7,7 @@ import type { Loss } from '../../src/losses/loss.ts'
 import { Arena } from '../../src/numeric/arena.ts'
 import { BUNDLE_GAP, BUNDLE_LANES, BUNDLE_LOSS } from '../../src/numeric/bundle-layout.ts'
 import { SUMS_BYTES, SWEEP_ACTIVE, SWEEP_BYTES, SWEEP_INNER, SWEEP_ORDER } from '../../src/numeric/layouts.ts'
-import { Bundle, type BundledProblem, bundleSizes } from '../../src/training/bundle.ts'
+import { Bundle, type BundledProblem, bundleSizes } from '../../src/optimise/objectives/bundle.ts'
 import { boxLoss, logisticLoss, type PlainProblem, type PlainSweep, sweepBox, sweepLogistic } from './dual-reference.ts'
 import { allRowKinds, randomNumbers, seed, writeRow } from './reference.ts'
 

@@ -32,7 +32,7 @@ import {
   WORKING_ROOM,
   WORKING_USED,
 } from '../../src/numeric/working-set-layout.ts'
-import { WorkingSet } from '../../src/solvers/working-set.ts'
+import { WorkingSet } from '../../src/optimise/solvers/working-set.ts'
 import { makeBatch, readBatch } from '../block-store/batches.ts'
 import { decodeRow, randomNumbers, seed, writeRow } from './reference.ts'
 import { anyCase, anyRounds, FEATURES, losses, World } from './working-set-fixture.ts'

@@ -10,7 +10,7 @@ import {
   ROW_KIND_F32,
   ROW_KIND_F64,
 } from '../../src/numeric/layouts.ts'
-import { RowPacker } from '../../src/training/row-packer.ts'
+import { RowPacker } from '../../src/rows/row-packer.ts'
 import { bitsOf, type DecodedRow, decodeRow, type Entries, randomNumbers, seed, writeBatch } from './reference.ts'
 
 type Style = 'empty' | 'constant' | 'few' | 'count' | 'real' | 'dense' | 'huge' | 'extreme'

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { addRows } from '../../src/block-store/add.ts'
 import { ingest } from '../../src/block-store/ingest.ts'
-import type { TrainOptions } from '../../src/training/options.ts'
-import { train } from '../../src/training/train.ts'
+import type { TrainOptions } from '../../src/train/options.ts'
+import { train } from '../../src/train/train.ts'
 import { rowsOfText } from '../data-sets/rows.ts'
-import { objectiveOfModel } from '../training/crammer-singer-objective.ts'
+import { objectiveOfModel } from '../train/crammer-singer-objective.ts'
 import { abortAfter, assertSameModel, copyStore, fastFolder, threeClasses, told } from './fixture.ts'
 
 const folder = fastFolder()

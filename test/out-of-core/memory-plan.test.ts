@@ -7,7 +7,7 @@ import type { Store } from '../../src/block-store/reader.ts'
 import { SpillwayError } from '../../src/errors.ts'
 import { Arena, formatBytes } from '../../src/numeric/arena.ts'
 import { ThreadPool } from '../../src/threads/pool.ts'
-import { BlockEngine } from '../../src/training/block-engine.ts'
+import { BlockEngine } from '../../src/optimise/sources/block-engine.ts'
 import {
   afterSplit,
   BlocksTooLarge,
@@ -19,7 +19,7 @@ import {
   type PlanNeeds,
   planLines,
   planMemory,
-} from '../../src/training/memory-plan.ts'
+} from '../../src/optimise/sources/memory-plan.ts'
 
 interface Block {
   rows: number

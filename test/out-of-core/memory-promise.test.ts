@@ -7,7 +7,7 @@ import { describe, it } from 'node:test'
 import { generate } from '../../src/generate/generate.ts'
 import { outcomeOf, run } from '../cli/run.ts'
 import { testFolder } from '../input-formats/fixture.ts'
-import { asStrings, motifStrings } from '../training/letters.ts'
+import { asStrings, motifStrings } from '../train/letters.ts'
 import { limit, published, whyNot } from './cap.ts'
 
 const folder = testFolder()

@@ -2,10 +2,10 @@
 import { join } from 'node:path'
 import { loadModel, saveModel } from '../../src/model/files.ts'
 import { denseScaleFactors, denseWeights } from '../../src/model/model.ts'
-import type { TrainOptions } from '../../src/training/options.ts'
-import type { TrainResult } from '../../src/training/training-run.ts'
+import type { TrainOptions } from '../../src/train/options.ts'
+import type { TrainResult } from '../../src/train/training-run.ts'
 import { type Row, unitLength } from '../data-sets/rows.ts'
-import { type LossName, objectiveOf } from '../training/liblinear.ts'
+import { type LossName, objectiveOf } from '../train/liblinear.ts'
 
 const units = new WeakMap<Row[], Row[]>()
 function unitRows(rows: Row[]): Row[] {

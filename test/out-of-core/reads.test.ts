@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { ingest } from '../../src/block-store/ingest.ts'
 import { openStore } from '../../src/block-store/reader.ts'
-import type { TrainOptions } from '../../src/training/options.ts'
+import type { TrainOptions } from '../../src/train/options.ts'
 import { abortAfter, copyStore, fastFolder, memoryFor, noisyStore, threeClasses, told } from './fixture.ts'
 
 const folder = fastFolder()

@@ -2,14 +2,14 @@
 // the memory, and whether a certificate is honest.
 import assert from 'node:assert/strict'
 import { openStore } from '../../src/block-store/reader.ts'
-import { findSolver } from '../../src/solvers/all-solvers.ts'
-import type { BlockSolver } from '../../src/solvers/solver.ts'
-import { resolveOptions, type TrainOptions } from '../../src/training/options.ts'
-import { planFor } from '../../src/training/plan-for-blocks.ts'
-import { train } from '../../src/training/train.ts'
-import type { TrainResult } from '../../src/training/training-run.ts'
+import { findSolver } from '../../src/optimise/solvers/all-solvers.ts'
+import type { BlockSolver } from '../../src/optimise/solvers/solver.ts'
+import { resolveOptions, type TrainOptions } from '../../src/train/options.ts'
+import { planFor } from '../../src/train/plan-for-blocks.ts'
+import { train } from '../../src/train/train.ts'
+import type { TrainResult } from '../../src/train/training-run.ts'
 import type { Row } from '../data-sets/rows.ts'
-import type { LossName } from '../training/liblinear.ts'
+import type { LossName } from '../train/liblinear.ts'
 import { objectiveOfFile } from './model-objective.ts'
 
 /** The least memory whose cache is such a share of the bytes of all records. */

@@ -1,0 +1,417 @@
+// Checkpoints of a run over a store: weights, dual variables and where the run stands, in a folder of the store that
+// belongs to one problem. Dual variables lie in a file for each block, beside the block; a new version of such a file
+// gets a new name, and only the checkpoint, written last and atomically, says which versions are the present ones. So
+// whatever moment a run is killed at, the last checkpoint and the files it names are whole.
+//
+// When rows are added to the store or removed (carried-states.ts), the checkpoint is followed by one without weights:
+// dual variables of the rows that stayed, from which the next run starts. It is written as checkpoint-next.bin before the
+// store changes and takes its name afterwards; its fingerprint tells which of the two holds.
+import { createHash } from 'node:crypto'
+import { constants } from 'node:fs'
+import { access, mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { writeAtomically } from '../files/atomic-file.ts'
+import type { Manifest } from './manifest.ts'
+import { removeFolder } from './writer.ts'
+import { fileError, SpillwayError } from '../errors.ts'
+import type { Arena } from '../numeric/arena.ts'
+import { roundUp } from '../numeric/rounding.ts'
+import type { BlockProblem } from '../optimise/objectives/block-problem.ts'
+
+const MAGIC = Buffer.from('SPCHECK1', 'latin1')
+const ALPHA_MAGIC = Buffer.from('SPALPHA1', 'latin1')
+const MEMORY_MAGIC = Buffer.from('SPROWSM1', 'latin1')
+/** Magic, length of the JSON (u32), spare (u32), xxh64 of all that follows. */
+const HEADER_BYTES = 24
+const WRITE_PIECE = 8 << 20
+const FILES_AT_A_TIME = 16
+export const CHECKPOINT_FILE = 'checkpoint.bin'
+export const NEXT_CHECKPOINT_FILE = 'checkpoint-next.bin'
+
+/** Where a run stands. */
+export interface RunState {
+  /** Everything that decides the course of the run; a run resumes only under the same. */
+  settings: Record<string, unknown>
+  /** Fingerprint of the store. */
+  fingerprint: string
+  pass: number
+  /** Groups of this pass that are done. */
+  position: number
+  /** Whether its end has been looked at: what is done then is not done again by a run that resumes. */
+  stockTaken: boolean
+  /** Blocks that this pass reads; null for all of them. */
+  wanted: number[] | null
+  /** Work done, in passes over all nonzeros. */
+  work: number
+  /** Estimates gathered in this pass so far, and what the driver knows. */
+  loss: number
+  gap: number
+  primal: number
+  optimism: number
+  /** Distance between the projected gradients of the last round. */
+  spread: number
+  seconds: number
+  bytesRead: number
+  solver: unknown
+  /** The end of the run, once it has come. */
+  done?: unknown
+}
+
+/** A stretch of the arena. */
+export interface Stretch {
+  at: number
+  bytes: number
+}
+
+export interface StoredState extends RunState {
+  weightBytes: number
+  weightCount: number
+  /** Version of each block's dual variables, by the block's file. */
+  alpha: Record<string, number>
+  /** Version of the file with the solver's own memory, when there is one. */
+  memory?: number
+  /** Only dual variables are here, of a store that has changed since; there are no weights. `passes`: of the last run. */
+  carried?: { passes: number }
+}
+
+/** The folder of a problem's state: one for each distinct problem on a store. */
+export function stateFolder(store: string, problem: Record<string, unknown>): string {
+  const hash = createHash('sha256').update(JSON.stringify(problem)).digest('hex').slice(0, 12)
+  return join(store, `state-${hash}`)
+}
+
+const IF_READ_ONLY =
+  'a run over blocks keeps its state in the store: copy the store to a place that can be written, or train in memory with --solver dual'
+
+/** Refuses a store that no checkpoint could be written into, before any work is done. */
+export async function requireRoomForState(store: string): Promise<void> {
+  await access(store, constants.W_OK).catch(error => {
+    throw fileError(error, store, 'write a checkpoint into', IF_READ_ONLY)
+  })
+}
+
+export class Checkpoints {
+  readonly folder: string
+  readonly #arena: Arena
+  readonly #problem: BlockProblem
+  readonly #manifest: Manifest
+  readonly #firstRows: number[] = []
+  /** Blocks whose dual variables changed since the last checkpoint. */
+  readonly #changed = new Set<number>()
+  #versions: Record<string, number> = {}
+  #version = 0
+  #memory: number | undefined
+
+  constructor(arena: Arena, problem: BlockProblem, manifest: Manifest, folder: string) {
+    this.#arena = arena
+    this.#problem = problem
+    this.#manifest = manifest
+    this.folder = folder
+    let first = 0
+    for (const block of manifest.blocks) {
+      this.#firstRows.push(first)
+      first += block.rows
+    }
+  }
+
+  /** Remembers that the dual variables of these blocks changed. */
+  touch(blocks: number[]): void {
+    if (this.#problem.alpha !== 0) for (const block of blocks) this.#changed.add(block)
+  }
+
+  /** Forgets an earlier run. */
+  async clear(): Promise<void> {
+    await removeFolder(this.folder, IF_READ_ONLY)
+    this.#versions = {}
+  }
+
+  /** Forgets an earlier run, but not what was carried over a change of the store. */
+  async clearFinished(): Promise<void> {
+    await settleNext(this.folder, this.#manifest.fingerprint)
+    const state = await readState(join(this.folder, CHECKPOINT_FILE))
+    if (!state?.carried) await this.clear()
+  }
+
+  /** `memory`: what the solver has in memory that would have to be read again; left out when that is cheaper. */
+  async save(state: RunState, memory?: Stretch[]): Promise<void> {
+    const version = ++this.#version
+    const versions = { ...this.#versions }
+    try {
+      await makeFolder(this.folder)
+      if (memory) await this.#writeMemory(memoryFile(version), memory)
+      // Side by side: most of the time goes into waiting for the disk to confirm each file.
+      const changed = [...this.#changed]
+      for (let from = 0; from < changed.length; from += FILES_AT_A_TIME) {
+        await Promise.all(
+          changed.slice(from, from + FILES_AT_A_TIME).map(async block => {
+            const { file } = this.#manifest.blocks[block]
+            await this.#writeAlpha(block, alphaFile(file, version))
+            versions[file] = version
+          }),
+        )
+      }
+    } catch (error) {
+      throw error instanceof SpillwayError
+        ? error
+        : fileError(error, this.folder, 'write a checkpoint into', IF_READ_ONLY)
+    }
+    const { weights, weightCount, settings } = this.#problem
+    const weightBytes = settings.weightBits / 8
+    const stored: StoredState = {
+      ...state,
+      ...{ weightBytes, weightCount, alpha: versions },
+      ...(memory && { memory: version }),
+    }
+    const { header, json } = checkpointHead(this.#arena, stored, weights, weightCount * weightBytes)
+    await writeAtomically(
+      join(this.folder, CHECKPOINT_FILE),
+      this.#pieces(header, json, weights, weightCount * weightBytes),
+    )
+    this.#versions = versions
+    this.#memory = memory && version
+    this.#changed.clear()
+    await this.#removeStale()
+  }
+
+  /** The state of the last checkpoint, weights and dual variables put in place; undefined when there is none. */
+  async load(): Promise<RunState | undefined> {
+    const path = join(this.folder, CHECKPOINT_FILE)
+    await settleNext(this.folder, this.#manifest.fingerprint)
+    // Without weights there is nothing to go on from, only something to start from.
+    if ((await readState(path))?.carried) return undefined
+    let file: Buffer
+    try {
+      file = await readFile(path)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+      throw fileError(error, path, 'read')
+    }
+    const wrong = (what: string): SpillwayError =>
+      new SpillwayError(`${path} is damaged: ${what}`, 'train again without --resume')
+    if (file.length < HEADER_BYTES || !file.subarray(0, 8).equals(MAGIC))
+      throw wrong('it does not start like a checkpoint')
+    const jsonBytes = file.readUInt32LE(8)
+    if (HEADER_BYTES + jsonBytes > file.length) throw wrong('it is truncated')
+    const json = file.subarray(HEADER_BYTES, HEADER_BYTES + jsonBytes)
+    const weights = file.subarray(HEADER_BYTES + jsonBytes)
+    const { weights: at, weightCount, settings } = this.#problem
+    const bytes = weightCount * (settings.weightBits / 8)
+    if (weights.length !== bytes) throw wrong(`${weights.length} bytes of weights were found, ${bytes} expected`)
+    this.#arena.bytes(at, bytes).set(weights)
+    if (hashOf(this.#arena, json, at, bytes) !== file.readBigUInt64LE(16)) throw wrong('its checksum does not match')
+    const { alpha, memory, weightBytes: _, weightCount: __, ...state } = JSON.parse(json.toString()) as StoredState
+    await this.#loadAlpha(alpha)
+    this.#memory = memory
+    this.#version = Math.max(this.#version, memory ?? 0)
+    return state
+  }
+
+  /** Fills the solver's memory from the checkpoint that was loaded. */
+  async loadMemory(stretches: Stretch[]): Promise<void> {
+    const path = join(this.folder, memoryFile(this.#memory ?? 0))
+    const damaged = new SpillwayError(`${path} is damaged`, 'train again without --resume')
+    try {
+      await using file = await open(path, 'r')
+      const header = Buffer.alloc(HEADER_BYTES)
+      const expected = stretches.reduce((sum, { bytes }) => sum + bytes, HEADER_BYTES)
+      await file.read(header, 0, HEADER_BYTES, 0)
+      if ((await file.stat()).size !== expected || !header.subarray(0, 8).equals(MEMORY_MAGIC)) throw damaged
+      let position = HEADER_BYTES
+      for (const { at, bytes } of stretches) {
+        for (let from = 0; from < bytes; from += WRITE_PIECE) {
+          const piece = this.#arena.bytes(at + from, Math.min(WRITE_PIECE, bytes - from))
+          const { bytesRead } = await file.read(piece, 0, piece.length, position)
+          if (bytesRead !== piece.length) throw damaged
+          position += bytesRead
+        }
+      }
+      if (hashOfAll(this.#arena, stretches) !== header.readBigUInt64LE(16)) throw damaged
+    } catch (error) {
+      throw error instanceof SpillwayError ? error : fileError(error, path, 'read')
+    }
+  }
+
+  async #writeMemory(name: string, stretches: Stretch[]): Promise<void> {
+    const header = Buffer.alloc(HEADER_BYTES)
+    MEMORY_MAGIC.copy(header)
+    header.writeBigUInt64LE(hashOfAll(this.#arena, stretches), 16)
+    await using file = await open(join(this.folder, name), 'w')
+    await file.writeFile(header)
+    for (const { at, bytes } of stretches) {
+      for (const piece of this.#pieces(undefined, undefined, at, bytes)) await file.writeFile(piece)
+    }
+    await file.sync()
+  }
+
+  /** Puts the dual variables in place that were carried over a change of the store; undefined when there are none.
+   *  Those of new rows are 0. */
+  async loadCarried(): Promise<{ passes: number } | undefined> {
+    await settleNext(this.folder, this.#manifest.fingerprint)
+    const state = await readState(join(this.folder, CHECKPOINT_FILE))
+    if (!state?.carried || state.fingerprint !== this.#manifest.fingerprint || this.#problem.alpha === 0)
+      return undefined
+    await this.#loadAlpha(state.alpha)
+    return state.carried
+  }
+
+  async #loadAlpha(versions: Record<string, number>): Promise<void> {
+    this.#versions = {}
+    for (const [block, { file }] of this.#manifest.blocks.entries()) {
+      const version = versions[file]
+      if (version === undefined) continue
+      await this.#readAlpha(block, alphaFile(file, version))
+      this.#versions[file] = version
+      this.#version = Math.max(this.#version, version)
+    }
+  }
+
+  #alphaPlace(block: number): { at: number; bytes: number } {
+    const { alpha, alphaStride } = this.#problem
+    return { at: alpha + this.#firstRows[block] * alphaStride, bytes: this.#manifest.blocks[block].rows * alphaStride }
+  }
+
+  async #writeAlpha(block: number, name: string): Promise<void> {
+    const { at, bytes } = this.#alphaPlace(block)
+    const header = alphaHead(this.#arena, this.#problem.alphaStride, at, bytes)
+    await using file = await open(join(this.folder, name), 'w')
+    for (const piece of this.#pieces(header, undefined, at, bytes)) await file.writeFile(piece)
+    await file.sync()
+  }
+
+  async #readAlpha(block: number, name: string): Promise<void> {
+    const path = join(this.folder, name)
+    let file: Buffer
+    try {
+      file = await readFile(path)
+    } catch (error) {
+      throw fileError(error, path, 'read')
+    }
+    const { at, bytes } = this.#alphaPlace(block)
+    const sound = file.length === HEADER_BYTES + bytes && alphaStrideOf(file) === this.#problem.alphaStride
+    if (sound) this.#arena.bytes(at, bytes).set(file.subarray(HEADER_BYTES))
+    if (!sound || !alphaMatches(this.#arena, file, at, bytes)) {
+      throw new SpillwayError(`${path} is damaged`, 'train again without --resume')
+    }
+  }
+
+  *#pieces(header: Buffer | undefined, json: Buffer | undefined, at: number, bytes: number): Generator<Uint8Array> {
+    if (header) yield header
+    if (json) yield json
+    for (let from = 0; from < bytes; from += WRITE_PIECE) {
+      yield this.#arena.bytes(at + from, Math.min(WRITE_PIECE, bytes - from))
+    }
+  }
+
+  /** Versions that no checkpoint names any more, and what a run that was killed had half written. */
+  async #removeStale(): Promise<void> {
+    const present = new Set(Object.entries(this.#versions).map(([file, version]) => alphaFile(file, version)))
+    if (this.#memory !== undefined) present.add(memoryFile(this.#memory))
+    for (const name of await readdir(this.folder).catch(() => [])) {
+      const stale = /^(alpha|memory)-/.test(name) ? !present.has(name) : name.endsWith('.tmp')
+      if (stale) await unlink(join(this.folder, name)).catch(() => {})
+    }
+  }
+}
+
+/** Not with `recursive`, under which Node takes a read-only file system for a folder that is missing. */
+async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error
+  })
+}
+
+/** The beginning of a checkpoint's file: header and JSON. The checksum covers the JSON and the weights, each hashed
+ *  where it lies. */
+export function checkpointHead(
+  arena: Arena,
+  state: StoredState,
+  weights: number,
+  bytes: number,
+): { header: Buffer; json: Buffer } {
+  const text = Buffer.from(JSON.stringify(state))
+  const json = Buffer.alloc(roundUp(text.length, 8), ' ')
+  text.copy(json)
+  const header = Buffer.alloc(HEADER_BYTES)
+  MAGIC.copy(header)
+  header.writeUInt32LE(json.length, 8)
+  header.writeBigUInt64LE(hashOf(arena, json, weights, bytes), 16)
+  return { header, json }
+}
+
+/** What a checkpoint says, its weights left alone; undefined when there is none or it cannot be understood. */
+export async function readState(path: string): Promise<StoredState | undefined> {
+  try {
+    await using file = await open(path, 'r')
+    const header = Buffer.alloc(HEADER_BYTES)
+    if ((await file.read(header, 0, HEADER_BYTES, 0)).bytesRead < HEADER_BYTES) return undefined
+    if (!header.subarray(0, 8).equals(MAGIC)) return undefined
+    const bytes = header.readUInt32LE(8)
+    if (HEADER_BYTES + bytes > (await file.stat()).size) return undefined
+    const json = Buffer.alloc(bytes)
+    await file.read(json, 0, bytes, HEADER_BYTES)
+    return JSON.parse(json.toString()) as StoredState
+  } catch (error) {
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw fileError(error, path, 'read')
+  }
+}
+
+/** If a change of the store came to its end and the checkpoint for it has not got its name yet, it gets it now. Whether
+ *  there is one for another store, of a change that did not come to its end. */
+export async function settleNext(folder: string, fingerprint: string): Promise<boolean> {
+  const path = join(folder, NEXT_CHECKPOINT_FILE)
+  const next = await readState(path)
+  if (next === undefined) return false
+  if (next.fingerprint !== fingerprint) return true
+  try {
+    await rename(path, join(folder, CHECKPOINT_FILE))
+  } catch (error) {
+    throw fileError(error, path, 'rename')
+  }
+  return false
+}
+
+/** Header of a file of dual variables that lie at an address. */
+export function alphaHead(arena: Arena, stride: number, at: number, bytes: number): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES)
+  ALPHA_MAGIC.copy(header)
+  header.writeUInt32LE(stride, 8)
+  header.writeBigUInt64LE(hashOf(arena, Buffer.alloc(0), at, bytes), 16)
+  return header
+}
+
+/** Bytes of a dual variable in a file of them; 0 when it is none. */
+export function alphaStrideOf(file: Buffer): number {
+  return file.length >= HEADER_BYTES && file.subarray(0, 8).equals(ALPHA_MAGIC) ? file.readUInt32LE(8) : 0
+}
+
+/** Whether a file's checksum is that of the bytes at an address. */
+export function alphaMatches(arena: Arena, file: Buffer, at: number, bytes: number): boolean {
+  return hashOf(arena, Buffer.alloc(0), at, bytes) === file.readBigUInt64LE(16)
+}
+
+/** Dual variables of a file, behind its header. */
+export function alphaOf(file: Buffer): Buffer {
+  return file.subarray(HEADER_BYTES)
+}
+
+/** Of some bytes and of a stretch of the arena. */
+function hashOf(arena: Arena, json: Buffer, at: number, bytes: number): bigint {
+  const hash = createHash('sha256').update(json).digest().readBigUInt64LE(0)
+  return hash ^ BigInt.asUintN(64, arena.numeric.xxh64(at, bytes))
+}
+
+function hashOfAll(arena: Arena, stretches: Stretch[]): bigint {
+  return stretches.reduce((hash, { at, bytes }) => {
+    return BigInt.asUintN(64, hash * 0x9e3779b97f4a7c15n + BigInt.asUintN(64, arena.numeric.xxh64(at, bytes)))
+  }, 1n)
+}
+
+function memoryFile(version: number): string {
+  return `memory-${version}.bin`
+}
+
+/** block-000007.bin, version 3 → alpha-000007-3.bin */
+export function alphaFile(block: string, version: number): string {
+  return `alpha-${block.replace(/^block-|\.bin$/g, '')}-${version}.bin`
+}

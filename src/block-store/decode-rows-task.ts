@@ -1,0 +1,78 @@
+// One segment of a store to row records in the arena.
+import { SegmentDecoder } from './codecs.ts'
+import { refuseOutside } from '../features/bins.ts'
+import { Expander, piecesOf } from '../features/expander.ts'
+import { newNameMap } from '../features/kept-names.ts'
+import { type LabelCount, LabelNumbers } from '../input-formats/label-numbers.ts'
+import { windowFull } from '../numeric/arena.ts'
+import { BATCH_ROWS } from '../numeric/layouts.ts'
+import type { TaskContext } from '../threads/task.ts'
+import type { ExpansionOptions } from '../rows/parse-rows-task.ts'
+import { type PackSettings, RowPacker } from '../rows/row-packer.ts'
+
+export interface DecodeRowsOptions {
+  at: number
+  bytes: number
+  /** Names the segment in errors. */
+  where: string
+  expansion?: ExpansionOptions
+  pack: PackSettings
+}
+
+export interface DecodedRows {
+  table: Uint32Array
+  /** Of the rows as packed. */
+  nonzeros: number
+  /** Address of this thread's map of features that were hashed so far; 0 when they were too many for it. */
+  names: number
+  /** As stored: codes in place of texts. */
+  labels: LabelCount[]
+  packedBytes: number
+}
+
+interface Kept {
+  decoder: SegmentDecoder
+  batch: number
+  packer: RowPacker
+  numbers: LabelNumbers
+  expander: Expander | undefined
+  names: number
+}
+
+export function decodeRowsTask({ arena, kept }: TaskContext, options: DecodeRowsOptions): DecodedRows {
+  const { expansion } = options
+  const key = `decode-rows ${JSON.stringify(expansion)}`
+  let tools = kept.get(key) as Kept | undefined
+  if (!tools) {
+    const decoder = new SegmentDecoder(arena)
+    const names = expansion?.keepNames ? newNameMap(arena) : 0
+    tools = {
+      decoder,
+      batch: decoder.newBatch(),
+      packer: new RowPacker(arena),
+      numbers: new LabelNumbers(arena),
+      expander: expansion && new Expander(arena, expansion.expand, names),
+      names,
+    }
+    kept.set(key, tools)
+  }
+  const { decoder, batch, packer, numbers, expander, names } = tools
+  decoder.decode(options.at, options.bytes, batch, options.where)
+  numbers.start()
+  packer.start(options.pack)
+  if (options.pack.bins) refuseOutside(arena, batch, options.where)
+  const rows = arena.getU32(batch + BATCH_ROWS)
+  const classes = numbers.addStored(batch, rows)
+  let nonzeros = 0
+  for (const piece of piecesOf(arena, batch, expander)) {
+    if (!packer.pack(piece.batch, piece.rows, classes + piece.first * 4)) throw windowFull('the rows')
+    nonzeros += piece.nonzeros
+  }
+  return {
+    table: packer.table(),
+    nonzeros,
+    names: expander?.namesComplete ? names : 0,
+    labels: numbers.labels,
+    packedBytes: packer.written,
+  }
+}

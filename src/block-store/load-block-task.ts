@@ -1,0 +1,122 @@
+// What the reader thread does: reads a block's file, checks it, decodes it, and packs its rows into a room of memory.
+import { SegmentDecoder } from './codecs.ts'
+import { openStore, ReadBuffer, type Store } from './reader.ts'
+import { StoredLabels, unlistedLabel } from './stored-labels.ts'
+import { refuseOutside } from '../features/bins.ts'
+import { Expander, piecesOf } from '../features/expander.ts'
+import { BATCH_ROWS } from '../numeric/layouts.ts'
+import type { TaskContext } from '../threads/task.ts'
+import { READ_BYTES } from '../optimise/sources/memory-plan.ts'
+import type { Binning } from '../rows/place-space.ts'
+import { RowPacker } from '../rows/row-packer.ts'
+
+export interface LoadBlockOptions {
+  folder: string
+  /** Changes when the store does, so that the reader looks at its manifest again. */
+  fingerprint: string
+  /** Physical blocks, one after the other into the same room. */
+  blocks: number[]
+  room: { at: number; bytes: number }
+  /** Address of u32[rows]. */
+  table: number
+  tableRows: number
+  /** How rows are expanded, if they are. */
+  expand: string | undefined
+  /** Map from features to weights, or 0. */
+  map: number
+  /** Scale factors by weight (f64), or 0. */
+  factors: number
+  unit: boolean
+  /** Keep rows as indices and values. */
+  plain: boolean
+  /** Make bins of values, after they are scaled. */
+  binning?: Binning | undefined
+}
+
+export interface LoadedRows {
+  rows: number
+  nonzeros: number
+  packedBytes: number
+  bytesRead: number
+  readMilliseconds: number
+  decodeMilliseconds: number
+}
+
+interface Kept {
+  key: string
+  store: Store
+  buffer: ReadBuffer
+  decoder: SegmentDecoder
+  batch: number
+  packer: RowPacker
+  labels: StoredLabels
+  expander: Expander | undefined
+}
+
+export async function loadBlockTask({ arena, kept }: TaskContext, options: LoadBlockOptions): Promise<LoadedRows> {
+  const key = `${options.folder} ${options.fingerprint} ${options.expand}`
+  let tools = kept.get('load-block') as Kept | undefined
+  if (tools?.key !== key) {
+    const decoder = new SegmentDecoder(arena)
+    const store = await openStore(options.folder)
+    tools = {
+      key,
+      store,
+      buffer: new ReadBuffer(arena, READ_BYTES),
+      decoder,
+      batch: decoder.newBatch(),
+      packer: new RowPacker(arena),
+      labels: new StoredLabels(arena, store.manifest.labels),
+      expander: options.expand === undefined ? undefined : new Expander(arena, options.expand),
+    }
+    kept.set('load-block', tools)
+  }
+  const { store, buffer, decoder, batch, packer, labels, expander } = tools
+  const plain = options.plain || options.factors !== 0
+  const bins = plain ? 0 : (options.binning?.bins ?? 0)
+  packer.startRoom(
+    { unit: options.unit && options.factors === 0, plain, bins },
+    options.room,
+    options.table,
+    options.tableRows,
+  )
+  const loaded: LoadedRows = {
+    rows: 0,
+    nonzeros: 0,
+    packedBytes: 0,
+    bytesRead: 0,
+    readMilliseconds: 0,
+    decodeMilliseconds: 0,
+  }
+  for (const block of options.blocks) {
+    let waited = performance.now()
+    for await (const { at, bytes, where } of store.blockSegments(block, buffer)) {
+      const began = performance.now()
+      loaded.readMilliseconds += began - waited
+      decoder.decode(at, bytes, batch, where)
+      if (bins) refuseOutside(arena, batch, where, store.manifest.indexBase)
+      const rows = arena.getU32(batch + BATCH_ROWS)
+      // The store's own numbering of its labels is the one that every block shares.
+      const { at: codes, listed } = labels.numbersOf(batch, rows)
+      if (!listed) throw unlistedLabel(where)
+      for (const piece of piecesOf(arena, batch, expander)) {
+        if (options.map) arena.numeric.renumberBatch(options.map, piece.batch)
+        if (!packer.pack(piece.batch, piece.rows, codes + piece.first * 4)) {
+          throw new Error(`${where}: the rows outgrew their room`)
+        }
+        loaded.nonzeros += piece.nonzeros
+      }
+      loaded.rows += rows
+      loaded.bytesRead += bytes
+      waited = performance.now()
+      loaded.decodeMilliseconds += waited - began
+    }
+  }
+  const began = performance.now()
+  const { table, factors, unit, binning } = options
+  if (factors && binning) arena.numeric.binRows(table, 0, loaded.rows, factors, binning.bins, binning.signs, unit)
+  else if (factors) arena.numeric.scaleRows(table, 0, loaded.rows, factors, unit)
+  loaded.packedBytes = packer.written
+  loaded.decodeMilliseconds += performance.now() - began
+  return loaded
+}

@@ -1,0 +1,22 @@
+// Every solver, one line each.
+import { UsageError } from '../../errors.ts'
+import { block } from './block.ts'
+import { dual } from './dual.ts'
+import { onePass } from './one-pass.ts'
+import { pegasos } from './pegasos.ts'
+import { primalCoordinate } from './primal-coordinate.ts'
+import { selective } from './selective.ts'
+import type { Solver } from './solver.ts'
+import { stream } from './stream.ts'
+
+export const allSolvers: Solver[] = [dual, block, selective, stream, pegasos, onePass, primalCoordinate]
+
+export function findSolver(name: string): Solver {
+  const found = allSolvers.find(solver => solver.name === name)
+  if (!found) {
+    throw new UsageError(
+      `there is no solver "${name}"; expected one of auto, ${allSolvers.map(s => s.name).join(', ')}`,
+    )
+  }
+  return found
+}

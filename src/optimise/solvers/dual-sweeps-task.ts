@@ -1,0 +1,37 @@
+// Sweeps of the in-memory dual solver on one thread, until a budget of nonzeros is spent or the rows met in one whole
+// sweep owe no more than the target gap. All state is in shared memory, so that any thread can go on.
+import type { TaskContext } from '../../threads/task.ts'
+import { type SweepSettings, Sweeps } from './sweeps.ts'
+
+export interface DualSweepsOptions extends SweepSettings {
+  problem: number
+  sweep: number
+  budget: number
+  targetGap: number
+}
+
+export interface DualSweepsResult {
+  work: number
+  ready: boolean
+  /** Of the last finished sweep. */
+  gap: number
+  loss: number
+  /** The largest and the smallest projected gradient of all sweeps. */
+  highest: number
+  lowest: number
+}
+
+export function dualSweepsTask({ arena }: TaskContext, options: DualSweepsOptions): DualSweepsResult {
+  const sweeps = new Sweeps(arena, options.problem, options.sweep, options)
+  let [highest, lowest] = [0, 0]
+  for (;;) {
+    const outcome = sweeps.advance(options.budget - sweeps.work)
+    const seen = outcome ?? sweeps.extremes
+    highest = Math.max(highest, seen.highest)
+    lowest = Math.min(lowest, seen.lowest)
+    const ready = outcome !== undefined && outcome.gap <= options.targetGap
+    if (ready || sweeps.work >= options.budget) {
+      return { work: sweeps.work, ready, highest, lowest, ...sweeps.last }
+    }
+  }
+}

@@ -1,0 +1,372 @@
+// Training on text while it is being read into a store: when the file has been read once there is a model, and rows worth
+// keeping are in memory. Rows come as they are parsed, in the order of the text; blocks, places in them and the features in
+// use are known only at the end, when all that was learnt moves to where the store wants it.
+//
+// What has no room here is simply not trained on in this pass: its dual variables stay 0, which is where every run starts.
+import type { Store } from '../../block-store/reader.ts'
+import type { LabelCount } from '../../input-formats/label-numbers.ts'
+import { findLoss } from '../../losses/all-losses.ts'
+import type { Arena } from '../../numeric/arena.ts'
+import { PROBLEM_BYTES, ROW_BOUND, SUMS_BYTES, SWEEP_BYTES } from '../../numeric/layouts.ts'
+import { CACHE_LINE, roundUp } from '../../numeric/rounding.ts'
+import {
+  DICTIONARY_BYTES,
+  DICTIONARY_CAPACITY,
+  DICTIONARY_COUNT,
+  DICTIONARY_FEATURES,
+  DICTIONARY_SLOTS,
+  DICTIONARY_TABLE,
+} from '../../numeric/working-set-layout.ts'
+import type { StreamMemory } from './stream.ts'
+import { WorkingSet } from './working-set.ts'
+import { ThreadPool } from '../../threads/pool.ts'
+import type { BlockProblem } from '../objectives/block-problem.ts'
+import type { Stretch } from '../../block-store/checkpoint.ts'
+import { classProblems } from '../../train/class-problems.ts'
+import type { ResolvedOptions } from '../../train/options.ts'
+import { type ProblemSettings, writeProblem } from '../objectives/problem.ts'
+
+/** Room for the records of a chunk that is being parsed. */
+export interface PieceRoom {
+  at: number
+  bytes: number
+  /** u32[rows]. */
+  table: number
+  rows: number
+  unit: boolean
+}
+
+/** A chunk as it was parsed, some of its rows packed. */
+export interface Piece {
+  /** Number of the chunk, and all of its rows. */
+  chunk: number
+  rows: number
+  nonzeros: number
+  features: number
+  packed: number
+  room: PieceRoom | undefined
+  /** All labels so far, and the numbers that the chunk's labels have among them. */
+  labels: LabelCount[]
+  map: Uint32Array | undefined
+}
+
+export interface FirstPassSizes {
+  /** Bytes of text in a chunk. */
+  chunk: number
+  /** Chunks under way. */
+  rooms: number
+  /** Bytes for weights, dual variables and the working set. */
+  bytes: number
+  /** Bytes of text in all, as far as is known. */
+  text: number | undefined
+}
+
+/** With so few features, each has its weight by its number. */
+const FEW_FEATURES = 1 << 18
+const WINDOW_FEATURES = 1 << 20
+/** Of the bytes: shares for weights and their dictionary, and for dual variables. */
+const WEIGHT_SHARE = 0.35
+const ALPHA_SHARE = 0.15
+/** A row of text is hardly shorter; of chunks with shorter rows, the first ones are trained on. */
+const ROW_TEXT = 16
+const VISITS = 3
+/** Record bytes for a byte of text. */
+const RECORD_SHARE = 1.1
+
+/** Bytes for the rooms of chunks. */
+export function pieceBytes({ chunk, rooms }: Pick<FirstPassSizes, 'chunk' | 'rooms'>): number {
+  const rows = Math.ceil(chunk / ROW_TEXT)
+  return Math.ceil(rooms * (chunk * RECORD_SHARE + rows * 4 + 128) + rows * 40)
+}
+
+export class FirstPass {
+  readonly #arena: Arena
+  readonly #options: ResolvedOptions
+  readonly #sizes: FirstPassSizes
+  readonly #trainer: ThreadPool
+  readonly #region: Stretch
+  /** The end of the arena when the rooms of chunks are given back. */
+  readonly mark: number
+  #filled = 0
+  readonly #free: PieceRoom[] = []
+  readonly #waiting: ((room: PieceRoom) => void)[] = []
+  readonly #chunks: { chunk: number; rows: number }[] = []
+  #rows = 0
+  #trained = 0
+  #pieces = 0
+  #failed: unknown
+  #work: Promise<void> = Promise.resolve()
+  #learner: Learner | undefined
+  /** Undefined as long as it is not known; 'none' when there are more than two classes. */
+  #problem: ProblemSettings | 'none' | undefined
+  /** Where the blocks that rows were drawn into began, and where each of their rows is since they were split. */
+  #split: { firstRows: number[]; places: Uint32Array } | undefined
+  /** Sums of what rows owed as they were met, for whoever watches. */
+  loss = 0
+  gap = 0
+
+  constructor(arena: Arena, options: ResolvedOptions, sizes: FirstPassSizes) {
+    this.#arena = arena
+    this.#options = options
+    this.#sizes = sizes
+    this.#region = { at: arena.allocate(sizes.bytes, 'the first pass'), bytes: sizes.bytes }
+    this.mark = arena.mark()
+    const rows = Math.ceil(sizes.chunk / ROW_TEXT)
+    const bytes = Math.ceil(sizes.chunk * RECORD_SHARE)
+    for (let k = 0; k < sizes.rooms; k++) {
+      const at = arena.allocate(bytes, 'parsed rows')
+      this.#free.push({
+        at,
+        bytes,
+        table: arena.allocate(rows * 4, 'parsed rows'),
+        rows,
+        unit: options.normalize === 'unit',
+      })
+    }
+    this.#trainer = new ThreadPool(arena.share, 1)
+  }
+
+  /** Room for the next chunk, as soon as there is one; undefined when nothing more is trained on. */
+  room(): Promise<PieceRoom | undefined> {
+    if (this.#problem === 'none') return Promise.resolve(undefined)
+    const room = this.#free.pop()
+    return room ? Promise.resolve(room) : new Promise(resolve => this.#waiting.push(resolve))
+  }
+
+  /** Visits in memory for each row that comes. Parsing takes longer than decoding: there is time for more of them. */
+  get #visits(): number {
+    return this.#options.given.has('innerPasses') ? this.#options.innerPasses : VISITS
+  }
+
+  /** Chunks come in the order of the text. */
+  take(piece: Piece): void {
+    const firstRow = this.#rows
+    this.#rows += piece.rows
+    this.#chunks.push({ chunk: piece.chunk, rows: piece.rows })
+    const { room } = piece
+    if (!room) return
+    // What is known of the labels now decides, not what is known when its turn comes.
+    const problem = this.#problemOf(piece.labels)
+    this.#work = this.#work
+      .then(() => (problem && this.#failed === undefined ? this.#train(piece, room, firstRow, problem) : undefined))
+      .catch(error => {
+        this.#failed ??= error
+      })
+      .then(() => {
+        const next = this.#waiting.shift()
+        if (next) next(room)
+        else this.#free.push(room)
+      })
+  }
+
+  /** With one class there is nothing to learn yet, with three or more it is not one problem. */
+  #problemOf(labels: LabelCount[]): ProblemSettings | undefined {
+    if (labels.length > 2) this.#problem = 'none'
+    if (this.#problem === 'none' || labels.length < 2) return undefined
+    this.#problem ??= classProblems(labels, findLoss(this.#options.loss), this.#options).problems[0]
+    return this.#problem
+  }
+
+  async #train(piece: Piece, room: PieceRoom, firstRow: number, problem: ProblemSettings): Promise<void> {
+    this.#learner ??= this.#newLearner(piece, problem)
+    const learner = this.#learner
+    const { dictionary, window, alphaRows } = learner
+    if (!dictionary && piece.features > window) return
+    const rows = Math.min(piece.packed, alphaRows - firstRow)
+    if (rows <= 0) return
+    const options = this.#options
+    const arena = this.#arena
+    if (piece.map) arena.u32(learner.labelMap, piece.map.length).set(piece.map)
+    writeProblem(arena, learner.problem, problem, {
+      table: room.table,
+      rows,
+      alpha: learner.blockAlpha,
+      weights: learner.weights,
+      biasFeature: learner.window,
+    })
+    const met = await this.#trainer.run('first-visit', {
+      memory: learner.memory,
+      problem: learner.problem,
+      sweep: learner.sweep,
+      order: learner.order,
+      alpha: learner.blockAlpha,
+      stride: learner.stride,
+      table: room.table,
+      rows,
+      firstRow,
+      labelMap: piece.map ? learner.labelMap : 0,
+      dictionary,
+      weights: learner.weights,
+      weightCount: learner.window + 1,
+      logistic: problem.loss.entropicDual === true,
+      narrow: options.weights === 'f32',
+      random: [options.seed, 0, this.#pieces++],
+      pass: 0,
+      budget: (this.#visits * piece.nonzeros * rows) / Math.max(piece.rows, 1),
+    })
+    this.#trained += met.rows
+    this.loss += met.loss
+    this.gap += met.gap
+  }
+
+  /** Room for the set grows out of what the first chunk shows. */
+  #newLearner(piece: Piece, problem: ProblemSettings): Learner {
+    const { bytes, chunk, text } = this.#sizes
+    const arena = this.#arena
+    const stride = problem.loss.entropicDual ? 16 : 8
+    const weightBytes = problem.weightBits / 8
+    const few = piece.features <= FEW_FEATURES
+    const perFeature = few ? weightBytes : weightBytes + 4 + 16
+    const mostFeatures = Math.floor((bytes * WEIGHT_SHARE) / perFeature)
+    const window = few ? Math.min(WINDOW_FEATURES, mostFeatures) : mostFeatures
+    const allocate = (_: string, size: number, zeroed = true): number => this.#allocate(size, zeroed)
+    const weights = allocate('weights', (window + 1) * weightBytes)
+    const dictionary = few ? 0 : this.#newDictionary(window)
+    // As many rows as the rest of the text will have if it is like its beginning, and some more.
+    const most = Math.floor((bytes * ALPHA_SHARE) / (stride + 1 / 8))
+    const expected = text === undefined ? most : Math.ceil((1.5 * piece.rows * text) / chunk) + 1000
+    const alphaRows = Math.min(most, expected)
+    const alpha = allocate('dual variables', alphaRows * stride)
+    const rows = Math.ceil(chunk / ROW_TEXT)
+    const set = new WorkingSet(arena, allocate, {
+      bytes: this.#region.bytes - this.#filled - rows * (4 + 4 + 8 + stride) - (64 << 10) - Math.ceil(alphaRows / 8),
+      mostBytes: Number.MAX_SAFE_INTEGER,
+      rows: alphaRows,
+      recordBytes: ROW_BOUND + (8 * piece.nonzeros) / Math.max(piece.rows, 1),
+      firstRows: [0],
+      alpha,
+      alphaStride: stride,
+      weights,
+      biasFeature: window,
+      problem,
+      seed: this.#options.seed,
+      followed: false,
+    })
+    return {
+      ...{ set, alpha, alphaRows, stride, weights, weightBytes, window, dictionary },
+      labelMap: allocate('label map', 1 << 12),
+      problem: allocate('problem', PROBLEM_BYTES),
+      sweep: allocate('sweep', SWEEP_BYTES),
+      order: allocate('order', rows * 4, false),
+      blockAlpha: allocate('dual variables of a chunk', rows * stride, false),
+      memory: {
+        set: set.at,
+        problem: set.problem,
+        sweep: set.sweep,
+        order: set.order,
+        numbers: allocate('numbers', rows * 4, false),
+        gradients: allocate('gradients', rows * 8, false),
+        followed: 0,
+        sums: allocate('sums', SUMS_BYTES),
+      },
+    }
+  }
+
+  #newDictionary(capacity: number): number {
+    // Two slots for each feature at least: half of a power of two is wasted on average, so the capacity follows.
+    const slots = 2 ** Math.floor(Math.log2(capacity * 2))
+    const at = this.#allocate(DICTIONARY_BYTES, true)
+    this.#arena.setU32(at + DICTIONARY_CAPACITY, Math.min(capacity, Math.floor(slots * 0.7)))
+    this.#arena.setU32(at + DICTIONARY_FEATURES, this.#allocate(capacity * 4, false))
+    this.#arena.setU32(at + DICTIONARY_SLOTS, slots)
+    this.#arena.setU32(at + DICTIONARY_TABLE, this.#allocate(slots * 8, true))
+    return at
+  }
+
+  #allocate(bytes: number, zeroed: boolean): number {
+    const at = roundUp(this.#region.at + this.#filled, CACHE_LINE)
+    this.#filled = at - this.#region.at + bytes
+    if (this.#filled > this.#region.bytes) throw new Error('the first pass outgrew its room')
+    if (zeroed) this.#arena.bytes(at, bytes).fill(0)
+    return at
+  }
+
+  /** All text has been read; waits for the trainer. */
+  async end(): Promise<void> {
+    await this.#work
+    await this.#trainer.close()
+    if (this.#failed !== undefined) throw this.#failed
+    if (this.#learner) this.#arena.numeric.settleAlpha(this.#learner.set.at)
+  }
+
+  async abandon(): Promise<void> {
+    await this.#trainer.close()
+  }
+
+  /** Rows that have been trained on, and what this pass took of the memory, which is free once it has moved. */
+  get trained(): number {
+    return this.#problem === 'none' ? 0 : this.#trained
+  }
+
+  get region(): Stretch {
+    return this.#region
+  }
+
+  /** Rows were drawn into these blocks, and then the blocks were split: a place in the order of rows is another now. */
+  blocksWereSplit(before: readonly { rows: number }[], places: Uint32Array): void {
+    if (this.#split) for (const [row, place] of this.#split.places.entries()) this.#split.places[row] = places[place]
+    else {
+      let next = 0
+      const firstRows = before.map(({ rows }) => {
+        next += rows
+        return next - rows
+      })
+      this.#split = { firstRows, places }
+    }
+  }
+
+  /** Moves weights, dual variables and rows to where a run over the store has them. */
+  move(store: Store, newFirstRows: number[], problem: BlockProblem, map: number, adopt: Adopt): void {
+    const learner = this.#learner!
+    const arena = this.#arena
+    const { numeric } = arena
+    const { dictionary, weights, weightBytes, window, set } = learner
+    const features = dictionary ? arena.getU32(dictionary + DICTIONARY_FEATURES) : 0
+    const count = dictionary ? arena.getU32(dictionary + DICTIONARY_COUNT) : Math.min(window, store.manifest.features)
+    const place = problem.narrow ? numeric.placeWeightsF32 : numeric.placeWeightsF64
+    place(features, count, map, weights, problem.weights)
+    const biasAt = problem.weights + (problem.weightCount - 1) * weightBytes
+    arena.bytes(biasAt, weightBytes).set(arena.bytes(weights + window * weightBytes, weightBytes))
+    const mark = arena.mark()
+    const firstRows = this.#split?.firstRows ?? newFirstRows
+    const places = arena.allocate(Math.max(this.#rows, 1) * 4, 'places of the rows')
+    const next = arena.allocate(firstRows.length * 4, 'places of the rows')
+    arena.u32(next, firstRows.length).set(firstRows)
+    const seed = BigInt.asUintN(64, BigInt(store.manifest.seed))
+    let row = 0
+    for (const { chunk, rows } of this.#chunks) {
+      numeric.placeRows(seed, chunk, rows, firstRows.length, next, places + row * 4)
+      row += rows
+    }
+    if (this.#split) {
+      const drawn = arena.u32(places, this.#rows)
+      for (let r = 0; r < drawn.length; r++) drawn[r] = this.#split.places[drawn[r]]
+      this.#split = undefined
+    }
+    numeric.placeAlpha(learner.alpha, places, Math.min(this.#rows, learner.alphaRows), problem.alpha, learner.stride)
+    adopt(set, places, features, map)
+    arena.release(mark)
+  }
+}
+
+type Adopt = (rows: WorkingSet, places: number, features: number, map: number) => void
+
+/** Where all that is learnt lies: addresses. */
+interface Learner {
+  set: WorkingSet
+  alpha: number
+  /** Rows that have room for a dual variable. */
+  alphaRows: number
+  stride: number
+  weights: number
+  weightBytes: number
+  /** Features that have room for a weight; the bias comes behind them. */
+  window: number
+  dictionary: number
+  labelMap: number
+  problem: number
+  sweep: number
+  order: number
+  blockAlpha: number
+  memory: StreamMemory
+}

@@ -1,0 +1,275 @@
+// Several trainers on one shared weight vector. Rows are dealt out, so every dual variable has one owner; w is shared, and
+// nobody waits. That goes wrong in two ways, and each has its cure.
+//
+// Frequent features: the trainers spend their time waiting for each other's cache lines, and overwrite each other's
+// additions. So every trainer has the weights of the most frequent features to itself and merges them with the shared ones
+// every few rows. They have the first numbers meanwhile: a comparison tells whose weight is whose.
+//
+// The others: two trainers that add to the same weight at the same moment lose one of the two additions, seldom, but w drifts
+// from Σ α y x, which is what it must be. It is therefore computed anew from the dual variables every few sweeps, as soon as
+// the drift could matter beside what is left to gain, and always before anybody is told that the work is done.
+//
+// Asynchronous dual coordinate descent: Hsieh, Yu, Dhillon: PASSCoDe (ICML 2015), its "wild" form, with the repair that makes
+// the result exact. The order of additions depends on the threads' timing, so the bits of the result do too.
+import type { Arena } from '../../numeric/arena.ts'
+import {
+  PROBLEM_BIAS_FEATURE,
+  PROBLEM_BYTES,
+  PROBLEM_HOT,
+  PROBLEM_OWN,
+  PROBLEM_ROWS,
+  PROBLEM_WEIGHTS,
+  SPACE_FACTORS,
+  SWEEP_BYTES,
+  SWEEP_LOWER,
+  SWEEP_UPPER,
+} from '../../numeric/layouts.ts'
+import { CACHE_LINE, roundUp } from '../../numeric/rounding.ts'
+import type { ThreadPool } from '../../threads/pool.ts'
+import { startListed } from './sweeps.ts'
+import type { Allocate } from './working-set.ts'
+
+export interface SharedProblem {
+  /** Address of the PROBLEM_ structure. */
+  problem: number
+  weights: number
+  weightCount: number
+  stride: number
+  logistic: boolean
+  narrow: boolean
+  shrink: boolean
+}
+
+/** Drift of w, beside the distance to the optimum that the gap allows, from which on it is repaired after every sweep. */
+const DRIFT = 0.003
+const LONGEST_PERIOD = 8
+/** Most weights that are a trainer's own, unless rows are dense, and how often in the sample a feature must occur. */
+const MOST_HOT = 4096
+const LEAST_COUNT = 4
+const SAMPLE = 32768
+/** How many of the most frequent weights are merged at once, and the nonzeros visited for each weight that is merged. */
+const LEVELS = [64, 512]
+const MERGE_PERIOD = 16
+/** Nonzeros that are worth sending a task for. */
+const LEAST_WORK = 1e6
+
+/** Bytes that the trainers need for each weight, besides the weights. */
+export function bytesForTrainers(trainers: number, weightBytes: number, scaled: boolean): number {
+  return trainers > 1 ? (trainers + 1) * weightBytes + 8 + (scaled ? 8 : 0) : 0
+}
+
+export class ParallelSweeps {
+  readonly #arena: Arena
+  readonly #pool: ThreadPool
+  readonly #shared: SharedProblem
+  readonly #trainers: number
+  readonly #sweeps: number[]
+  readonly #replicas: number
+  /** What rows that are not among these have given to w. */
+  readonly #base: number
+  readonly #problems: number[]
+  readonly #allocate: Allocate
+  readonly #lock: number
+  /** Number of each feature while trainers are at work, and the other way round. */
+  readonly #numbers: number
+  readonly #numbersBack: number
+  /** Of scaled rows: factors by feature, and room for them by those numbers; readers go on with the former. */
+  readonly #factors: number
+  readonly #ordered: number
+  /** Of each trainer: its own weights, then those as they were when they were last merged. */
+  #own: number[] = []
+  #hot = 0
+  #parts: number[] = []
+  #rows = 0
+  #others = true
+  #thresholds: [number, number][] = []
+  #period = 1
+  #since = 0
+  /** Largest and smallest projected gradient of the last sweep. */
+  highest = 0
+  lowest = 0
+  /** What the last sweep's rows owed to the gap. */
+  gap = Number.POSITIVE_INFINITY
+
+  constructor(arena: Arena, pool: ThreadPool, trainers: number, shared: SharedProblem, allocate: Allocate) {
+    this.#arena = arena
+    this.#pool = pool
+    this.#shared = shared
+    this.#trainers = trainers
+    this.#allocate = allocate
+    const each = Array.from({ length: trainers }, (_, k) => k)
+    this.#sweeps = each.map(k => allocate(`sweep of trainer ${k}`, SWEEP_BYTES))
+    this.#problems = each.map(k => allocate(`problem of trainer ${k}`, PROBLEM_BYTES))
+    this.#replicas = allocate('weights of each trainer', trainers * this.#replicaBytes, false)
+    this.#base = allocate('weights of other rows', this.#replicaBytes, false)
+    this.#numbers = allocate('numbers by frequency', shared.weightCount * 4, false)
+    this.#numbersBack = allocate('features by frequency', shared.weightCount * 4, false)
+    this.#factors = arena.getU32(SPACE_FACTORS)
+    this.#ordered = this.#factors ? allocate('factors by frequency', shared.weightCount * 8, false) : 0
+    this.#lock = allocate('the lock of shared weights', 64)
+  }
+
+  get #replicaBytes(): number {
+    return roundUp(this.#shared.weightCount * (this.#shared.narrow ? 4 : 8), CACHE_LINE)
+  }
+
+  /** Deals out the rows that an order lists: all rows of the problem. `others`: whether w has a part that is not theirs. */
+  async start(order: number, rows: number, others: boolean, seed: bigint): Promise<void> {
+    const arena = this.#arena
+    const { problem } = this.#shared
+    this.#rows = rows
+    this.#others = others
+    this.#parts = this.#sweeps.map((_, k) => Math.floor((rows * k) / this.#trainers)).concat(rows)
+    if (this.#own.length === 0) this.#orderFeatures()
+    await this.#renumber(this.#numbers)
+    this.#orderFactors()
+    const { weights, weightCount, narrow } = this.#shared
+    const bias = arena.getU32(problem + PROBLEM_BIAS_FEATURE)
+    this.#sweeps.forEach((sweep, k) => {
+      const first = this.#parts[k]
+      startListed(arena, sweep, order + first * 4, this.#parts[k + 1] - first, seed * 31n + BigInt(k + 1), 1e-6)
+      if (this.#thresholds[k]) {
+        arena.setF64(sweep + SWEEP_UPPER, this.#thresholds[k][0])
+        arena.setF64(sweep + SWEEP_LOWER, this.#thresholds[k][1])
+      }
+      arena.bytes(this.#problems[k], PROBLEM_BYTES).set(arena.bytes(problem, PROBLEM_BYTES))
+      arena.setU32(this.#problems[k] + PROBLEM_BIAS_FEATURE, arena.getU32(this.#numbers + bias * 4))
+      arena.setU32(this.#problems[k] + PROBLEM_HOT, this.#hot)
+      arena.setU32(this.#problems[k] + PROBLEM_OWN, this.#own[k])
+    })
+    this.#period = 1
+    this.#since = 0
+    if (!others) return
+    await this.#addUp()
+    const subtract = narrow ? arena.numeric.withoutReplicasF32 : arena.numeric.withoutReplicasF64
+    subtract(this.#base, weights, this.#replicas, this.#replicaBytes, this.#trainers, weightCount)
+  }
+
+  /** Sweeps of all trainers at once; how many nonzeros were visited. */
+  async sweep(targetGap: number): Promise<number> {
+    const { logistic, narrow, shrink, weights } = this.#shared
+    const levels = LEVELS.filter(size => size < this.#hot).concat(this.#hot)
+    const outcomes = await Promise.all(
+      this.#sweeps.map((sweep, k) =>
+        this.#pool.run('parted-sweeps', {
+          ...{ problem: this.#problems[k], sweep, logistic, narrow, shrink },
+          rows: this.#parts[k + 1] - this.#parts[k],
+          merging: {
+            weights,
+            own: this.#own[k],
+            seen: this.#own[k] + this.#ownBytes,
+            lock: this.#lock,
+            levels,
+            period: MERGE_PERIOD,
+          },
+          leastWork: LEAST_WORK,
+          targetGap: targetGap / this.#trainers,
+        }),
+      ),
+    )
+    let [work, gap] = [0, 0]
+    this.highest = Number.NEGATIVE_INFINITY
+    this.lowest = Number.POSITIVE_INFINITY
+    for (const outcome of outcomes) {
+      work += outcome.work
+      gap += outcome.gap
+      this.highest = Math.max(this.highest, outcome.highest)
+      this.lowest = Math.min(this.lowest, outcome.lowest)
+    }
+    this.gap = gap
+    this.#since++
+    if (this.#since >= this.#period) await this.#repair()
+    return work
+  }
+
+  /** Ends the work: w is Σ α y x, and features have their numbers again. */
+  async finish(ready: boolean): Promise<void> {
+    const arena = this.#arena
+    if (this.#since > 0) await this.#repair()
+    await this.#renumber(this.#numbersBack)
+    arena.setU32(SPACE_FACTORS, this.#factors)
+    // Whoever was set aside wrongly comes back when the others are done.
+    this.#thresholds = ready
+      ? []
+      : this.#sweeps.map(sweep => [arena.getF64(sweep + SWEEP_UPPER), arena.getF64(sweep + SWEEP_LOWER)])
+  }
+
+  /** w = Σ α y x. */
+  async #repair(): Promise<void> {
+    this.#since = 0
+    await this.#addUp()
+    const { weights, weightCount, narrow } = this.#shared
+    const sum = narrow ? this.#arena.numeric.sumReplicasF32 : this.#arena.numeric.sumReplicasF64
+    const base = this.#others ? this.#base : 0
+    const squared = sum(weights, base, this.#replicas, this.#replicaBytes, this.#trainers, weightCount)
+    // By strong convexity, w is no further from the best one than √(2 gap).
+    const matters = DRIFT * Math.sqrt(2 * Math.max(this.gap, 0))
+    this.#period = Math.sqrt(squared) <= matters ? Math.min(LONGEST_PERIOD, this.#period * 2) : 1
+  }
+
+  /** Σ α y x over all rows, by all trainers, each into weights of its own. */
+  async #addUp(): Promise<void> {
+    const { stride, narrow, weights } = this.#shared
+    const arena = this.#arena
+    await Promise.all(
+      this.#problems.map((problem, k) => {
+        const replica = this.#replicas + k * this.#replicaBytes
+        arena.setU32(problem + PROBLEM_WEIGHTS, replica)
+        return this.#pool.run('add-dual', {
+          problem,
+          from: this.#parts[k],
+          rows: this.#parts[k + 1],
+          ...{ stride, narrow },
+          clear: { at: replica, bytes: this.#replicaBytes },
+        })
+      }),
+    )
+    for (const problem of this.#problems) arena.setU32(problem + PROBLEM_WEIGHTS, weights)
+  }
+
+  get #ownBytes(): number {
+    return roundUp(this.#hot * (this.#shared.narrow ? 4 : 8), CACHE_LINE)
+  }
+
+  /** Orders features by frequency, once: a sample of rows tells. */
+  #orderFeatures(): void {
+    const { weightCount, problem } = this.#shared
+    const { numeric } = this.#arena
+    const table = this.#arena.getU32(problem + PROBLEM_ROWS)
+    const step = Math.ceil(this.#rows / SAMPLE)
+    const counts = this.#arena.u32(this.#numbers, weightCount).fill(0)
+    const dense = numeric.countOccurrences(table, this.#rows, step, this.#numbers)
+    counts[this.#arena.getU32(problem + PROBLEM_BIAS_FEATURE)] = SAMPLE
+    // Features of dense rows have the first numbers already.
+    let frequent = dense
+    for (let j = dense; j < weightCount; j++) if (counts[j] >= LEAST_COUNT) frequent++
+    numeric.orderByFrequency(this.#numbers, weightCount, dense, this.#replicas)
+    numeric.invertNumbers(this.#numbers, weightCount, this.#numbersBack)
+    this.#hot = Math.max(dense, Math.min(frequent, MOST_HOT))
+    this.#own = this.#sweeps.map((_, k) => this.#allocate(`own weights of trainer ${k}`, 2 * this.#ownBytes))
+  }
+
+  #orderFactors(): void {
+    if (!this.#factors) return
+    const arena = this.#arena
+    const { weightCount } = this.#shared
+    arena.f64(this.#ordered, weightCount).set(arena.f64(this.#factors, weightCount))
+    // There is room for f64 among the replicas: they are two at least.
+    arena.numeric.renumberWeightsF64(this.#numbers, weightCount, this.#ordered, this.#replicas)
+    arena.setU32(SPACE_FACTORS, this.#ordered)
+  }
+
+  /** Renumbers the features of rows and weights: to the order of frequency, or back. */
+  async #renumber(numbers: number): Promise<void> {
+    const { weights, weightCount, problem, narrow } = this.#shared
+    const { numeric } = this.#arena
+    const table = this.#arena.getU32(problem + PROBLEM_ROWS)
+    const renumberWeights = narrow ? numeric.renumberWeightsF32 : numeric.renumberWeightsF64
+    renumberWeights(numbers, weightCount, weights, this.#replicas)
+    await Promise.all(
+      this.#sweeps.map((_, k) =>
+        this.#pool.run('renumber-entries', { numbers, table, from: this.#parts[k], to: this.#parts[k + 1] }),
+      ),
+    )
+  }
+}

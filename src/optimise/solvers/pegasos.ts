@@ -1,0 +1,82 @@
+// Solver `pegasos`: stochastic sub-gradient steps on the primal, rows read block by block.
+//
+//   min_w  ½‖w‖² + Σ_i C_i max(0, 1 − y_i wᵀx_i)         divided by S = Σ_i C_i (which is lC when all costs are C):
+//   min_w  1/(2S) ‖w‖² + (1/l) Σ_i (l C_i / S) max(0, 1 − y_i wᵀx_i)
+//
+// So λ = 1/S, and a row counts by its cost as a multiple of the average cost S/l. Update t, with a batch B of rows:
+//
+//   ∇ = (1/S) w − (1/|B|) Σ_{i ∈ B⁺} (l C_i / S) y_i x_i        B⁺ = { i ∈ B : y_i wᵀx_i < 1 },  η = S/t
+//   w ← w − η∇ = (1 − 1/t) w + l/(t|B|) Σ_{i ∈ B⁺} C_i y_i x_i
+//   w ← min(1, √S / ‖w‖) w           the optimum is in that ball: ‖w*‖² = Σ α_i − Σ C_i ξ_i ≤ S
+//
+// t counts updates from 1, over the whole run. Shalev-Shwartz, Singer, Srebro: Pegasos (ICML 2007); by blocks: Yu, Hsieh,
+// Chang, Lin (KDD 2010), Algorithm 3 and (11)–(13). --batch row (BLOCK-P-I) makes an update for each row of a block, in
+// an order drawn anew each time; --batch block (BLOCK-P-B) one update with the whole block. The plain online form is
+// --batch row --max-passes 1. The bias is a feature like the others, and regularised like them.
+//
+// There are no dual variables, hence no gap to stop at: the run ends after --max-passes.
+import type { BlockEngine, LoadedBlock } from '../sources/block-engine.ts'
+import type { BlockProblem } from '../objectives/block-problem.ts'
+import type { BlockRun, BlockSettings, BlockSolver, VisitReport } from './solver.ts'
+
+class Pegasos implements BlockRun {
+  readonly #engine: BlockEngine
+  readonly #problem: BlockProblem
+  readonly #settings: BlockSettings
+  /** l and S. */
+  readonly #all: number
+  readonly #ball: number
+  /** t so far. Between blocks w is in its place, nothing else is to be kept. */
+  #updates = 0
+
+  constructor(engine: BlockEngine, problem: BlockProblem, settings: BlockSettings) {
+    this.#engine = engine
+    this.#problem = problem
+    this.#settings = settings
+    const { rows, labels } = engine.store.manifest
+    const { positive, costPositive, costNegative } = problem.settings
+    this.#all = rows
+    this.#ball = costPositive * labels[positive].rows + costNegative * (rows - labels[positive].rows)
+  }
+
+  async visit(block: LoadedBlock, pass: number): Promise<VisitReport> {
+    const { seed, batch } = this.#settings
+    const { loss, updates } = await this.#engine.trainer.run('pegasos', {
+      problem: this.#problem.of(block),
+      sweep: block.sweep,
+      order: block.order,
+      rows: block.rows,
+      narrow: this.#problem.narrow,
+      batch,
+      random: [seed, pass, block.group],
+      updates: this.#updates,
+      all: this.#all,
+      ball: this.#ball,
+    })
+    this.#updates = updates
+    return { loss, gap: 0 }
+  }
+
+  state(): unknown {
+    return { updates: this.#updates }
+  }
+
+  restore(state: unknown): void {
+    this.#updates = (state as { updates: number }).updates
+  }
+}
+
+export const pegasos: BlockSolver = {
+  name: 'pegasos',
+  summary: 'stochastic sub-gradient steps on the primal, rows read block by block',
+  data: 'blocks',
+  dual: false,
+  cacheShare: 0,
+  defaultPasses: 10,
+  options: ['blockOrder', 'batch'],
+  lossNeeds: {
+    what: 'a slope that is the same wherever there is a loss (the hinge loss has it)',
+    has: loss => loss.box?.(1).diagonal === 0,
+  },
+  start: (engine, problem, settings) => new Pegasos(engine, problem, settings),
+}

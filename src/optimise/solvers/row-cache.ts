@@ -1,0 +1,160 @@
+// Rows that stay in memory while blocks come and go, the worthiest of those that were met; and the union of them with the
+// block at hand. What a row is worth, the solver says.
+import type { Arena } from '../../numeric/arena.ts'
+import type { BlockEngine } from '../sources/block-engine.ts'
+import type { Stretch } from '../../block-store/checkpoint.ts'
+
+/** Where the cache and the union of block and cache are: addresses only, for it crosses to the trainer's thread. */
+export interface CacheMemory {
+  /** Row records of the cache. */
+  records: { at: number; bytes: number }
+  /** u32[capacity]: the record of each cached row; u32[capacity]: its number in the order of the store. */
+  table: number
+  rowNumbers: number
+  capacity: number
+  /** Of the union, room for every row of a block and of the cache: records, numbers, dual variables, an order, f64 worth. */
+  unionTable: number
+  unionNumbers: number
+  unionAlpha: number
+  unionOrder: number
+  worth: number
+}
+
+/** How full it is: rows, and bytes of their records. */
+export interface CacheFill {
+  cached: number
+  used: number
+}
+
+/** What a row of the union takes besides its dual variables. */
+const PER_UNION_ROW = 4 + 4 + 4 + 8
+/** What a row of the cache takes besides its record. */
+const PER_CACHED_ROW = 4 + 4
+
+export class RowCache {
+  readonly memory: CacheMemory
+  /** Rows that the union has room for. */
+  readonly union: number
+  fill: CacheFill = { cached: 0, used: 0 }
+  readonly #engine: BlockEngine
+  #moved = 0
+
+  /** `alphaStride`: bytes of dual variables for each row of the union; `besides`: what else the solver keeps for it. */
+  constructor(engine: BlockEngine, alphaStride: number, besides: number) {
+    this.#engine = engine
+    const { plan, store } = engine
+    const { rows } = store.manifest
+    const perUnionRow = PER_UNION_ROW + alphaStride + besides
+    const perRecord = plan.recordBytes
+    const left = Math.max(0, plan.cacheBytes - plan.slotRows * perUnionRow)
+    const capacity = Math.min(rows, Math.floor(left / (perRecord + perUnionRow + PER_CACHED_ROW)))
+    const most = left - capacity * (perUnionRow + PER_CACHED_ROW)
+    const bytes = Math.max(0, Math.floor(Math.min(most, rows * perRecord * 1.2)))
+    this.union = plan.slotRows + capacity
+    this.memory = {
+      records: { at: this.room('records', bytes), bytes },
+      table: this.room('table', capacity * 4),
+      rowNumbers: this.room('rowNumbers', capacity * 4),
+      capacity,
+      unionTable: this.room('unionTable', this.union * 4),
+      unionNumbers: this.room('unionNumbers', this.union * 4),
+      unionAlpha: this.room('unionAlpha', this.union * alphaStride),
+      unionOrder: this.room('unionOrder', this.union * 4),
+      worth: this.room('worth', this.union * 8),
+    }
+  }
+
+  room(what: string, bytes: number): number {
+    return this.#engine.room(`the cache of rows: ${what}`, bytes)
+  }
+
+  /** For a checkpoint: what it is, and what it holds. */
+  state(): CacheFill & { base: number } {
+    return { ...this.fill, base: this.memory.records.at }
+  }
+
+  stretches(): Stretch[] {
+    const { rowNumbers, table, records } = this.memory
+    const { cached, used } = this.fill
+    return [
+      { at: rowNumbers, bytes: cached * 4 },
+      { at: table, bytes: cached * 4 },
+      { at: records.at, bytes: used },
+    ]
+  }
+
+  restore({ cached, used, base }: CacheFill & { base: number }): void {
+    this.fill = { cached, used }
+    this.#moved = this.memory.records.at - base
+  }
+
+  /** The records lie where this run has put its cache, not where the earlier one had it. */
+  restored(): void {
+    const table = this.#engine.arena.u32(this.memory.table, this.fill.cached)
+    for (let c = 0; c < table.length; c++) table[c] += this.#moved
+    this.#moved = 0
+  }
+}
+
+export interface BlockRows {
+  table: number
+  rows: number
+  parts: { rows: number; firstRow: number }[]
+}
+
+/** Lists the block's rows and, behind them, those of the cache: how many in all. A cached row whose block is here again is
+ *  worked on in the block. */
+export function unite(arena: Arena, memory: CacheMemory, cached: number, block: BlockRows): number {
+  const numbers = arena.u32(memory.unionNumbers, block.rows + cached)
+  const table = arena.u32(memory.unionTable, block.rows + cached)
+  table.set(arena.u32(block.table, block.rows))
+  let count = 0
+  for (const { rows, firstRow } of block.parts) for (let k = 0; k < rows; k++) numbers[count++] = firstRow + k
+  const own = arena.u32(memory.rowNumbers, cached)
+  const records = arena.u32(memory.table, cached)
+  for (let c = 0; c < cached; c++) {
+    const number = own[c]
+    if (block.parts.some(({ rows, firstRow }) => number >= firstRow && number < firstRow + rows)) continue
+    table[count] = records[c]
+    numbers[count++] = number
+  }
+  return count
+}
+
+/** Fills the cache with the worthiest rows of the union, as far as it goes. The first `blockRows` of it are the block's. */
+export function refill(arena: Arena, memory: CacheMemory, blockRows: number, count: number): CacheFill {
+  const worth = arena.f64(memory.worth, count)
+  const table = arena.u32(memory.unionTable, count)
+  const order = Uint32Array.from({ length: count }, (_, k) => k)
+  // Ties go to the earlier row, so that the choice is the same on every machine.
+  order.sort((a, b) => worth[b] - worth[a] || a - b)
+  const sizes = new Float64Array(count)
+  const kept: number[] = []
+  let bytes = 0
+  for (const k of order) {
+    if (kept.length >= memory.capacity) break
+    sizes[k] = arena.numeric.recordBytes(table[k]) >>> 0
+    if (bytes + sizes[k] > memory.records.bytes) break
+    bytes += sizes[k]
+    kept.push(k)
+  }
+  // Rows that stay slide down in the order of their addresses, so none overwrites another; then the new ones come in.
+  kept.sort((a, b) => Number(a < blockRows) - Number(b < blockRows) || table[a] - table[b])
+  const unionNumbers = arena.u32(memory.unionNumbers, count)
+  let at = memory.records.at
+  const placed = kept.map(k => {
+    const [size, from] = [sizes[k], table[k]]
+    if (from !== at) arena.bytes(0, Math.max(at, from) + size).copyWithin(at, from, from + size)
+    at += size
+    return { number: unionNumbers[k], record: at - size }
+  })
+  // Kept in the order of the store: the same cache is the same list, however it came about.
+  placed.sort((a, b) => a.number - b.number)
+  const numbers = arena.u32(memory.rowNumbers, memory.capacity)
+  const records = arena.u32(memory.table, memory.capacity)
+  placed.forEach(({ number, record }, c) => {
+    numbers[c] = number
+    records[c] = record
+  })
+  return { cached: placed.length, used: at - memory.records.at }
+}

@@ -1,0 +1,91 @@
+// Solver `selective`: selective block minimisation. Like `block`, but half of the memory for rows holds a cache of
+// informative rows, kept across blocks; each step minimises the dual over the block and the cache together, then the cache
+// is filled anew: rows off their bounds (0 < α < U) first, then rows with a large projected gradient.
+//
+// Chang, Roth: Selective block minimization for faster convergence of limited memory large-scale linear models (KDD 2011).
+import type { BlockEngine, LoadedBlock } from '../sources/block-engine.ts'
+import type { BlockProblem } from '../objectives/block-problem.ts'
+import type { Stretch } from '../../block-store/checkpoint.ts'
+import { type CacheMemory, RowCache } from './row-cache.ts'
+import type { BlockRun, BlockSettings, BlockSolver, VisitReport } from './solver.ts'
+
+/** The cache, and what else is kept for each row of the union: addresses only. */
+export interface SelectiveMemory {
+  cache: CacheMemory
+  margins: number
+  sums: number
+}
+
+class SelectiveBlockMinimisation implements BlockRun {
+  readonly #engine: BlockEngine
+  readonly #problem: BlockProblem
+  readonly #settings: BlockSettings
+  readonly #cache: RowCache
+  readonly #memory: SelectiveMemory
+
+  constructor(engine: BlockEngine, problem: BlockProblem, settings: BlockSettings) {
+    this.#engine = engine
+    this.#problem = problem
+    this.#settings = settings
+    this.#cache = new RowCache(engine, problem.alphaStride, 8)
+    this.#memory = {
+      cache: this.#cache.memory,
+      margins: this.#cache.room('margins', this.#cache.union * 8),
+      sums: this.#cache.room('sums', 16),
+    }
+  }
+
+  async visit(block: LoadedBlock, pass: number): Promise<VisitReport> {
+    const { seed, shrinking, innerPasses, innerTolerance } = this.#settings
+    const problem = this.#problem
+    const { cached, used, loss, gap } = await this.#engine.trainer.run('selective-visit', {
+      problem: problem.of(block),
+      sweep: block.sweep,
+      block: { table: block.table, alpha: block.alpha, rows: block.rows, parts: block.parts },
+      alpha: problem.alpha,
+      stride: problem.alphaStride,
+      memory: this.#memory,
+      cached: this.#cache.fill.cached,
+      logistic: problem.settings.loss.entropicDual === true,
+      narrow: problem.narrow,
+      shrink: shrinking,
+      random: [seed, pass, block.group],
+      pass,
+      innerPasses,
+      innerTolerance,
+    })
+    this.#cache.fill = { cached, used }
+    return { loss, gap }
+  }
+
+  state(): unknown {
+    return this.#cache.state()
+  }
+
+  memory(): Stretch[] {
+    return this.#cache.stretches()
+  }
+
+  restore(state: unknown): void {
+    this.#cache.restore(state as ReturnType<RowCache['state']>)
+  }
+
+  restored(): void {
+    this.#cache.restored()
+  }
+}
+
+export const selective: BlockSolver = {
+  name: 'selective',
+  summary: 'block minimisation with a cache of informative rows',
+  data: 'blocks',
+  dual: true,
+  cacheShare: 0.5,
+  manyModels: 'among',
+  options: ['innerPasses', 'innerTolerance', 'blockOrder', 'shrinking', 'tolerance'],
+  lossNeeds: {
+    what: 'a dual (box or entropic)',
+    has: loss => loss.box !== undefined || loss.entropicDual === true,
+  },
+  start: (engine, problem, settings) => new SelectiveBlockMinimisation(engine, problem, settings),
+}

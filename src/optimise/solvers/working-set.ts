@@ -1,0 +1,236 @@
+// Rows that stay in memory while others come and go: room for them, and what is known of those that left. The loops are in
+// numeric/assembly/working-set.ts.
+import type { Arena } from '../../numeric/arena.ts'
+import { PROBLEM_BYTES, PROBLEM_GRADIENTS, SWEEP_BYTES } from '../../numeric/layouts.ts'
+import { roundDown } from '../../numeric/rounding.ts'
+import {
+  LEDGER_BYTES,
+  LEDGER_OWED,
+  LEDGER_RADII,
+  WORKING_ALL_ALPHA,
+  WORKING_ALPHA,
+  WORKING_BLOCKS,
+  WORKING_BYTES,
+  WORKING_CAPACITY,
+  WORKING_COUNT,
+  WORKING_EPSILON,
+  WORKING_FIRST_ROWS,
+  WORKING_GRADIENTS,
+  WORKING_LEDGER,
+  WORKING_NUMBERS,
+  WORKING_RADII,
+  WORKING_RADIUS,
+  WORKING_RANDOM,
+  WORKING_RECORDS,
+  WORKING_RESIDENT,
+  WORKING_ROOM,
+  WORKING_STRIDE,
+  WORKING_TABLE,
+  WORKING_USED,
+} from '../../numeric/working-set-layout.ts'
+import type { Stretch } from '../../block-store/checkpoint.ts'
+import { type ProblemSettings, writeProblem } from '../objectives/problem.ts'
+
+/** As in the paper: rows leave first when their gradient is so far beyond the bound. */
+const FIRST_EPSILON = 9
+/** Records are smaller than their bound, most of them by so much: rows are fewer than the capacity when they are not. */
+const RECORD_SHARE = 0.6
+
+/** Room for something, zeroed or not. */
+export type Allocate = (what: string, bytes: number, zeroed?: boolean) => number
+
+export interface WorkingSetSettings {
+  /** Bytes to stay within. */
+  bytes: number
+  /** Bytes of records, were all rows here. */
+  mostBytes: number
+  /** All rows that there are or may be, and what one of them takes on average. */
+  rows: number
+  recordBytes: number
+  /** Number of each block's first row. */
+  firstRows: number[]
+  /** Dual variables of all rows, and weights. */
+  alpha: number
+  alphaStride: number
+  weights: number
+  biasFeature: number
+  problem: ProblemSettings
+  seed: number
+  /** Whether what absent rows owe is followed as w moves. */
+  followed: boolean
+}
+
+export class WorkingSet {
+  /** Address of the WORKING_ structure. */
+  readonly at: number
+  /** Of the problem that the rows here are. */
+  readonly problem: number
+  readonly sweep: number
+  /** u32[capacity]: an order of the rows. */
+  readonly order: number
+  readonly #arena: Arena
+  readonly #settings: WorkingSetSettings
+  #moved = 0
+
+  constructor(arena: Arena, allocate: Allocate, settings: WorkingSetSettings) {
+    this.#arena = arena
+    this.#settings = settings
+    const { rows, recordBytes, alphaStride, firstRows } = settings
+    // What a row takes besides its record: table, number, order, dual variable, gradient.
+    const perRow = 4 + 4 + 4 + alphaStride + 8
+    const capacity = Math.min(rows, Math.floor(Math.max(0, settings.bytes) / (recordBytes * RECORD_SHARE + perRow)))
+    // Nine tenths full is full: where there is memory for all rows, there must be room for them.
+    const bytes = roundDown(Math.max(0, Math.min(settings.bytes - capacity * perRow, settings.mostBytes / 0.89)), 8)
+    this.at = allocate('itself', WORKING_BYTES)
+    this.#set(WORKING_RECORDS, allocate('records', bytes, false))
+    this.#set(WORKING_ROOM, bytes)
+    this.#set(WORKING_CAPACITY, capacity)
+    this.#set(WORKING_TABLE, allocate('table', capacity * 4, false))
+    this.#set(WORKING_NUMBERS, allocate('row numbers', capacity * 4, false))
+    this.#set(WORKING_ALPHA, allocate('dual variables', capacity * alphaStride, false))
+    this.#set(WORKING_STRIDE, alphaStride)
+    this.#set(WORKING_GRADIENTS, allocate('gradients', capacity * 8, false))
+    this.#set(WORKING_RESIDENT, allocate('who is here', Math.ceil(rows / 8)))
+    this.#set(WORKING_ALL_ALPHA, settings.alpha)
+    this.#set(WORKING_LEDGER, allocate('ledger', firstRows.length * LEDGER_BYTES))
+    const firsts = allocate('first rows', (firstRows.length + 1) * 4)
+    arena.u32(firsts, firstRows.length + 1).set([...firstRows, rows])
+    this.#set(WORKING_FIRST_ROWS, firsts)
+    this.#set(WORKING_BLOCKS, firstRows.length)
+    // Far rows of the logistic loss owe a little at any distance: there is nothing to gain by following them.
+    this.#set(WORKING_RADII, settings.followed && !settings.problem.loss.entropicDual ? LEDGER_RADII : 1)
+    arena.setF64(this.at + WORKING_EPSILON, FIRST_EPSILON)
+    arena.u64(this.at + WORKING_RANDOM, 1)[0] = BigInt(settings.seed)
+    this.problem = allocate('problem', PROBLEM_BYTES)
+    this.sweep = allocate('sweep', SWEEP_BYTES)
+    this.order = allocate('order', capacity * 4, false)
+    this.writeProblem(settings.problem)
+  }
+
+  /** The problem whose rows are those that are here. */
+  writeProblem(problem: ProblemSettings): void {
+    const { weights, biasFeature } = this.#settings
+    const places = { table: this.#get(WORKING_TABLE), rows: 0, alpha: this.#get(WORKING_ALPHA), weights, biasFeature }
+    writeProblem(this.#arena, this.problem, problem, places)
+    this.#arena.setU32(this.problem + PROBLEM_GRADIENTS, this.#get(WORKING_GRADIENTS))
+  }
+
+  #get(offset: number): number {
+    return this.#arena.getU32(this.at + offset)
+  }
+
+  #set(offset: number, value: number): void {
+    this.#arena.setU32(this.at + offset, value)
+  }
+
+  get count(): number {
+    return this.#get(WORKING_COUNT)
+  }
+
+  get table(): Uint32Array {
+    return this.#arena.u32(this.#get(WORKING_TABLE), this.count)
+  }
+
+  get numbers(): Uint32Array {
+    return this.#arena.u32(this.#get(WORKING_NUMBERS), this.count)
+  }
+
+  /** Takes over the rows of the set of a first pass. */
+  adopt(other: WorkingSet, places: number, features: number, map: number): void {
+    this.#arena.numeric.adoptRows(this.at, other.at, places, features, map)
+  }
+
+  /** Numbers that all rows of a block's ledger are within reach of: see LEDGER_ in the layout. */
+  ledger(block: number): Float64Array {
+    return this.#arena.f64(this.#get(WORKING_LEDGER) + block * LEDGER_BYTES, LEDGER_BYTES / 8)
+  }
+
+  get radius(): number {
+    return this.#arena.getF64(this.at + WORKING_RADIUS)
+  }
+
+  set radius(radius: number) {
+    this.#arena.setF64(this.at + WORKING_RADIUS, radius)
+  }
+
+  /** Whether a block has rows that are not here. */
+  lacks(block: number): boolean {
+    const { firstRows, rows } = this.#settings
+    const bits = this.#resident
+    const end = firstRows[block + 1] ?? rows
+    for (let row = firstRows[block]; row < end; row++) if (!(bits[row >>> 3] & (1 << (row & 7)))) return true
+    return false
+  }
+
+  get #resident(): Uint8Array {
+    return this.#arena.bytes(this.#get(WORKING_RESIDENT), Math.ceil(this.#settings.rows / 8))
+  }
+
+  /** The most that a block's absent rows can owe to the gap when w has moved by a distance since they were met. What they
+   *  owe is convex in the distance, so between two radii of the ledger the straight line is above it. */
+  mostOwed(block: number, distance: number): number {
+    const owed = this.ledger(block).subarray(LEDGER_OWED / 8, LEDGER_OWED / 8 + LEDGER_RADII)
+    if (distance === 0) return owed[0]
+    const radii = this.#get(WORKING_RADII)
+    let [below, radius] = [0, this.radius]
+    for (let k = 1; k < radii; k++) {
+      if (distance <= radius) {
+        return owed[k - 1] + ((owed[k] - owed[k - 1]) * (distance - below)) / (radius - below)
+      }
+      below = radius
+      radius *= 2
+    }
+    return this.lacks(block) ? Number.POSITIVE_INFINITY : 0
+  }
+
+  /** Room that the records take, and bytes of them. */
+  get records(): Stretch {
+    return { at: this.#get(WORKING_RECORDS), bytes: this.#get(WORKING_USED) }
+  }
+
+  /** Small plain data that describes the set, for a checkpoint. Dual variables go to their places. */
+  state(): Record<string, number | string> {
+    this.#arena.numeric.settleAlpha(this.at)
+    return {
+      count: this.count,
+      used: this.#get(WORKING_USED),
+      base: this.#get(WORKING_RECORDS),
+      epsilon: this.#arena.getF64(this.at + WORKING_EPSILON),
+      radius: this.radius,
+      random: String(this.#arena.u64(this.at + WORKING_RANDOM, 1)[0]),
+    }
+  }
+
+  /** All that a checkpoint holds of it besides. */
+  stretches(): Stretch[] {
+    const part = (offset: number, bytes: number): Stretch => ({ at: this.#get(offset), bytes })
+    const { count } = this
+    return [
+      part(WORKING_NUMBERS, count * 4),
+      part(WORKING_TABLE, count * 4),
+      part(WORKING_ALPHA, count * this.#settings.alphaStride),
+      part(WORKING_GRADIENTS, count * 8),
+      this.records,
+      part(WORKING_LEDGER, this.#settings.firstRows.length * LEDGER_BYTES),
+    ]
+  }
+
+  restore(state: Record<string, number | string>): void {
+    this.#set(WORKING_COUNT, Number(state['count']))
+    this.#set(WORKING_USED, Number(state['used']))
+    this.#arena.setF64(this.at + WORKING_EPSILON, Number(state['epsilon']))
+    this.radius = Number(state['radius'])
+    this.#arena.u64(this.at + WORKING_RANDOM, 1)[0] = BigInt(state['random'])
+    this.#moved = this.#get(WORKING_RECORDS) - Number(state['base'])
+  }
+
+  /** The stretches have been filled in. */
+  restored(): void {
+    const { table, numbers } = this
+    // The records lie where this run has its rows, not where the earlier one had them.
+    for (let k = 0; k < table.length; k++) table[k] += this.#moved
+    const bits = this.#resident
+    bits.fill(0)
+    for (const number of numbers) bits[number >>> 3] |= 1 << (number & 7)
+  }
+}

@@ -1,0 +1,240 @@
+// Blocks in memory, two at a time: while one is worked on, a reader thread reads, checks and decodes the next. Counts
+// what it reads, and tells apart reading, decoding and waiting.
+import type { Store } from '../../block-store/reader.ts'
+import type { Arena } from '../../numeric/arena.ts'
+import { PROBLEM_BYTES, SWEEP_BYTES } from '../../numeric/layouts.ts'
+import { CACHE_LINE, roundUp } from '../../numeric/rounding.ts'
+import { ThreadPool } from '../../threads/pool.ts'
+import type { Stretch } from '../../block-store/checkpoint.ts'
+import type { LoadedRows } from '../../block-store/load-block-task.ts'
+import type { MemoryPlan } from './memory-plan.ts'
+import type { Binning } from '../../rows/place-space.ts'
+
+/** Decoding costs more than solving: two threads share it, and the system shares the cores among all three. */
+export const READERS = 2
+
+/** Room for one block and for what a solver needs with it. */
+interface Slot {
+  room: { at: number; bytes: number }
+  table: number
+  order: number
+  problem: number
+  sweep: number
+  alpha: number
+}
+
+/** What is in memory at a time: one block of the store, or several together. */
+export interface LoadedBlock {
+  /** Its turn in this pass, counted from 0. */
+  group: number
+  rows: number
+  nonzeros: number
+  /** The store's blocks it is made of, one after the other: their rows, and the number of the first of them in the order
+   *  of the store. */
+  parts: { block: number; rows: number; firstRow: number }[]
+  /** Room for the dual variables of its rows, when the method has such. */
+  alpha: number
+  /** Addresses: u32[rows] of row records, u32[rows] for an order, and room for a PROBLEM_ and a SWEEP_ structure. */
+  table: number
+  order: number
+  problem: number
+  sweep: number
+  packedBytes: number
+}
+
+export interface EngineCounts {
+  blocksRead: number
+  bytesRead: number
+  /** Bytes of blocks that a pass or a certificate left out. */
+  bytesSkipped: number
+  readSeconds: number
+  decodeSeconds: number
+  /** Time that the solver waited for a block. */
+  waitSeconds: number
+}
+
+/** How rows are changed on their way into memory. */
+export interface RowTransforms {
+  expand?: string | undefined
+  map: number
+  factors: number
+  unit: boolean
+  plain: boolean
+  binning?: Binning | undefined
+}
+
+export class BlockEngine {
+  readonly arena: Arena
+  readonly store: Store
+  readonly plan: MemoryPlan
+  readonly trainer: ThreadPool
+  readonly counts: EngineCounts = {
+    blocksRead: 0,
+    bytesRead: 0,
+    bytesSkipped: 0,
+    readSeconds: 0,
+    decodeSeconds: 0,
+    waitSeconds: 0,
+  }
+  readonly #reader: ThreadPool
+  readonly #slots: Slot[] = []
+  readonly #alphaStride: number
+  #spare = { at: 0, end: 0 }
+  readonly #rooms = new Map<string, { at: number; bytes: number }>()
+  /** Number of each block's first row in the order of the store. */
+  readonly firstRows: number[] = []
+  #transforms: RowTransforms = { map: 0, factors: 0, unit: false, plain: false }
+
+  /** `reader`: threads of the arena that have nothing else to do; new ones when not given. */
+  constructor(
+    arena: Arena,
+    store: Store,
+    plan: MemoryPlan,
+    alphaStride: number,
+    trainers = 1,
+    reader = new ThreadPool(arena.share, READERS),
+  ) {
+    this.arena = arena
+    this.store = store
+    this.plan = plan
+    this.#reader = reader
+    this.trainer = new ThreadPool(arena.share, trainers)
+    this.#alphaStride = alphaStride
+    let first = 0
+    for (const block of store.manifest.blocks) {
+      this.firstRows.push(first)
+      first += block.rows
+    }
+  }
+
+  /** Room for a solver. Classes are solved one after the other: the same name is the same room. */
+  room(name: string, bytes: number, zeroed = true): number {
+    const found = this.#rooms.get(name)
+    const at = found?.bytes === bytes ? found.at : this.arena.allocate(bytes || 8, name)
+    this.#rooms.set(name, { at, bytes })
+    if (zeroed) this.arena.bytes(at, bytes).fill(0)
+    return at
+  }
+
+  /** Memory that was in use before: blocks go there first. */
+  reuse(spare: Stretch): void {
+    this.#spare = { at: roundUp(spare.at, CACHE_LINE), end: spare.at + spare.bytes }
+  }
+
+  #allocate(bytes: number): number {
+    const { at, end } = this.#spare
+    if (at + bytes > end) return this.arena.allocate(bytes, 'a block')
+    this.#spare.at = roundUp(at + bytes, CACHE_LINE)
+    return at
+  }
+
+  /** Made when the first block is loaded: by then it is known what else there is. */
+  #makeSlots(): void {
+    const rows = Math.max(this.plan.slotRows, 1)
+    const { slotBytes } = this.plan
+    for (let k = 0; k < this.plan.slots; k++) {
+      this.#slots.push({
+        room: { at: this.#allocate(slotBytes), bytes: slotBytes },
+        alpha: this.#alphaStride > 0 ? this.#allocate(rows * this.#alphaStride) : 0,
+        table: this.#allocate(rows * 4),
+        order: this.#allocate(rows * 4),
+        problem: this.arena.allocateZeroed(PROBLEM_BYTES, 'a block'),
+        sweep: this.arena.allocateZeroed(SWEEP_BYTES, 'a block'),
+      })
+    }
+  }
+
+  transformBy(transforms: RowTransforms): void {
+    this.#transforms = transforms
+  }
+
+  /** These groups of blocks from the `first`-th on, each loaded while the one before is worked on. */
+  async *pass(groups: number[][], first = 0): AsyncGenerator<LoadedBlock> {
+    if (this.#slots.length === 0) this.#makeSlots()
+    let loading: Promise<LoadedBlock> | undefined
+    try {
+      for (let k = first; k < groups.length; k++) {
+        loading ??= this.#load(groups[k], k)
+        const waited = performance.now()
+        const block = await loading
+        this.counts.waitSeconds += (performance.now() - waited) / 1000
+        // With one slot the next block can be read only when this one is done with.
+        loading = k + 1 < groups.length && this.#slots.length > 1 ? this.#load(groups[k + 1], k + 1) : undefined
+        // A failure is met where the block is asked for; until then nobody else must hear of it.
+        loading?.catch(() => {})
+        yield block
+      }
+    } finally {
+      // Whoever leaves early still waits for the reader: its slot must not be written into afterwards.
+      await loading?.catch(() => {})
+    }
+  }
+
+  /** A block without rows, for work on rows that stay in memory: nothing is being read meanwhile. */
+  vacant(): LoadedBlock {
+    if (this.#slots.length === 0) this.#makeSlots()
+    const { table, order, problem, sweep, alpha } = this.#slots[0]
+    return { group: 0, rows: 0, nonzeros: 0, parts: [], alpha, table, order, problem, sweep, packedBytes: 0 }
+  }
+
+  async #load(blocks: number[], turn: number): Promise<LoadedBlock> {
+    const slot = this.#slots[turn % this.#slots.length]
+    const { room, table, order, problem, sweep, alpha } = slot
+    const loads: Promise<LoadedRows>[] = []
+    let [bytes, tableRows] = [0, 0]
+    for (const share of shares(blocks)) {
+      const cost = { bytes: 0, rows: 0 }
+      for (const block of share) {
+        cost.bytes += this.plan.costs[block].bytes
+        cost.rows += this.plan.costs[block].rows
+      }
+      loads.push(
+        this.#reader.run('load-block', {
+          folder: this.store.folder,
+          fingerprint: this.store.manifest.fingerprint,
+          blocks: share,
+          room: { at: room.at + bytes, bytes: cost.bytes },
+          table: table + tableRows * 4,
+          tableRows: cost.rows,
+          expand: undefined,
+          binning: undefined,
+          ...this.#transforms,
+        }),
+      )
+      bytes += cost.bytes
+      tableRows += cost.rows
+    }
+    // All of them end before a failure is told: the room must not be written into afterwards.
+    const outcomes = await Promise.allSettled(loads)
+    let [rows, nonzeros, packedBytes] = [0, 0, 0]
+    for (const outcome of outcomes) {
+      if (outcome.status === 'rejected') throw outcome.reason
+      const loaded = outcome.value
+      rows += loaded.rows
+      nonzeros += loaded.nonzeros
+      packedBytes += loaded.packedBytes
+      this.counts.bytesRead += loaded.bytesRead
+      this.counts.readSeconds += loaded.readMilliseconds / 1000
+      this.counts.decodeSeconds += loaded.decodeMilliseconds / 1000
+    }
+    this.counts.blocksRead += blocks.length
+    const parts = blocks.map(block => ({
+      block,
+      rows: this.store.manifest.blocks[block].rows,
+      firstRow: this.firstRows[block],
+    }))
+    return { group: turn, rows, nonzeros, parts, alpha, table, order, problem, sweep, packedBytes }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#reader.close(), this.trainer.close()])
+  }
+}
+
+/** Blocks dealt out to the reading threads, in stretches, so that each reads its files one after the other. */
+function shares(blocks: number[]): number[][] {
+  const size = Math.ceil(blocks.length / READERS)
+  const result: number[][] = []
+  for (let k = 0; k < blocks.length; k += size) result.push(blocks.slice(k, k + size))
+  return result
+}

@@ -1,0 +1,342 @@
+// The memory plan: what `--memory` is spent on, reckoned before the work starts. What cannot work is refused with the
+// arithmetic; what can is shown by `inspect`.
+import type { Manifest } from '../../block-store/manifest.ts'
+import { SpillwayError } from '../../errors.ts'
+import { parseExpansion } from '../../features/expansion-steps.ts'
+import { formatBytes } from '../../numeric/arena.ts'
+import { BATCH_BOUND, ROW_BOUND } from '../../numeric/layouts.ts'
+import { roundUp } from '../../numeric/rounding.ts'
+
+/** Node, its heap, its threads and the program itself, as a memory cap counts them. Measured on tiny data: 61 MB of
+ *  anonymous memory, and some 20 MB of the program's own file that must stay in memory if it is not to be read again and
+ *  again. */
+export const NODE_BYTES = 84 << 20
+/** Bytes of a block file that are read at a time. */
+export const READ_BYTES = 1 << 20
+/** A WebAssembly memory ends at 4 GiB; a little is left for rounding. */
+export const WINDOW_BYTES = 4 * 2 ** 30 - (64 << 20)
+/** What a first pass over the text takes of it at most. */
+export const MOST_FIRST_PASS = 1 << 30
+
+export interface PlanNeeds {
+  /** 8 or 4. */
+  weightBytes: number
+  /** Bytes of dual variable for each row; 0 for methods without. */
+  alphaBytes: number
+  /** Bytes of a map from features to weights; 0 when features keep their numbers. */
+  mapBytes: number
+  /** Weights, the bias not counted. */
+  weights: number
+  /** Bytes of other numbers for each weight (scale factors, say). */
+  perWeight: number
+  /** Bytes of other things for each row. */
+  perRow?: number
+  /** Blocks in memory at a time: the one being worked on and the one being read. */
+  slots: number
+  /** Share of what is left for blocks that is to be kept for a cache of rows. */
+  cacheShare: number
+  /** Whether training may have begun while the text was read. */
+  firstPass?: boolean
+  /** Bytes of an entry at most. */
+  entryBytes?: number
+  /** When rows are expanded: nonzeros of each block, and what expanding takes in a thread. */
+  expanded?: { nonzeros: number[]; threadBytes: number } | undefined
+  /** Bytes left alone of so much memory: what the system and an earlier ingest hold on to. */
+  reserve?: (memory: number) => number
+  /** The same at its most, for advice that holds for the store and for the text it came from. */
+  mostReserve?: (memory: number) => number
+  /** The needs with weights in f32, where that is a choice. */
+  narrow?: PlanNeeds | undefined
+}
+
+/** Blocks that do not fit, though smaller ones would. */
+export class BlocksTooLarge extends SpillwayError {
+  override name = 'BlocksTooLarge'
+  /** How many blocks to make of each. */
+  readonly parts: number[]
+
+  constructor(refusal: SpillwayError, parts: number[]) {
+    super(refusal.message, refusal.advice)
+    this.parts = parts
+  }
+}
+
+export interface MemoryPlan {
+  memory: number
+  parts: { what: string; bytes: number }[]
+  /** Loaded blocks in memory at a time, and the bytes of row records and the rows that each can hold. */
+  slots: number
+  slotBytes: number
+  slotRows: number
+  /** What each block of the store takes of that. */
+  costs: { bytes: number; rows: number }[]
+  cacheBytes: number
+  /** Whether the window has room beside it for what was learnt while the text was read, until that has moved. */
+  firstPass: boolean
+  /** Of a weight: 8 or 4. */
+  weightBytes: number
+  /** What a row's record takes on average, at most. */
+  recordBytes: number
+}
+
+/** The most that an entry of a packed row takes: its index and its value. Strings without gaps have no indices, and rows of
+ *  equal values no values. */
+export function entryBytes(valueBits: number, format: { letters: boolean }, expand?: string): number {
+  if (expand !== undefined) return parseExpansion(expand).entryBytes(valueBits)
+  return valueBits === 64 ? 12 : format.letters ? 4 : 8
+}
+
+/** The most that a block takes once it is decoded. */
+export function decodedBound(
+  block: { rows: number; nonzeros: number; segments: number },
+  valueBits: number,
+  perEntry = entryBytes(valueBits, { letters: false }),
+): number {
+  const bytes = block.rows * ROW_BOUND + block.nonzeros * perEntry + block.segments * BATCH_BOUND + 4096
+  // The next block's records begin where these may end.
+  return roundUp(bytes, 8)
+}
+
+/** What decoding takes: a segment of about the average size, its batch with room to grow, and label numbers. */
+function decodeBytes(manifest: Manifest): number {
+  const average = manifest.blocks.map(block => decodedSegment(block) / Math.max(block.segments, 1))
+  return DECODER_BYTES + Math.ceil(Math.max(0, ...average))
+}
+
+/** What decoding rows takes, were they one segment. */
+export function decodedSegment({ rows, nonzeros }: { rows: number; nonzeros: number }): number {
+  return nonzeros * 24 + rows * 48
+}
+
+const DECODER_BYTES = 2 << 20
+/** The same of a segment when blocks are split. */
+export const SPLIT_SEGMENT_BYTES = 1 << 20
+
+/** Table and order of a loaded row; its dual variable comes on top. */
+const PER_LOADED_ROW = 8
+
+/** Blocks are loaded in pairs at least, where there is no limit to fill: see groupsOf. */
+const PAIR = 2
+/** Smaller blocks are not made; and blocks that training makes good progress with. */
+const LEAST_BLOCK = 1 << 20
+const GOOD_BLOCK = 4 << 20
+/** Parts of a block differ in size. */
+const UNEVEN = 1.1
+const MOST_PARTS = 100_000
+
+/** What is needed besides the blocks, when decoding takes so much in a thread. */
+function besidesBlocks(manifest: Manifest, memory: number, needs: PlanNeeds, decode: number): MemoryPlan['parts'] {
+  return [
+    { what: 'Node and the program', bytes: NODE_BYTES },
+    { what: 'reading and decoding, two threads', bytes: 2 * (READ_BYTES + decode) },
+    { what: 'expanding, two threads', bytes: 2 * (needs.expanded?.threadBytes ?? 0) },
+    {
+      what: `weights of ${needs.weights} features${needs.expanded && needs.weightBytes === 4 ? ', f32' : ''}`,
+      bytes: (needs.weights + 1) * (needs.weightBytes + needs.perWeight),
+    },
+    {
+      what: `dual variables of ${manifest.rows} rows`,
+      bytes: Math.ceil(manifest.rows * (needs.alphaBytes + (needs.perRow ?? 0))),
+    },
+    { what: 'map of the features', bytes: needs.mapBytes },
+    { what: "left for file pages and the ingest's remains", bytes: needs.reserve?.(memory) ?? 0 },
+  ].filter(part => part.bytes > 0)
+}
+
+/** What the window has left beside these. */
+function windowBeside(parts: MemoryPlan['parts']): number {
+  return WINDOW_BYTES - (parts.reduce((sum, part) => sum + part.bytes, 0) - NODE_BYTES)
+}
+
+/** Bytes that are left for blocks and a cache. */
+function leftOf(parts: MemoryPlan['parts'], memory: number): number {
+  const fixed = parts.reduce((sum, part) => sum + part.bytes, 0)
+  return Math.min(memory - fixed, windowBeside(parts))
+}
+
+export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds, fill: boolean): MemoryPlan {
+  const parts = besidesBlocks(manifest, memory, needs, decodeBytes(manifest))
+  const left = leftOf(parts, memory)
+  const perRow = PER_LOADED_ROW + needs.alphaBytes
+  const { expanded } = needs
+  const blocks = manifest.blocks.map((block, k) => ({ ...block, nonzeros: expanded?.nonzeros[k] ?? block.nonzeros }))
+  const costs = blocks.map(block => ({
+    bytes: decodedBound(block, manifest.valueBits, needs.entryBytes),
+    rows: block.rows,
+  }))
+  const mostBytes = Math.max(0, ...costs.map(cost => cost.bytes))
+  const mostRows = Math.max(0, ...costs.map(cost => cost.rows))
+  // A slot has room for the block with the most bytes and for the one with the most rows, which may be another.
+  const largest = mostBytes + mostRows * perRow
+  // A cache gives way to blocks that need the room, down to a quarter of its share.
+  const share = needs.cacheShare
+  const least = (left * share) / 4
+  const beside = needs.firstPass ? besideFirstPass(windowBeside(parts), largest, needs.slots, manifest.rows) : 0
+  const firstPass = needs.firstPass === true && beside >= least
+  const most = firstPass ? Math.min(left * share, beside) : left * share
+  const cacheBytes = Math.floor(Math.max(0, Math.min(most, Math.max(least, left - needs.slots * largest))))
+  const forSlots = firstPass && needs.slots * largest <= FOR_SLOTS ? FOR_SLOTS : Number.POSITIVE_INFINITY
+  const room = Math.floor(Math.min(left - cacheBytes, forSlots) / needs.slots)
+  if (largest > room) throw refused(manifest, memory, needs, fill, { parts, costs, largest, perRow })
+  const all = sum(costs, 'bytes') + sum(costs, 'rows') * perRow
+  // As many blocks together as the memory holds, or, with no limit to fill, two.
+  const fitting = Math.floor(room / Math.max(largest, 1))
+  const together = fill || all <= room ? fitting : Math.min(PAIR, fitting)
+  const count = Math.max(1, Math.min(together, fill ? costs.length : Math.ceil(costs.length / 2)))
+  const slotBytes = Math.min(mostBytes * count, sum(costs, 'bytes'))
+  const slotRows = Math.min(mostRows * count, sum(costs, 'rows'))
+  const slots = slotRows >= manifest.rows ? 1 : needs.slots
+  parts.push({
+    what: `${slots} loaded ${slots === 1 ? 'block' : 'blocks'} of at most ${formatBytes(slotBytes)}`,
+    bytes: slots * (slotBytes + slotRows * perRow),
+  })
+  if (cacheBytes > 0) parts.push({ what: 'cache of rows', bytes: cacheBytes })
+  const nonzeros = blocks.reduce((total, block) => total + block.nonzeros, 0)
+  const recordBytes = ROW_BOUND + ((needs.entryBytes ?? 8) * nonzeros) / Math.max(manifest.rows, 1)
+  return {
+    memory,
+    parts,
+    slots,
+    slotBytes,
+    slotRows,
+    costs,
+    cacheBytes,
+    firstPass,
+    weightBytes: needs.weightBytes,
+    recordBytes,
+  }
+}
+
+/** Of what a first pass took: what slots have when they take it over, but for rounding. */
+const FOR_SLOTS = MOST_FIRST_PASS - 4096
+
+/** What the window has left for a cache. The cache takes rows over from the first pass, which lies beside it until then, with
+ *  the places of all rows; only afterwards do slots go where it was, as many as fit. */
+function besideFirstPass(window: number, slot: number, slots: number, rows: number): number {
+  const others = Math.max(0, slots - Math.floor(FOR_SLOTS / Math.max(slot, 1)))
+  return window - MOST_FIRST_PASS - rows * 4 - others * slot
+}
+
+function sum(costs: MemoryPlan['costs'], field: 'bytes' | 'rows'): number {
+  return costs.reduce((total, cost) => total + cost[field], 0)
+}
+
+/** Blocks in this order, as many together as a slot holds. Blocks that are loaded together are solved together. Which ones
+ *  meet changes with the order, from pass to pass: rows of one block can only trade their dual variables with rows they
+ *  meet, and where rows are many and features few, nothing converges before they have met them all. */
+export function groupsOf(plan: MemoryPlan, order: number[]): number[][] {
+  const groups: number[][] = []
+  let [bytes, rows] = [Number.POSITIVE_INFINITY, 0]
+  for (const block of order) {
+    const cost = plan.costs[block]
+    if (bytes + cost.bytes > plan.slotBytes || rows + cost.rows > plan.slotRows) {
+      groups.push([])
+      bytes = 0
+      rows = 0
+    }
+    groups[groups.length - 1].push(block)
+    bytes += cost.bytes
+    rows += cost.rows
+  }
+  return groups
+}
+
+/** The plan as lines of an aligned table. */
+export function planLines(parts: MemoryPlan['parts'], memory: number): string[] {
+  const total = parts.reduce((sum, part) => sum + part.bytes, 0)
+  const rows = [...parts, { what: 'in all', bytes: total }, { what: 'allowed', bytes: memory }]
+  const width = Math.max(...rows.map(row => row.what.length))
+  return rows.map(row => `${row.what.padEnd(width)}  ${formatBytes(row.bytes).padStart(9)}`)
+}
+
+/** Mebibytes that would do. What is left alone grows with the memory, and so this is more than the sum for too little. */
+function enough(others: number, reserve: (memory: number) => number): number {
+  let megabytes = Math.ceil(others / 2 ** 20)
+  while (megabytes * 2 ** 20 < others + reserve(megabytes * 2 ** 20)) megabytes++
+  return megabytes
+}
+
+/** Whether weights in f32 would do, once blocks have been split if need be. */
+function narrowWorks(manifest: Manifest, memory: number, { narrow }: PlanNeeds, fill: boolean): boolean {
+  if (!narrow) return false
+  try {
+    planMemory(manifest, memory, narrow, fill)
+    return true
+  } catch (error) {
+    if (!(error instanceof SpillwayError)) throw error
+    return error instanceof BlocksTooLarge
+  }
+}
+
+/** Blocks that do not fit: whether smaller ones would. Those have smaller segments too. */
+function refused(
+  manifest: Manifest,
+  memory: number,
+  needs: PlanNeeds,
+  fill: boolean,
+  planned: { parts: MemoryPlan['parts']; costs: MemoryPlan['costs']; largest: number; perRow: number },
+): SpillwayError {
+  const narrow = narrowWorks(manifest, memory, needs, fill)
+  const decode = Math.min(decodeBytes(manifest), DECODER_BYTES + SPLIT_SEGMENT_BYTES)
+  const parts = besidesBlocks(manifest, memory, needs, decode)
+  const room = (leftOf(parts, memory) * (1 - needs.cacheShare / 4)) / needs.slots
+  const pairOf = (block: number): number => Math.min(planned.largest, PAIR * block)
+  if (room < pairOf(LEAST_BLOCK)) return tooLittle(memory, parts, pairOf(GOOD_BLOCK), needs, narrow)
+  // Two of them together, as they are loaded.
+  const most = room / PAIR
+  const split = planned.costs.map(({ bytes, rows }, block) => {
+    const size = bytes + rows * planned.perRow
+    const { segments } = manifest.blocks[block]
+    const least = decodedSegment(manifest.blocks[block]) > Math.max(1, segments) * SPLIT_SEGMENT_BYTES ? 2 : 1
+    const wanted = size <= most ? 1 : Math.ceil((UNEVEN * size) / most)
+    return Math.max(1, Math.min(rows, MOST_PARTS, Math.max(least, wanted)))
+  })
+  return new BlocksTooLarge(tooLittle(memory, planned.parts, planned.largest, needs, narrow), split)
+}
+
+function tooLittle(
+  memory: number,
+  parts: MemoryPlan['parts'],
+  block: number,
+  needs: PlanNeeds,
+  narrowWorks: boolean,
+): SpillwayError {
+  const { expanded, reserve = () => 0 } = needs
+  const slots = {
+    what: `${needs.slots} blocks of ${formatBytes(block)}`,
+    bytes: Math.ceil((needs.slots * block) / (1 - needs.cacheShare / 4)) + needs.slots,
+  }
+  const all = [...parts, slots]
+  const others = all.reduce((sum, part) => sum + part.bytes, 0) - reserve(memory)
+  const help: string[] = []
+  if (others <= NODE_BYTES + WINDOW_BYTES) help.push(`--memory ${enough(others, needs.mostReserve ?? reserve)}M`)
+  if (narrowWorks) help.push('--weights f32')
+  if (expanded && needs.weights * needs.weightBytes > memory / 4)
+    help.push('fewer weights by hashing: --expand …+hash:22')
+  return new SpillwayError(
+    `${formatBytes(memory)} of memory cannot work:\n  ${planLines(all, memory).join('\n  ')}`,
+    help.length > 0
+      ? `what would help: ${help.join(', or ')}`
+      : `no --memory would do: a run has ${formatBytes(WINDOW_BYTES)} at most, besides Node; take fewer features`,
+  )
+}
+
+/** What a store's manifest will say of its blocks once they have been split, about. */
+export function afterSplit(manifest: Manifest, parts: number[]): Manifest {
+  const share = (count: number, block: number): number => Math.ceil(count / parts[block])
+  return {
+    ...manifest,
+    blocks: manifest.blocks.flatMap((entry, block) => {
+      const part = {
+        ...entry,
+        rows: share(entry.rows, block),
+        nonzeros: share(entry.nonzeros, block),
+        segments: Math.max(
+          share(entry.segments, block),
+          parts[block] > 1 ? Math.ceil(share(decodedSegment(entry), block) / SPLIT_SEGMENT_BYTES) : 1,
+        ),
+      }
+      return Array.from({ length: parts[block] }, () => part)
+    }),
+  }
+}

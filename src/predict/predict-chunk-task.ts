@@ -1,0 +1,241 @@
+// One chunk of text to predictions: parse, score, and write the answers as text, all in one worker.
+import { Expander, piecesOf } from '../features/expander.ts'
+import { findInputFormat } from '../input-formats/all-input-formats.ts'
+import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-format.ts'
+import { LabelNumbers } from '../input-formats/label-numbers.ts'
+import { type Label, labelKey } from '../input-formats/labels.ts'
+import { BATCH_LABELS } from '../numeric/layouts.ts'
+import type { TaskContext } from '../threads/task.ts'
+import { type Calibration, classProbabilities } from '../model/calibration.ts'
+import type { ScorerMemory } from '../model/scorer.ts'
+
+export interface PredictChunkOptions {
+  format: string
+  at: number
+  bytes: number
+  parse: ParseSettings
+  expand: string | undefined
+  scorer: ScorerMemory
+  labels: Label[]
+  /** What to answer with: the text of the output, or the numbers. */
+  answer:
+    | 'labels'
+    | 'labels-and-scores'
+    | 'labels-and-probabilities'
+    | 'numbers'
+    | 'numbers-and-probabilities'
+    | 'nothing'
+  /** When probabilities are wanted, as an answer or for the evaluation. */
+  calibrations: Calibration[] | undefined
+  /** Answer also with what an evaluation needs. */
+  evaluate: boolean
+}
+
+/** What an evaluation needs of a chunk; true classes that are not among the labels are −1 − their place in `others`. */
+export interface EvaluatedChunk {
+  truth: Int32Array
+  predicted: Int32Array
+  others: Label[]
+  /** Of two classes. */
+  scores?: Float64Array
+  /** Of each row's true class. */
+  probabilities?: Float64Array
+}
+
+export interface PredictedChunk {
+  rows: number
+  correct: number
+  lines: number
+  badRows: number
+  bad: BadRow[]
+  /** The output's text, one line a row. */
+  text?: Uint8Array
+  /** Place in the labels, and all scores. */
+  classes?: Uint32Array
+  scores?: Float64Array
+  /** Of all classes, if they were asked for along with the numbers. */
+  probabilities?: Float64Array
+  evaluated?: EvaluatedChunk
+}
+
+interface Kept {
+  parser: ChunkParser
+  numbers: LabelNumbers
+  expander: Expander | undefined
+  scores: number
+  room: number
+}
+
+export function predictChunkTask({ arena, kept }: TaskContext, options: PredictChunkOptions): PredictedChunk {
+  const key = `predict ${options.format} ${options.expand}`
+  let tools = kept.get(key) as Kept | undefined
+  if (!tools) {
+    tools = {
+      parser: findInputFormat(options.format).newParser(arena),
+      numbers: new LabelNumbers(arena),
+      expander: options.expand === undefined ? undefined : new Expander(arena, options.expand),
+      scores: 0,
+      room: 0,
+    }
+    kept.set(key, tools)
+  }
+  const { parser, numbers } = tools
+  const { scorer, labels, answer, calibrations } = options
+  const K = scorer.vectors
+  const asNumbers = answer.startsWith('numbers')
+  const lineEnds = labels.map(label => Buffer.from(`${label.text}\n`))
+  const pieces: Uint8Array[] = []
+  const classParts: number[] = []
+  const scoreParts: Float64Array[] = []
+  const probabilityParts: Float64Array[] = []
+  const probabilities = new Float64Array(labels.length)
+  const evaluated = options.evaluate ? new ChunkForEvaluation(labels.length, K, calibrations) : undefined
+  const known =
+    evaluated || labels.some(({ value }) => value === null)
+      ? new Map(labels.map((label, k) => [labelKey(label), k]))
+      : undefined
+  const others: Label[] = []
+  // Class of each label that the chunk has, as numbered there: −1 − its place among the others, for one that the model lacks.
+  const classOf: number[] = []
+  numbers.start()
+  let rows = 0
+  let correct = 0
+  for (const { batch, rows: count } of parser.parse(options.at, options.bytes, options.parse)) {
+    if (count * K > tools.room) {
+      tools.room = count * K * 2
+      tools.scores = arena.allocate(tools.room * 8, 'the scores')
+    }
+    if (scorer.fit) arena.numeric.fitBatch(batch, scorer.fit.ranges, scorer.fit.features, scorer.fit.bins)
+    for (const piece of piecesOf(arena, batch, tools.expander)) {
+      if (scorer.map) arena.numeric.renumberBatch(scorer.map, piece.batch)
+      arena.numeric.scoreBatch(
+        piece.batch,
+        scorer.weights,
+        scorer.features,
+        K,
+        scorer.bias,
+        scorer.factors,
+        scorer.unit,
+        tools.scores + piece.first * K * 8,
+        scorer.narrow,
+      )
+    }
+    const scores = arena.f64(tools.scores, count * K)
+    const truth = arena.f64(arena.getU32(batch + BATCH_LABELS), count)
+    // Codes of texts do not tell for certain: such labels are numbered, and each is looked up among the model's.
+    const named =
+      known &&
+      arena.u32(
+        numbers.add(batch, count, row => parser.labelText(row)),
+        count,
+      )
+    for (const label of known ? numbers.labels.slice(classOf.length) : []) {
+      classOf.push(known!.get(labelKey(label)) ?? -others.push({ value: label.value, text: label.text }))
+    }
+    const longest = Math.max(...lineEnds.map(line => line.length))
+    const out = Buffer.allocUnsafeSlow(answer === 'labels' ? count * longest : 0)
+    let length = 0
+    let text = ''
+    for (let r = 0; r < count; r++) {
+      let best = 0
+      if (labels.length === 2) best = scores[r * K] > 0 ? 0 : 1
+      else for (let k = 1; k < K; k++) if (scores[r * K + k] > scores[r * K + best]) best = k
+      if (named ? classOf[named[r]] === best : truth[r] === labels[best].value) correct++
+      if (answer === 'labels') {
+        const line = lineEnds[best]
+        for (let b = 0; b < line.length; b++) out[length++] = line[b]
+      } else if (answer === 'labels-and-scores') {
+        text += labels[best].text
+        for (let k = 0; k < K; k++) text += ` ${scores[r * K + k]}`
+        text += '\n'
+      } else if (answer === 'labels-and-probabilities') {
+        text += labels[best].text
+        classProbabilities(calibrations!, labels.length, scores, r * K, probabilities)
+        for (let k = 0; k < labels.length; k++) text += ` ${probabilities[k]}`
+        text += '\n'
+      } else if (asNumbers) classParts.push(best)
+      evaluated?.add(r, classOf[named![r]], best, scores)
+    }
+    if (answer === 'labels') pieces.push(out.subarray(0, length))
+    if (text !== '') pieces.push(Buffer.from(text))
+    if (asNumbers) scoreParts.push(scores.slice())
+    if (answer === 'numbers-and-probabilities') {
+      probabilityParts.push(allProbabilities(calibrations!, labels.length, scores, K))
+    }
+    rows += count
+  }
+  const { lines, badRows, bad } = parser
+  return {
+    rows,
+    correct,
+    lines,
+    badRows,
+    bad,
+    ...(answer.startsWith('labels') && { text: pieces.length === 1 ? pieces[0] : Buffer.concat(pieces) }),
+    ...(asNumbers && { classes: Uint32Array.from(classParts), scores: concatenate(scoreParts) }),
+    ...(answer === 'numbers-and-probabilities' && { probabilities: concatenate(probabilityParts) }),
+    ...(evaluated && { evaluated: evaluated.finish(others) }),
+  }
+}
+
+/** Of every row, the probabilities of all classes. */
+function allProbabilities(
+  calibrations: Calibration[],
+  classes: number,
+  scores: Float64Array,
+  vectors: number,
+): Float64Array {
+  const rows = scores.length / vectors
+  const all = new Float64Array(rows * classes)
+  for (let r = 0; r < rows; r++) classProbabilities(calibrations, classes, scores, r * vectors, all, r * classes)
+  return all
+}
+
+/** Gathers what an evaluation needs of a chunk. */
+class ChunkForEvaluation {
+  readonly #classes: number
+  readonly #vectors: number
+  readonly #calibrations: Calibration[] | undefined
+  readonly #probabilities: Float64Array
+  readonly #truth: number[] = []
+  readonly #predicted: number[] = []
+  readonly #scores: number[] = []
+  readonly #likelihoods: number[] = []
+
+  constructor(classes: number, vectors: number, calibrations: Calibration[] | undefined) {
+    this.#classes = classes
+    this.#vectors = vectors
+    this.#calibrations = calibrations
+    this.#probabilities = new Float64Array(classes)
+  }
+
+  add(row: number, number: number, predicted: number, scores: Float64Array): void {
+    this.#truth.push(number)
+    this.#predicted.push(predicted)
+    const at = row * this.#vectors
+    if (this.#classes === 2) this.#scores.push(scores[at])
+    if (!this.#calibrations) return
+    classProbabilities(this.#calibrations, this.#classes, scores, at, this.#probabilities)
+    this.#likelihoods.push(number < 0 ? 0 : this.#probabilities[number])
+  }
+
+  finish(others: Label[]): EvaluatedChunk {
+    return {
+      truth: Int32Array.from(this.#truth),
+      predicted: Int32Array.from(this.#predicted),
+      others,
+      ...(this.#classes === 2 && { scores: Float64Array.from(this.#scores) }),
+      ...(this.#calibrations && { probabilities: Float64Array.from(this.#likelihoods) }),
+    }
+  }
+}
+
+function concatenate(parts: Float64Array[]): Float64Array {
+  const all = new Float64Array(parts.reduce((sum, part) => sum + part.length, 0))
+  let at = 0
+  for (const part of parts) {
+    all.set(part, at)
+    at += part.length
+  }
+  return all
+}

@@ -1,0 +1,225 @@
+// `predict`: data and a model in, labels out, in the order of the input and in constant memory.
+
+import { UsageError } from '../errors.ts'
+import { Evaluation, type EvaluationReport } from '../evaluation/evaluation.ts'
+import { BadRowAccount } from '../input-formats/bad-rows.ts'
+import { type LineChunk, LineChunks } from '../input-formats/line-chunks.ts'
+import { Reading } from '../input-formats/reading.ts'
+import { compareLabels, labelKey } from '../input-formats/labels.ts'
+import { Arena } from '../numeric/arena.ts'
+import { inOrder } from '../threads/in-order.ts'
+import { defaultThreads, ThreadPool } from '../threads/pool.ts'
+import { untilAborted } from '../threads/until-aborted.ts'
+import { CHUNK_BYTES } from '../rows/load-rows.ts'
+import { calibrationsOf, requireCalibrations } from '../model/calibration.ts'
+import { loadModel } from '../model/files.ts'
+import { placeOfLent } from '../model/lent-weights.ts'
+import type { Model } from '../model/model.ts'
+import type { EvaluatedChunk, PredictChunkOptions, PredictedChunk } from './predict-chunk-task.ts'
+import { placeModel } from '../model/scorer.ts'
+
+export interface PredictOptions {
+  /** Format of the data, or `auto`; the model's own by default. */
+  format?: string
+  /** Number of the first feature; the model's own by default. */
+  indexBase?: 0 | 1
+  onBadRow?: 'fail' | 'skip'
+  threads?: number
+  signal?: AbortSignal
+  /** Called now and then. */
+  progress?: (progress: PredictProgress) => void
+  /** Receives the output's text piece by piece, in order. */
+  write?: (text: Uint8Array) => void | Promise<void>
+  /** Scores after each label in the text. */
+  scores?: boolean
+  /** Instead of scores: the probabilities of all classes, in the order of the model's labels. */
+  probability?: boolean
+  /** Compare with the labels of the data. Takes 8 to 16 bytes of memory a row when there are two classes. */
+  evaluate?: boolean
+}
+
+export interface PredictProgress {
+  seconds: number
+  bytesRead: number
+  bytesTotal: number | undefined
+  rows: number
+  badRows: number
+}
+
+export interface PredictResult {
+  rows: number
+  /** Share of rows whose label in the input is the predicted one. */
+  accuracy: number
+  correct: number
+  badRows: number
+  badRowMessages: string[]
+  bytesRead: number
+  seconds: number
+  /** On request. */
+  evaluation?: EvaluationReport
+}
+
+const SMALL_CHUNK_BYTES = 1 << 18
+
+/** Predictions of some rows, in the order of the input. */
+export interface PredictedRows {
+  /** As the user wrote them in the training data. */
+  labels: string[]
+  /** One score a row for two classes (above 0 means the first label of the model), else one for each class. */
+  scores: Float64Array
+  /** On request: of every row the probabilities of all classes, in the order of the model's labels. */
+  probabilities?: Float64Array
+}
+
+/** Predicts every row of one or more files. */
+export async function predict(
+  data: string | string[],
+  model: Model | string,
+  options: PredictOptions = {},
+): Promise<PredictResult> {
+  if (options.scores && options.probability) {
+    throw new UsageError('scores and probabilities cannot both be written', 'leave out --scores or --probability')
+  }
+  const withLabels = options.probability ? 'labels-and-probabilities' : options.scores ? 'labels-and-scores' : 'labels'
+  const answer = options.write ? withLabels : 'nothing'
+  return run(data, await asModel(model), options, answer, async chunk => {
+    if (chunk.text) await options.write!(chunk.text)
+  })
+}
+
+/** Predicts every row, for a program to go through; reading waits while the program is busy. */
+export async function* predictRows(
+  data: string | string[],
+  model: Model | string,
+  options: Omit<PredictOptions, 'write' | 'scores'> = {},
+): AsyncGenerator<PredictedRows, PredictResult> {
+  const loaded = await asModel(model)
+  const texts = loaded.labels.map(label => label.text)
+  const answer = options.probability ? 'numbers-and-probabilities' : 'numbers'
+  // Hand-over of one: the worker side waits until the piece before has been taken.
+  let deliver: ((piece: PredictedChunk | undefined) => void) | undefined
+  let taken: (() => void) | undefined
+  const next = (): Promise<PredictedChunk | undefined> => new Promise(resolve => (deliver = resolve))
+  let waiting = next()
+  // A program that leaves the loop early ends the run with it.
+  const left = new AbortController()
+  const signal = options.signal ? AbortSignal.any([options.signal, left.signal]) : left.signal
+  const finished = run(data, loaded, { ...options, signal }, answer, chunk => {
+    if (left.signal.aborted) return
+    deliver!(chunk)
+    return new Promise<void>(resolve => (taken = resolve))
+  }).finally(() => deliver!(undefined))
+  finished.catch(() => {})
+  try {
+    for (;;) {
+      const piece = await waiting
+      if (!piece) return await finished
+      const { classes, scores, probabilities } = piece
+      yield { labels: Array.from(classes!, k => texts[k]), scores: scores!, ...(probabilities && { probabilities }) }
+      waiting = next()
+      taken!()
+    }
+  } finally {
+    left.abort()
+    taken?.()
+    await finished.catch(() => {})
+  }
+}
+
+async function asModel(model: Model | string): Promise<Model> {
+  return typeof model === 'string' ? loadModel(model) : model
+}
+
+async function run(
+  data: string | string[],
+  model: Model,
+  options: PredictOptions,
+  answer: PredictChunkOptions['answer'],
+  deliver: (chunk: PredictedChunk) => void | Promise<void>,
+): Promise<PredictResult> {
+  const { evaluate = false } = options
+  const calibrations = options.probability ? requireCalibrations(model) : evaluate ? calibrationsOf(model) : undefined
+  const evaluation = evaluate ? newEvaluation(model) : undefined
+  const started = performance.now()
+  const seconds = (): number => (performance.now() - started) / 1000
+  // Lent weights are scored with where they are, in little memory besides: there was no room for a copy of them. What is
+  // allocated there stays, for other runs may be under way.
+  const lent = placeOfLent(model.weights)
+  const arena = lent?.arena ?? new Arena()
+  const pool = new ThreadPool(arena.share, options.threads ?? defaultThreads())
+  const account = new BadRowAccount()
+  const onBadRow = options.onBadRow ?? 'fail'
+  const expand = model.transforms.expand?.steps
+  const parse = {
+    indexBase: options.indexBase ?? model.indexBase,
+    skipBad: onBadRow === 'skip',
+    // Rows are scored by what the weights were trained on: a value that is read otherwise is another value.
+    valueBits: model.values === 'f64' ? (64 as const) : (32 as const),
+  }
+  const reading = new Reading(options.format ?? model.inputFormat ?? 'libsvm', options.indexBase, expand)
+  let rows = 0
+  let correct = 0
+  try {
+    const scorer = placeModel(arena, model)
+    const chunks = new LineChunks(arena, lent ? SMALL_CHUNK_BYTES : CHUNK_BYTES, pool.size + 3)
+    await inOrder(
+      untilAborted(chunks.read(typeof data === 'string' ? [data] : data), options.signal),
+      (chunk: LineChunk) => {
+        options.signal?.throwIfAborted()
+        const { format } = reading.look(arena.bytes(chunk.at, chunk.bytes))
+        return pool.run('predict-chunk', {
+          format,
+          at: chunk.at,
+          bytes: chunk.bytes,
+          parse,
+          expand,
+          scorer,
+          labels: model.labels,
+          answer,
+          calibrations,
+          evaluate,
+        })
+      },
+      async (chunk, predicted) => {
+        account.add(chunk, predicted, onBadRow)
+        rows += predicted.rows
+        correct += predicted.correct
+        if (predicted.evaluated) addTo(evaluation!, predicted.evaluated)
+        await deliver(predicted)
+        const { bytesRead, bytesTotal } = chunks
+        options.progress?.({ seconds: seconds(), bytesRead, bytesTotal, rows, badRows: account.badRows })
+      },
+      chunk => chunk.release(),
+    )
+    options.signal?.throwIfAborted()
+    return {
+      rows,
+      accuracy: rows > 0 ? correct / rows : 0,
+      correct,
+      badRows: account.badRows,
+      badRowMessages: account.messages,
+      bytesRead: chunks.bytesRead,
+      seconds: seconds(),
+      ...(evaluation && { evaluation: evaluation.report() }),
+    }
+  } finally {
+    await pool.close()
+  }
+}
+
+/** Of two classes the areas are about the one of the larger label: 1 of 1 and −1, 1 of 0 and 1. */
+function newEvaluation({ labels }: Model): Evaluation {
+  const positive = labels.length === 2 && compareLabels(labels[1], labels[0]) > 0 ? 1 : 0
+  return new Evaluation(
+    labels.map(label => label.text),
+    { positive },
+  )
+}
+
+/** Classes that the model does not know get one number each for all chunks. */
+function addTo(evaluation: Evaluation, { others, ...rows }: EvaluatedChunk): void {
+  const numbers = others.map(label => evaluation.otherClass(labelKey(label), label.text))
+  const { truth } = rows
+  if (others.length > 0) for (let r = 0; r < truth.length; r++) if (truth[r] < 0) truth[r] = numbers[-1 - truth[r]]
+  evaluation.add(rows)
+}

@@ -1,0 +1,103 @@
+// Feature scaling, `--scale minmax|standard`: every feature is multiplied by a factor learnt from the training data.
+// Nothing is shifted, so that zeros stay zeros and sparse data stays sparse.
+//
+//   minmax    1 / max|x|: values end in [−1, 1], or in [0, 1] where none is negative
+//   standard  1 / σ, σ² the mean squared distance from the mean over all rows, absent entries counted as zeros
+//
+// Values of f32 are kept as they were read, and multiplied by their factors in f64 wherever a row is used, in training, in
+// certificates and in predicting: all of them, and whoever multiplies the weights by the factors, compute the same scores.
+
+import type { Arena } from '../numeric/arena.ts'
+import {
+  MOMENTS_BYTES,
+  MOMENTS_COUNT,
+  MOMENTS_EXPONENT,
+  MOMENTS_MEAN,
+  MOMENTS_SQUARES,
+  SPACE_FACTORS,
+} from '../numeric/layouts.ts'
+import type { BlockEngine } from '../optimise/sources/block-engine.ts'
+import type { RowSet } from './row-set.ts'
+
+export const scaleKinds = ['minmax', 'standard'] as const
+export type ScaleKind = (typeof scaleKinds)[number]
+
+/** Learns the factors of rows in memory, one a weight, and applies them; rows end unit length if asked. Rows must be
+ *  packed plain. */
+export function scaleInMemory(arena: Arena, rows: RowSet, kind: ScaleKind, unit: boolean): Float64Array {
+  const factors = arena.allocateZeroed(factorBytes(rows.weights), 'scale factors')
+  const mark = arena.mark()
+  const at = arena.allocateZeroed(statisticsBytes(kind, rows.weights), 'feature statistics')
+  // One thread, in the order of the rows: sums come out the same bits however the text was parsed.
+  gather(arena, kind, rows.table, rows.rows, at)
+  const result = arena.f64(factors, rows.weights)
+  toFactors(arena, kind, at, result, rows.rows)
+  arena.release(mark)
+  arena.setU32(SPACE_FACTORS, factors)
+  arena.numeric.scaleRows(rows.table, 0, rows.rows, factors, unit)
+  return result.slice()
+}
+
+/** Learns the factors of rows that come in blocks, by a reading pass of its own; the address of f64[weights]. */
+export async function learnFactors(
+  engine: BlockEngine,
+  kind: ScaleKind,
+  weights: number,
+  map: number,
+): Promise<number> {
+  const { arena } = engine
+  const at = arena.allocateZeroed(statisticsBytes(kind, weights), 'feature statistics')
+  engine.transformBy({ map, factors: 0, unit: false, plain: true })
+  // Block after block, in the order of the store: the same bits for any number of threads.
+  const blocks = engine.store.manifest.blocks.map((_, k) => [k])
+  for await (const { table, rows } of engine.pass(blocks)) gather(arena, kind, table, rows, at)
+  // Factors take the place of what they are made of, which is never shorter.
+  const factors = arena.f64(at, weights)
+  toFactors(arena, kind, at, factors, engine.store.manifest.rows)
+  arena.setU32(SPACE_FACTORS, at)
+  return at
+}
+
+/** Bytes for each weight that scaling takes in a run over blocks: statistics, which become factors, and copies of those. */
+export function scalingBytes(kind: ScaleKind): number {
+  return kind === 'standard' ? MOMENTS_BYTES + 8 : 24
+}
+
+/** Room for the bias as well, for in the order of trainers it is one of the weights. */
+function factorBytes(weights: number): number {
+  return (weights + 1) * 8
+}
+
+function statisticsBytes(kind: ScaleKind, weights: number): number {
+  return (weights + 1) * (kind === 'standard' ? MOMENTS_BYTES : 8)
+}
+
+function gather(arena: Arena, kind: ScaleKind, table: number, rows: number, at: number): void {
+  if (kind === 'minmax') arena.numeric.gatherExtremes(table, 0, rows, at)
+  else arena.numeric.gatherMoments(table, 0, rows, at)
+}
+
+/** Largest values, or moments, at an address become factors; those may be written over them, from the first on. */
+function toFactors(arena: Arena, kind: ScaleKind, at: number, factors: Float64Array, rows: number): void {
+  for (let j = 0; j < factors.length; j++) {
+    factors[j] = kind === 'minmax' ? minmaxFactor(arena.getF64(at + j * 8)) : standardFactor(arena, at, j, rows)
+  }
+}
+
+/** A feature that never occurs keeps its values. One over the smallest numbers is beyond the largest. */
+export function minmaxFactor(largest: number): number {
+  return largest > 0 ? Math.min(1 / largest, Number.MAX_VALUE) : 1
+}
+
+function standardFactor(arena: Arena, moments: number, feature: number, rows: number): number {
+  const at = moments + feature * MOMENTS_BYTES
+  const count = arena.getU32(at + MOMENTS_COUNT)
+  if (count === 0) return 1
+  const mean = arena.getF64(at + MOMENTS_MEAN)
+  const unit = 2 ** (1023 - arena.getU32(at + MOMENTS_EXPONENT))
+  // Absent entries are so many zeros: their distance from the mean, and that of the mean of the others, come on top.
+  const squares = arena.getF64(at + MOMENTS_SQUARES) + mean * mean * count * ((rows - count) / rows)
+  // A constant feature has no spread to divide by: it is brought to 1 instead.
+  const spread = squares > 0 ? Math.sqrt(squares / rows) : Math.abs(mean)
+  return Math.min(unit / spread, Number.MAX_VALUE)
+}

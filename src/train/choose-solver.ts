@@ -1,0 +1,166 @@
+// Which solver runs: the one that was asked for, or the one that suits the data and the memory.
+import { stat } from 'node:fs/promises'
+import { widthOf } from '../additive-kernels/row-space.ts'
+import { inputFormatOf, type Manifest } from '../block-store/manifest.ts'
+import { openStore } from '../block-store/reader.ts'
+import { UsageError } from '../errors.ts'
+import { parseExpansion } from '../features/expansion-steps.ts'
+import { findInputFormat } from '../input-formats/all-input-formats.ts'
+import { textSize } from '../input-formats/text-size.ts'
+import { usableMemory } from '../machine-memory.ts'
+import { formatBytes } from '../numeric/arena.ts'
+import { ROW_BOUND } from '../numeric/layouts.ts'
+import { findSolver } from '../optimise/solvers/all-solvers.ts'
+import type { Solver } from '../optimise/solvers/solver.ts'
+import { crammerSingerBytes } from '../optimise/objectives/crammer-singer-problem.ts'
+import { decodedBound, entryBytes, NODE_BYTES } from '../optimise/sources/memory-plan.ts'
+import type { ResolvedOptions } from './options.ts'
+import { sampleText, type TextSample } from './sample-text.ts'
+
+/** What a WebAssembly memory can hold, less what solvers add to the rows. */
+export const WINDOW_BYTES = 3.5 * 2 ** 30
+/** Row records take at most about as much as the text they come from, and dual variables and order a little more. */
+const BYTES_PER_TEXT_BYTE = 1.1
+/** Buffers for reading and parsing. */
+const PARSER_BYTES = 48 << 20
+/** Weights in memory, with what renumbering the features and making the model take besides. */
+const BYTES_PER_WEIGHT = 40
+/** Entries of columns, which the l1 regulariser needs beside the rows; by the byte of text, where an entry is five or more. */
+const BYTES_PER_COLUMN_ENTRY = 12
+const COLUMN_BYTES_PER_TEXT_BYTE = 2.4
+/** What is kept for each column besides. */
+const BYTES_PER_COLUMN = 64
+
+export interface Choice {
+  solver: Solver
+  /** In a few words, for the user. */
+  reason: string
+}
+
+/** Memory that the run may take: what was said, or most of what the machine has. */
+export function allowedMemory(options: Pick<ResolvedOptions, 'memory'>): number {
+  return options.memory ?? usableMemory()
+}
+
+export async function chooseSolver(paths: string[], options: ResolvedOptions): Promise<Choice> {
+  const allowed = allowedMemory(options)
+  if (options.regularizer === 'l1') return chooseForL1(paths, options, Math.min(allowed, WINDOW_BYTES))
+  if (options.solver !== 'auto') {
+    const solver = findSolver(options.solver)
+    if (solver.data === 'memory' && options.memory !== undefined) {
+      const needed = await inMemoryBytes(paths, options)
+      const named = options.given.has('memory')
+      // What cannot be known is left to whoever named the solver, unless a memory was named too.
+      if (needed > allowed && (named || Number.isFinite(needed))) {
+        const limit = named ? `--memory allows ${formatBytes(allowed)}` : `there is ${formatBytes(allowed)} for it`
+        throw new UsageError(
+          `solver ${solver.name} keeps all rows in memory: about ${formatBytes(needed)}, and ${limit}`,
+          options.multiclass === 'crammer-singer'
+            ? 'leave the choice to --solver auto, or take --solver block'
+            : 'leave the choice to --solver auto, or take --solver stream, selective or block',
+        )
+      }
+    }
+    return { solver, reason: 'as asked for' }
+  }
+  const needed = await inMemoryBytes(paths, options)
+  const fits = needed <= Math.min(allowed, WINDOW_BYTES)
+  const need = Number.isFinite(needed)
+    ? `the data takes about ${formatBytes(needed)} in memory`
+    : 'how much the data takes cannot be known'
+  // How a store would be made and kept is said for the case that there is one; these two are about one that there was.
+  const wish = options.resume ? 'resume' : options.cold ? 'cold' : undefined
+  const together = options.multiclass === 'crammer-singer'
+  if (fits && wish)
+    return {
+      solver: findSolver(together ? 'block' : 'stream'),
+      reason: `${need}, which fits, but ${wish} asks for a store`,
+    }
+  if (fits) return { solver: findSolver('dual'), reason: `${need}, which fits` }
+  const limit = allowed < WINDOW_BYTES ? formatBytes(allowed) : `the ${formatBytes(WINDOW_BYTES)} of one memory`
+  // A cache holds few expanded rows, and every visit sweeps over it: 20,000 strings with degree 8 in 256M took 69 s with it
+  // and 16 s without.
+  const solver = findSolver(options.expand === undefined && !together ? 'stream' : 'block')
+  return { solver, reason: Number.isFinite(needed) ? `${need}, more than ${limit}` : need }
+}
+
+/** Under l1 there is one method, and it needs the data in memory. A solver of another name is left to checkCompatible. */
+async function chooseForL1(paths: string[], options: ResolvedOptions, allowed: number): Promise<Choice> {
+  if (options.solver !== 'auto' && !findSolver(options.solver).regularizer) {
+    return { solver: findSolver(options.solver), reason: 'as asked for' }
+  }
+  const needed = (await inMemoryBytes(paths, options)) + (await columnBytes(paths, options))
+  if (needed > allowed) {
+    const need = Number.isFinite(needed) ? `about ${formatBytes(needed)}` : 'how much cannot be known before it is read'
+    throw new UsageError(
+      `the l1 regularizer needs the data in memory twice, by rows and by columns: ${need}, and there may be ${formatBytes(allowed)}`,
+      'give it more --memory, or train on data larger than memory with --regularizer l2',
+    )
+  }
+  return { solver: findSolver('primal-coordinate'), reason: 'the regularizer is l1' }
+}
+
+/** What columns take beside the rows. */
+async function columnBytes(paths: string[], options: ResolvedOptions): Promise<number> {
+  let text = 0
+  for (const path of paths) {
+    const found = path === '-' ? undefined : await stat(path).catch(() => undefined)
+    if (found?.isDirectory()) {
+      const { manifest } = await openStore(path)
+      const rows = Math.max(manifest.rows, 1)
+      const perRow = manifest.nonzeros / rows
+      const entries = options.expand === undefined ? perRow : parseExpansion(options.expand).entries(perRow)
+      const columns = Math.min(manifest.usedFeatures || manifest.features, rows * entries)
+      return rows * entries * BYTES_PER_COLUMN_ENTRY + columns * BYTES_PER_COLUMN
+    }
+    if (found?.isFile()) text += (await textSize(path)) ?? found.size
+  }
+  const sample = await sampleText(paths[0], options)
+  return text * (sample ? sample.entries * BYTES_PER_COLUMN_ENTRY : COLUMN_BYTES_PER_TEXT_BYTE)
+}
+
+/** What training in memory would take, as far as sizes tell before anything is read. */
+async function inMemoryBytes(paths: string[], options: ResolvedOptions): Promise<number> {
+  let text = 0
+  for (const path of paths) {
+    const found = path === '-' ? undefined : await stat(path).catch(() => undefined)
+    if (found?.isDirectory()) {
+      const { manifest } = await openStore(path)
+      if (options.expand !== undefined) return expandedStoreBytes(manifest, options)
+      const perEntry = entryBytes(manifest.valueBits, findInputFormat(inputFormatOf(manifest)))
+      const rows = manifest.blocks.reduce((sum, block) => sum + decodedBound(block, manifest.valueBits, perEntry), 0)
+      const perRow = manifest.rows * (options.loss === 'logistic' ? 24 : 16)
+      const used = manifest.usedFeatures || manifest.features
+      const { alpha, weights } = crammerSingerBytes(manifest.rows, used, manifest.labels.length)
+      const together = options.multiclass === 'crammer-singer' ? alpha + weights * 2 : 0
+      const width = options.space ? widthOf(options.space) : 1
+      return NODE_BYTES + PARSER_BYTES + rows + perRow + used * 16 * width + together
+    }
+    // A pipe may bring anything: under a limit it is taken for too much.
+    if (!found?.isFile() && options.memory !== undefined) return Number.POSITIVE_INFINITY
+    if (found?.isFile()) text += (await textSize(path)) ?? found.size
+  }
+  const sample = await sampleText(paths[0], options)
+  if (sample || options.expand !== undefined) return sampledBytes(sample, text, options)
+  return NODE_BYTES + PARSER_BYTES + text * BYTES_PER_TEXT_BYTE * (options.values === 'f64' ? 1.5 : 1)
+}
+
+/** The same for letters and for rows that are expanded: by the beginning of the text. Where rows of many entries grow more
+ *  than others, a beginning promises nothing, and under a limit they are taken for too much. */
+function sampledBytes(sample: TextSample | undefined, text: number, options: ResolvedOptions): number {
+  const known = sample && (options.expand === undefined || parseExpansion(options.expand).proportional)
+  if (options.memory !== undefined && !known) return Number.POSITIVE_INFINITY
+  if (!sample) return 0
+  const weights = Math.min(sample.features, sample.entries * text)
+  return NODE_BYTES + PARSER_BYTES + text * sample.recordBytes * BYTES_PER_TEXT_BYTE + weights * BYTES_PER_WEIGHT
+}
+
+function expandedStoreBytes(manifest: Manifest, options: ResolvedOptions): number {
+  const steps = parseExpansion(options.expand!)
+  if (options.memory !== undefined && !steps.proportional) return Number.POSITIVE_INFINITY
+  const rows = Math.max(manifest.rows, 1)
+  const entries = rows * steps.entries(manifest.nonzeros / rows)
+  const records = rows * (ROW_BOUND + 24) + entries * steps.entryBytes(manifest.valueBits)
+  const weights = Math.min(steps.features(manifest.features), entries)
+  return NODE_BYTES + PARSER_BYTES + records + weights * BYTES_PER_WEIGHT
+}

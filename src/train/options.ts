@@ -1,0 +1,262 @@
+// What `train` can be told, with its defaults and their limits: one list for the library and the command line.
+import { type Approximation, type NodeKind, type RowSpace, spaceWith } from '../additive-kernels/row-space.ts'
+import { UsageError } from '../errors.ts'
+import { parseExpansion } from '../features/expansion-steps.ts'
+import { type ScaleKind, scaleKinds } from '../rows/scale.ts'
+import { formatChoices } from '../input-formats/all-input-formats.ts'
+import { type LabelKey, labelKey, labelOf } from '../input-formats/labels.ts'
+import { scarceMemory } from '../machine-memory.ts'
+import { type CalibrationKind, calibrationKinds } from '../model/calibration.ts'
+import { parseBytes } from '../sizes.ts'
+import type { ExpansionOptions } from '../rows/parse-rows-task.ts'
+
+export interface TrainOptions {
+  loss?: string
+  /** `l2` for ½‖w‖², `l1` for ‖w‖₁, which leaves few weights that are not zero. */
+  regularizer?: 'l2' | 'l1'
+  /** C in ½‖w‖² + C Σ loss. */
+  cost?: number
+  solver?: string
+  /** How more than two classes are told apart: each from the rest, or all at once. */
+  multiclass?: 'one-vs-rest' | 'crammer-singer'
+  /** Value of a feature added to every row; none at 0 or below, as in LIBLINEAR. */
+  bias?: number
+  /** Cost multipliers by label as the user writes it. */
+  classWeights?: Record<string, number>
+  /** Relative duality gap to reach. */
+  tolerance?: number
+  maxPasses?: number
+  seed?: number
+  shrinking?: boolean
+  normalize?: 'unit'
+  scale?: ScaleKind
+  /** An additive kernel, e.g. `chi2`; `linear` for none. */
+  kernel?: string
+  /** Of an additive kernel: what stands for it, of what degree and by which nodes (else its own), and the bins that values fall into. */
+  approximation?: Approximation
+  degree?: number
+  nodes?: NodeKind
+  bins?: number
+  /** Features made of each row as it is decoded, e.g. `weighted-degree:8` or `polynomial:2+hash:22`. */
+  expand?: string
+  /** Keep in the model which features there were before they were hashed. */
+  keepNames?: boolean
+  /** Precision of the weights during training. */
+  weights?: 'f64' | 'f32'
+  /** Precision in which values are kept. */
+  values?: 'f32' | 'f64'
+  /** What the text is: the name of an input format, or `auto`. */
+  format?: string
+  indexBase?: 0 | 1
+  onBadRow?: 'fail' | 'skip'
+  /** Threads for parsing and certifying, all cores when not given; when given, solver `stream` has as many trainers. */
+  threads?: number
+  /** Bytes of memory that the run may take, Node and all, or a text such as 512M; what there is when not given. */
+  memory?: number | string
+  /** Folder of the store that text is read into when it does not fit in memory. */
+  store?: string
+  /** Go on from the last checkpoint. */
+  resume?: boolean
+  /** Start from zero even when rows were added to a trained store or removed, whose dual variables could be used. */
+  cold?: boolean
+  /** Seconds between two checkpoints. */
+  checkpointSeconds?: number
+  /** Number of blocks that text is drawn into. */
+  blocks?: number
+  /** Sweeps over a block each time it is in memory. */
+  innerPasses?: number
+  /** Or sweeps until the projected gradients of a block lie within so much of each other. */
+  innerTolerance?: number
+  /** Stop when the projected gradients met in a round lie within so much of each other, whatever the gap. */
+  gradientTolerance?: number
+  blockOrder?: 'random' | 'fixed'
+  /** What a primal method takes for one step. */
+  batch?: 'block' | 'row'
+  /** How scores become probabilities, fitted on rows that were held out. */
+  calibrate?: CalibrationKind
+  signal?: AbortSignal
+}
+
+const OPTIONAL = [
+  'normalize',
+  'scale',
+  'expand',
+  'degree',
+  'nodes',
+  'indexBase',
+  'threads',
+  'memory',
+  'store',
+  'blocks',
+  'innerTolerance',
+  'gradientTolerance',
+  'calibrate',
+  'signal',
+] as const
+type Optional = (typeof OPTIONAL)[number]
+
+export type ResolvedOptions = Required<Omit<TrainOptions, Optional>> &
+  Pick<TrainOptions, Exclude<Optional, 'memory'>> & {
+    memory: number | undefined
+    trainers: number
+    /** What an additive kernel makes of rows. */
+    space: RowSpace | undefined
+    given: ReadonlySet<string>
+  }
+
+export const DEFAULTS = {
+  loss: 'hinge',
+  regularizer: 'l2',
+  cost: 1,
+  solver: 'auto',
+  multiclass: 'one-vs-rest',
+  bias: 0,
+  classWeights: {},
+  tolerance: 1e-3,
+  maxPasses: 1000,
+  seed: 1,
+  shrinking: true,
+  weights: 'f64',
+  values: 'f32',
+  keepNames: false,
+  kernel: 'linear',
+  approximation: 'projection',
+  bins: 1000,
+  format: 'auto',
+  onBadRow: 'fail',
+  resume: false,
+  cold: false,
+  checkpointSeconds: 10,
+  innerPasses: 4,
+  blockOrder: 'random',
+  batch: 'row',
+} as const
+
+/** Fills in defaults and refuses what cannot be: what, got, expected. */
+export function resolveOptions(given: TrainOptions): ResolvedOptions {
+  for (const key of Object.keys(given)) {
+    if (!Object.hasOwn(DEFAULTS, key) && !(OPTIONAL as readonly string[]).includes(key)) {
+      throw new UsageError(`there is no training option "${key}"`)
+    }
+  }
+  const said = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+  const options = { ...DEFAULTS, ...said, given: new Set(Object.keys(said)) } as unknown as ResolvedOptions
+  // Several trainers give another result every time: only whoever asks for them gets them.
+  options.trainers = options.threads ?? 1
+  if (typeof said['memory'] === 'string') options.memory = parseBytes(said['memory'], 'memory')
+  // Where there is little memory, a run is planned as if that had been named.
+  options.memory ??= scarceMemory()
+  const number = (name: keyof TrainOptions, expected: string, fits: (value: number) => boolean): void => {
+    const value = options[name] as number | undefined
+    if (value === undefined) return
+    if (typeof value !== 'number' || !Number.isFinite(value) || !fits(value)) {
+      throw new UsageError(`${name} is ${JSON.stringify(value)}; expected ${expected}`)
+    }
+  }
+  number('cost', 'a number above 0', value => value > 0)
+  number('bias', 'a finite number', () => true)
+  options.bias = Math.max(0, options.bias)
+  number('tolerance', 'a number above 0 and below 1', value => value > 0 && value < 1)
+  number('maxPasses', 'a whole number of at least 1', value => Number.isInteger(value) && value >= 1)
+  number('seed', 'a whole number from 0 to 2^53 − 1', value => Number.isSafeInteger(value) && value >= 0)
+  number('memory', 'a number of bytes, or a size such as 512M', value => value >= 1)
+  number('checkpointSeconds', 'a number of at least 0', value => value >= 0)
+  number('blocks', 'a whole number from 1 to 100000', value => Number.isInteger(value) && value >= 1 && value <= 1e5)
+  number('innerPasses', 'a whole number of at least 1', value => Number.isInteger(value) && value >= 1)
+  number('innerTolerance', 'a number above 0', value => value > 0)
+  number('gradientTolerance', 'a number above 0', value => value > 0)
+  number('threads', 'a whole number from 1 to 256', value => Number.isInteger(value) && value >= 1 && value <= 256)
+  const choice = (name: keyof TrainOptions, choices: readonly unknown[]): void => {
+    const value = options[name]
+    if (value !== undefined && !choices.includes(value)) {
+      throw new UsageError(`${name} is ${JSON.stringify(value)}; expected one of ${choices.join(', ')}`)
+    }
+  }
+  choice('multiclass', ['one-vs-rest', 'crammer-singer'])
+  choice('regularizer', ['l2', 'l1'])
+  choice('normalize', ['unit'])
+  choice('scale', scaleKinds)
+  choice('weights', ['f64', 'f32'])
+  choice('values', ['f32', 'f64'])
+  choice('format', formatChoices)
+  choice('indexBase', [0, 1])
+  choice('onBadRow', ['fail', 'skip'])
+  choice('blockOrder', ['random', 'fixed'])
+  choice('calibrate', calibrationKinds)
+  choice('batch', ['block', 'row'])
+  if (options.expand !== undefined) options.expand = parseExpansion(options.expand).text
+  if (options.expand !== undefined && options.scale !== undefined) {
+    throw new UsageError(
+      'features are either scaled or expanded, not both: factors for features that are made on the fly would be as many as they are',
+      'scale the data before, or make rows unit length, which comes after the expansion: --normalize unit',
+    )
+  }
+  if (options.keepNames && !(options.expand !== undefined && parseExpansion(options.expand).hashes)) {
+    throw new UsageError(
+      'names are kept of features that are hashed, and nothing is hashed here',
+      'add a hash to the expansion, e.g. --expand polynomial:2+hash:22; other features have their names anyway',
+    )
+  }
+  options.space = spaceFor(options)
+  if (options.resume && options.cold) throw new UsageError('a run either resumes or starts cold, not both')
+  const weighted = new Map<LabelKey, string>()
+  for (const [label, weight] of Object.entries(options.classWeights)) {
+    const key = labelKey(labelOf(label.trim()))
+    const other = weighted.get(key)
+    if (other !== undefined) throw twoWeights([other, options.classWeights[other]], [label, weight])
+    weighted.set(key, label)
+    if (!(weight > 0 && Number.isFinite(weight))) {
+      throw new UsageError(`the class weight of label ${label} is ${weight}; expected a number above 0`)
+    }
+  }
+  return options
+}
+
+/** One class with two weights, which may be spelled differently. */
+export function twoWeights(...given: [label: string, weight: number][]): UsageError {
+  const said = given.map(([label, weight]) => `${label}=${weight}`).join(' and ')
+  return new UsageError(`the class weights ${said} are for the same class`, 'give each class one weight')
+}
+
+/** The space of the additive kernel that was asked for, and what does not go with one. */
+function spaceFor(options: ResolvedOptions): RowSpace | undefined {
+  const { kernel, approximation, degree, nodes, bins, given } = options
+  if (kernel === 'linear') {
+    for (const name of ['approximation', 'degree', 'nodes', 'bins']) {
+      if (given.has(name))
+        throw new UsageError(`${name} is for additive kernels, and none is named: it would be ignored`)
+    }
+    return undefined
+  }
+  const space = spaceWith({ kernel, approximation, degree, nodes, bins })
+  if (options.expand !== undefined) {
+    throw new UsageError(
+      `a kernel and an expansion do not go together: ${space.kernel} makes other numbers of the features already`,
+      'leave out --kernel or --expand',
+    )
+  }
+  if (options.scale === 'standard') {
+    throw new UsageError('a kernel is for values from 0 to 1, and scale standard makes others', 'take --scale minmax')
+  }
+  if (options.multiclass === 'crammer-singer' || options.regularizer === 'l1') {
+    const other = options.regularizer === 'l1' ? 'the l1 regularizer' : 'multiclass crammer-singer'
+    throw new UsageError(`a kernel is not compatible with ${other}`, 'leave out one of the two')
+  }
+  // Trainers of their own weights know rows of numbers only.
+  options.trainers = 1
+  return space
+}
+
+/** What threads are told of the expansion. */
+export function expansionOf({ expand, keepNames }: ResolvedOptions): ExpansionOptions | undefined {
+  return expand === undefined ? undefined : { expand, keepNames }
+}
+
+/** Options of reading text, which a store has behind it. */
+export function refuseTextOptions(options: ResolvedOptions): void {
+  for (const name of ['values', 'format', 'indexBase', 'onBadRow', 'store', 'blocks']) {
+    if (options.given.has(name)) {
+      throw new UsageError(`the option ${name} is for reading text, and this is a store: it would be ignored`)
+    }
+  }
+}

@@ -1,0 +1,48 @@
+// What training gives, however it was done: the parts of a model and the account of the run.
+
+import type { LabelCount } from '../input-formats/label-numbers.ts'
+import type { Calibration } from '../model/calibration.ts'
+import type { WeightVectors } from '../model/weights.ts'
+import type { Solution } from '../optimise/driver/driver.ts'
+
+export interface TrainingOutcome {
+  data: {
+    rows: number
+    nonzeros: number
+    features: number
+    /** The input format. */
+    format: string
+    indexBase: number
+    /** Of the values as they were read. */
+    valueBits: 32 | 64
+    fingerprint: string
+    sources: { name: string }[]
+    /** Of hashed features, when they are kept. */
+    names?: Uint32Array
+  }
+  /** In the order of the model. */
+  labels: LabelCount[]
+  weights: Float64Array | WeightVectors
+  biasWeights: Float64Array
+  /** From scores to probabilities, for each weight vector, where they were asked for. */
+  calibrations?: Calibration[]
+  /** Scale factors; for an additive kernel its ranges. */
+  factors: Float64Array | WeightVectors | undefined
+  solver: string
+  solutions: Solution[]
+  readSeconds: number
+  bytesRead: number
+  badRows: number
+  badRowMessages: string[]
+  /** Of runs over blocks: where the time went. */
+  blocks?: {
+    count: number
+    read: number
+    /** Bytes that were not read because they cannot change anything. */
+    bytesSkipped: number
+    readSeconds: number
+    decodeSeconds: number
+    waitSeconds: number
+    store: string
+  }
+}

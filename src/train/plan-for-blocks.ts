@@ -1,0 +1,210 @@
+// The memory of a run over blocks: the plan of a store under a solver's needs, and what reading text takes before it and
+// leaves behind.
+import { inputFormatOf } from '../block-store/manifest.ts'
+import { LEAST_BUFFERS } from '../block-store/read-into-blocks.ts'
+import type { Store } from '../block-store/reader.ts'
+import { SpillwayError } from '../errors.ts'
+import { scalingBytes } from '../rows/scale.ts'
+import { findInputFormat } from '../input-formats/all-input-formats.ts'
+import { findLoss } from '../losses/all-losses.ts'
+import { block } from '../optimise/solvers/block.ts'
+import { lanesOf } from '../optimise/solvers/block-bundles.ts'
+import { bytesForTrainers } from '../optimise/solvers/parallel-sweeps.ts'
+import { selective } from '../optimise/solvers/selective.ts'
+import type { BlockSolver } from '../optimise/solvers/solver.ts'
+import { allowedMemory } from './choose-solver.ts'
+import { even } from '../optimise/objectives/crammer-singer-problem.ts'
+import { type MemoryPlan, NODE_BYTES, type PlanNeeds, planMemory } from '../optimise/sources/memory-plan.ts'
+import { DEFAULTS, type ResolvedOptions } from './options.ts'
+import { type RowsOfStore, rowsOfStore } from './rows-of-store.ts'
+
+/** The plan of a store under a solver's needs. `lanes`: of many models that are trained together, weights and dual variables
+ *  of each; `bytesPerRow`: what else there is for each row. */
+export async function planFor(
+  store: Store,
+  solver: BlockSolver,
+  options: ResolvedOptions,
+  fromText = false,
+  rows?: RowsOfStore,
+  lanes = 1,
+  bytesPerRow = 0,
+): Promise<MemoryPlan> {
+  const { manifest } = store
+  const { weights, entryBytes, mapBytes, expanded } = rows ?? (await rowsOfStore(store, options))
+  const classes = manifest.labels.filter(label => label.rows > 0).length
+  const together = options.multiclass === 'crammer-singer'
+  const needs = {
+    alphaBytes: together ? classes * 8 : solver.dual ? alphaStride(options) * lanes : 0,
+    mapBytes,
+    weights,
+    entryBytes,
+    expanded,
+    // The model at the end is a copy of the weights, in a list of its own when few features are in use. Weights of expanded
+    // features are lent to the model, unless there are several vectors to put together.
+    perWeight:
+      expanded && classes === 2 && !together
+        ? 0
+        : (mapBytes > 0 ? 12 : 8) * (classes === 2 && !together ? 1 : classes) +
+          (options.scale ? scalingBytes(options.scale) : 0),
+    // Bits of the classes in play, of a loaded block's rows; all rows at most.
+    perRow: (solver.extra?.perRow ?? 0) + bytesPerRow + (together ? Math.ceil(classes / 64) * 8 : 0),
+    slots: 2,
+    cacheShare: solver.cacheShare,
+    // A run that goes on with the store is planned for alike.
+    firstPass: mayTrainWhileReading(solver, options),
+  }
+  // Without a limit to fill, blocks are what the user made them.
+  const memory = allowedMemory(options)
+  const limited = options.memory !== undefined
+  const reserveOf = (bytes: number, ingested: boolean): number =>
+    forFilePages(bytes) +
+    (ingested ? ingestRemains(bytes, growing(options, inputFormatOf(manifest))) : 0) +
+    (classes > 2 ? forManyModels(bytes) : 0)
+  const reserve = (bytes: number): number => (limited ? reserveOf(bytes, fromText) : 0)
+  const mostReserve = (bytes: number): number => reserveOf(bytes, true)
+  const needsOf = (weights: ResolvedOptions['weights']): PlanNeeds => {
+    const weightBytes = together ? even(classes) * 8 : (weights === 'f32' ? 4 : 8) * lanes
+    const perWeight =
+      needs.perWeight +
+      (weights === 'f32' ? 0 : (solver.extra?.perWeight ?? 0)) +
+      (solver.severalTrainers ? bytesForTrainers(options.trainers, weightBytes, options.scale !== undefined) : 0)
+    return { ...needs, perWeight, weightBytes, reserve, mostReserve }
+  }
+  const canNarrow = !together && lanes === 1 && !solver.wideWeights
+  const planned = (weights: ResolvedOptions['weights']): MemoryPlan => {
+    const narrow = weights === 'f64' && canNarrow ? needsOf('f32') : undefined
+    return planMemory(manifest, memory, { ...needsOf(weights), narrow }, limited)
+  }
+  if (!expanded || together || options.given.has('weights')) return planned(options.weights)
+  // Expanded features are so many that f32 may be all there is room for.
+  try {
+    return planned('f64')
+  } catch (error) {
+    if (!(error instanceof SpillwayError)) throw error
+    return planned('f32')
+  }
+}
+
+/** How many models there are, and how many of them the memory has room for. */
+export function modelsText(models: number, size: number): string {
+  return size < models ? `for ${models} models, ${size} at a time` : `for ${models} models together`
+}
+
+/** How many models are trained at a time, all that the memory has room for, and the plan for them; undefined where each is
+ *  trained alone. */
+export async function planTogether(
+  store: Store,
+  solver: BlockSolver,
+  options: ResolvedOptions,
+  fromText: boolean,
+  rows: RowsOfStore,
+  models: number,
+  { bytesPerRow = 0, must = false } = {},
+): Promise<{ models: number; plan: MemoryPlan } | undefined> {
+  const single = options.innerTolerance !== undefined || options.gradientTolerance !== undefined
+  const can = models > 1 && solver.manyModels !== undefined && options.weights === 'f64' && !single
+  if (!must && (!can || options.expand)) return undefined
+  const planOf = (size: number) => planFor(store, solver, options, fromText, rows, lanesOf(size), bytesPerRow)
+  const fits = async (size: number): Promise<MemoryPlan | undefined> => {
+    try {
+      return await planOf(size)
+    } catch (error) {
+      if (!(error instanceof SpillwayError)) throw error
+      return undefined
+    }
+  }
+  const least = must ? 1 : 2
+  let most = models
+  let found = await fits(most)
+  // The largest number that fits, by halves.
+  if (!found) {
+    let [low, high] = [least - 1, models]
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2)
+      const plan = await fits(middle)
+      if (plan) [low, found] = [middle, plan]
+      else high = middle
+    }
+    most = low
+  }
+  if (!found) return must ? { models: 1, plan: await planOf(1) } : undefined
+  // Groups of about one size: no fewer of them, and none with a model or two.
+  const size = Math.ceil(models / Math.ceil(models / most))
+  return { models: size, plan: size === most ? found : await planOf(size) }
+}
+
+/** How a run over blocks goes: with which solver and options, with how many models together, in what memory. */
+export interface RunPlan {
+  solver: BlockSolver
+  options: ResolvedOptions
+  together: { models: number } | undefined
+  plan: MemoryPlan
+}
+
+/** The plan of a whole run, for `train` and for `inspect`. */
+export async function planRun(
+  store: Store,
+  solver: BlockSolver,
+  options: ResolvedOptions,
+  { fromText, rows, models }: { fromText: boolean; rows: RowsOfStore; models: number },
+): Promise<RunPlan> {
+  const planWith = (solver: BlockSolver) => planTogether(store, solver, options, fromText, rows, models)
+  // Several models share what is read, and need rows of other blocks beside those at hand: `block` alone may take hundreds of
+  // passes where these are few (10,000 digits in two blocks: short of 1e-3 after 300, where `selective` takes 5).
+  const ours = models > 1 && options.solver === 'auto' && solver.name === 'stream'
+  if (ours) {
+    options = { ...options, innerPasses: DEFAULTS.innerPasses }
+    solver = selective
+  }
+  let together = await planWith(solver)
+  if (ours && !together) {
+    solver = block
+    together = await planWith(solver)
+  }
+  const plan = together?.plan ?? (await planFor(store, solver, options, fromText, rows))
+  return { solver, options, together, plan }
+}
+
+/** Started from a cold disk, some 65 MB of Node's own file count against a cap, of which NODE_BYTES holds the smallest part
+ *  that works: where there is memory for it, more of them stay, for reading them again and again is what makes a run crawl. */
+export function forFilePages(memory: number): number {
+  return Math.min(32 << 20, Math.max(0, Math.floor((memory - (104 << 20)) / 5)))
+}
+
+/** Heaps of threads grow further while many models are trained: with 100 classes under 256M the run had 236 MB of its own
+ *  without this, 207 MB with twice as much. Where there is little memory, heaps stay small. */
+export function forManyModels(memory: number): number {
+  return Math.min(12 << 20, Math.max(0, Math.floor((memory - (128 << 20)) / 12)))
+}
+
+/** What an ingest leaves behind in the same process: heap and allocator keep what its buffers took, the more the larger
+ *  they were. Measured: 26 MB under 256M. A store that was made before is planned for alike, so that a run can be resumed. */
+export function afterIngest(memory: number): number {
+  return Math.min(32 << 20, Math.max(0, Math.floor((memory - (128 << 20)) / 4)))
+}
+
+/** What an ingest is given. Where rows become larger than their text, small buffers read it as well, and leave less behind;
+ *  and they must not take more than training takes afterwards, for that is not given back. */
+export function ingestMemory(memory: number, grows: boolean): number {
+  return grows ? Math.min(memory, NODE_BYTES + Math.max(LEAST_BUFFERS, Math.floor((memory - NODE_BYTES) / 4))) : memory
+}
+
+/** What it leaves behind. Where rows become larger than their text: 17 MB were measured under 256M, 12 MB under 128M. */
+export function ingestRemains(memory: number, grows: boolean): number {
+  return grows ? Math.max(12 << 20, Math.min(20 << 20, afterIngest(memory))) : afterIngest(memory)
+}
+
+/** Whether rows become larger than their text: letters, and what is expanded. */
+function growing(options: ResolvedOptions, format: string): boolean {
+  return options.expand !== undefined || findInputFormat(format).letters
+}
+
+/** Whether training can begin while the text is read: values that will be scaled are not known before all have been read. */
+export function mayTrainWhileReading(solver: BlockSolver, { scale, expand, space }: ResolvedOptions): boolean {
+  return solver.firstPass === true && !scale && !expand && !space
+}
+
+/** Bytes of dual variable for each row. */
+export function alphaStride(options: ResolvedOptions): number {
+  return findLoss(options.loss).entropicDual ? 16 : 8
+}

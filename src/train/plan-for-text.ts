@@ -1,0 +1,95 @@
+// The plan of a run before its text is read, by samples of the text: how many blocks to draw rows into, and whether there is any
+// use in reading it.
+import type { Manifest } from '../block-store/manifest.ts'
+import { Store } from '../block-store/reader.ts'
+import { SpillwayError } from '../errors.ts'
+import type { BlockSolver } from '../optimise/solvers/solver.ts'
+import { collectGarbage } from '../threads/collect-garbage.ts'
+import { BlocksTooLarge } from '../optimise/sources/memory-plan.ts'
+import type { ResolvedOptions } from './options.ts'
+import { planRun } from './plan-for-blocks.ts'
+import { rowsByNumbers } from './rows-of-store.ts'
+import { estimateText, type TextEstimate } from './sample-text.ts'
+
+/** Counts of blocks that are tried: with the blocks the room for their dictionaries does not become smaller. */
+const MOST_TRIES = 4
+/** Parts of a block that is too large for certain, however rough an estimate is. */
+const MANY_PARTS = 4
+
+/** Blocks that text is drawn into: as many as usual, or more where those would be too large. What cannot work is refused. */
+export async function blocksForText(
+  paths: string[],
+  text: number | undefined,
+  solver: BlockSolver,
+  options: ResolvedOptions,
+  usual: { blocks: number; chunk: number },
+): Promise<number> {
+  const estimate = text === undefined ? undefined : await estimateText(paths, text, options)
+  if (options.memory !== undefined) collectGarbage()
+  if (!estimate) return usual.blocks
+  const segments = Math.ceil(text! / usual.chunk)
+  const models = estimate.classes > 2 && options.multiclass === 'one-vs-rest' ? estimate.classes : 1
+  const tooLarge = async (used: number, blocks: number): Promise<BlocksTooLarge | undefined> => {
+    try {
+      const store = new Store('', manifestOf(estimate, blocks, segments, options))
+      const rows = rowsByNumbers(estimate, used, blocks, options)
+      await planRun(store, solver, options, { fromText: true, rows, models })
+      return undefined
+    } catch (error) {
+      if (error instanceof BlocksTooLarge) return error
+      throw error
+    }
+  }
+  const bySamples = (refusal: SpillwayError): SpillwayError =>
+    new SpillwayError(`judged by samples of the text, ${refusal.message}`, refusal.advice)
+  let { blocks } = usual
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const found = await tooLarge(estimate.usedLeast, blocks).catch(async (refusal: unknown) => {
+      if (!(refusal instanceof SpillwayError)) throw refusal
+      // More blocks do not help. If those at hand turn out too large, they will be split.
+      if (tries > 0) return undefined
+      // It cannot work with the fewest features that there can be. Advice is for as many as there may be.
+      const more = await tooLarge(estimate.usedMost, blocks).catch((error: unknown) => error)
+      throw bySamples(more instanceof SpillwayError ? more : refusal)
+    })
+    if (!found) break
+    if (options.blocks !== undefined) {
+      if (Math.max(...found.parts) >= MANY_PARTS) throw bySamples(orOtherBlocks(found))
+      break
+    }
+    blocks = found.parts.reduce((sum, parts) => sum + parts, 0)
+  }
+  return blocks
+}
+
+/** The refusal of a number of blocks that the user has named. */
+export function orOtherBlocks(refusal: BlocksTooLarge): SpillwayError {
+  return new SpillwayError(refusal.message, `${refusal.advice}, or smaller blocks: leave out --blocks`)
+}
+
+/** What the manifest will say, about. */
+function manifestOf(estimate: TextEstimate, blocks: number, segments: number, options: ResolvedOptions): Manifest {
+  const rows = Math.ceil(estimate.rows / blocks)
+  const nonzeros = Math.ceil(estimate.nonzeros / blocks)
+  const block = { file: '', bytes: 0, rows, nonzeros, segments: Math.min(rows, segments), checksum: '' }
+  return {
+    format: 'spillway block store',
+    version: 1,
+    createdBy: '',
+    rows: estimate.rows,
+    nonzeros: estimate.nonzeros,
+    features: estimate.features,
+    usedFeatures: estimate.usedLeast,
+    inputFormat: estimate.format,
+    indexBase: 1,
+    split: 'random',
+    seed: options.seed,
+    valueBits: options.values === 'f64' ? 64 : 32,
+    compression: 'none',
+    transforms: {},
+    fingerprint: '',
+    labels: Array.from({ length: Math.max(2, estimate.classes) }, (_, k) => ({ value: k, text: String(k), rows: 1 })),
+    sources: [],
+    blocks: Array.from({ length: blocks }, () => block),
+  }
+}

@@ -1,0 +1,32 @@
+// What is made of a store's rows each time they come into memory: how features are scaled is learnt once, by a reading pass
+// of its own, and readers are told everything.
+import { learnFactors } from '../rows/scale.ts'
+import type { BlockEngine } from '../optimise/sources/block-engine.ts'
+import type { ResolvedOptions } from './options.ts'
+import { learnRanges, placeSpace } from '../rows/place-space.ts'
+import type { RowsOfStore } from './rows-of-store.ts'
+
+/** Of each feature there is a weight for: its scale factor, or the range of an additive kernel, two numbers; undefined when
+ *  nothing is scaled. */
+export async function prepareRows(
+  engine: BlockEngine,
+  options: ResolvedOptions,
+  { weights, width }: Pick<RowsOfStore, 'weights' | 'width'>,
+  map: number,
+): Promise<Float64Array | undefined> {
+  const { arena } = engine
+  const { space, scale, expand } = options
+  const features = weights / width
+  const unit = options.normalize === 'unit'
+  if (!space) {
+    const factors = scale ? await learnFactors(engine, scale, features, map) : 0
+    engine.transformBy({ expand, map, factors, unit, plain: false })
+    return factors ? arena.f64(factors, features).slice() : undefined
+  }
+  const learnt = scale ? await learnRanges(engine, features, map) : undefined
+  const signs = learnt?.signs ?? false
+  placeSpace(arena, space, signs)
+  const binning = { bins: space.bins, signs }
+  engine.transformBy({ map, factors: learnt?.factors ?? 0, unit, plain: false, binning })
+  return learnt?.ranges
+}

@@ -1,0 +1,197 @@
+// What the rows of a store are once they are in memory: as the manifest says or, when they are expanded, as one reading pass
+// finds, the survey. Memory is planned by it, and it says which features there are weights for.
+import { widthOf } from '../additive-kernels/row-space.ts'
+import { featureSetBytes, mapBits, mapBytes, placeMap, readFeatureSet } from '../block-store/feature-set.ts'
+import { featureFileOf, inputFormatOf } from '../block-store/manifest.ts'
+import type { Store } from '../block-store/reader.ts'
+import { checkExpandable, parseExpansion } from '../features/expansion-steps.ts'
+import { expandedFeatures } from '../features/kept-names.ts'
+import { findInputFormat } from '../input-formats/all-input-formats.ts'
+import { Arena } from '../numeric/arena.ts'
+import { ThreadPool } from '../threads/pool.ts'
+import { READERS } from '../optimise/sources/block-engine.ts'
+import { allowedMemory } from './choose-solver.ts'
+import { entryBytes, NODE_BYTES } from '../optimise/sources/memory-plan.ts'
+import { expansionOf, type ResolvedOptions } from './options.ts'
+import type { TextEstimate } from './sample-text.ts'
+import type { SurveyedBlock } from '../block-store/survey-block-task.ts'
+
+export interface RowsOfStore {
+  features: number
+  nonzeros: number
+  /** Weights, the bias not counted: for all features, or for those that occur when few of them do. */
+  weights: number
+  /** Weights of a feature: several in the space of an additive kernel. */
+  width: number
+  /** Bytes of the map from features to weights; 0 when features keep their numbers. */
+  mapBytes: number
+  /** Puts that map into memory, if it is not there yet; its address, or 0. */
+  placeMap(arena: Arena): Promise<number>
+  /** Bytes of an entry at most. */
+  entryBytes: number
+  /** When rows are expanded: nonzeros of each block, and what expanding takes in a thread. */
+  expanded?: { nonzeros: number[]; threadBytes: number }
+  /** Of hashed features, when they are kept. */
+  names?: Uint32Array
+}
+
+/** Bytes of an index and a bin's number, of so many features. */
+function binnedEntry(features: number): number {
+  return features <= 65536 ? 4 : 6
+}
+/** With fewer of the features in use, weights are kept for those alone. */
+const WORTH_A_MAP = 0.7
+/** Pages of 65,536 features that a thread's map may take: 48 MiB. */
+const MAP_PAGES = 4096
+const PAGE_BYTES = 12288
+
+/** `pool` has threads for a survey, whose map then lies in `arena`; a survey makes its own when they are not given. */
+export async function rowsOfStore(
+  store: Store,
+  options: ResolvedOptions,
+  arena?: Arena,
+  pool?: ThreadPool,
+): Promise<RowsOfStore> {
+  if (options.expand !== undefined) {
+    if (arena && pool) return surveyStore(arena, pool, store, options)
+    const own = arena ?? new Arena()
+    const threads = new ThreadPool(own.share, READERS)
+    return surveyStore(own, threads, store, options).finally(() => threads.close())
+  }
+  const { folder, manifest } = store
+  const rows = plainRows(manifest, manifest.usedFeatures, findInputFormat(inputFormatOf(manifest)), {
+    ...options,
+    values: manifest.valueBits,
+  })
+  if (!rows.mapped) return rows
+  const file = featureFileOf(manifest)
+  return {
+    ...rows,
+    mapBytes: await featureSetBytes(folder, file),
+    placeMap: into => readFeatureSet(into, folder, file),
+  }
+}
+
+/** Rows that are not expanded, the map of their features left out. */
+function plainRows(
+  { features, nonzeros }: { features: number; nonzeros: number },
+  used: number,
+  format: { letters: boolean },
+  { space, scale, values }: Pick<ResolvedOptions, 'space' | 'scale'> & { values: 32 | 64 },
+): RowsOfStore & { mapped: boolean } {
+  const width = space ? widthOf(space) : 1
+  const mapped = used > 0 && used < WORTH_A_MAP * features
+  const occurring = mapped ? used : features
+  return {
+    features,
+    nonzeros,
+    weights: occurring * width,
+    width,
+    // Values that are to be scaled come into memory before their bins take their place.
+    entryBytes: space && !scale ? binnedEntry(occurring) : entryBytes(values, format),
+    mapBytes: 0,
+    placeMap: async () => 0,
+    mapped,
+  }
+}
+
+/** What rows will be once block k has been split into parts[k], about. */
+export function rowsAfterSplit(rows: RowsOfStore, parts: number[]): RowsOfStore {
+  const { expanded } = rows
+  if (!expanded) return rows
+  const nonzeros = expanded.nonzeros.flatMap((count, block) =>
+    Array.from({ length: parts[block] }, () => Math.ceil(count / parts[block])),
+  )
+  return { ...rows, expanded: { ...expanded, nonzeros } }
+}
+
+/** What rows of text will be, by an estimate of their numbers. `used` features occur; rows are drawn into so many blocks. */
+export function rowsByNumbers(
+  estimate: TextEstimate,
+  used: number,
+  blocks: number,
+  options: ResolvedOptions,
+): RowsOfStore {
+  const valueBits = options.values === 'f64' ? 64 : 32
+  const { expand } = options
+  if (expand === undefined) {
+    const rows = plainRows(estimate, used, estimate, { ...options, values: valueBits })
+    return rows.mapped ? { ...rows, mapBytes: estimate.pages * PAGE_BYTES } : rows
+  }
+  const steps = parseExpansion(expand)
+  const features = steps.features(estimate.features)
+  const mapped = used < WORTH_A_MAP * features
+  return {
+    features,
+    nonzeros: estimate.entries,
+    weights: mapped ? used : features,
+    width: 1,
+    mapBytes: mapped ? estimate.pages * PAGE_BYTES : 0,
+    placeMap: async () => 0,
+    entryBytes: steps.entryBytes(valueBits),
+    expanded: {
+      nonzeros: Array.from({ length: blocks }, () => Math.ceil(estimate.entries / blocks)),
+      threadBytes: estimate.expanderBytes,
+    },
+  }
+}
+
+/** Reads the store once, expanding its rows. What is taken of the arena is given back, but for the map. */
+async function surveyStore(
+  arena: Arena,
+  pool: ThreadPool,
+  store: Store,
+  options: ResolvedOptions,
+): Promise<RowsOfStore> {
+  const { folder, manifest } = store
+  const expansion = expansionOf(options)!
+  checkExpandable(expansion.expand, findInputFormat(inputFormatOf(manifest)))
+  // Feature numbers that cannot be are told before anything is read.
+  parseExpansion(expansion.expand).features(manifest.features)
+  const mark = arena.mark()
+  const mapPages = Math.min(MAP_PAGES, Math.max(0, Math.floor((allowedMemory(options) - NODE_BYTES) / 8 / PAGE_BYTES)))
+  const blocks: SurveyedBlock[] = []
+  let next = 0
+  const survey = async (): Promise<void> => {
+    while (next < manifest.blocks.length) {
+      options.signal?.throwIfAborted()
+      const block = next++
+      blocks[block] = await pool.run('survey-block', { folder, block, expansion, mapPages })
+    }
+  }
+  const outcomes = await Promise.allSettled(Array.from({ length: pool.size }, survey))
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+  const { features, names } = expandedFeatures(
+    arena,
+    expansion,
+    manifest.features,
+    new Set(blocks.map(block => block.names)),
+  )
+  const used = usedOf(arena, new Set(blocks.map(block => block.map)))
+  arena.release(mark)
+  const mapped = used !== undefined && used.features < WORTH_A_MAP * features
+  const map = mapped ? placeMap(arena, used.bits).top : 0
+  const nonzeros = blocks.map(block => block.nonzeros)
+  return {
+    features,
+    nonzeros: nonzeros.reduce((sum, count) => sum + count, 0),
+    weights: mapped ? used.features : features,
+    width: 1,
+    mapBytes: mapped ? mapBytes(used.bits) : 0,
+    placeMap: async () => map,
+    entryBytes: parseExpansion(expansion.expand).entryBytes(manifest.valueBits),
+    expanded: {
+      nonzeros,
+      threadBytes: Math.max(0, ...blocks.map(block => block.expanderBytes)),
+    },
+    ...(names && { names }),
+  }
+}
+
+/** The features of all threads' maps, as bits that outlive the arena's memory; undefined when one was given up. */
+function usedOf(arena: Arena, maps: Set<number>): { features: number; bits: Buffer } | undefined {
+  const [first, ...others] = maps
+  if (first === undefined || maps.has(0)) return undefined
+  for (const other of others) arena.numeric.mergeMap(first, other)
+  return { features: arena.numeric.finishMap(first) >>> 0, bits: mapBits(arena, first) }
+}

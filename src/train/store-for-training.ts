@@ -1,0 +1,242 @@
+// The store that a run over blocks works on: the one named, one made from this text before, or a new one, which the first pass
+// of training may follow while it is written.
+import { stat } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { UNSAVED_MARKER } from '../block-store/file-layout.ts'
+import { ingest } from '../block-store/ingest.ts'
+import { binsOf, inputFormatOf, nextPosition } from '../block-store/manifest.ts'
+import { blocksOf, bufferSizes, expectedText } from '../block-store/read-into-blocks.ts'
+import { openStore, type Store } from '../block-store/reader.ts'
+import { removeFile } from '../block-store/writer.ts'
+import { SpillwayError, UsageError } from '../errors.ts'
+import type { Arena } from '../numeric/arena.ts'
+import type { BlockSolver } from '../optimise/solvers/solver.ts'
+import { collectGarbage } from '../threads/collect-garbage.ts'
+import { defaultThreads } from '../threads/pool.ts'
+import { allowedMemory } from './choose-solver.ts'
+import { FirstPass, type FirstPassSizes, pieceBytes } from '../optimise/solvers/first-pass.ts'
+import { MOST_FIRST_PASS, NODE_BYTES } from '../optimise/sources/memory-plan.ts'
+import { type ResolvedOptions, refuseTextOptions } from './options.ts'
+import { afterIngest, forFilePages, ingestMemory, ingestRemains, mayTrainWhileReading } from './plan-for-blocks.ts'
+import { blocksForText } from './plan-for-text.ts'
+import type { ProgressListener } from './progress.ts'
+import { sampleText, type TextSample } from './sample-text.ts'
+
+/** Expanded rows of a stream of unknown length, and of files that show no row at their beginning. */
+const BLOCKS_OF_A_STREAM = 64
+/** Without a limit, blocks of letters or of expanded rows are about so large in memory. */
+const LARGEST_SAMPLED_BLOCK = 128 << 20
+
+/** A store, and what is known of it from its making. */
+export interface StoreForTraining {
+  store: Store
+  read: Read
+  /** What was learnt while text was read. */
+  first?: FirstPass | undefined
+  /** Where that lies. */
+  arena: Arena
+}
+
+interface Read {
+  bytesRead: number
+  badRows: number
+  badRowMessages: string[]
+}
+
+/** Where the store of some text is: as asked, or in this folder, named after the first file. */
+export function storeFolder(paths: string[], asked: string | undefined): string {
+  const name = paths[0] === '-' ? 'stdin' : basename(paths[0]).replace(/\.(gz|zst)$/, '')
+  return asked ?? `${name}.spill`
+}
+
+/** The store that is trained on: the one named, one made from this text before, or a new one. */
+export async function theStore(
+  arena: Arena,
+  paths: string[],
+  solver: BlockSolver,
+  options: ResolvedOptions,
+  tell: ProgressListener,
+  seconds: () => number,
+): Promise<StoreForTraining> {
+  const nothing: Read = { bytesRead: 0, badRows: 0, badRowMessages: [] }
+  const folders = []
+  for (const path of paths) if ((await stat(path).catch(() => undefined))?.isDirectory()) folders.push(path)
+  if (folders.length > 0) {
+    if (paths.length > 1) throw new UsageError(`${folders[0]} is a folder; a store is trained on alone`)
+    refuseTextOptions(options)
+    return { store: await openStore(paths[0]), read: nothing, arena }
+  }
+  const folder = storeFolder(paths, options.store)
+  const earlier = await madeFrom(folder, paths, options)
+  if (earlier === 'fresh') {
+    tell({ stage: 'plan', solver: '', reason: `the text is in ${folder} already` })
+    return { store: await openStore(folder), read: nothing, arena }
+  }
+  // What is scaled before it is binned has to be there as it came.
+  const bins = binsAtIngest(options)
+  const memory = allowedMemory(options)
+  const sample = await sampleText(paths[0], options)
+  const text = await expectedText(paths)
+  // Rows that outgrow their text are trained on from the store.
+  const sizes = sample ? undefined : firstPassSizes(solver, options, memory, text)
+  const forIngest = options.memory === undefined ? undefined : ingestMemory(memory, sample !== undefined)
+  const buffers = {
+    ...bufferSizes(sizes && options.memory !== undefined ? sizes.ingest : forIngest),
+    ...sizes?.buffers,
+  }
+  const usual = options.blocks ?? sampledBlocks(options, text, sample) ?? blocksOf(text, buffers)
+  const blocks = await blocksForText(paths, text, solver, options, { blocks: usual, chunk: buffers.chunk })
+  const mark = arena.mark()
+  const first = sizes && new FirstPass(arena, options, sizes.pass)
+  const meanwhile = first ? ', and training on it meanwhile' : ''
+  tell({ stage: 'plan', solver: '', reason: `reading the text into ${folder}${meanwhile}` })
+  try {
+    const result = await ingest(paths, folder, {
+      blocks,
+      values: options.values,
+      ...(bins > 0 && { bins }),
+      seed: options.seed,
+      onBadRow: options.onBadRow,
+      format: options.format,
+      ...(options.indexBase !== undefined && { indexBase: options.indexBase }),
+      ...(options.threads !== undefined && { threads: options.threads }),
+      ...(options.signal && { signal: options.signal }),
+      ...(forIngest !== undefined && { memory: forIngest }),
+      ...(sizes && options.memory !== undefined && { memory: sizes.ingest, buffers: sizes.buffers }),
+      ...(first && { follower: first }),
+      overwrite: earlier === 'stale',
+      // Rows that are trained on meanwhile have to be where training goes on. Else reading has a memory of its own, which goes back
+      // to the system afterwards: buffers may have been larger than what there will be for blocks.
+      ...(first && { arena }),
+      progress: ({ bytesRead, bytesTotal, rows, badRows }) =>
+        tell({ stage: 'read', seconds: seconds(), bytesRead, bytesTotal, rows, badRows }),
+    })
+    await first?.end()
+    if (first && first.trained === 0) await removeFile(join(folder, UNSAVED_MARKER))
+    // What was learnt stays until it has moved; nothing learnt, nothing stays.
+    arena.release(first?.trained ? first.mark : mark)
+    if (!first && options.memory !== undefined) collectGarbage()
+    const { bytesRead, badRows, badRowMessages } = result
+    const read = { bytesRead, badRows, badRowMessages }
+    return { store: await openStore(folder), read, first: first?.trained ? first : undefined, arena }
+  } catch (error) {
+    await first?.abandon()
+    throw error
+  }
+}
+
+/** The store has its rows, but the run does not go on: whoever comes next takes it as it is, without what was learnt. */
+export async function forgetFirstPass({ store, first }: StoreForTraining): Promise<void> {
+  if (first) await removeFile(join(store.folder, UNSAVED_MARKER))
+}
+
+/** How memory is shared out while text is read and trained on at the same time; undefined where that cannot be. */
+function firstPassSizes(
+  solver: BlockSolver,
+  options: ResolvedOptions,
+  memory: number,
+  text: number | undefined,
+): { pass: FirstPassSizes; ingest: number; buffers: { blockText: number; mapPages: number } } | undefined {
+  if (!mayTrainWhileReading(solver, options)) return undefined
+  const rooms = (options.threads ?? defaultThreads()) + 2
+  if (options.memory === undefined) {
+    const { chunk, blockText, mapPages } = bufferSizes(undefined)
+    const bytes = Math.min(MOST_FIRST_PASS, Math.floor((memory - NODE_BYTES) / 2))
+    return { pass: { chunk, rooms, bytes, text }, ingest: memory, buffers: { blockText, mapPages } }
+  }
+  const reading = NODE_BYTES + Math.floor(FIRST_PASS_READING * (memory - NODE_BYTES))
+  if (reading - NODE_BYTES < LEAST_FIRST_PASS) return undefined
+  const { chunk } = bufferSizes(reading)
+  // The blocks and the map of the features are for the time afterwards, and as large as without a first pass.
+  const { blockText, mapPages } = bufferSizes(memory)
+  const more = (mapPages - bufferSizes(reading).mapPages) * MAP_PAGE_BYTES
+  const others = reading + more + pieceBytes({ chunk, rooms }) + forFilePages(memory) + afterIngest(memory) / 2
+  const bytes = Math.min(MOST_FIRST_PASS, Math.floor(memory - others))
+  if (bytes < LEAST_FIRST_PASS) return undefined
+  return { pass: { chunk, rooms, bytes, text }, ingest: reading, buffers: { blockText, mapPages } }
+}
+
+/** A page of a map of features, for each of two threads that read. */
+const MAP_PAGE_BYTES = 2 * 12288
+/** Share of the memory besides Node that reading and writing get while there is training too. */
+const FIRST_PASS_READING = 0.3
+const LEAST_FIRST_PASS = 16 << 20
+
+/** Blocks that text is to be drawn into when its rows become larger than it: by their size in memory, so that several have
+ *  room beside the weights. Undefined where the size of the text decides. */
+function sampledBlocks(
+  options: ResolvedOptions,
+  text: number | undefined,
+  sample: TextSample | undefined,
+): number | undefined {
+  if (text === undefined || !sample) return options.expand === undefined ? undefined : BLOCKS_OF_A_STREAM
+  const memory = allowedMemory(options)
+  const weights = Math.min(sample.features, sample.entries * text) * 4
+  const reserve = forFilePages(memory) + ingestRemains(memory, true)
+  const room = Math.max(memory / 16, memory - NODE_BYTES - reserve - weights)
+  const blockBytes = Math.min(room / 8, LARGEST_SAMPLED_BLOCK)
+  return Math.min(100_000, Math.max(1, Math.ceil((text * sample.recordBytes) / blockBytes)))
+}
+
+/** A store may have its values rounded to bins. A kernel takes those bins, unless fewer are asked for. Where values themselves
+ *  are trained on, it is told that they are rounded; returns to how many bins, or 0. */
+export async function heedBinsOfStore(
+  paths: string[],
+  options: ResolvedOptions,
+  tell: ProgressListener,
+): Promise<number> {
+  const { space, scale, given } = options
+  if (paths.length > 1 || !(await stat(paths[0]).catch(() => undefined))?.isDirectory()) return 0
+  const bins = binsOf((await openStore(paths[0])).manifest)
+  if (bins === 0) return 0
+  if (space && !given.has('bins')) options.space = { ...space, bins }
+  // Scaled values fall between the bins that the values had before.
+  if (!space || scale) {
+    tell({ stage: 'plan', solver: '', reason: `the values of ${paths[0]} are rounded to ${bins} bins, and used so` })
+    return bins
+  }
+  if (given.has('bins') && space.bins > bins) {
+    throw new UsageError(
+      `bins is ${space.bins}, and the values of ${paths[0]} were rounded to ${bins} bins when it was made: finer ones are lost`,
+      `leave out --bins, or make a store of the text with ingest --bins ${space.bins}`,
+    )
+  }
+  return 0
+}
+
+/** Bins that a store's values are rounded to. */
+function binsAtIngest({ space, scale }: ResolvedOptions): number {
+  return space && !scale ? space.bins : 0
+}
+
+/** Whether a folder holds a finished store of just these files as they are, read in the same way (`fresh`), or of an
+ *  earlier state of them (`stale`), which may be made anew. A store of anything else is not touched. */
+async function madeFrom(
+  folder: string,
+  paths: string[],
+  options: ResolvedOptions,
+): Promise<'fresh' | 'stale' | undefined> {
+  const finished = await stat(join(folder, 'manifest.json')).catch(() => undefined)
+  if (!finished) return undefined
+  const { manifest } = await openStore(folder)
+  const whole = manifest.rows === nextPosition(manifest)
+  const same = manifest.sources.length === paths.length && manifest.sources.every(({ name }, k) => name === paths[k])
+  if (!same || !whole) {
+    throw new SpillwayError(
+      `${folder} is in the way: it is a store of ${same ? 'these files with rows removed' : 'other data'}`,
+      `name another folder with --store, train on it with \`spillway train ${folder}\`, or remove it`,
+    )
+  }
+  const changes = await Promise.all(paths.map(path => (path === '-' ? undefined : stat(path).catch(() => undefined))))
+  const unsaved = await stat(join(folder, UNSAVED_MARKER)).catch(() => undefined)
+  const alike =
+    !unsaved &&
+    manifest.seed === options.seed &&
+    manifest.valueBits === (options.values === 'f64' ? 64 : 32) &&
+    // Values as they came serve any bins.
+    [0, binsAtIngest(options)].includes(binsOf(manifest)) &&
+    (options.blocks === undefined || options.blocks === manifest.blocks.length) &&
+    (options.format === 'auto' || options.format === inputFormatOf(manifest)) &&
+    (options.indexBase === undefined || options.indexBase === manifest.indexBase)
+  return alike && changes.every(file => file !== undefined && file.mtimeMs <= finished.mtimeMs) ? 'fresh' : 'stale'
+}

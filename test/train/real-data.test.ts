@@ -1,0 +1,139 @@
+// Data sets, real or likenesses: LIBLINEAR's objective and certificates; of the real ones, known optima.
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { toDense } from '../../src/model/weights.ts'
+import type { TrainOptions } from '../../src/train/options.ts'
+import { train } from '../../src/train/train.ts'
+import type { TrainResult } from '../../src/train/training-run.ts'
+import { dataSet, rowsOfSet } from '../data-sets/data-sets.ts'
+import { type Row, unitLength, writeData } from '../data-sets/rows.ts'
+import { testFolder } from '../input-formats/fixture.ts'
+import { type LossName, liblinearObjective, noLiblinear, type Objective, objectiveOf } from './liblinear.ts'
+
+const folder = testFolder()
+const losses: LossName[] = ['hinge', 'squared-hinge', 'logistic']
+
+/** Trains to a gap below 1e-6 and checks primal and certificate by the evaluator of the tests. */
+async function certified(
+  path: string,
+  rows: Row[],
+  o: Objective,
+  more: TrainOptions = {},
+): Promise<TrainResult & { primal: number; dual: number }> {
+  const result = await train(path, { ...o, solver: 'dual', tolerance: 9e-7, maxPasses: 5000, ...more }).result
+  const { primal, dual, gap } = result as { primal: number; dual: number; gap: number }
+  assert.equal(result.exitReason, 'converged')
+  assert.ok(gap < 1e-6 && gap >= -1e-12, `gap ${gap}`)
+  assert.ok(dual <= primal * (1 + 1e-12))
+  const { model } = result
+  const w = toDense(model.weights, model.features, 1)
+  const size = w.reduce((sum, x) => sum + x * x, 0)
+  const biasWeight = model.biasWeights[0] ?? 0
+  const mine = objectiveOf(rows, model.labels[0].value!, index => w[index - 1], biasWeight, size, o)
+  assert.ok(Math.abs(primal - mine) <= 1e-9 * mine, `${primal}, the tests' evaluator says ${mine}`)
+  return { ...result, primal, dual }
+}
+
+/** Data as LIBLINEAR reads it, trained by both; ours is within 1e-6 of LIBLINEAR's objective, or below it. */
+async function compare(
+  t: TestContext,
+  ours: string,
+  theirs: string,
+  rows: Row[],
+  o: Objective,
+  more: TrainOptions = {},
+): Promise<void> {
+  const result = await certified(ours, rows, o, more)
+  if (noLiblinear) return t.diagnostic(noLiblinear)
+  const peer = liblinearObjective(theirs, `${folder.path}/peer.model`, rows, o, o.loss === 'hinge' ? '1e-3' : '1e-5')
+  assert.ok(result.primal <= peer * (1 + 1e-6), `${result.primal}, LIBLINEAR reaches ${peer}`)
+  assert.ok(result.dual <= peer * (1 + 1e-9), `the dual ${result.dual} is above what LIBLINEAR reaches, ${peer}`)
+}
+
+describe('a9a', () => {
+  const optima: Record<LossName, number> = { hinge: 11433.8077, 'squared-hinge': 13742.3973, logistic: 10529.5626 }
+  const data = dataSet('a9a')
+  let rows: Row[] | undefined
+  for (const loss of losses) {
+    it(`${loss}, C = 1: the known optimum`, async t => {
+      if (data.why) return t.skip(data.why)
+      rows ??= rowsOfSet('a9a')
+      assert.equal(rows.length, 32_561)
+      const result = await certified(data.path, rows, { loss, cost: 1, bias: 0, classWeights: {} })
+      assert.ok(
+        Math.abs(result.primal - optima[loss]) <= 1e-6 * optima[loss],
+        `${result.primal}, known ${optima[loss]}`,
+      )
+      assert.equal(result.rows, 32_561)
+      assert.equal(result.features, 123)
+      assert.equal(result.nonzeros, 451_592)
+    })
+    it(`${loss}, bias and class weights: no worse than LIBLINEAR`, async t => {
+      rows ??= rowsOfSet('a9a')
+      const path = folder.write('a9a.svm', writeData(rows))
+      const objective = { loss, cost: 0.05, bias: 1, classWeights: { '1': 3, '-1': 0.7 } }
+      await compare(t, data.path, path, rows, objective)
+    })
+  }
+})
+
+describe('w8a', () => {
+  const data = dataSet('w8a')
+  let rows: Row[] | undefined
+  for (const loss of losses) {
+    for (const [cost, bias, classWeights] of [
+      [0.1, 0, {}],
+      [0.1, 1, { '1': 5 }],
+    ] as const) {
+      it(`${loss}, C = ${cost}, bias ${bias}: no worse than LIBLINEAR`, async t => {
+        rows ??= rowsOfSet('w8a')
+        const path = folder.write('w8a.svm', writeData(rows))
+        await compare(t, data.path, path, rows, { loss, cost, bias, classWeights })
+      })
+    }
+  }
+})
+
+describe('imdb, unit length', () => {
+  it('every loss, a quarter of the rows: no worse than LIBLINEAR on values divided by hand', async t => {
+    const raw = rowsOfSet('imdb', line => line % 4 === 0)
+    const rows = raw.map(unitLength)
+    const ours = folder.write('imdb.svm', writeData(raw))
+    const theirs = folder.write('imdb-unit.svm', writeData(rows))
+    for (const loss of losses) {
+      await compare(
+        t,
+        ours,
+        theirs,
+        rows,
+        { loss, cost: 1, bias: 0, classWeights: {} },
+        { normalize: 'unit', indexBase: 1 },
+      )
+    }
+    await compare(
+      t,
+      ours,
+      theirs,
+      rows,
+      { loss: 'hinge', cost: 1, bias: 1, classWeights: { '1': 2 } },
+      { normalize: 'unit', indexBase: 1 },
+    )
+  })
+})
+
+describe('news20bydate, one class against the rest', () => {
+  it('no worse than LIBLINEAR, bias and class weights included', async t => {
+    const raw = rowsOfSet('news20bydate')
+    assert.equal(new Set(raw.map(row => row.label)).size, 20)
+    const chosen = raw[0].label
+    const relabelled = raw.map(row => ({ ...row, label: row.label === chosen ? 1 : -1 }))
+    const rows = relabelled.map(unitLength)
+    const ours = folder.write('news.svm', writeData(relabelled))
+    const theirs = folder.write('news-unit.svm', writeData(rows))
+    const more: TrainOptions = { normalize: 'unit', indexBase: 1 }
+    for (const loss of ['hinge', 'logistic'] as const) {
+      await compare(t, ours, theirs, rows, { loss, cost: 4, bias: 1, classWeights: { '1': 3 } }, more)
+    }
+    await compare(t, ours, theirs, rows, { loss: 'squared-hinge', cost: 4, bias: 0, classWeights: {} }, more)
+  })
+})
