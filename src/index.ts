@@ -23,6 +23,7 @@ export {
 } from './model/calibration.ts'
 export { loadModel, saveModel } from './model/files.ts'
 export { type Model, predictLabel, scoreRow } from './model/model.ts'
+export { type Shortfall, type ShortfallWords, shortfallWords } from './model/shortfall.ts'
 export {
   type PredictedRows,
   type PredictOptions,
@@ -30,7 +31,6 @@ export {
   predict,
   predictRows,
 } from './predict/predict.ts'
-export { type Shortfall, type ShortfallWords, shortfallWords } from './model/shortfall.ts'
 export {
   type CostResult,
   type CrossValidateOptions,

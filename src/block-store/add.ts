@@ -1,9 +1,9 @@
 // `add`: rows of text into new blocks of a store. Old blocks are left as they are; what the store holds changes at one
 // moment, when its manifest is replaced.
 import { UsageError } from '../errors.ts'
+import { refuseSameFile } from '../files/same-file.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { Arena } from '../numeric/arena.ts'
-import { refuseSameFile } from '../files/same-file.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import { CarriedStates } from './carried-states.ts'
 import { changeStore, freeBlockNumbers } from './change-store.ts'

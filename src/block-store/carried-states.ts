@@ -4,10 +4,8 @@
 // at every moment each state belongs to the store that is there.
 import { open, readdir, readFile, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { syncFolder, writeAtomically } from '../files/atomic-file.ts'
-import { STATE_FOLDER_PATTERN } from './file-layout.ts'
-import type { Manifest } from './manifest.ts'
 import { fileError } from '../errors.ts'
+import { syncFolder, writeAtomically } from '../files/atomic-file.ts'
 import type { Arena } from '../numeric/arena.ts'
 import {
   alphaFile,
@@ -22,6 +20,8 @@ import {
   type StoredState,
   settleNext,
 } from './checkpoint.ts'
+import { STATE_FOLDER_PATTERN } from './file-layout.ts'
+import type { Manifest } from './manifest.ts'
 
 interface CarriedState {
   folder: string

@@ -10,13 +10,13 @@ import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { access, mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { writeAtomically } from '../files/atomic-file.ts'
-import type { Manifest } from './manifest.ts'
-import { removeFolder } from './writer.ts'
 import { fileError, SpillwayError } from '../errors.ts'
+import { writeAtomically } from '../files/atomic-file.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { roundUp } from '../numeric/rounding.ts'
 import type { BlockProblem } from '../optimise/objectives/block-problem.ts'
+import type { Manifest } from './manifest.ts'
+import { removeFolder } from './writer.ts'
 
 const MAGIC = Buffer.from('SPCHECK1', 'latin1')
 const ALPHA_MAGIC = Buffer.from('SPALPHA1', 'latin1')

@@ -16,11 +16,11 @@ import {
   BATCH_VALUE_BYTES,
   BATCH_VALUES,
 } from '../numeric/layouts.ts'
+import { Region } from '../numeric/region.ts'
 import { roundUp } from '../numeric/rounding.ts'
 import * as S from '../numeric/segment-layout.ts'
 import { ZSTD_PARAMS } from './compression.ts'
 import { damaged, mostPayload, readSegmentHeader, type SegmentHeader, viewOf } from './file-layout.ts'
-import { Region } from '../numeric/region.ts'
 
 export interface EncoderOptions {
   /** Number of blocks. */

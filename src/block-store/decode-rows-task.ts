@@ -1,14 +1,15 @@
 // One segment of a store to row records in the arena.
-import { SegmentDecoder } from './codecs.ts'
+
 import { refuseOutside } from '../features/bins.ts'
 import { Expander, piecesOf } from '../features/expander.ts'
 import { newNameMap } from '../features/kept-names.ts'
 import { type LabelCount, LabelNumbers } from '../input-formats/label-numbers.ts'
 import { windowFull } from '../numeric/arena.ts'
 import { BATCH_ROWS } from '../numeric/layouts.ts'
-import type { TaskContext } from '../threads/task.ts'
 import type { ExpansionOptions } from '../rows/parse-rows-task.ts'
 import { type PackSettings, RowPacker } from '../rows/row-packer.ts'
+import { declareTask, type TaskContext } from '../threads/task.ts'
+import { SegmentDecoder } from './codecs.ts'
 
 export interface DecodeRowsOptions {
   at: number
@@ -39,7 +40,9 @@ interface Kept {
   names: number
 }
 
-export function decodeRowsTask({ arena, kept }: TaskContext, options: DecodeRowsOptions): DecodedRows {
+export const decodeRowsTask = declareTask(import.meta.url, 'decode-rows', decodeRows)
+
+function decodeRows({ arena, kept }: TaskContext, options: DecodeRowsOptions): DecodedRows {
   const { expansion } = options
   const key = `decode-rows ${JSON.stringify(expansion)}`
   let tools = kept.get(key) as Kept | undefined

@@ -5,8 +5,8 @@ import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-
 import { type LabelCount, LabelNumbers } from '../input-formats/label-numbers.ts'
 import { BATCH_NONZEROS } from '../numeric/layouts.ts'
 import { roundUp } from '../numeric/rounding.ts'
-import type { TaskContext } from '../threads/task.ts'
 import { RowPacker } from '../rows/row-packer.ts'
+import { declareTask, type TaskContext } from '../threads/task.ts'
 import { type EncodedSegment, type EncoderOptions, SegmentEncoder } from './codecs.ts'
 import { newFeatureMap } from './feature-set.ts'
 
@@ -59,7 +59,9 @@ interface Kept {
   map: number
 }
 
-export function encodeChunkTask({ arena, kept }: TaskContext, options: EncodeChunkOptions): EncodedChunk {
+export const encodeChunkTask = declareTask(import.meta.url, 'encode-chunk', encodeChunk)
+
+function encodeChunk({ arena, kept }: TaskContext, options: EncodeChunkOptions): EncodedChunk {
   const key = `encode ${options.format} ${JSON.stringify(options.encoder)}`
   let tools = kept.get(key) as Kept | undefined
   if (!tools) {

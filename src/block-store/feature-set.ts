@@ -6,9 +6,9 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import { writeAtomically } from '../files/atomic-file.ts'
 import { fileError, SpillwayError } from '../errors.ts'
 import { FeatureBits, type FeaturePage } from '../features/feature-bits.ts'
+import { writeAtomically } from '../files/atomic-file.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { FEATURE_SET_FILE } from './file-layout.ts'
 

@@ -1,14 +1,15 @@
 // What the reader thread does: reads a block's file, checks it, decodes it, and packs its rows into a room of memory.
-import { SegmentDecoder } from './codecs.ts'
-import { openStore, ReadBuffer, type Store } from './reader.ts'
-import { StoredLabels, unlistedLabel } from './stored-labels.ts'
+
 import { refuseOutside } from '../features/bins.ts'
 import { Expander, piecesOf } from '../features/expander.ts'
 import { BATCH_ROWS } from '../numeric/layouts.ts'
-import type { TaskContext } from '../threads/task.ts'
 import { READ_BYTES } from '../optimise/sources/memory-plan.ts'
 import type { Binning } from '../rows/place-space.ts'
 import { RowPacker } from '../rows/row-packer.ts'
+import { declareTask, type TaskContext } from '../threads/task.ts'
+import { SegmentDecoder } from './codecs.ts'
+import { openStore, ReadBuffer, type Store } from './reader.ts'
+import { StoredLabels, unlistedLabel } from './stored-labels.ts'
 
 export interface LoadBlockOptions {
   folder: string
@@ -53,7 +54,9 @@ interface Kept {
   expander: Expander | undefined
 }
 
-export async function loadBlockTask({ arena, kept }: TaskContext, options: LoadBlockOptions): Promise<LoadedRows> {
+export const loadBlockTask = declareTask(import.meta.url, 'load-block', loadBlock)
+
+async function loadBlock({ arena, kept }: TaskContext, options: LoadBlockOptions): Promise<LoadedRows> {
   const key = `${options.folder} ${options.fingerprint} ${options.expand}`
   let tools = kept.get('load-block') as Kept | undefined
   if (tools?.key !== key) {

@@ -1,15 +1,17 @@
 // A block store to rows in memory: several blocks are read at a time, their segments decoded by the pool's threads, and
 // the rows put together in the order of blocks and segments.
-import { inputFormatOf } from './manifest.ts'
-import { ReadBuffer, type Store } from './reader.ts'
-import { storedKey, unlistedLabel } from './stored-labels.ts'
+
 import { expandedFeatures } from '../features/kept-names.ts'
 import { labelKey } from '../input-formats/labels.ts'
 import type { Arena } from '../numeric/arena.ts'
-import type { ThreadPool } from '../threads/pool.ts'
-import type { DecodedRows } from './decode-rows-task.ts'
 import type { ReadReport } from '../rows/load-rows.ts'
 import { RowCollector, type RowMaking, type RowSet } from '../rows/row-set.ts'
+import type { ThreadPool } from '../threads/pool.ts'
+import type { DecodedRows } from './decode-rows-task.ts'
+import { decodeRowsTask } from './decode-rows-task.ts'
+import { inputFormatOf } from './manifest.ts'
+import { ReadBuffer, type Store } from './reader.ts'
+import { storedKey, unlistedLabel } from './stored-labels.ts'
 
 export async function loadStore(
   arena: Arena,
@@ -35,7 +37,7 @@ export async function loadStore(
       const block = next++
       try {
         for await (const { at, bytes, where, header } of store.blockSegments(block, buffer)) {
-          const piece = await pool.run('decode-rows', {
+          const piece = await pool.run(decodeRowsTask, {
             at,
             bytes,
             where,

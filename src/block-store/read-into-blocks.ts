@@ -1,27 +1,29 @@
 // Text into the blocks of a store under way, for a new store and for rows added to one. The main thread reads and
 // writes, the pool's threads parse and encode; chunks are appended in the order of the text, so the blocks have the same
 // bytes for any number of threads.
+
 import { constants } from 'node:fs'
 import { open, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SpillwayError, UsageError } from '../errors.ts'
 import { BadRowAccount } from '../input-formats/bad-rows.ts'
 import { type LabelCount, mergeLabels } from '../input-formats/label-numbers.ts'
+import { labelKey } from '../input-formats/labels.ts'
 import { type LineChunk, LineChunks } from '../input-formats/line-chunks.ts'
 import { Reading } from '../input-formats/reading.ts'
 import { textSize } from '../input-formats/text-size.ts'
-import { labelKey } from '../input-formats/labels.ts'
 import { scarceMemory } from '../machine-memory.ts'
 import { type Arena, formatBytes } from '../numeric/arena.ts'
 import { roundDown } from '../numeric/rounding.ts'
 import { SEGMENT_HEADER_BYTES } from '../numeric/segment-layout.ts'
+import type { Piece, PieceRoom } from '../optimise/solvers/first-pass.ts'
+import { NODE_BYTES, WINDOW_BYTES } from '../optimise/sources/memory-plan.ts'
 import { inOrder } from '../threads/in-order.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { untilAborted } from '../threads/until-aborted.ts'
-import type { Piece, PieceRoom } from '../optimise/solvers/first-pass.ts'
-import { NODE_BYTES, WINDOW_BYTES } from '../optimise/sources/memory-plan.ts'
 import { type CompressionChoice, chooseCompression } from './compression.ts'
 import type { EncodeChunkOptions, EncodedChunk } from './encode-chunk-task.ts'
+import { encodeChunkTask } from './encode-chunk-task.ts'
 import { readFeatureSet, writeFeatureSet } from './feature-set.ts'
 import type { LabelEntry, SourceEntry } from './manifest.ts'
 import { LabelCodes } from './stored-labels.ts'
@@ -134,7 +136,7 @@ export async function readIntoBlocks(
   const rooms = new Map<number, PieceRoom | undefined>()
   const encode = (chunk: LineChunk, compress: 'zstd' | 'none'): Promise<EncodedChunk> => {
     const room = rooms.get(chunk.number)
-    return pool.run('encode-chunk', {
+    return pool.run(encodeChunkTask, {
       format: reading.format.name,
       chunk: chunk.number,
       at: chunk.at,

@@ -3,6 +3,7 @@ import { type FileHandle, open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileError, SpillwayError } from '../errors.ts'
 import type { Arena } from '../numeric/arena.ts'
+import { Region } from '../numeric/region.ts'
 import { SEGMENT_HEADER_BYTES } from '../numeric/segment-layout.ts'
 import { checkSegment, SegmentDecoder } from './codecs.ts'
 import {
@@ -19,7 +20,6 @@ import {
   type SegmentHeader,
 } from './file-layout.ts'
 import { type Manifest, readManifest } from './manifest.ts'
-import { Region } from '../numeric/region.ts'
 import { fingerprintOf } from './writer.ts'
 
 /** A segment in shared memory, until the next one is asked for. */

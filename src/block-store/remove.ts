@@ -2,9 +2,9 @@
 // Every row keeps its position, so row numbers stay what they were.
 import { readFile } from 'node:fs/promises'
 import { fileError, SpillwayError, UsageError } from '../errors.ts'
+import { refuseSameFile } from '../files/same-file.ts'
 import { labelKey, labelOf } from '../input-formats/labels.ts'
 import { Arena } from '../numeric/arena.ts'
-import { refuseSameFile } from '../files/same-file.ts'
 import { CarriedStates } from './carried-states.ts'
 import { changeStore, freeBlockNumbers } from './change-store.ts'
 import { blockFileName } from './file-layout.ts'

@@ -8,11 +8,11 @@ import {
   BATCH_ROWS,
   BATCH_STARTS,
 } from '../numeric/layouts.ts'
+import { Region } from '../numeric/region.ts'
 import { roundUp } from '../numeric/rounding.ts'
 import { type EncodedSegment, SegmentDecoder, SegmentEncoder } from './codecs.ts'
 import type { Manifest } from './manifest.ts'
 import { ReadBuffer, type Store } from './reader.ts'
-import { Region } from '../numeric/region.ts'
 import { StoredLabels } from './stored-labels.ts'
 
 /** Rows of one segment, until the next is asked for. */

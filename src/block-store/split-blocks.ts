@@ -12,8 +12,8 @@ import {
   BATCH_VALUE_BYTES,
   BATCH_VALUES,
 } from '../numeric/layouts.ts'
-import { CarriedStates } from './carried-states.ts'
 import { decodedSegment, SPLIT_SEGMENT_BYTES } from '../optimise/sources/memory-plan.ts'
+import { CarriedStates } from './carried-states.ts'
 import { changeStore, freeBlockNumbers } from './change-store.ts'
 import { growBatch, SegmentDecoder } from './codecs.ts'
 import { blockFileName } from './file-layout.ts'

@@ -1,9 +1,10 @@
 // Locks of training states: two runs of one problem on one store would write the same files, and the first to end would remove
 // what the other needs. A lock lies beside the state's folder, which is removed and made again as runs begin. Runs of different
 // problems have different states and go on side by side.
-import { STATE_LOCK_SUFFIX } from './file-layout.ts'
+
 import { SpillwayError } from '../errors.ts'
 import { takeLock } from '../files/lock-file.ts'
+import { STATE_LOCK_SUFFIX } from './file-layout.ts'
 
 /** Locks the states in these folders, all or none; disposing of what it gives releases them. */
 export async function lockStates(store: string, folders: string[]): Promise<AsyncDisposable> {

@@ -1,12 +1,13 @@
 // One block looked at as its rows will be once they are expanded: how many nonzeros, and which features.
+
+import { Expander } from '../features/expander.ts'
+import { newNameMap } from '../features/kept-names.ts'
+import { READ_BYTES } from '../optimise/sources/memory-plan.ts'
+import type { ExpansionOptions } from '../rows/parse-rows-task.ts'
+import { declareTask, type TaskContext } from '../threads/task.ts'
 import { SegmentDecoder } from './codecs.ts'
 import { newFeatureMap } from './feature-set.ts'
 import { openStore, ReadBuffer, type Store } from './reader.ts'
-import { Expander } from '../features/expander.ts'
-import { newNameMap } from '../features/kept-names.ts'
-import type { TaskContext } from '../threads/task.ts'
-import { READ_BYTES } from '../optimise/sources/memory-plan.ts'
-import type { ExpansionOptions } from '../rows/parse-rows-task.ts'
 
 export interface SurveyBlockOptions {
   folder: string
@@ -36,7 +37,9 @@ interface Kept {
   names: number
 }
 
-export async function surveyBlockTask(
+export const surveyBlockTask = declareTask(import.meta.url, 'survey-block', surveyBlock)
+
+async function surveyBlock(
   { arena, kept }: TaskContext,
   { folder, block, expansion, mapPages }: SurveyBlockOptions,
 ): Promise<SurveyedBlock> {

@@ -4,8 +4,8 @@ import { constants } from 'node:fs'
 import { access, realpath, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { fileError, SpillwayError } from '../errors.ts'
-import { allModelFormats } from '../model/all-model-formats.ts'
 import { refuseSameFile } from '../files/same-file.ts'
+import { allModelFormats } from '../model/all-model-formats.ts'
 import { fileHead } from './file-head.ts'
 
 /** Refuses data that is missing, and models given as data. Folders and pipes are left to whoever opens them. */

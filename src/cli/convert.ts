@@ -1,10 +1,10 @@
 // spillway convert: a model from one file format into another.
 
-import { writeAtomically } from '../files/atomic-file.ts'
 import { UsageError } from '../errors.ts'
+import { writeAtomically } from '../files/atomic-file.ts'
+import { writeStandard } from '../files/standard-output.ts'
 import { allModelFormats, modelFormat } from '../model/all-model-formats.ts'
 import { loadModelFile } from '../model/files.ts'
-import { writeStandard } from '../files/standard-output.ts'
 import { checkOutputs } from './check-files.ts'
 import { type Command, textOption } from './command.ts'
 import { print } from './print.ts'

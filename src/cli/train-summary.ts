@@ -1,9 +1,9 @@
 // How a training run ended: for people, and as the one line of JSON.
 import { errorOf, type RowSpace } from '../additive-kernels/row-space.ts'
 import { spaceOf } from '../features/additive-kernel.ts'
-import type { PredictResult } from '../predict/predict.ts'
 import { shortfallJson, shortfallLines } from '../model/shortfall.ts'
 import { countNonzeros } from '../model/weights.ts'
+import type { PredictResult } from '../predict/predict.ts'
 import type { TrainResult } from '../train/training-run.ts'
 import { evaluationLines } from './evaluation-report.ts'
 import { formatBytes, formatCount, formatGap, formatObjective, formatSeconds, formatShare } from './format.ts'

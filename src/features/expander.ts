@@ -1,6 +1,6 @@
 // Expands batches inside one thread: buffers around the compiled loops of the steps. A batch comes out in pieces of a size
 // that a core's cache likes, whatever its own size is, and a row longer than that enlarges them.
-import { Region } from '../numeric/region.ts'
+
 import { SpillwayError } from '../errors.ts'
 import { type Arena, windowFull } from '../numeric/arena.ts'
 import {
@@ -36,6 +36,7 @@ import {
   EXPAND_VALUE,
   EXPAND_WIDTH,
 } from '../numeric/layouts.ts'
+import { Region } from '../numeric/region.ts'
 import { roundUp } from '../numeric/rounding.ts'
 import type { ExpansionStep } from './expansion.ts'
 import { parseExpansion } from './expansion-steps.ts'

@@ -1,6 +1,6 @@
 // The worker's share of generating: one chunk of rows, as text in shared memory. The main thread writes it from there.
 import { SLOT_NONZEROS } from '../numeric/generate-layout.ts'
-import type { TaskContext } from '../threads/task.ts'
+import { declareTask, type TaskContext } from '../threads/task.ts'
 
 export interface GenerateChunkOptions {
   /** Addresses of the plan, of the slot's scratch and of the room for text. */
@@ -18,7 +18,9 @@ export interface GeneratedChunk {
   nonzeros: number
 }
 
-export function generateChunkTask({ arena }: TaskContext, options: GenerateChunkOptions): GeneratedChunk {
+export const generateChunkTask = declareTask(import.meta.url, 'generate-chunk', generateChunk)
+
+function generateChunk({ arena }: TaskContext, options: GenerateChunkOptions): GeneratedChunk {
   const { plan, slot, text, rows, chunk, stream } = options
   const bytes = arena.numeric.generateRows(plan, slot, text, rows, chunk, stream) >>> 0
   return { bytes, nonzeros: arena.getU32(slot + SLOT_NONZEROS) }

@@ -1,10 +1,12 @@
 // Makes data that is like a known set. Chunks of rows are made by worker threads, each from (seed, chunk number), and
 // written in order; so the bytes are the same for any number of threads.
+
 import { SpillwayError, UsageError } from '../errors.ts'
-import { Arena } from '../numeric/arena.ts'
 import { refuseSameFile } from '../files/same-file.ts'
+import { Arena } from '../numeric/arena.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import type { GeneratedChunk } from './generate-chunk-task.ts'
+import { generateChunkTask } from './generate-chunk-task.ts'
 import { type Likeness, likenesses } from './likenesses.ts'
 import { layPlan, type Plan } from './plan.ts'
 import { openTextOutput } from './text-output.ts'
@@ -162,7 +164,7 @@ class Run {
           const slot = free.pop()!
           const rows = Math.min(chunkRows, goalRows - asked)
           const { scratch, text } = slot
-          const result = this.#pool.run('generate-chunk', { plan: address, slot: scratch, text, rows, chunk, stream })
+          const result = this.#pool.run(generateChunkTask, { plan: address, slot: scratch, text, rows, chunk, stream })
           result.catch(() => {})
           flying.push({ slot, rows, result })
           asked += rows

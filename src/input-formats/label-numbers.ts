@@ -1,8 +1,9 @@
 // Labels to class numbers, in order of appearance. One thread numbers the labels of a chunk; mergeLabels makes one
 // numbering of many chunks, in the order of the chunks.
-import { type Label, type LabelKey, labelKey } from './labels.ts'
+
 import type { Arena } from '../numeric/arena.ts'
 import { BATCH_LABEL_AT, BATCH_LABELS } from '../numeric/layouts.ts'
+import { type Label, type LabelKey, labelKey } from './labels.ts'
 
 export interface LabelCount extends Label {
   rows: number

@@ -1,6 +1,6 @@
 // LIBSVM text: `label index:value index:value … # comment`, one row a line. The bytes are parsed in
 // numeric/assembly/parse-libsvm.ts; here are its buffers and the words for what it refuses.
-import { labelOf } from './labels.ts'
+
 import {
   BATCH_NONZEROS,
   BATCH_VALUES,
@@ -24,6 +24,7 @@ import {
   PARSE_SLOW_COUNT,
 } from '../numeric/layouts.ts'
 import type { BadRow, InputFormat } from './input-format.ts'
+import { labelOf } from './labels.ts'
 import { LABEL_ERRORS, type ParseError, shownToken, TextParser } from './text-parser.ts'
 
 /** What was expected, and what to do, by the parser's error number. */

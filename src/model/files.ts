@@ -1,8 +1,8 @@
 // Models on disk. A model is written beside its place and renamed into it once it is safe on the disk: whoever looks sees
 // the old file or the whole new one, never half of one.
 import { type FileHandle, open } from 'node:fs/promises'
-import { writeAtomically } from '../files/atomic-file.ts'
 import { fileError, SpillwayError } from '../errors.ts'
+import { writeAtomically } from '../files/atomic-file.ts'
 import { type ReadableModelFormat, readableModelFormat } from './all-model-formats.ts'
 import type { Model } from './model.ts'
 import { encodeModelChunks } from './own-file.ts'

@@ -21,10 +21,10 @@
 //
 // Every length is compared with the bytes at hand before anything is allocated: a hostile file costs an error, not memory.
 import { SpillwayError } from '../errors.ts'
+import { Xxh64, xxh64Text } from '../files/xxh64.ts'
 import { headerOf, type ModelHeader, readHeader, type SectionShape } from './header.ts'
 import { inputFeatures, MODEL_VERSION, type Model, modelComplaint, vectorCount } from './model.ts'
 import { differs, type LentVectors, lentPieces, type WeightVectors } from './weights.ts'
-import { Xxh64, xxh64Text } from '../files/xxh64.ts'
 
 const MAGIC = 'SPILLMDL'
 const BYTE_ORDER_MARK = 0x01020304

@@ -4,10 +4,10 @@ import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-format.ts'
 import { LabelNumbers } from '../input-formats/label-numbers.ts'
 import { type Label, labelKey } from '../input-formats/labels.ts'
-import { BATCH_LABELS } from '../numeric/layouts.ts'
-import type { TaskContext } from '../threads/task.ts'
 import { type Calibration, classProbabilities } from '../model/calibration.ts'
 import type { ScorerMemory } from '../model/scorer.ts'
+import { BATCH_LABELS } from '../numeric/layouts.ts'
+import { declareTask, type TaskContext } from '../threads/task.ts'
 
 export interface PredictChunkOptions {
   format: string
@@ -66,7 +66,9 @@ interface Kept {
   room: number
 }
 
-export function predictChunkTask({ arena, kept }: TaskContext, options: PredictChunkOptions): PredictedChunk {
+export const predictChunkTask = declareTask(import.meta.url, 'predict-chunk', predictChunk)
+
+function predictChunk({ arena, kept }: TaskContext, options: PredictChunkOptions): PredictedChunk {
   const key = `predict ${options.format} ${options.expand}`
   let tools = kept.get(key) as Kept | undefined
   if (!tools) {

@@ -3,20 +3,21 @@
 import { UsageError } from '../errors.ts'
 import { Evaluation, type EvaluationReport } from '../evaluation/evaluation.ts'
 import { BadRowAccount } from '../input-formats/bad-rows.ts'
+import { compareLabels, labelKey } from '../input-formats/labels.ts'
 import { type LineChunk, LineChunks } from '../input-formats/line-chunks.ts'
 import { Reading } from '../input-formats/reading.ts'
-import { compareLabels, labelKey } from '../input-formats/labels.ts'
-import { Arena } from '../numeric/arena.ts'
-import { inOrder } from '../threads/in-order.ts'
-import { defaultThreads, ThreadPool } from '../threads/pool.ts'
-import { untilAborted } from '../threads/until-aborted.ts'
-import { CHUNK_BYTES } from '../rows/load-rows.ts'
 import { calibrationsOf, requireCalibrations } from '../model/calibration.ts'
 import { loadModel } from '../model/files.ts'
 import { placeOfLent } from '../model/lent-weights.ts'
 import type { Model } from '../model/model.ts'
-import type { EvaluatedChunk, PredictChunkOptions, PredictedChunk } from './predict-chunk-task.ts'
 import { placeModel } from '../model/scorer.ts'
+import { Arena } from '../numeric/arena.ts'
+import { CHUNK_BYTES } from '../rows/load-rows.ts'
+import { inOrder } from '../threads/in-order.ts'
+import { defaultThreads, ThreadPool } from '../threads/pool.ts'
+import { untilAborted } from '../threads/until-aborted.ts'
+import type { EvaluatedChunk, PredictChunkOptions, PredictedChunk } from './predict-chunk-task.ts'
+import { predictChunkTask } from './predict-chunk-task.ts'
 
 export interface PredictOptions {
   /** Format of the data, or `auto`; the model's own by default. */
@@ -167,7 +168,7 @@ async function run(
       (chunk: LineChunk) => {
         options.signal?.throwIfAborted()
         const { format } = reading.look(arena.bytes(chunk.at, chunk.bytes))
-        return pool.run('predict-chunk', {
+        return pool.run(predictChunkTask, {
           format,
           at: chunk.at,
           bytes: chunk.bytes,

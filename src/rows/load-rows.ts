@@ -9,6 +9,7 @@ import type { Arena } from '../numeric/arena.ts'
 import { inOrder } from '../threads/in-order.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { untilAborted } from '../threads/until-aborted.ts'
+import { parseRowsTask } from './parse-rows-task.ts'
 import { RowCollector, type RowMaking, type RowSet } from './row-set.ts'
 
 export interface ReadSettings {
@@ -64,7 +65,7 @@ export async function loadRows(
     untilAborted(chunks.read(paths), signal),
     chunk => {
       const { format, indexBase } = reading.look(arena.bytes(chunk.at, chunk.bytes))
-      return pool.run('parse-rows', {
+      return pool.run(parseRowsTask, {
         format,
         at: chunk.at,
         bytes: chunk.bytes,

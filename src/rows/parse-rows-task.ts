@@ -6,7 +6,7 @@ import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-format.ts'
 import { type LabelCount, LabelNumbers } from '../input-formats/label-numbers.ts'
 import { windowFull } from '../numeric/arena.ts'
-import type { TaskContext } from '../threads/task.ts'
+import { declareTask, type TaskContext } from '../threads/task.ts'
 import { type PackSettings, RowPacker } from './row-packer.ts'
 
 export interface ParseRowsOptions {
@@ -72,7 +72,9 @@ function keptTools({ arena, kept }: TaskContext, format: string, expansion: Expa
   return tools
 }
 
-export function parseRowsTask(context: TaskContext, options: ParseRowsOptions): ParsedRows {
+export const parseRowsTask = declareTask(import.meta.url, 'parse-rows', parseRows)
+
+function parseRows(context: TaskContext, options: ParseRowsOptions): ParsedRows {
   const { parser, packer, numbers, expander, names } = keptTools(context, options.format, options.expansion)
   const { arena } = context
   numbers.start()

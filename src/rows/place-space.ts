@@ -2,11 +2,11 @@
 // where values have to be scaled first.
 import { type RowSpace, signedTableOf, tableOf, widthOf } from '../additive-kernels/row-space.ts'
 import { rangeMark } from '../features/additive-kernel.ts'
-import { minmaxFactor } from './scale.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { SPACE_TABLE, SPACE_WIDTH } from '../numeric/layouts.ts'
 import type { BlockEngine } from '../optimise/sources/block-engine.ts'
 import type { RowSet } from './row-set.ts'
+import { minmaxFactor } from './scale.ts'
 
 /** What a reader makes of values: bins of values in [0, 1], or of scaled ones, perhaps with signs. */
 export interface Binning {

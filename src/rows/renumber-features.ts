@@ -1,7 +1,9 @@
 // Renumbers the features of rows in memory: those that never occur get no weight, and frequent ones stand together, so
 // that the weights a sweep touches most share cache lines. The model keeps the user's numbers.
+
 import type { Arena } from '../numeric/arena.ts'
 import type { ThreadPool } from '../threads/pool.ts'
+import { enterFeaturesTask, renumberRowsTask } from './renumber-task.ts'
 import type { RowSet } from './row-set.ts'
 
 /** Weights below this size fit in a core's own cache as they are. */
@@ -16,7 +18,7 @@ export async function renumberFeatures(arena: Arena, pool: ThreadPool, rows: Row
   const bound = (k: number): number => Math.floor((rows.rows * k) / parts)
   const maps = Array.from({ length: parts }, () => arena.allocateZeroed(65536 * 4, 'the feature map'))
   const dense = await Promise.all(
-    maps.map((map, k) => pool.run('enter-features', { map, table: rows.table, from: bound(k), to: bound(k + 1) })),
+    maps.map((map, k) => pool.run(enterFeaturesTask, { map, table: rows.table, from: bound(k), to: bound(k + 1) })),
   )
   const map = maps[0]
   for (const other of maps.slice(1)) arena.numeric.mergeMap(map, other)
@@ -31,7 +33,7 @@ export async function renumberFeatures(arena: Arena, pool: ThreadPool, rows: Row
   const cut = (k: number): number => Math.floor((rows.rows * k) / pieces)
   const renewed = await Promise.all(
     Array.from({ length: pieces }, (_, k) =>
-      pool.run('renumber-rows', { map, places, table: rows.table, from: cut(k), to: cut(k + 1) }),
+      pool.run(renumberRowsTask, { map, places, table: rows.table, from: cut(k), to: cut(k + 1) }),
     ),
   )
   rows.weights = used

@@ -3,7 +3,7 @@ import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-format.ts'
 import { type LabelCount, LabelNumbers } from '../input-formats/label-numbers.ts'
 import { BATCH_STARTS, BATCH_VALUES } from '../numeric/layouts.ts'
-import type { TaskContext } from '../threads/task.ts'
+import { declareTask, type TaskContext } from '../threads/task.ts'
 
 export interface ScanChunkOptions {
   format: string
@@ -26,7 +26,9 @@ export interface ScannedChunk {
   bad: BadRow[]
 }
 
-export function scanChunkTask({ arena, kept }: TaskContext, options: ScanChunkOptions): ScannedChunk {
+export const scanChunkTask = declareTask(import.meta.url, 'scan-chunk', scanChunk)
+
+function scanChunk({ arena, kept }: TaskContext, options: ScanChunkOptions): ScannedChunk {
   const key = `scan ${options.format}`
   let tools = kept.get(key) as { parser: ChunkParser; numbers: LabelNumbers } | undefined
   if (!tools) {

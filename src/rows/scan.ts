@@ -1,14 +1,16 @@
 // A look at data without keeping it: counts, labels and ranges, in constant memory.
+
 import { BadRowAccount } from '../input-formats/bad-rows.ts'
 import { type LabelCount, mergeLabels } from '../input-formats/label-numbers.ts'
+import type { LabelKey } from '../input-formats/labels.ts'
 import { LineChunks } from '../input-formats/line-chunks.ts'
 import { Reading } from '../input-formats/reading.ts'
-import type { LabelKey } from '../input-formats/labels.ts'
 import { Arena } from '../numeric/arena.ts'
 import { inOrder } from '../threads/in-order.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import { untilAborted } from '../threads/until-aborted.ts'
 import { CHUNK_BYTES } from './load-rows.ts'
+import { scanChunkTask } from './scan-chunk-task.ts'
 
 export interface DataSummary {
   /** The input format. */
@@ -62,7 +64,7 @@ export async function scanData(paths: string[], options: ScanOptions = {}): Prom
         options.signal?.throwIfAborted()
         const { format, indexBase } = reading.look(arena.bytes(chunk.at, chunk.bytes))
         const parse = { indexBase, skipBad: onBadRow === 'skip', valueBits: 32 as const }
-        return pool.run('scan-chunk', { format, at: chunk.at, bytes: chunk.bytes, parse })
+        return pool.run(scanChunkTask, { format, at: chunk.at, bytes: chunk.bytes, parse })
       },
       (chunk, scanned) => {
         account.add(chunk, scanned, onBadRow)

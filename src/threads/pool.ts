@@ -1,12 +1,13 @@
-// A pool of worker threads over one shared memory. A task is {name, options}: nothing else crosses to a worker, and a
-// plain object comes back. Tasks are handed out in the order they were asked for.
+// A pool of worker threads over one shared memory. A task's file and name and its options cross to a worker, nothing else,
+// and a plain object comes back. Tasks are handed out in the order they were asked for.
 import { cpus } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import { SpillwayError } from '../errors.ts'
 import type { NumericShare } from '../numeric/numeric.ts'
-import type { TaskName, TaskOptions, TaskResult } from './all-tasks.ts'
+import type { DeclaredTask } from './task.ts'
 
 interface Job {
+  module: string
   name: string
   options: unknown
   resolve: (value: never) => void
@@ -54,10 +55,10 @@ export class ThreadPool {
   }
 
   /** Runs a task on the next free thread. */
-  run<N extends TaskName>(name: N, options: TaskOptions<N>): Promise<TaskResult<N>> {
+  run<Options, Result>({ module, name }: DeclaredTask<Options, Result>, options: Options): Promise<Result> {
     return new Promise((resolve, reject) => {
       if (this.#closed) return reject(new Error('the thread pool is closed'))
-      this.#waiting.push({ name, options, resolve: resolve as (value: never) => void, reject })
+      this.#waiting.push({ module, name, options, resolve: resolve as (value: never) => void, reject })
       this.#next()
     })
   }
@@ -84,7 +85,7 @@ export class ThreadPool {
       this.#running.set(worker, job)
       // While a task runs the process stays alive for it; an idle pool keeps nobody waiting.
       worker.ref()
-      worker.postMessage({ name: job.name, options: job.options })
+      worker.postMessage({ module: job.module, name: job.name, options: job.options })
     }
   }
 

@@ -3,18 +3,16 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { SpillwayError } from '../errors.ts'
 import { Arena } from '../numeric/arena.ts'
 import type { NumericShare } from '../numeric/numeric.ts'
-import { allTasks, type TaskName } from './all-tasks.ts'
 import type { Answer } from './pool.ts'
-import type { Task } from './task.ts'
+import { findTask } from './task.ts'
 
 const arena = new Arena(workerData as NumericShare)
 const context = { arena, kept: new Map<string, unknown>() }
 
-parentPort!.on('message', async ({ name, options }: { name: TaskName; options: unknown }) => {
+parentPort!.on('message', async ({ module, name, options }: { module: string; name: string; options: unknown }) => {
   const answer: Answer = {}
   try {
-    const task = (await allTasks[name]()) as Task<unknown, unknown>
-    answer.result = await task(context, options)
+    answer.result = await (await findTask(module, name))(context, options)
   } catch (error) {
     const known = error instanceof SpillwayError
     answer.error = {

@@ -6,8 +6,8 @@ import { compareLabels, type LabelKey, labelKey, labelOf } from '../input-format
 import type { Loss } from '../losses/loss.ts'
 import type { Certificate as ModelCertificate } from '../model/model.ts'
 import type { ExitReason, Solution } from '../optimise/driver/driver.ts'
-import type { ResolvedOptions } from './options.ts'
 import type { ProblemSettings } from '../optimise/objectives/problem.ts'
+import type { ResolvedOptions } from './options.ts'
 
 /** A class, with its number among all labels of the data: that is what rows have. */
 export type NumberedLabel = LabelCount & { number: number }

@@ -2,13 +2,13 @@
 import { type Approximation, type NodeKind, type RowSpace, spaceWith } from '../additive-kernels/row-space.ts'
 import { UsageError } from '../errors.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
-import { type ScaleKind, scaleKinds } from '../rows/scale.ts'
 import { formatChoices } from '../input-formats/all-input-formats.ts'
 import { type LabelKey, labelKey, labelOf } from '../input-formats/labels.ts'
 import { scarceMemory } from '../machine-memory.ts'
 import { type CalibrationKind, calibrationKinds } from '../model/calibration.ts'
-import { parseBytes } from '../sizes.ts'
 import type { ExpansionOptions } from '../rows/parse-rows-task.ts'
+import { type ScaleKind, scaleKinds } from '../rows/scale.ts'
+import { parseBytes } from '../sizes.ts'
 
 export interface TrainOptions {
   loss?: string

@@ -1,9 +1,10 @@
 // What is made of a store's rows each time they come into memory: how features are scaled is learnt once, by a reading pass
 // of its own, and readers are told everything.
-import { learnFactors } from '../rows/scale.ts'
+
 import type { BlockEngine } from '../optimise/sources/block-engine.ts'
-import type { ResolvedOptions } from './options.ts'
 import { learnRanges, placeSpace } from '../rows/place-space.ts'
+import { learnFactors } from '../rows/scale.ts'
+import type { ResolvedOptions } from './options.ts'
 import type { RowsOfStore } from './rows-of-store.ts'
 
 /** Of each feature there is a weight for: its scale factor, or the range of an additive kernel, two numbers; undefined when

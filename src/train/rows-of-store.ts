@@ -1,20 +1,22 @@
 // What the rows of a store are once they are in memory: as the manifest says or, when they are expanded, as one reading pass
 // finds, the survey. Memory is planned by it, and it says which features there are weights for.
+
 import { widthOf } from '../additive-kernels/row-space.ts'
 import { featureSetBytes, mapBits, mapBytes, placeMap, readFeatureSet } from '../block-store/feature-set.ts'
 import { featureFileOf, inputFormatOf } from '../block-store/manifest.ts'
 import type { Store } from '../block-store/reader.ts'
+import type { SurveyedBlock } from '../block-store/survey-block-task.ts'
+import { surveyBlockTask } from '../block-store/survey-block-task.ts'
 import { checkExpandable, parseExpansion } from '../features/expansion-steps.ts'
 import { expandedFeatures } from '../features/kept-names.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { Arena } from '../numeric/arena.ts'
-import { ThreadPool } from '../threads/pool.ts'
 import { READERS } from '../optimise/sources/block-engine.ts'
-import { allowedMemory } from './choose-solver.ts'
 import { entryBytes, NODE_BYTES } from '../optimise/sources/memory-plan.ts'
+import { ThreadPool } from '../threads/pool.ts'
+import { allowedMemory } from './choose-solver.ts'
 import { expansionOf, type ResolvedOptions } from './options.ts'
 import type { TextEstimate } from './sample-text.ts'
-import type { SurveyedBlock } from '../block-store/survey-block-task.ts'
 
 export interface RowsOfStore {
   features: number
@@ -156,7 +158,7 @@ async function surveyStore(
     while (next < manifest.blocks.length) {
       options.signal?.throwIfAborted()
       const block = next++
-      blocks[block] = await pool.run('survey-block', { folder, block, expansion, mapPages })
+      blocks[block] = await pool.run(surveyBlockTask, { folder, block, expansion, mapPages })
     }
   }
   const outcomes = await Promise.allSettled(Array.from({ length: pool.size }, survey))

@@ -1,17 +1,24 @@
 // Training all classes at once (--multiclass crammer-singer), once the rows are in memory.
+
 import { SpillwayError } from '../errors.ts'
 import type { Arena } from '../numeric/arena.ts'
-import type { MemorySolver } from '../optimise/solvers/solver.ts'
-import type { ThreadPool } from '../threads/pool.ts'
+import { drive, type PassProgress, type Solution } from '../optimise/driver/driver.ts'
 import { type Certificate, certifyInPieces } from '../optimise/objectives/certificate.ts'
+import {
+  CrammerSingerProblem,
+  type CrammerSingerSettings,
+  crammerSingerBytes,
+} from '../optimise/objectives/crammer-singer-problem.ts'
+import { evaluateTogetherTask } from '../optimise/objectives/evaluate-together-task.ts'
+import { lookAlongInPieces, penaltyOf, roomForLook, shorten } from '../optimise/objectives/line-search.ts'
+import { lookAlongTask } from '../optimise/objectives/look-along-task.ts'
+import type { MemorySolver } from '../optimise/solvers/solver.ts'
+import { NODE_BYTES, planLines } from '../optimise/sources/memory-plan.ts'
+import type { RowSet } from '../rows/row-set.ts'
+import type { ThreadPool } from '../threads/pool.ts'
 import { allowedMemory } from './choose-solver.ts'
 import type { ClassProblems } from './class-problems.ts'
-import { CrammerSingerProblem, type CrammerSingerSettings, crammerSingerBytes } from '../optimise/objectives/crammer-singer-problem.ts'
-import { drive, type PassProgress, type Solution } from '../optimise/driver/driver.ts'
-import { lookAlongInPieces, penaltyOf, roomForLook, shorten } from '../optimise/objectives/line-search.ts'
-import { NODE_BYTES, planLines } from '../optimise/sources/memory-plan.ts'
 import type { ResolvedOptions } from './options.ts'
-import type { RowSet } from '../rows/row-set.ts'
 
 export interface CrammerSingerOutcome {
   /** w[j·K + k], features as solvers number them. */
@@ -38,7 +45,7 @@ export async function trainCrammerSinger(
     lookAlong: () =>
       lookAlongInPieces(arena, roomForLook(arena), rows.rows, piece => {
         const scores = arena.allocate((problem.classes + 1) * 8, 'the line search')
-        return pool.run('look-along', { problem: problem.at, kind: 'together', scores, ...piece })
+        return pool.run(lookAlongTask, { problem: problem.at, kind: 'together', scores, ...piece })
       }),
   }
   const solution = await drive(run, truth, options, tell)
@@ -52,7 +59,7 @@ export function certifyCrammerSinger(pool: ThreadPool, problem: CrammerSingerPro
   const { arena, rows, classes } = problem
   const room = (classes + 1) * 8
   return certifyInPieces(arena, rows.rows, room, problem, ({ from, to, sums, scratch }) =>
-    pool.run('evaluate-together', { problem: problem.at, from, to, scores: scratch, sums }),
+    pool.run(evaluateTogetherTask, { problem: problem.at, from, to, scores: scratch, sums }),
   )
 }
 

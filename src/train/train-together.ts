@@ -1,13 +1,12 @@
 // Many models over the same rows in memory: classes, folds and costs, in bundles of up to eight. Bundles are independent of
 // each other, so threads take one each.
+
 import { type Arena, formatBytes } from '../numeric/arena.ts'
 import { BUNDLE_LANES } from '../numeric/bundle-layout.ts'
 import { SUMS_BYTES, SWEEP_BYTES } from '../numeric/layouts.ts'
-import { startSweeps } from '../optimise/solvers/sweeps.ts'
-import type { ThreadPool } from '../threads/pool.ts'
+import type { DriverSettings, Solution } from '../optimise/driver/driver.ts'
 import { Bundle, type BundledProblem, bundleBytes, bundleSizes } from '../optimise/objectives/bundle.ts'
 import { type Certificate, certificateOf } from '../optimise/objectives/certificate.ts'
-import type { DriverSettings, Solution } from '../optimise/driver/driver.ts'
 import {
   certificateAt,
   type LossesAlong,
@@ -16,7 +15,11 @@ import {
   roomForLook,
   shortenScores,
 } from '../optimise/objectives/line-search.ts'
+import { lookAlongTask } from '../optimise/objectives/look-along-task.ts'
+import { bundleRowsTask, bundleSweepsTask } from '../optimise/solvers/bundle-sweeps-task.ts'
+import { startSweeps } from '../optimise/solvers/sweeps.ts'
 import type { RowSet } from '../rows/row-set.ts'
+import type { ThreadPool } from '../threads/pool.ts'
 
 /** Nonzeros between two looks at the abort signal. */
 const SLICE = 4e6
@@ -190,7 +193,7 @@ export class ManyModels {
     let tries = 0n
     for (;;) {
       const limit = maxPasses * this.#passWork - work
-      const step = await this.#pool.run('bundle-sweeps', {
+      const step = await this.#pool.run(bundleSweepsTask, {
         ...{ bundle: bundle.at, sweep, lanes: bundle.lanes, models, rows: this.#rows.rows },
         ...{ weightCount: bundle.weightCount, shrink: shrinking, primals },
         budget: Math.min(SLICE, Math.max(limit, 1)),
@@ -238,7 +241,7 @@ export class ManyModels {
     const cut = (k: number): number => Math.floor((rows * k) / PIECES)
     await Promise.all(
       Array.from({ length: PIECES }, (_, k) =>
-        this.#pool.run('bundle-rows', {
+        this.#pool.run(bundleRowsTask, {
           ...{ bundle: bundle.at, lanes: bundle.lanes, from: cut(k), to: cut(k + 1) },
           sums: sums + k * each,
         }),
@@ -261,7 +264,7 @@ export class ManyModels {
     const room = this.#rooms.get(bundle) ?? roomForLook(this.#arena)
     this.#rooms.set(bundle, room)
     return lookAlongInPieces(this.#arena, room, this.#rows.rows, ({ from, to, along }) =>
-      this.#pool.run('look-along', { problem: at, kind: lanes, from, to, along }),
+      this.#pool.run(lookAlongTask, { problem: at, kind: lanes, from, to, along }),
     )
   }
 
@@ -271,7 +274,7 @@ export class ManyModels {
     const cut = (k: number): number => Math.floor((rows * k) / PIECES)
     await Promise.all(
       Array.from({ length: PIECES }, (_, k) =>
-        this.#pool.run('bundle-rows', {
+        this.#pool.run(bundleRowsTask, {
           ...{ bundle: bundle.at, lanes: bundle.lanes, from: cut(k), to: cut(k + 1) },
           scores: { at: scores, rows, dots: dots + k * 64 },
         }),

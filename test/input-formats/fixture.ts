@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import { Arena } from '../../src/numeric/arena.ts'
-import { ThreadPool } from '../../src/threads/pool.ts'
 import { loadRows, type ReadReport, type ReadSettings } from '../../src/rows/load-rows.ts'
 import type { RowSet } from '../../src/rows/row-set.ts'
+import { ThreadPool } from '../../src/threads/pool.ts'
 
 /** A folder for the tests of one file; `write` puts a file there and returns its path. */
 export function testFolder(): { path: string; write(name: string, content: string | Uint8Array): string } {

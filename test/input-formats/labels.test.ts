@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { compareLabels, labelCode, labelOf, textLabelComplaint } from '../../src/input-formats/labels.ts'
-import { hashOfEight, sameCode, textLabel } from './labels.ts'
 import { seed } from '../numeric/reference.ts'
+import { hashOfEight, sameCode, textLabel } from './labels.ts'
 
 describe('labels', () => {
   it('are numbers by their value, else texts', () => {

@@ -4,14 +4,14 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { LabelNumbers } from '../../src/input-formats/label-numbers.ts'
 import { labelString } from '../../src/input-formats/label-string.ts'
+import { labelCode } from '../../src/input-formats/labels.ts'
 import { libsvm } from '../../src/input-formats/libsvm.ts'
 import { CHUNK_SLACK } from '../../src/input-formats/line-chunks.ts'
-import { labelCode } from '../../src/input-formats/labels.ts'
 import { Arena } from '../../src/numeric/arena.ts'
 import { BATCH_LABELS } from '../../src/numeric/layouts.ts'
-import { isNumber, sameCode, textLabel } from './labels.ts'
 import { seed } from '../numeric/reference.ts'
 import { load, testFolder } from './fixture.ts'
+import { isNumber, sameCode, textLabel } from './labels.ts'
 
 const folder = testFolder()
 const anyLabel = fc.oneof(

@@ -4,12 +4,12 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { describeModel } from '../../src/cli/inspect-model.ts'
 import { SpillwayError } from '../../src/errors.ts'
+import { Xxh64 } from '../../src/files/xxh64.ts'
 import { type Calibration, calibrationsOf, fitCalibration, requireCalibrations } from '../../src/model/calibration.ts'
 import { writeJson } from '../../src/model/json-file.ts'
 import { liblinearWarnings, readLiblinear, writeLiblinear } from '../../src/model/liblinear-file.ts'
 import { type Model, makeModel } from '../../src/model/model.ts'
 import { decodeModel, encodeModel } from '../../src/model/own-file.ts'
-import { Xxh64 } from '../../src/files/xxh64.ts'
 import { goldenModel, smallModel } from './some-models.ts'
 
 const sigmoid: Calibration = { kind: 'sigmoid', slope: 1.5, offset: -0.25 }

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { SpillwayError } from '../../src/errors.ts'
+import { Xxh64 } from '../../src/files/xxh64.ts'
 import { allModelFormats, readableModelFormat } from '../../src/model/all-model-formats.ts'
 import { writeLiblinear } from '../../src/model/liblinear-file.ts'
 import { modelComplaint } from '../../src/model/model.ts'
 import { decodeModel, encodeModel } from '../../src/model/own-file.ts'
-import { Xxh64 } from '../../src/files/xxh64.ts'
 import { goldenModel, smallModel } from './some-models.ts'
 
 const ROUNDS = 4000

@@ -24,8 +24,8 @@ import {
   ROW_KIND_SCALED_DENSE,
   ROW_KIND_SCALED_F32,
 } from '../../src/numeric/layouts.ts'
-import { makeColumns } from '../../src/optimise/solvers/primal-coordinate.ts'
 import { BinaryProblem } from '../../src/optimise/objectives/problem.ts'
+import { makeColumns } from '../../src/optimise/solvers/primal-coordinate.ts'
 import { rowSetOf } from '../contracts/small-problems.ts'
 import { type Entries, seed, writeRow } from './reference.ts'
 

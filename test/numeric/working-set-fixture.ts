@@ -27,9 +27,9 @@ import {
   WORKING_ROOM,
   WORKING_USED,
 } from '../../src/numeric/working-set-layout.ts'
+import { type ProblemSettings, writeProblem } from '../../src/optimise/objectives/problem.ts'
 import { Sweeps, startListed } from '../../src/optimise/solvers/sweeps.ts'
 import { WorkingSet } from '../../src/optimise/solvers/working-set.ts'
-import { type ProblemSettings, writeProblem } from '../../src/optimise/objectives/problem.ts'
 import { boxLoss, logisticLoss, type PlainRow } from './dual-reference.ts'
 import { decodeRow, randomNumbers, writeRow } from './reference.ts'
 

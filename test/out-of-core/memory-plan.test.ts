@@ -6,7 +6,6 @@ import type { Manifest } from '../../src/block-store/manifest.ts'
 import type { Store } from '../../src/block-store/reader.ts'
 import { SpillwayError } from '../../src/errors.ts'
 import { Arena, formatBytes } from '../../src/numeric/arena.ts'
-import { ThreadPool } from '../../src/threads/pool.ts'
 import { BlockEngine } from '../../src/optimise/sources/block-engine.ts'
 import {
   afterSplit,
@@ -20,6 +19,7 @@ import {
   planLines,
   planMemory,
 } from '../../src/optimise/sources/memory-plan.ts'
+import { ThreadPool } from '../../src/threads/pool.ts'
 
 interface Block {
   rows: number

@@ -1,11 +1,13 @@
 // The arena from several threads at once, and the pool.
+
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { SpillwayError } from '../../src/errors.ts'
 import { Arena, formatBytes } from '../../src/numeric/arena.ts'
 import { ARENA_NEXT, ARENA_START } from '../../src/numeric/layouts.ts'
-import type { TaskName } from '../../src/threads/all-tasks.ts'
+import { evaluateRowsTask } from '../../src/optimise/objectives/evaluate-rows-task.ts'
+import { parseRowsTask } from '../../src/rows/parse-rows-task.ts'
 import { ThreadPool } from '../../src/threads/pool.ts'
 
 describe('the arena', () => {
@@ -98,13 +100,13 @@ describe('the thread pool', () => {
     const pool = new ThreadPool(arena.share, 2)
     const sums = arena.allocate(1024, 'sums')
     const nothing = { problem: arena.allocateZeroed(128, 'a problem'), narrow: false, from: 0, to: 0, sums }
-    const wrong = pool.run('no-such-task' as TaskName, nothing as never)
-    const right = Array.from({ length: 20 }, () => pool.run('evaluate-rows', nothing))
+    const wrong = pool.run({ ...evaluateRowsTask, name: 'no-such-task' }, nothing)
+    const right = Array.from({ length: 20 }, () => pool.run(evaluateRowsTask, nothing))
     await assert.rejects(wrong, Error)
     await Promise.all(right)
     assert.equal(pool.pending, 0)
     await pool.close()
-    await assert.rejects(pool.run('evaluate-rows', nothing), /the thread pool is closed/)
+    await assert.rejects(pool.run(evaluateRowsTask, nothing), /the thread pool is closed/)
   })
 
   it('a refusal keeps its class, advice and exit code on the way back', async () => {
@@ -119,7 +121,7 @@ describe('the thread pool', () => {
       parse: { indexBase: 1, skipBad: false, valueBits: 32 as const },
       pack: { unit: false, plain: false, load: 0 },
     }
-    await assert.rejects(pool.run('parse-rows', options), error => {
+    await assert.rejects(pool.run(parseRowsTask, options), error => {
       assert.ok(error instanceof SpillwayError)
       assert.match(error.message, /4 GiB window/)
       assert.equal(error.advice, 'train on fewer rows or features')
@@ -139,7 +141,7 @@ describe('the thread pool', () => {
       to: 0,
       sums: arena.allocate(64, 's'),
     }
-    const waiting = Array.from({ length: 50 }, () => pool.run('evaluate-rows', nothing))
+    const waiting = Array.from({ length: 50 }, () => pool.run(evaluateRowsTask, nothing))
     const settled = Promise.allSettled(waiting.slice(1))
     await pool.close()
     const rejected = (await settled).filter(result => result.status === 'rejected')

@@ -1,9 +1,17 @@
 // The driver of one binary problem: asks the solver for passes, the certificate for the truth, and decides when to stop.
-import type { MemorySolver, SolverRun, SolverSettings } from '../solvers/solver.ts'
+
 import type { ThreadPool } from '../../threads/pool.ts'
 import { type Certificate, certify } from '../objectives/certificate.ts'
-import { certificateAt, type LossesAlong, lookAlongInPieces, roomForLook, type ShortEnd } from '../objectives/line-search.ts'
+import {
+  certificateAt,
+  type LossesAlong,
+  lookAlongInPieces,
+  roomForLook,
+  type ShortEnd,
+} from '../objectives/line-search.ts'
+import { lookAlongTask } from '../objectives/look-along-task.ts'
 import type { BinaryProblem } from '../objectives/problem.ts'
+import type { MemorySolver, SolverRun, SolverSettings } from '../solvers/solver.ts'
 
 export type ExitReason = 'converged' | 'max-passes' | 'interrupted'
 
@@ -44,7 +52,7 @@ export function solve(
     penalty: () => problem.penalty(),
     lookAlong: () =>
       lookAlongInPieces(arena, roomForLook(arena), rows.rows, ({ from, to, along }) =>
-        pool.run('look-along', { problem: at, kind: narrow ? 'f32' : 'f64', from, to, along }),
+        pool.run(lookAlongTask, { problem: at, kind: narrow ? 'f32' : 'f64', from, to, along }),
       ),
   }
   return drive(solver.start(pool, problem, settings), truth, settings, tell)

@@ -1,18 +1,18 @@
 // The driver of one binary problem whose rows come in blocks: asks the solver to work on block after block, keeps
 // checkpoints, asks the certificate for the truth, and decides when to stop.
 
+import type { Checkpoints, RunState } from '../../block-store/checkpoint.ts'
 import { ALONG_BYTES } from '../../numeric/along-layout.ts'
 import { SUMS_BYTES } from '../../numeric/layouts.ts'
-import { drawFrom } from '../solvers/block-sweeps-task.ts'
-import type { BlockRun, BlockSettings, BlockSolver } from '../solvers/solver.ts'
-import type { BlockEngine, LoadedBlock } from '../sources/block-engine.ts'
 import type { BlockProblem } from '../objectives/block-problem.ts'
 import { type Certificate, certificateOf } from '../objectives/certificate.ts'
-import type { Checkpoints, RunState } from '../../block-store/checkpoint.ts'
-import type { ExitReason, PassProgress, Solution } from './driver.ts'
-import type { FirstPass } from '../solvers/first-pass.ts'
 import { certificateAt, LossesAlong, penaltyOf } from '../objectives/line-search.ts'
+import { drawFrom } from '../solvers/block-sweeps-task.ts'
+import type { FirstPass } from '../solvers/first-pass.ts'
+import type { BlockRun, BlockSettings, BlockSolver } from '../solvers/solver.ts'
+import type { BlockEngine, LoadedBlock } from '../sources/block-engine.ts'
 import { groupsOf } from '../sources/memory-plan.ts'
+import type { ExitReason, PassProgress, Solution } from './driver.ts'
 
 export interface OutOfCoreSettings extends BlockSettings {
   tolerance: number

@@ -1,5 +1,5 @@
 // w += Σ α y x over rows of a problem.
-import type { TaskContext } from '../../threads/task.ts'
+import { declareTask, type TaskContext } from '../../threads/task.ts'
 
 export interface AddDualOptions {
   problem: number
@@ -13,7 +13,9 @@ export interface AddDualOptions {
   clear?: { at: number; bytes: number }
 }
 
-export function addDualTask({ arena }: TaskContext, options: AddDualOptions): void {
+export const addDualTask = declareTask(import.meta.url, 'add-dual', addDual)
+
+function addDual({ arena }: TaskContext, options: AddDualOptions): void {
   const { problem, from = 0, rows, stride, narrow, clear } = options
   if (clear) arena.bytes(clear.at, clear.bytes).fill(0)
   const add = narrow ? arena.numeric.addDualF32 : arena.numeric.addDualF64

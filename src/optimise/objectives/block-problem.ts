@@ -1,7 +1,11 @@
 // One binary problem whose rows come in blocks: weights and all dual variables are in memory, rows are not.
+
 import type { Arena } from '../../numeric/arena.ts'
 import type { ThreadPool } from '../../threads/pool.ts'
 import type { BlockEngine, LoadedBlock } from '../sources/block-engine.ts'
+import { addDualTask } from './add-dual-task.ts'
+import { evaluateRowsTask } from './evaluate-rows-task.ts'
+import { lookAlongTask } from './look-along-task.ts'
 import { type ProblemSettings, writeProblem } from './problem.ts'
 
 export class BlockProblem {
@@ -88,19 +92,19 @@ export class BlockProblem {
   /** The sums of the certificate over the rows of a block. */
   async evaluate(trainer: ThreadPool, block: LoadedBlock, sums: number): Promise<void> {
     const { narrow } = this
-    await trainer.run('evaluate-rows', { problem: this.of(block), narrow, from: 0, to: block.rows, sums })
+    await trainer.run(evaluateRowsTask, { problem: this.of(block), narrow, from: 0, to: block.rows, sums })
   }
 
   /** Losses of a block's rows along the weights, for the last line search. */
   async lookAlong(trainer: ThreadPool, block: LoadedBlock, along: number): Promise<void> {
     const kind = this.narrow ? 'f32' : 'f64'
-    await trainer.run('look-along', { problem: this.of(block), kind, from: 0, to: block.rows, along })
+    await trainer.run(lookAlongTask, { problem: this.of(block), kind, from: 0, to: block.rows, along })
   }
 
   /** w += Σ α y x over the rows of a block. */
   async addDual(trainer: ThreadPool, block: LoadedBlock): Promise<void> {
     const { alphaStride: stride, narrow } = this
-    await trainer.run('add-dual', { problem: this.of(block), rows: block.rows, stride, narrow })
+    await trainer.run(addDualTask, { problem: this.of(block), rows: block.rows, stride, narrow })
   }
 
   /** ‖w‖², the bias included. */

@@ -3,9 +3,12 @@
 //   max_α  Σ dual part_i(α_i)     subject to  |Σ_i α_i y_i x_ij| ≤ 1  for every feature j
 //
 // The margins, computed afresh from w, give α_i = −C_i loss'(m_i); shortened until no feature exceeds 1, it is feasible.
+
 import { PROBLEM_BYTES, SUMS_BYTES } from '../../numeric/layouts.ts'
 import type { ThreadPool } from '../../threads/pool.ts'
+import { addDualTask } from './add-dual-task.ts'
 import type { Certificate } from './certificate.ts'
+import { evaluateL1Task } from './evaluate-l1-task.ts'
 import { type BinaryProblem, writeProblem } from './problem.ts'
 
 /** Rows summed apart, as in certificate.ts. */
@@ -18,7 +21,7 @@ export async function certifyL1(pool: ThreadPool, problem: BinaryProblem): Promi
   const bound = (k: number): number => Math.floor((rows.rows * k) / PIECES)
   await Promise.all(
     Array.from({ length: PIECES }, (_, k) =>
-      pool.run('evaluate-l1', {
+      pool.run(evaluateL1Task, {
         problem: problem.at,
         from: bound(k),
         to: bound(k + 1),
@@ -43,7 +46,7 @@ export async function certifyL1(pool: ThreadPool, problem: BinaryProblem): Promi
     biasFeature: rows.weights,
   })
   const stride = problem.alphaStride
-  await pool.run('add-dual', { problem: of, rows: rows.rows, stride, narrow: false, clear: { at: v, bytes } })
+  await pool.run(addDualTask, { problem: of, rows: rows.rows, stride, narrow: false, clear: { at: v, bytes } })
   const longest = 1 / arena.numeric.steepest(v, problem.weightCount)
   // Along α the quadratic dual part is highest at a known place; the entropic one ends at C.
   const factor = square > 0 ? Math.min(longest, linear / (2 * square)) : Math.min(longest, 1)

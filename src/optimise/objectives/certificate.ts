@@ -1,9 +1,11 @@
 // The certificate: primal, dual and their gap over all rows, by a reading pass of its own. A solver never marks its own
 // work: it only hands over α and w.
+
 import type { Arena } from '../../numeric/arena.ts'
 import { SUMS_BYTES } from '../../numeric/layouts.ts'
 import type { ThreadPool } from '../../threads/pool.ts'
 import { certifyL1 } from './certificate-l1.ts'
+import { evaluateRowsTask } from './evaluate-rows-task.ts'
 import type { BinaryProblem } from './problem.ts'
 
 export interface Certificate {
@@ -24,7 +26,7 @@ export async function certify(pool: ThreadPool, problem: BinaryProblem): Promise
   if (problem.settings.regularizer === 'l1') return certifyL1(pool, problem)
   const { arena, rows, at, narrow } = problem
   return certifyInPieces(arena, rows.rows, 0, problem, ({ from, to, sums }) =>
-    pool.run('evaluate-rows', { problem: at, narrow, from, to, sums }),
+    pool.run(evaluateRowsTask, { problem: at, narrow, from, to, sums }),
   )
 }
 

@@ -1,6 +1,7 @@
 // Crammer and Singer's problem whose rows come in blocks: the weights of all classes and a dual variable for every row and
 // class are in memory, rows are not. Yu, Hsieh, Chang, Lin (KDD 2010), section 6: block minimisation as for two classes,
 // the variables of a block's rows for all classes at once.
+
 import type { ThreadPool } from '../../threads/pool.ts'
 import type { BlockEngine, LoadedBlock } from '../sources/block-engine.ts'
 import { BlockProblem } from './block-problem.ts'
@@ -12,6 +13,8 @@ import {
   withoutPadding,
   writeTogether,
 } from './crammer-singer-problem.ts'
+import { addDualTogetherTask, evaluateTogetherTask } from './evaluate-together-task.ts'
+import { lookAlongTask } from './look-along-task.ts'
 import type { ProblemSettings } from './problem.ts'
 
 export class CrammerSingerBlocks extends BlockProblem {
@@ -61,16 +64,16 @@ export class CrammerSingerBlocks extends BlockProblem {
 
   override async evaluate(trainer: ThreadPool, block: LoadedBlock, sums: number): Promise<void> {
     const problem = this.of(block)
-    await trainer.run('evaluate-together', { problem, from: 0, to: block.rows, scores: this.#scores, sums })
+    await trainer.run(evaluateTogetherTask, { problem, from: 0, to: block.rows, scores: this.#scores, sums })
   }
 
   override async lookAlong(trainer: ThreadPool, block: LoadedBlock, along: number): Promise<void> {
     const options = { problem: this.of(block), from: 0, to: block.rows, scores: this.#scores, along }
-    await trainer.run('look-along', { ...options, kind: 'together' })
+    await trainer.run(lookAlongTask, { ...options, kind: 'together' })
   }
 
   override async addDual(trainer: ThreadPool, block: LoadedBlock): Promise<void> {
-    await trainer.run('add-dual-together', { problem: this.of(block), rows: block.rows })
+    await trainer.run(addDualTogetherTask, { problem: this.of(block), rows: block.rows })
   }
 
   /** A copy of the weights, w[j·K + k], and of those of the bias. */

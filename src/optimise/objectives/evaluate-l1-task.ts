@@ -1,5 +1,5 @@
 // A piece of the certificate of the l1 regulariser: dual variables of some of the rows, and sums over them.
-import type { TaskContext } from '../../threads/task.ts'
+import { declareTask, type TaskContext } from '../../threads/task.ts'
 
 export interface EvaluateL1Options {
   problem: number
@@ -9,6 +9,8 @@ export interface EvaluateL1Options {
   sums: number
 }
 
-export function evaluateL1Task({ arena }: TaskContext, { problem, from, to, sums }: EvaluateL1Options): void {
+export const evaluateL1Task = declareTask(import.meta.url, 'evaluate-l1', runEvaluateL1)
+
+function runEvaluateL1({ arena }: TaskContext, { problem, from, to, sums }: EvaluateL1Options): void {
   arena.numeric.evaluateL1(problem, from, to, sums)
 }

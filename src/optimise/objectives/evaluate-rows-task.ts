@@ -1,5 +1,5 @@
 // A piece of the certificate: sums over some of the rows.
-import type { TaskContext } from '../../threads/task.ts'
+import { declareTask, type TaskContext } from '../../threads/task.ts'
 
 export interface EvaluateRowsOptions {
   problem: number
@@ -10,7 +10,9 @@ export interface EvaluateRowsOptions {
   sums: number
 }
 
-export function evaluateRowsTask({ arena }: TaskContext, options: EvaluateRowsOptions): void {
+export const evaluateRowsTask = declareTask(import.meta.url, 'evaluate-rows', evaluateRows)
+
+function evaluateRows({ arena }: TaskContext, options: EvaluateRowsOptions): void {
   const evaluate = options.narrow ? arena.numeric.evaluateF32 : arena.numeric.evaluateF64
   evaluate(options.problem, options.from, options.to, options.sums)
 }

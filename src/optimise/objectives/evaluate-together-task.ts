@@ -1,5 +1,5 @@
 // A piece of the certificate of Crammer and Singer's problem: sums over some of the rows.
-import type { TaskContext } from '../../threads/task.ts'
+import { declareTask, type TaskContext } from '../../threads/task.ts'
 
 export interface EvaluateTogetherOptions {
   problem: number
@@ -11,11 +11,15 @@ export interface EvaluateTogetherOptions {
   sums: number
 }
 
+export const addDualTogetherTask = declareTask(import.meta.url, 'add-dual-together', runAddDualTogether)
+
 /** w_k += Σ α_k x over rows of a problem. */
-export function addDualTogetherTask({ arena }: TaskContext, options: { problem: number; rows: number }): void {
+function runAddDualTogether({ arena }: TaskContext, options: { problem: number; rows: number }): void {
   arena.numeric.addDualTogether(options.problem, 0, options.rows)
 }
 
-export function evaluateTogetherTask({ arena }: TaskContext, options: EvaluateTogetherOptions): void {
+export const evaluateTogetherTask = declareTask(import.meta.url, 'evaluate-together', runEvaluateTogether)
+
+function runEvaluateTogether({ arena }: TaskContext, options: EvaluateTogetherOptions): void {
   arena.numeric.evaluateTogether(options.problem, options.from, options.to, options.scores, options.sums)
 }

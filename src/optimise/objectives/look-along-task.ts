@@ -1,6 +1,6 @@
 // A piece of the last line search: losses of some rows along the weights, and what the rows look like.
 import type { Arena } from '../../numeric/arena.ts'
-import type { TaskContext } from '../../threads/task.ts'
+import { declareTask, type TaskContext } from '../../threads/task.ts'
 import type { Lanes } from './bundle.ts'
 import { startAlong } from './line-search.ts'
 
@@ -17,7 +17,9 @@ export interface LookAlongOptions {
   scores?: number
 }
 
-export function lookAlongTask({ arena }: TaskContext, options: LookAlongOptions): void {
+export const lookAlongTask = declareTask(import.meta.url, 'look-along', runLookAlong)
+
+function runLookAlong({ arena }: TaskContext, options: LookAlongOptions): void {
   lookAlong(arena, options)
 }
 

@@ -19,8 +19,8 @@ import {
   PROBLEM_ROWS,
   PROBLEM_WEIGHTS,
 } from '../../numeric/layouts.ts'
-import { penaltyOf } from './line-search.ts'
 import type { RowSet } from '../../rows/row-set.ts'
+import { penaltyOf } from './line-search.ts'
 
 export interface ProblemSettings {
   loss: Loss

@@ -17,7 +17,7 @@ import {
   BUNDLE_WORTH,
 } from '../../numeric/bundle-layout.ts'
 import { SUMS_BYTES } from '../../numeric/layouts.ts'
-import type { TaskContext } from '../../threads/task.ts'
+import { declareTask, type TaskContext } from '../../threads/task.ts'
 import type { Lanes } from '../objectives/bundle.ts'
 import { lookAlong } from '../objectives/look-along-task.ts'
 import { drawFrom } from './block-sweeps-task.ts'
@@ -71,7 +71,9 @@ export interface BlockBundlesResult {
   fill?: CacheFill
 }
 
-export function blockBundlesTask({ arena }: TaskContext, given: BlockBundlesOptions): BlockBundlesResult {
+export const blockBundlesTask = declareTask(import.meta.url, 'block-bundles', blockBundles)
+
+function blockBundles({ arena }: TaskContext, given: BlockBundlesOptions): BlockBundlesResult {
   const result: BlockBundlesResult = { losses: [], gaps: [], sums: [], sweeps: 0 }
   const { cache } = given
   const count = cache ? unite(arena, cache.memory, cache.cached, given) : given.rows

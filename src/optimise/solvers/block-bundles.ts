@@ -1,16 +1,18 @@
 // Many models over blocks: every block that is read is swept over by all bundles in turn, so that the data is read and
 // decoded once, whatever the number of models. To the driver they are one problem, whose gap is the worst of theirs. With
 // `selective` and `stream` a cache of rows stays in memory, chosen by what a row is worth to all models together.
+
+import type { Stretch } from '../../block-store/checkpoint.ts'
 import { ALONG_BYTES } from '../../numeric/along-layout.ts'
 import { BUNDLE_LANES } from '../../numeric/bundle-layout.ts'
 import { SUMS_BYTES } from '../../numeric/layouts.ts'
-import type { BlockEngine, LoadedBlock } from '../sources/block-engine.ts'
+import type { ExitReason, Solution } from '../driver/driver.ts'
 import type { BlockProblem } from '../objectives/block-problem.ts'
 import { Bundle, type BundledProblem, bundleSizes, lanesFor } from '../objectives/bundle.ts'
 import { type Certificate, certificateOf } from '../objectives/certificate.ts'
-import type { Stretch } from '../../block-store/checkpoint.ts'
-import type { ExitReason, Solution } from '../driver/driver.ts'
 import { certificateAt, LossesAlong, penaltyOf } from '../objectives/line-search.ts'
+import type { BlockEngine, LoadedBlock } from '../sources/block-engine.ts'
+import { blockBundlesTask } from './block-bundles-task.ts'
 import { RowCache } from './row-cache.ts'
 import type { Account, BlockRun, BlockSettings, BlockSolver, VisitReport } from './solver.ts'
 
@@ -144,7 +146,7 @@ export class BlockBundles implements BlockRun {
 
   async #sweep(block: LoadedBlock, pass: number, sweeps: { count: number; enough?: number[] }) {
     const { seed, shrinking } = this.#settings
-    const result = await this.#engine.trainer.run('block-bundles', {
+    const result = await this.#engine.trainer.run(blockBundlesTask, {
       ...this.#optionsFor(block),
       sweeps: {
         ...sweeps,
@@ -193,13 +195,13 @@ export class BlockBundles implements BlockRun {
 
   /** Adds what the dual variables of a block's rows give to the weights. */
   async addDual(block: LoadedBlock): Promise<void> {
-    await this.#engine.trainer.run('block-bundles', { ...this.#optionsFor(block), add: true })
+    await this.#engine.trainer.run(blockBundlesTask, { ...this.#optionsFor(block), add: true })
   }
 
   /** Scores of a block's rows by the models that did not see them, into f32 columns of all rows. */
   async score(block: LoadedBlock, at: number): Promise<void> {
     const scores = { at, rows: this.#engine.store.manifest.rows }
-    await this.#engine.trainer.run('block-bundles', { ...this.#optionsFor(block), scores })
+    await this.#engine.trainer.run(blockBundlesTask, { ...this.#optionsFor(block), scores })
   }
 
   #lengths(): number[] {
@@ -254,7 +256,7 @@ export class BlockBundles implements BlockRun {
       this.#evaluated = Array.from({ length: this.#models }, () => new Array(SUMS_BYTES / 8).fill(0))
       this.#evaluatedRows = 0
     }
-    const { sums } = await this.#engine.trainer.run('block-bundles', this.#optionsFor(block))
+    const { sums } = await this.#engine.trainer.run(blockBundlesTask, this.#optionsFor(block))
     for (const [k, parts] of sums.entries()) {
       for (const [s, part] of parts.entries()) this.#evaluated[k][s] += part
     }
@@ -267,7 +269,7 @@ export class BlockBundles implements BlockRun {
       return
     }
     const { arena, trainer } = this.#engine
-    await trainer.run('block-bundles', { ...this.#optionsFor(block), along: this.#alongRoom })
+    await trainer.run(blockBundlesTask, { ...this.#optionsFor(block), along: this.#alongRoom })
     for (const [b, along] of this.#along.entries()) along.add(arena, this.#alongRoom + b * ALONG_BYTES, block.rows)
   }
 

@@ -1,6 +1,6 @@
 // Dual coordinate descent over the rows of one block, a given number of sweeps or until they agree.
 import type { Arena } from '../../numeric/arena.ts'
-import type { TaskContext } from '../../threads/task.ts'
+import { declareTask, type TaskContext } from '../../threads/task.ts'
 import { type SweepSettings, Sweeps, startSweeps } from './sweeps.ts'
 
 export interface BlockSweepsOptions extends SweepSettings {
@@ -26,7 +26,9 @@ export interface BlockSweepsResult {
 /** BLOCK-L-D ends after finitely many sweeps (Theorem 2 of the paper); a bound for the impatient. */
 const MOST_SWEEPS = 200
 
-export function blockSweepsTask({ arena }: TaskContext, options: BlockSweepsOptions): BlockSweepsResult {
+export const blockSweepsTask = declareTask(import.meta.url, 'block-sweeps', blockSweeps)
+
+function blockSweeps({ arena }: TaskContext, options: BlockSweepsOptions): BlockSweepsResult {
   let first: { loss: number; gap: number } | undefined
   const done = sweepBlock(arena, options, drawFrom(options.random), outcome => {
     first ??= outcome

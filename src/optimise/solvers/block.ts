@@ -6,8 +6,10 @@
 // Yu, Hsieh, Chang, Lin: Large linear classification when data cannot fit in memory (KDD 2010), Algorithm 2. BLOCK-L-N
 // makes N sweeps of coordinate descent over the block (--inner-passes N); BLOCK-L-D sweeps until the projected gradients
 // lie within --inner-tolerance of each other, LIBLINEAR's own rule.
-import type { BlockEngine, LoadedBlock } from '../sources/block-engine.ts'
+
 import type { BlockProblem } from '../objectives/block-problem.ts'
+import type { BlockEngine, LoadedBlock } from '../sources/block-engine.ts'
+import { blockSweepsTask } from './block-sweeps-task.ts'
 import type { BlockRun, BlockSettings, BlockSolver, VisitReport } from './solver.ts'
 
 class BlockMinimisation implements BlockRun {
@@ -23,7 +25,7 @@ class BlockMinimisation implements BlockRun {
 
   visit(block: LoadedBlock, pass: number): Promise<VisitReport> {
     const { seed, shrinking, innerPasses, innerTolerance } = this.#settings
-    return this.#engine.trainer.run('block-sweeps', {
+    return this.#engine.trainer.run(blockSweepsTask, {
       problem: this.#problem.of(block),
       sweep: block.sweep,
       order: block.order,

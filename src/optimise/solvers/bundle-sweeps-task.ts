@@ -23,7 +23,7 @@ import {
   SWEEP_SHRINK,
   SWEEP_VISITED,
 } from '../../numeric/layouts.ts'
-import type { TaskContext } from '../../threads/task.ts'
+import { declareTask, type TaskContext } from '../../threads/task.ts'
 import { type Lanes, squaredLengths } from '../objectives/bundle.ts'
 
 export interface BundleSweepsOptions {
@@ -50,7 +50,9 @@ export interface BundleSweepsResult {
   primals: number[]
 }
 
-export function bundleSweepsTask({ arena }: TaskContext, options: BundleSweepsOptions): BundleSweepsResult {
+export const bundleSweepsTask = declareTask(import.meta.url, 'bundle-sweeps', bundleSweeps)
+
+function bundleSweeps({ arena }: TaskContext, options: BundleSweepsOptions): BundleSweepsResult {
   const { bundle, sweep, lanes, models, rows, budget, targets, shrink } = options
   const run = arena.numeric[`sweepBundle${lanes}`]
   const primals = [...options.primals]
@@ -129,7 +131,9 @@ export interface BundleRowsOptions {
   scores?: { at: number; rows: number; dots: number }
 }
 
-export function bundleRowsTask({ arena }: TaskContext, options: BundleRowsOptions): void {
+export const bundleRowsTask = declareTask(import.meta.url, 'bundle-rows', bundleRows)
+
+function bundleRows({ arena }: TaskContext, options: BundleRowsOptions): void {
   const { bundle, lanes, from, to, sums, scores } = options
   if (sums) arena.numeric[`evaluateBundle${lanes}`](bundle, from, to, sums)
   if (scores) arena.numeric[`scoreHeldOut${lanes}`](bundle, from, to, scores.at, scores.rows, scores.dots)

@@ -1,6 +1,6 @@
 // Sweeps of the in-memory dual solver on one thread, until a budget of nonzeros is spent or the rows met in one whole
 // sweep owe no more than the target gap. All state is in shared memory, so that any thread can go on.
-import type { TaskContext } from '../../threads/task.ts'
+import { declareTask, type TaskContext } from '../../threads/task.ts'
 import { type SweepSettings, Sweeps } from './sweeps.ts'
 
 export interface DualSweepsOptions extends SweepSettings {
@@ -21,7 +21,9 @@ export interface DualSweepsResult {
   lowest: number
 }
 
-export function dualSweepsTask({ arena }: TaskContext, options: DualSweepsOptions): DualSweepsResult {
+export const dualSweepsTask = declareTask(import.meta.url, 'dual-sweeps', dualSweeps)
+
+function dualSweeps({ arena }: TaskContext, options: DualSweepsOptions): DualSweepsResult {
   const sweeps = new Sweeps(arena, options.problem, options.sweep, options)
   let [highest, lowest] = [0, 0]
   for (;;) {

@@ -3,6 +3,8 @@
 // use are known only at the end, when all that was learnt moves to where the store wants it.
 //
 // What has no room here is simply not trained on in this pass: its dual variables stay 0, which is where every run starts.
+
+import type { Stretch } from '../../block-store/checkpoint.ts'
 import type { Store } from '../../block-store/reader.ts'
 import type { LabelCount } from '../../input-formats/label-numbers.ts'
 import { findLoss } from '../../losses/all-losses.ts'
@@ -17,14 +19,14 @@ import {
   DICTIONARY_SLOTS,
   DICTIONARY_TABLE,
 } from '../../numeric/working-set-layout.ts'
-import type { StreamMemory } from './stream.ts'
-import { WorkingSet } from './working-set.ts'
 import { ThreadPool } from '../../threads/pool.ts'
-import type { BlockProblem } from '../objectives/block-problem.ts'
-import type { Stretch } from '../../block-store/checkpoint.ts'
 import { classProblems } from '../../train/class-problems.ts'
 import type { ResolvedOptions } from '../../train/options.ts'
+import type { BlockProblem } from '../objectives/block-problem.ts'
 import { type ProblemSettings, writeProblem } from '../objectives/problem.ts'
+import type { StreamMemory } from './stream.ts'
+import { firstVisitTask } from './stream-task.ts'
+import { WorkingSet } from './working-set.ts'
 
 /** Room for the records of a chunk that is being parsed. */
 export interface PieceRoom {
@@ -184,7 +186,7 @@ export class FirstPass {
       weights: learner.weights,
       biasFeature: learner.window,
     })
-    const met = await this.#trainer.run('first-visit', {
+    const met = await this.#trainer.run(firstVisitTask, {
       memory: learner.memory,
       problem: learner.problem,
       sweep: learner.sweep,

@@ -1,6 +1,6 @@
 // Grows the ball of the one-pass method over the rows of one block.
 import { BALL_BYTES, BALL_LOSS, BALL_RADIUS, BALL_SLACK, BALL_SQUARE, BALL_UPDATES } from '../../numeric/ball-layout.ts'
-import type { TaskContext } from '../../threads/task.ts'
+import { declareTask, type TaskContext } from '../../threads/task.ts'
 
 /** The ball between two blocks; its centre's w is the weights times `square`. */
 export interface Ball {
@@ -26,7 +26,9 @@ export interface OnePassResult {
   ball: Ball
 }
 
-export function onePassTask({ arena }: TaskContext, { problem, room, ball, narrow }: OnePassOptions): OnePassResult {
+export const onePassTask = declareTask(import.meta.url, 'one-pass', onePass)
+
+function onePass({ arena }: TaskContext, { problem, room, ball, narrow }: OnePassOptions): OnePassResult {
   const fields = arena.f64(room, BALL_BYTES / 8)
   fields[BALL_RADIUS / 8] = ball.radius
   fields[BALL_SLACK / 8] = ball.slack

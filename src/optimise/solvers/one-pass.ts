@@ -20,10 +20,12 @@
 // Rows of different lengths, or costs that differ from row to row, would make a ball that leans to the far points, not
 // to the costly ones: so class weights are refused, and rows of unit length are advised. Rows come in the order of the
 // blocks (drawn unless --block-order fixed) and, within one, as they stand.
+
 import { BALL_BYTES } from '../../numeric/ball-layout.ts'
-import type { BlockEngine, LoadedBlock } from '../sources/block-engine.ts'
 import type { BlockProblem } from '../objectives/block-problem.ts'
+import type { BlockEngine, LoadedBlock } from '../sources/block-engine.ts'
 import type { Ball } from './one-pass-task.ts'
+import { onePassTask } from './one-pass-task.ts'
 import type { BlockRun, BlockSolver, VisitReport } from './solver.ts'
 
 class OnePass implements BlockRun {
@@ -41,7 +43,7 @@ class OnePass implements BlockRun {
   async visit(block: LoadedBlock, pass: number): Promise<VisitReport> {
     // A run that is resumed after its pass was done: every row is in the ball already.
     if (pass > 0) return { loss: 0, gap: 0 }
-    const { loss, ball } = await this.#engine.trainer.run('one-pass', {
+    const { loss, ball } = await this.#engine.trainer.run(onePassTask, {
       problem: this.#problem.of(block),
       room: this.#room,
       ball: this.#ball,

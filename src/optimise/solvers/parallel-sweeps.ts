@@ -11,6 +11,7 @@
 //
 // Asynchronous dual coordinate descent: Hsieh, Yu, Dhillon: PASSCoDe (ICML 2015), its "wild" form, with the repair that makes
 // the result exact. The order of additions depends on the threads' timing, so the bits of the result do too.
+
 import type { Arena } from '../../numeric/arena.ts'
 import {
   PROBLEM_BIAS_FEATURE,
@@ -26,6 +27,8 @@ import {
 } from '../../numeric/layouts.ts'
 import { CACHE_LINE, roundUp } from '../../numeric/rounding.ts'
 import type { ThreadPool } from '../../threads/pool.ts'
+import { addDualTask } from '../objectives/add-dual-task.ts'
+import { partedSweepsTask, renumberEntriesTask } from './parted-sweeps-task.ts'
 import { startListed } from './sweeps.ts'
 import type { Allocate } from './working-set.ts'
 
@@ -151,7 +154,7 @@ export class ParallelSweeps {
     const levels = LEVELS.filter(size => size < this.#hot).concat(this.#hot)
     const outcomes = await Promise.all(
       this.#sweeps.map((sweep, k) =>
-        this.#pool.run('parted-sweeps', {
+        this.#pool.run(partedSweepsTask, {
           ...{ problem: this.#problems[k], sweep, logistic, narrow, shrink },
           rows: this.#parts[k + 1] - this.#parts[k],
           merging: {
@@ -215,7 +218,7 @@ export class ParallelSweeps {
       this.#problems.map((problem, k) => {
         const replica = this.#replicas + k * this.#replicaBytes
         arena.setU32(problem + PROBLEM_WEIGHTS, replica)
-        return this.#pool.run('add-dual', {
+        return this.#pool.run(addDualTask, {
           problem,
           from: this.#parts[k],
           rows: this.#parts[k + 1],
@@ -268,7 +271,7 @@ export class ParallelSweeps {
     renumberWeights(numbers, weightCount, weights, this.#replicas)
     await Promise.all(
       this.#sweeps.map((_, k) =>
-        this.#pool.run('renumber-entries', { numbers, table, from: this.#parts[k], to: this.#parts[k + 1] }),
+        this.#pool.run(renumberEntriesTask, { numbers, table, from: this.#parts[k], to: this.#parts[k + 1] }),
       ),
     )
   }

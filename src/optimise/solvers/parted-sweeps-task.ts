@@ -1,5 +1,5 @@
 // Sweeps of one trainer among several: its most frequent weights are its own, and are merged with the shared ones as it goes.
-import type { TaskContext } from '../../threads/task.ts'
+import { declareTask, type TaskContext } from '../../threads/task.ts'
 import { type SweepSettings, Sweeps } from './sweeps.ts'
 
 export interface Merging {
@@ -35,7 +35,9 @@ export interface PartedSweepsResult {
   lowest: number
 }
 
-export function partedSweepsTask({ arena }: TaskContext, options: PartedSweepsOptions): PartedSweepsResult {
+export const partedSweepsTask = declareTask(import.meta.url, 'parted-sweeps', partedSweeps)
+
+function partedSweeps({ arena }: TaskContext, options: PartedSweepsOptions): PartedSweepsResult {
   const { merging, narrow, leastWork, targetGap } = options
   const { weights, own, seen, levels, lock, period } = merging
   const { numeric } = arena
@@ -70,6 +72,8 @@ export interface RenumberEntriesOptions {
   to: number
 }
 
-export function renumberEntriesTask({ arena }: TaskContext, options: RenumberEntriesOptions): void {
+export const renumberEntriesTask = declareTask(import.meta.url, 'renumber-entries', runRenumberEntries)
+
+function runRenumberEntries({ arena }: TaskContext, options: RenumberEntriesOptions): void {
   arena.numeric.renumberEntries(options.numbers, options.table, options.from, options.to)
 }

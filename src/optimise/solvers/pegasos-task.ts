@@ -1,6 +1,6 @@
 // Pegasos over the rows of one block: one update for each row, in a drawn order, or one with all of them.
 import { SWEEP_RANDOM } from '../../numeric/layouts.ts'
-import type { TaskContext } from '../../threads/task.ts'
+import { declareTask, type TaskContext } from '../../threads/task.ts'
 import { drawFrom } from './block-sweeps-task.ts'
 
 export interface PegasosOptions {
@@ -26,7 +26,9 @@ export interface PegasosResult {
   updates: number
 }
 
-export function pegasosTask({ arena }: TaskContext, options: PegasosOptions): PegasosResult {
+export const pegasosTask = declareTask(import.meta.url, 'pegasos', pegasos)
+
+function pegasos({ arena }: TaskContext, options: PegasosOptions): PegasosResult {
   const { problem, sweep, order, rows, narrow, all, ball, updates } = options
   const { numeric } = arena
   if (options.batch === 'block') {

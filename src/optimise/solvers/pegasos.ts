@@ -15,8 +15,10 @@
 // --batch row --max-passes 1. The bias is a feature like the others, and regularised like them.
 //
 // There are no dual variables, hence no gap to stop at: the run ends after --max-passes.
-import type { BlockEngine, LoadedBlock } from '../sources/block-engine.ts'
+
 import type { BlockProblem } from '../objectives/block-problem.ts'
+import type { BlockEngine, LoadedBlock } from '../sources/block-engine.ts'
+import { pegasosTask } from './pegasos-task.ts'
 import type { BlockRun, BlockSettings, BlockSolver, VisitReport } from './solver.ts'
 
 class Pegasos implements BlockRun {
@@ -41,7 +43,7 @@ class Pegasos implements BlockRun {
 
   async visit(block: LoadedBlock, pass: number): Promise<VisitReport> {
     const { seed, batch } = this.#settings
-    const { loss, updates } = await this.#engine.trainer.run('pegasos', {
+    const { loss, updates } = await this.#engine.trainer.run(pegasosTask, {
       problem: this.#problem.of(block),
       sweep: block.sweep,
       order: block.order,

@@ -35,7 +35,7 @@ import {
   L1_WEIGHTS,
   L1_WORST,
 } from '../../numeric/l1-layout.ts'
-import type { TaskContext } from '../../threads/task.ts'
+import { declareTask, type TaskContext } from '../../threads/task.ts'
 
 export interface PrimalCoordinateOptions {
   /** Address of the L1_ structure. */
@@ -67,7 +67,9 @@ const NEWTON_ROUNDS = 200
 /** Most sweeps between two Newton steps, when those lead nowhere. */
 const LONGEST_WAIT = 64
 
-export function primalCoordinateTask({ arena }: TaskContext, options: PrimalCoordinateOptions): PrimalCoordinateResult {
+export const primalCoordinateTask = declareTask(import.meta.url, 'primal-coordinate', primalCoordinate)
+
+function primalCoordinate({ arena }: TaskContext, options: PrimalCoordinateOptions): PrimalCoordinateResult {
   const columns = new Columns(arena, options)
   const ready = options.logistic ? columns.advanceLogistic() : columns.advanceSquared()
   return { work: columns.work, ready, ...columns.estimate }

@@ -9,6 +9,7 @@
 // solved by coordinate descent. Yuan, Ho, Lin: An improved GLMNET for L1-regularized logistic regression (JMLR 13, 2012). The
 // loops are in numeric/assembly/l1.ts. Between sweeps come Newton steps for all weights that are not zero (l1-newton.ts). Weights
 // of zero whose derivative lies well within ±1 are shrunk.
+
 import type { Arena } from '../../numeric/arena.ts'
 import {
   L1_ACTIVE,
@@ -40,7 +41,7 @@ import {
 } from '../../numeric/l1-layout.ts'
 import type { ThreadPool } from '../../threads/pool.ts'
 import type { BinaryProblem } from '../objectives/problem.ts'
-import { wakeColumns } from './primal-coordinate-task.ts'
+import { primalCoordinateTask, wakeColumns } from './primal-coordinate-task.ts'
 import type { MemorySolver, PassOrder, PassReport, SolverRun, SolverSettings } from './solver.ts'
 
 /** Entries between two looks at the abort signal and the clock: some tens of milliseconds. */
@@ -94,7 +95,7 @@ class PrimalCoordinateRun implements SolverRun {
     targetGap: number,
     finish: boolean,
   ): Promise<{ work: number; ready: boolean; primal: number; gap: number }> {
-    return this.#pool.run('primal-coordinate', {
+    return this.#pool.run(primalCoordinateTask, {
       l1: this.#l1,
       logistic: this.#logistic,
       shrink: this.#settings.shrinking,

@@ -1,8 +1,9 @@
 // Rows that stay in memory while blocks come and go, the worthiest of those that were met; and the union of them with the
 // block at hand. What a row is worth, the solver says.
+
+import type { Stretch } from '../../block-store/checkpoint.ts'
 import type { Arena } from '../../numeric/arena.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
-import type { Stretch } from '../../block-store/checkpoint.ts'
 
 /** Where the cache and the union of block and cache are: addresses only, for it crosses to the trainer's thread. */
 export interface CacheMemory {

@@ -1,7 +1,7 @@
 // One step of selective block minimisation on the trainer's thread: sweeps over block and cache together, then the choice
 // of what the cache keeps. All rows are where they were loaded; only the records of rows that stay are copied.
 import { PROBLEM_ALPHA, PROBLEM_COUNT, PROBLEM_MARGINS, PROBLEM_ROWS } from '../../numeric/layouts.ts'
-import type { TaskContext } from '../../threads/task.ts'
+import { declareTask, type TaskContext } from '../../threads/task.ts'
 import { drawFrom, sweepBlock } from './block-sweeps-task.ts'
 import { refill, unite } from './row-cache.ts'
 import type { SelectiveMemory } from './selective.ts'
@@ -32,7 +32,9 @@ export interface SelectiveVisitResult {
   gap: number
 }
 
-export function selectiveVisitTask({ arena }: TaskContext, options: SelectiveVisitOptions): SelectiveVisitResult {
+export const selectiveVisitTask = declareTask(import.meta.url, 'selective-visit', selectiveVisit)
+
+function selectiveVisit({ arena }: TaskContext, options: SelectiveVisitOptions): SelectiveVisitResult {
   const { problem, block, memory, stride } = options
   const { cache } = memory
   const count = unite(arena, cache, options.cached, block)

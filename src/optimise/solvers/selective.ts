@@ -3,10 +3,12 @@
 // is filled anew: rows off their bounds (0 < α < U) first, then rows with a large projected gradient.
 //
 // Chang, Roth: Selective block minimization for faster convergence of limited memory large-scale linear models (KDD 2011).
-import type { BlockEngine, LoadedBlock } from '../sources/block-engine.ts'
-import type { BlockProblem } from '../objectives/block-problem.ts'
+
 import type { Stretch } from '../../block-store/checkpoint.ts'
+import type { BlockProblem } from '../objectives/block-problem.ts'
+import type { BlockEngine, LoadedBlock } from '../sources/block-engine.ts'
 import { type CacheMemory, RowCache } from './row-cache.ts'
+import { selectiveVisitTask } from './selective-task.ts'
 import type { BlockRun, BlockSettings, BlockSolver, VisitReport } from './solver.ts'
 
 /** The cache, and what else is kept for each row of the union: addresses only. */
@@ -38,7 +40,7 @@ class SelectiveBlockMinimisation implements BlockRun {
   async visit(block: LoadedBlock, pass: number): Promise<VisitReport> {
     const { seed, shrinking, innerPasses, innerTolerance } = this.#settings
     const problem = this.#problem
-    const { cached, used, loss, gap } = await this.#engine.trainer.run('selective-visit', {
+    const { cached, used, loss, gap } = await this.#engine.trainer.run(selectiveVisitTask, {
       problem: problem.of(block),
       sweep: block.sweep,
       block: { table: block.table, alpha: block.alpha, rows: block.rows, parts: block.parts },

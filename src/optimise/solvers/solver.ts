@@ -1,14 +1,15 @@
 // What a solver is to the rest of the program. It owns one pass; the driver in training/ owns passes, timing, stopping,
 // certificates and abort. What a solver needs is declared here and checked in one place before any work starts.
+
+import type { Stretch } from '../../block-store/checkpoint.ts'
 import { UsageError } from '../../errors.ts'
 import type { Loss } from '../../losses/loss.ts'
 import type { ThreadPool } from '../../threads/pool.ts'
-import type { BlockEngine, LoadedBlock } from '../sources/block-engine.ts'
-import type { BlockProblem } from '../objectives/block-problem.ts'
-import type { Stretch } from '../../block-store/checkpoint.ts'
-import type { CrammerSingerProblem } from '../objectives/crammer-singer-problem.ts'
 import type { ExitReason, Solution } from '../driver/driver.ts'
+import type { BlockProblem } from '../objectives/block-problem.ts'
+import type { CrammerSingerProblem } from '../objectives/crammer-singer-problem.ts'
 import type { BinaryProblem } from '../objectives/problem.ts'
+import type { BlockEngine, LoadedBlock } from '../sources/block-engine.ts'
 import type { WorkingSet } from './working-set.ts'
 
 export interface SolverSettings {

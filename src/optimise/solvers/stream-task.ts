@@ -2,7 +2,7 @@
 import type { Arena } from '../../numeric/arena.ts'
 import { PROBLEM_COUNT, PROBLEM_GRADIENTS, PROBLEM_MARGINS } from '../../numeric/layouts.ts'
 import { WORKING_COUNT, WORKING_EPSILON, WORKING_MOVED } from '../../numeric/working-set-layout.ts'
-import type { TaskContext } from '../../threads/task.ts'
+import { declareTask, type TaskContext } from '../../threads/task.ts'
 import { drawFrom } from './block-sweeps-task.ts'
 import type { StreamMemory } from './stream.ts'
 import { type SweepOutcome, Sweeps, startListed } from './sweeps.ts'
@@ -57,7 +57,9 @@ const ENOUGH = 0.05
 /** Nonzeros that are visited in turn. */
 const SLICE = 500
 
-export function streamVisitTask({ arena }: TaskContext, options: StreamVisitOptions): StreamVisitResult {
+export const streamVisitTask = declareTask(import.meta.url, 'stream-visit', streamVisit)
+
+function streamVisit({ arena }: TaskContext, options: StreamVisitOptions): StreamVisitResult {
   const { memory, order, parts } = options
   return visitNew(arena, options, listAbsent(arena, memory.set, order, memory.numbers, parts))
 }
@@ -74,11 +76,10 @@ export interface FirstVisitOptions extends Omit<StreamVisitOptions, 'parts'> {
   dictionary: number
 }
 
+export const firstVisitTask = declareTask(import.meta.url, 'first-visit', firstVisit)
+
 /** The same for rows that were just parsed, none of which is known. How many could be trained on comes with it. */
-export function firstVisitTask(
-  { arena }: TaskContext,
-  options: FirstVisitOptions,
-): StreamVisitResult & { rows: number } {
+function firstVisit({ arena }: TaskContext, options: FirstVisitOptions): StreamVisitResult & { rows: number } {
   const { memory, order, table, rows, firstRow, dictionary } = options
   const { numeric } = arena
   if (options.labelMap) numeric.relabelRows(table, rows, options.labelMap)
@@ -179,8 +180,10 @@ export interface StreamEvaluateOptions {
   narrow: boolean
 }
 
+export const streamEvaluateTask = declareTask(import.meta.url, 'stream-evaluate', streamEvaluate)
+
 /** Margins of a block's rows that are not in memory, into the ledger. The block is not needed any more afterwards. */
-export function streamEvaluateTask({ arena }: TaskContext, options: StreamEvaluateOptions): void {
+function streamEvaluate({ arena }: TaskContext, options: StreamEvaluateOptions): void {
   const { memory, problem, order, table, alpha, stride } = options
   const { numeric } = arena
   const count = listAbsent(arena, memory.set, order, memory.numbers, options.parts)

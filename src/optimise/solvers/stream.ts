@@ -9,14 +9,18 @@
 // Beyond the paper: of rows that are not in memory a ledger keeps, for each block, how much they may owe to the duality gap
 // when w has moved by so much since they were met. Blocks that cannot owe anything are not read, neither to train on nor for
 // the certificate: rows left because they were far from mattering, and w has to move that far before they do.
+
+import type { Stretch } from '../../block-store/checkpoint.ts'
 import type { Arena } from '../../numeric/arena.ts'
 import { ROW_NORM, SUMS_BYTES, SWEEP_LOWER, SWEEP_RANDOM, SWEEP_UPPER } from '../../numeric/layouts.ts'
 import { LEDGER_CORRECT, LEDGER_DUAL, LEDGER_OWED, LEDGER_SUPPORT } from '../../numeric/working-set-layout.ts'
-import type { BlockEngine, LoadedBlock } from '../sources/block-engine.ts'
 import type { BlockProblem } from '../objectives/block-problem.ts'
-import type { Stretch } from '../../block-store/checkpoint.ts'
+import { evaluateRowsTask } from '../objectives/evaluate-rows-task.ts'
+import type { BlockEngine, LoadedBlock } from '../sources/block-engine.ts'
+import { dualSweepsTask } from './dual-sweeps-task.ts'
 import { ParallelSweeps } from './parallel-sweeps.ts'
 import type { Account, BlockRun, BlockSettings, BlockSolver, VisitReport } from './solver.ts'
+import { streamEvaluateTask, streamVisitTask } from './stream-task.ts'
 import { startSweeps } from './sweeps.ts'
 import { WorkingSet } from './working-set.ts'
 
@@ -129,7 +133,7 @@ class DualCachedLoops implements BlockRun {
     const { seed, innerPasses } = this.#settings
     this.#setRadius(block)
     for (const { block: b } of block.parts) this.#set.ledger(b).fill(0)
-    const met = await this.#engine.trainer.run('stream-visit', {
+    const met = await this.#engine.trainer.run(streamVisitTask, {
       memory: this.#memory,
       problem: this.#problem.of(block),
       sweep: block.sweep,
@@ -179,7 +183,7 @@ class DualCachedLoops implements BlockRun {
     let work = 0
     let ready = false
     while (work < most) {
-      const step = await this.#engine.trainer.run('dual-sweeps', {
+      const step = await this.#engine.trainer.run(dualSweepsTask, {
         problem,
         sweep,
         rows: count,
@@ -228,7 +232,7 @@ class DualCachedLoops implements BlockRun {
     const cut = (k: number): number => Math.floor((count * k) / trainers)
     await Promise.all(
       Array.from({ length: trainers }, (_, k) =>
-        this.#engine.trainer.run('evaluate-rows', {
+        this.#engine.trainer.run(evaluateRowsTask, {
           ...{ problem, narrow: this.#problem.narrow, from: cut(k), to: cut(k + 1) },
           sums: sums + k * SUMS_BYTES,
         }),
@@ -281,7 +285,7 @@ class DualCachedLoops implements BlockRun {
   async evaluate(block: LoadedBlock): Promise<void> {
     this.#setRadius(block)
     for (const { block: b } of block.parts) this.#set.ledger(b).fill(0)
-    await this.#engine.trainer.run('stream-evaluate', {
+    await this.#engine.trainer.run(streamEvaluateTask, {
       memory: this.#memory,
       problem: this.#problem.of(block),
       order: block.order,

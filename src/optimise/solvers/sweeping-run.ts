@@ -1,9 +1,11 @@
 // Sweeps of dual coordinate descent with all rows in memory, for any problem that they can run over: slices of work between
 // two looks at the abort signal, and an estimate of the gap, so that the certificate is asked for when it is likely to hold.
+
 import type { Arena } from '../../numeric/arena.ts'
 import { SWEEP_BYTES } from '../../numeric/layouts.ts'
-import type { ThreadPool } from '../../threads/pool.ts'
 import type { RowSet } from '../../rows/row-set.ts'
+import type { ThreadPool } from '../../threads/pool.ts'
+import { dualSweepsTask } from './dual-sweeps-task.ts'
 import type { PassOrder, PassReport, SolverRun, SolverSettings } from './solver.ts'
 import { activateAll, type SweepSettings, startSweeps } from './sweeps.ts'
 
@@ -53,7 +55,7 @@ export class SweepingRun implements SolverRun {
     const limit = most * this.#passWork
     let work = 0
     for (;;) {
-      const step = await this.#pool.run('dual-sweeps', {
+      const step = await this.#pool.run(dualSweepsTask, {
         ...this.#sweeps,
         problem: this.#problem.at,
         sweep: this.#sweep,

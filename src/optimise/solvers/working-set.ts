@@ -1,5 +1,7 @@
 // Rows that stay in memory while others come and go: room for them, and what is known of those that left. The loops are in
 // numeric/assembly/working-set.ts.
+
+import type { Stretch } from '../../block-store/checkpoint.ts'
 import type { Arena } from '../../numeric/arena.ts'
 import { PROBLEM_BYTES, PROBLEM_GRADIENTS, SWEEP_BYTES } from '../../numeric/layouts.ts'
 import { roundDown } from '../../numeric/rounding.ts'
@@ -28,7 +30,6 @@ import {
   WORKING_TABLE,
   WORKING_USED,
 } from '../../numeric/working-set-layout.ts'
-import type { Stretch } from '../../block-store/checkpoint.ts'
 import { type ProblemSettings, writeProblem } from '../objectives/problem.ts'
 
 /** As in the paper: rows leave first when their gradient is so far beyond the bound. */

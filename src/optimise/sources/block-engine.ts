@@ -1,14 +1,16 @@
 // Blocks in memory, two at a time: while one is worked on, a reader thread reads, checks and decodes the next. Counts
 // what it reads, and tells apart reading, decoding and waiting.
+
+import type { Stretch } from '../../block-store/checkpoint.ts'
+import type { LoadedRows } from '../../block-store/load-block-task.ts'
+import { loadBlockTask } from '../../block-store/load-block-task.ts'
 import type { Store } from '../../block-store/reader.ts'
 import type { Arena } from '../../numeric/arena.ts'
 import { PROBLEM_BYTES, SWEEP_BYTES } from '../../numeric/layouts.ts'
 import { CACHE_LINE, roundUp } from '../../numeric/rounding.ts'
-import { ThreadPool } from '../../threads/pool.ts'
-import type { Stretch } from '../../block-store/checkpoint.ts'
-import type { LoadedRows } from '../../block-store/load-block-task.ts'
-import type { MemoryPlan } from './memory-plan.ts'
 import type { Binning } from '../../rows/place-space.ts'
+import { ThreadPool } from '../../threads/pool.ts'
+import type { MemoryPlan } from './memory-plan.ts'
 
 /** Decoding costs more than solving: two threads share it, and the system shares the cores among all three. */
 export const READERS = 2
@@ -189,7 +191,7 @@ export class BlockEngine {
         cost.rows += this.plan.costs[block].rows
       }
       loads.push(
-        this.#reader.run('load-block', {
+        this.#reader.run(loadBlockTask, {
           folder: this.store.folder,
           fingerprint: this.store.manifest.fingerprint,
           blocks: share,
