@@ -31,18 +31,11 @@ export {
   predict,
   predictRows,
 } from './predict/predict.ts'
-export {
-  type CostResult,
-  type CrossValidateOptions,
-  type CrossValidation,
-  crossValidate,
-  type FoldResult,
-  type TuneOptions,
-  type Tuning,
-  tune,
-} from './train/cross-validate.ts'
+export { type CrossValidateOptions, crossValidate } from './train/cross-validate.ts'
 export type { TrainOptions } from './train/options.ts'
 export type { PlanProgress, Progress, ReadProgress, TrainProgress } from './train/progress.ts'
 export { train } from './train/train.ts'
 export { type TrainedModel, TrainingRun, type TrainResult } from './train/training-run.ts'
+export { type TuneOptions, type Tuning, tune } from './train/tune.ts'
+export type { CostResult, CrossValidation, FoldResult } from './train/validation.ts'
 export { version } from './version.ts'

@@ -14,7 +14,6 @@ import { fileError, SpillwayError } from '../errors.ts'
 import { writeAtomically } from '../files/atomic-file.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { roundUp } from '../numeric/rounding.ts'
-import type { BlockProblem } from '../optimise/objectives/block-problem.ts'
 import type { Manifest } from './manifest.ts'
 import { removeFolder } from './writer.ts'
 
@@ -43,14 +42,22 @@ export interface RunState {
   wanted: number[] | null
   /** Work done, in passes over all nonzeros. */
   work: number
-  /** Estimates gathered in this pass so far, and what the driver knows. */
-  loss: number
-  gap: number
-  primal: number
-  optimism: number
+  // Of each model:
+  /** Losses and debts of the rows met in this pass so far; then what is estimated from them. */
+  losses: number[]
+  gaps: number[]
+  primals: number[]
+  /** How far estimates are trusted. */
+  optimism: number[]
+  /** Whether it came close, and waits for the others. */
+  resting: boolean[]
+  /** How it ended; null as long as it has not. */
+  solutions: unknown[]
+  /** Of a run that knows them better than by losses: the primals; and whether it thinks that it is there. */
+  known?: number[]
+  ready?: boolean
   /** Distance between the projected gradients of the last round. */
   spread: number
-  seconds: number
   bytesRead: number
   solver: unknown
   /** The end of the run, once it has come. */
@@ -61,6 +68,17 @@ export interface RunState {
 export interface Stretch {
   at: number
   bytes: number
+}
+
+/** Where a problem's weights and dual variables are. */
+export interface StatePlaces {
+  weights: number
+  weightCount: number
+  /** Bytes of a weight. */
+  weightBytes: number
+  /** Address of all dual variables, in the order of the store's rows; 0 for methods without. */
+  alpha: number
+  alphaStride: number
 }
 
 export interface StoredState extends RunState {
@@ -93,7 +111,7 @@ export async function requireRoomForState(store: string): Promise<void> {
 export class Checkpoints {
   readonly folder: string
   readonly #arena: Arena
-  readonly #problem: BlockProblem
+  readonly #problem: StatePlaces
   readonly #manifest: Manifest
   readonly #firstRows: number[] = []
   /** Blocks whose dual variables changed since the last checkpoint. */
@@ -102,7 +120,7 @@ export class Checkpoints {
   #version = 0
   #memory: number | undefined
 
-  constructor(arena: Arena, problem: BlockProblem, manifest: Manifest, folder: string) {
+  constructor(arena: Arena, problem: StatePlaces, manifest: Manifest, folder: string) {
     this.#arena = arena
     this.#problem = problem
     this.#manifest = manifest
@@ -117,6 +135,13 @@ export class Checkpoints {
   /** Remembers that the dual variables of these blocks changed. */
   touch(blocks: number[]): void {
     if (this.#problem.alpha !== 0) for (const block of blocks) this.#changed.add(block)
+  }
+
+  /** Dual variables that were read in part are 0 again. */
+  forgetAlpha(): void {
+    const { alpha, alphaStride } = this.#problem
+    const rows = this.#manifest.rows
+    if (alpha !== 0) this.#arena.bytes(alpha, rows * alphaStride).fill(0)
   }
 
   /** Forgets an earlier run. */
@@ -155,8 +180,7 @@ export class Checkpoints {
         ? error
         : fileError(error, this.folder, 'write a checkpoint into', IF_READ_ONLY)
     }
-    const { weights, weightCount, settings } = this.#problem
-    const weightBytes = settings.weightBits / 8
+    const { weights, weightCount, weightBytes } = this.#problem
     const stored: StoredState = {
       ...state,
       ...{ weightBytes, weightCount, alpha: versions },
@@ -194,12 +218,18 @@ export class Checkpoints {
     if (HEADER_BYTES + jsonBytes > file.length) throw wrong('it is truncated')
     const json = file.subarray(HEADER_BYTES, HEADER_BYTES + jsonBytes)
     const weights = file.subarray(HEADER_BYTES + jsonBytes)
-    const { weights: at, weightCount, settings } = this.#problem
-    const bytes = weightCount * (settings.weightBits / 8)
+    const { weights: at, weightCount, weightBytes } = this.#problem
+    const bytes = weightCount * weightBytes
     if (weights.length !== bytes) throw wrong(`${weights.length} bytes of weights were found, ${bytes} expected`)
     this.#arena.bytes(at, bytes).set(weights)
     if (hashOf(this.#arena, json, at, bytes) !== file.readBigUInt64LE(16)) throw wrong('its checksum does not match')
-    const { alpha, memory, weightBytes: _, weightCount: __, ...state } = JSON.parse(json.toString()) as StoredState
+    const {
+      alpha,
+      memory,
+      weightBytes: _bytes,
+      weightCount: _count,
+      ...state
+    } = JSON.parse(json.toString()) as StoredState
     await this.#loadAlpha(alpha)
     this.#memory = memory
     this.#version = Math.max(this.#version, memory ?? 0)

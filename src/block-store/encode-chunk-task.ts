@@ -3,12 +3,12 @@ import { badValue } from '../features/bins.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-format.ts'
 import { type LabelCount, LabelNumbers } from '../input-formats/label-numbers.ts'
+import { newFeatureMap } from '../numeric/feature-map.ts'
 import { BATCH_NONZEROS } from '../numeric/layouts.ts'
 import { roundUp } from '../numeric/rounding.ts'
 import { RowPacker } from '../rows/row-packer.ts'
 import { declareTask, type TaskContext } from '../threads/task.ts'
 import { type EncodedSegment, type EncoderOptions, SegmentEncoder } from './codecs.ts'
-import { newFeatureMap } from './feature-set.ts'
 
 /** No entry. */
 const NONE = 0xffffffff

@@ -7,26 +7,13 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { fileError, SpillwayError } from '../errors.ts'
-import { FeatureBits, type FeaturePage } from '../features/feature-bits.ts'
 import { writeAtomically } from '../files/atomic-file.ts'
 import type { Arena } from '../numeric/arena.ts'
+import { MAP_TOP_BYTES, mapBits, PAGE_BITS, PAGE_ROOM, placeMap, TOP_ENTRIES } from '../numeric/feature-map.ts'
 import { FEATURE_SET_FILE } from './file-layout.ts'
 
 const MAGIC = Buffer.from('SPFEATS1', 'latin1')
 const HEADER_BYTES = 24
-const PAGE_BITS = 8192
-const PAGE_ROOM = 12288
-const TOP_ENTRIES = 65536
-
-/** Room for a map's top table, and for the count of pages behind it that enterBatch keeps. */
-export const MAP_TOP_BYTES = TOP_ENTRIES * 4 + 64
-
-/** An empty map that may take so many pages. */
-export function newFeatureMap(arena: Arena, mostPages: number): number {
-  const top = arena.allocateZeroed(MAP_TOP_BYTES, 'the feature map')
-  arena.setU32(top + TOP_ENTRIES * 4, mostPages)
-  return top
-}
 
 /** Writes a map as a store's feature set; the number of features. */
 export async function writeFeatureSet(
@@ -45,41 +32,6 @@ export async function writeFeatureSet(
   header.writeBigUInt64LE(hashOf(arena, packed), 16)
   await writeAtomically(join(folder, name), [header, packed])
   return features
-}
-
-/** The pages of a map, each with its number before it. */
-export function mapBits(arena: Arena, top: number): Buffer {
-  const pages: number[] = []
-  const table = arena.u32(top, TOP_ENTRIES)
-  for (let p = 0; p < TOP_ENTRIES; p++) if (table[p] !== 0) pages.push(p)
-  const payload = Buffer.alloc(pages.length * (PAGE_BITS + 4))
-  pages.forEach((page, k) => {
-    payload.writeUInt32LE(page, k * (PAGE_BITS + 4))
-    payload.set(arena.bytes(table[page], PAGE_BITS), k * (PAGE_BITS + 4) + 4)
-  })
-  return payload
-}
-
-/** Bytes that a map of such pages takes in memory. */
-export function mapBytes(payload: Buffer): number {
-  return MAP_TOP_BYTES + (payload.length / (PAGE_BITS + 4)) * PAGE_ROOM
-}
-
-/** A map of such pages, ready for look-ups. `wrong` is told of a page number that cannot be. */
-export function placeMap(
-  arena: Arena,
-  payload: Buffer,
-  wrong: (page: number) => Error = page => new Error(`a map has a page ${page}`),
-): { top: number; features: number } {
-  const top = newFeatureMap(arena, 0)
-  for (let from = 0; from < payload.length; from += PAGE_BITS + 4) {
-    const number = payload.readUInt32LE(from)
-    if (number >= TOP_ENTRIES) throw wrong(number)
-    const page = arena.allocateZeroed(PAGE_ROOM, 'the feature map')
-    arena.bytes(page, PAGE_BITS).set(payload.subarray(from + 4, from + 4 + PAGE_BITS))
-    arena.setU32(top + number * 4, page)
-  }
-  return { top, features: arena.numeric.finishMap(top) >>> 0 }
 }
 
 /** Bytes that the map of a store's feature set will take in memory. */
@@ -106,28 +58,6 @@ export async function readFeatureSet(arena: Arena, folder: string, name = FEATUR
   if (found !== file.readUInt32LE(12))
     throw damaged(path, `${found} features were found, ${file.readUInt32LE(12)} expected`)
   return top
-}
-
-/** The features of a map that is ready for look-ups, where they are. */
-export function bitsOfMap(arena: Arena, top: number): FeatureBits {
-  const table = arena.u32(top, TOP_ENTRIES)
-  const pages: FeaturePage[] = []
-  for (let number = 0; number < TOP_ENTRIES; number++) {
-    const at = table[number]
-    if (at === 0) continue
-    pages.push({ number, bits: arena.u32(at, PAGE_BITS / 4), before: arena.u32(at + PAGE_BITS, 1024) })
-  }
-  return new FeatureBits(pages)
-}
-
-/** The features of a map in rising order. */
-export function featuresOf(arena: Arena, top: number, count: number): Uint32Array {
-  const mark = arena.mark()
-  const list = arena.allocate(Math.max(count, 1) * 4, 'the feature map')
-  arena.numeric.listFeatures(top, list)
-  const result = arena.u32(list, count).slice()
-  arena.release(mark)
-  return result
 }
 
 async function readSet(folder: string, name: string): Promise<Buffer> {

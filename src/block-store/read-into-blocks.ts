@@ -16,8 +16,7 @@ import { scarceMemory } from '../machine-memory.ts'
 import { type Arena, formatBytes } from '../numeric/arena.ts'
 import { roundDown } from '../numeric/rounding.ts'
 import { SEGMENT_HEADER_BYTES } from '../numeric/segment-layout.ts'
-import type { Piece, PieceRoom } from '../optimise/solvers/first-pass.ts'
-import { NODE_BYTES, WINDOW_BYTES } from '../optimise/sources/memory-plan.ts'
+import { NODE_BYTES, WINDOW_BYTES } from '../sizes.ts'
 import { inOrder } from '../threads/in-order.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { untilAborted } from '../threads/until-aborted.ts'
@@ -63,6 +62,30 @@ export interface TextSettings {
   follower?: Follower | undefined
   signal: AbortSignal | undefined
   progress: ((progress: Omit<IngestProgress, 'seconds'>) => void) | undefined
+}
+
+/** Room for the records of a chunk that is being parsed. */
+export interface PieceRoom {
+  at: number
+  bytes: number
+  /** u32[rows]. */
+  table: number
+  rows: number
+  unit: boolean
+}
+
+/** A chunk as it was parsed, some of its rows packed. */
+export interface Piece {
+  /** Number of the chunk, and all of its rows. */
+  chunk: number
+  rows: number
+  nonzeros: number
+  features: number
+  packed: number
+  room: PieceRoom | undefined
+  /** All labels so far, and the numbers that the chunk's labels have among them. */
+  labels: LabelCount[]
+  map: Uint32Array | undefined
 }
 
 /** Somebody who wants the rows of every chunk, packed, in the order of the text. */

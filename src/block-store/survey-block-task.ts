@@ -2,11 +2,11 @@
 
 import { Expander } from '../features/expander.ts'
 import { newNameMap } from '../features/kept-names.ts'
-import { READ_BYTES } from '../optimise/sources/memory-plan.ts'
+import { newFeatureMap } from '../numeric/feature-map.ts'
 import type { ExpansionOptions } from '../rows/parse-rows-task.ts'
+import { READ_BYTES } from '../sizes.ts'
 import { declareTask, type TaskContext } from '../threads/task.ts'
 import { SegmentDecoder } from './codecs.ts'
-import { newFeatureMap } from './feature-set.ts'
 import { openStore, ReadBuffer, type Store } from './reader.ts'
 
 export interface SurveyBlockOptions {

@@ -1,6 +1,7 @@
 import { shortfallJson, shortfallLines } from '../model/shortfall.ts'
-import { type CostResult, type Tuning, tune } from '../train/cross-validate.ts'
 import { DEFAULTS } from '../train/options.ts'
+import { type Tuning, tune } from '../train/tune.ts'
+import type { CostResult } from '../train/validation.ts'
 import { checkData, checkOutputs } from './check-files.ts'
 import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
 import { foldOptions, formatCost, parseCosts } from './fold-options.ts'

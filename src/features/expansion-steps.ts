@@ -100,6 +100,13 @@ export function checkExpandable(text: string, format: { letters: boolean; title:
   )
 }
 
+/** The same as a check of formats, for a reading that finds its format on the way. */
+export function fitFor(expand: string | undefined): (format: { letters: boolean; title: string }) => void {
+  return format => {
+    if (expand !== undefined) checkExpandable(expand, format)
+  }
+}
+
 function parseStep(said: string): ExpansionStep {
   const [name, ...words] = said.split(':')
   const expansion = allExpansions.find(entry => entry.name === name)

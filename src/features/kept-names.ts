@@ -1,8 +1,9 @@
 // Names of hashed features, kept on request: which features there were before they fell on their places. Where each fell
 // follows from its number, so a model keeps the list of numbers alone.
-import { MAP_TOP_BYTES, newFeatureMap } from '../block-store/feature-set.ts'
+
 import { SpillwayError } from '../errors.ts'
 import type { Arena } from '../numeric/arena.ts'
+import { MAP_TOP_BYTES, newFeatureMap } from '../numeric/feature-map.ts'
 import { parseExpansion } from './expansion-steps.ts'
 
 /** More are not kept: 16 MiB in the model. */

@@ -1,7 +1,6 @@
 // How text is read: its format and the number of its first feature, as asked for or as the data itself shows. One of these
 // belongs to a reading; it looks at chunk after chunk, in order, until it knows.
 import { UsageError } from '../errors.ts'
-import { checkExpandable } from '../features/expansion-steps.ts'
 import { allInputFormats, findInputFormat } from './all-input-formats.ts'
 import type { InputFormat } from './input-format.ts'
 
@@ -14,12 +13,16 @@ export class Reading {
   #format: InputFormat | undefined
   #indexBase: number | undefined
   readonly #asked: number | undefined
-  readonly #expand: string | undefined
+  readonly #fit: (format: InputFormat) => void
 
-  /** `format` may be `auto`. Several files are one data set: the first line with content decides for all. `expand` is how
-   *  the rows will be expanded, which a format may not be fit for. */
-  constructor(format: string | undefined, indexBase: number | undefined, expand?: string) {
-    this.#expand = expand
+  /** `format` may be `auto`. Several files are one data set: the first line with content decides for all. `fit` throws
+   *  where the rows of a format cannot be used as they are meant to be. */
+  constructor(
+    format: string | undefined,
+    indexBase: number | undefined,
+    fit: (format: InputFormat) => void = () => {},
+  ) {
+    this.#fit = fit
     if (format !== undefined && format !== 'auto') this.#format = findInputFormat(format)
     this.#asked = indexBase
     this.#indexBase = indexBase
@@ -46,7 +49,7 @@ export class Reading {
   }
 
   #check(): void {
-    if (this.#format && this.#expand !== undefined) checkExpandable(this.#expand, this.#format)
+    if (this.#format) this.#fit(this.#format)
     if (this.#asked === undefined || !this.#format?.letters) return
     throw new UsageError(
       `the data is read as ${this.#format.title} (${this.#format.row}), whose features are positions: an index base would be ignored`,

@@ -1,8 +1,8 @@
 // Weights that a fresh model borrows from the memory of its training. Large ones are not copied: the memory plan has no room
 // for it. Predicting with such a model works in the same memory.
 
-import type { FeatureBits } from '../features/feature-bits.ts'
 import type { Arena } from '../numeric/arena.ts'
+import type { FeatureBits } from '../numeric/feature-bits.ts'
 import type { LentVectors } from './weights.ts'
 
 /** Where lent weights are. */

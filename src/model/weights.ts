@@ -1,6 +1,6 @@
 // Numbers per feature, kept the smaller of two ways: every feature in order, or only the features that differ from a fill
 // value. With K vectors the K numbers of a feature stand together, w[j*K + k], as in LIBLINEAR's files and in the solvers.
-import type { FeatureBits } from '../features/feature-bits.ts'
+import type { FeatureBits } from '../numeric/feature-bits.ts'
 
 export interface DenseVectors {
   layout: 'dense'

@@ -1,6 +1,7 @@
 // Text to rows in memory: the main thread reads, the pool's threads parse and pack, results are taken in the order of
 // the text, so that the outcome is the same for any number of threads.
 
+import { fitFor } from '../features/expansion-steps.ts'
 import { expandedFeatures } from '../features/kept-names.ts'
 import { BadRowAccount } from '../input-formats/bad-rows.ts'
 import { LineChunks } from '../input-formats/line-chunks.ts'
@@ -47,7 +48,7 @@ export async function loadRows(
   const account = new BadRowAccount()
   const collector = new RowCollector()
   const { expansion, ...pack } = make
-  const reading = new Reading(settings.format, settings.indexBase, expansion?.expand)
+  const reading = new Reading(settings.format, settings.indexBase, fitFor(expansion?.expand))
   const sources = paths.map(path => ({ name: path === '-' ? 'standard input' : path, rows: 0 }))
   const hashes: bigint[] = []
   const names = new Set<number>()

@@ -5,17 +5,23 @@ import type { LabelCount } from '../input-formats/label-numbers.ts'
 import { compareLabels, type LabelKey, labelKey, labelOf } from '../input-formats/labels.ts'
 import type { Loss } from '../losses/loss.ts'
 import type { Certificate as ModelCertificate } from '../model/model.ts'
-import type { ExitReason, Solution } from '../optimise/driver/driver.ts'
-import type { ProblemSettings } from '../optimise/objectives/problem.ts'
+import type { BundledProblem } from '../optimise/objectives/bundle.ts'
+import type { CrammerSingerSettings } from '../optimise/objectives/crammer-singer.ts'
+import type { ExitReason, Solution } from '../optimise/objectives/solution.ts'
 import type { ResolvedOptions } from './options.ts'
 
 /** A class, with its number among all labels of the data: that is what rows have. */
 export type NumberedLabel = LabelCount & { number: number }
 
+/** A binary problem of a class, perhaps without the rows of a fold. */
+export interface FoldedProblem extends BundledProblem {
+  label: { text: string }
+}
+
 export interface ClassProblems {
   /** In the order of the model: the positive label first for two classes, else rising. */
   labels: NumberedLabel[]
-  problems: (ProblemSettings & { label: LabelCount })[]
+  problems: FoldedProblem[]
 }
 
 /** The larger of two labels, or the later in order, is positive; among more, each in turn. `labels` come in the order of their class numbers. */
@@ -37,6 +43,31 @@ export function classProblems(numbered: LabelCount[], loss: Loss, options: Resol
     weightBits: options.weights === 'f32' ? (32 as const) : (64 as const),
   }))
   return { labels, problems }
+}
+
+/** All classes at once: class numbers in the order of the model, and what a row of each costs. `numbers`: how many class
+ *  numbers there are. */
+export function crammerSingerSettings(
+  { labels, problems }: ClassProblems,
+  numbers: number,
+  bias: number,
+): CrammerSingerSettings {
+  return {
+    classes: labels.map(({ number }) => number),
+    numbers,
+    // Two classes have one binary problem between them, which knows the cost of both.
+    costs: labels.map((_, k) =>
+      problems.length === 1 && k === 1 ? problems[0].costNegative : problems[k].costPositive,
+    ),
+    bias,
+  }
+}
+
+/** The same problems once more for each fold, without its rows, which they then score: a column for each problem. */
+export function heldOutProblems(problems: FoldedProblem[], folds: number, firstColumn = 0): FoldedProblem[] {
+  return Array.from({ length: folds }, (_, heldOut) =>
+    problems.map((problem, k) => ({ ...problem, heldOut, column: firstColumn + k })),
+  ).flat()
 }
 
 /** Refuses rows that nothing can be learned from: none, of one class, or without a single entry. `where` names them. */

@@ -3,7 +3,7 @@
 import type { LabelCount } from '../input-formats/label-numbers.ts'
 import type { Calibration } from '../model/calibration.ts'
 import type { WeightVectors } from '../model/weights.ts'
-import type { Solution } from '../optimise/driver/driver.ts'
+import type { Solution } from '../optimise/objectives/solution.ts'
 
 export interface TrainingOutcome {
   data: {

@@ -6,14 +6,15 @@ import type { Store } from '../block-store/reader.ts'
 import { SpillwayError } from '../errors.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { findLoss } from '../losses/all-losses.ts'
-import { even } from '../optimise/objectives/crammer-singer-problem.ts'
+import { lanesOf } from '../optimise/objectives/bundles.ts'
+import { even } from '../optimise/objectives/crammer-singer.ts'
 import { block } from '../optimise/solvers/block.ts'
-import { lanesOf } from '../optimise/solvers/block-bundles.ts'
 import { bytesForTrainers } from '../optimise/solvers/parallel-sweeps.ts'
 import { selective } from '../optimise/solvers/selective.ts'
 import type { BlockSolver } from '../optimise/solvers/solver.ts'
-import { type MemoryPlan, NODE_BYTES, type PlanNeeds, planMemory } from '../optimise/sources/memory-plan.ts'
+import { type MemoryPlan, type PlanNeeds, planMemory } from '../optimise/sources/memory-plan.ts'
 import { scalingBytes } from '../rows/scale.ts'
+import { NODE_BYTES } from '../sizes.ts'
 import { allowedMemory } from './choose-solver.ts'
 import { DEFAULTS, type ResolvedOptions } from './options.ts'
 import { type RowsOfStore, rowsOfStore } from './rows-of-store.ts'
@@ -102,7 +103,7 @@ export async function planTogether(
   { bytesPerRow = 0, must = false } = {},
 ): Promise<{ models: number; plan: MemoryPlan } | undefined> {
   const single = options.innerTolerance !== undefined || options.gradientTolerance !== undefined
-  const can = models > 1 && solver.manyModels !== undefined && options.weights === 'f64' && !single
+  const can = models > 1 && solver.startMany !== undefined && options.weights === 'f64' && !single
   if (!must && (!can || options.expand)) return undefined
   const planOf = (size: number) => planFor(store, solver, options, fromText, rows, lanesOf(size), bytesPerRow)
   const fits = async (size: number): Promise<MemoryPlan | undefined> => {
@@ -141,17 +142,28 @@ export interface RunPlan {
   plan: MemoryPlan
 }
 
+/** What is known of a run before it is planned. */
+export interface RunToPlan {
+  /** Whether the store was made of text in the same process. */
+  fromText: boolean
+  rows: RowsOfStore
+  models: number
+  /** Of models of folds, which are always trained together: what they keep for each row. */
+  bytesPerRow?: number
+  must?: boolean
+}
+
 /** The plan of a whole run, for `train` and for `inspect`. */
 export async function planRun(
   store: Store,
   solver: BlockSolver,
   options: ResolvedOptions,
-  { fromText, rows, models }: { fromText: boolean; rows: RowsOfStore; models: number },
+  { fromText, rows, models, ...folds }: RunToPlan,
 ): Promise<RunPlan> {
-  const planWith = (solver: BlockSolver) => planTogether(store, solver, options, fromText, rows, models)
+  const planWith = (solver: BlockSolver) => planTogether(store, solver, options, fromText, rows, models, folds)
   // Several models share what is read, and need rows of other blocks beside those at hand: `block` alone may take hundreds of
   // passes where these are few (10,000 digits in two blocks: short of 1e-3 after 300, where `selective` takes 5).
-  const ours = models > 1 && options.solver === 'auto' && solver.name === 'stream'
+  const ours = models > 1 && !folds.must && options.solver === 'auto' && solver.firstPass === true
   if (ours) {
     options = { ...options, innerPasses: DEFAULTS.innerPasses }
     solver = selective

@@ -3,7 +3,7 @@
 // rows that are expanded.
 import { stat } from 'node:fs/promises'
 import { Expander, piecesOf } from '../features/expander.ts'
-import { parseExpansion } from '../features/expansion-steps.ts'
+import { fitFor, parseExpansion } from '../features/expansion-steps.ts'
 import { type ByteSource, openSource } from '../input-formats/byte-source.ts'
 import { CHUNK_SLACK } from '../input-formats/line-chunks.ts'
 import { Reading } from '../input-formats/reading.ts'
@@ -133,7 +133,7 @@ class Sampler {
 
   constructor(options: ResolvedOptions, room: number) {
     this.#options = options
-    this.#reading = new Reading(options.format, options.indexBase, options.expand)
+    this.#reading = new Reading(options.format, options.indexBase, fitFor(options.expand))
     this.#room = room
     this.#at = this.#arena.allocate(room + CHUNK_SLACK, 'a sample of the text')
     this.#features = new Uint32Array(PIECES * MOST_COUNTED)

@@ -9,13 +9,16 @@ import { blocksOf, bufferSizes, expectedText } from '../block-store/read-into-bl
 import { openStore, type Store } from '../block-store/reader.ts'
 import { removeFile } from '../block-store/writer.ts'
 import { SpillwayError, UsageError } from '../errors.ts'
+import { findLoss } from '../losses/all-losses.ts'
 import type { Arena } from '../numeric/arena.ts'
-import { FirstPass, type FirstPassSizes, pieceBytes } from '../optimise/solvers/first-pass.ts'
+import { FirstPass, type FirstPassSettings, type FirstPassSizes, pieceBytes } from '../optimise/solvers/first-pass.ts'
 import type { BlockSolver } from '../optimise/solvers/solver.ts'
-import { MOST_FIRST_PASS, NODE_BYTES } from '../optimise/sources/memory-plan.ts'
+import { MOST_FIRST_PASS } from '../optimise/sources/memory-plan.ts'
+import { NODE_BYTES } from '../sizes.ts'
 import { collectGarbage } from '../threads/collect-garbage.ts'
 import { defaultThreads } from '../threads/pool.ts'
 import { allowedMemory } from './choose-solver.ts'
+import { classProblems } from './class-problems.ts'
 import { type ResolvedOptions, refuseTextOptions } from './options.ts'
 import { afterIngest, forFilePages, ingestMemory, ingestRemains, mayTrainWhileReading } from './plan-for-blocks.ts'
 import { blocksForText } from './plan-for-text.ts'
@@ -87,7 +90,7 @@ export async function theStore(
   const usual = options.blocks ?? sampledBlocks(options, text, sample) ?? blocksOf(text, buffers)
   const blocks = await blocksForText(paths, text, solver, options, { blocks: usual, chunk: buffers.chunk })
   const mark = arena.mark()
-  const first = sizes && new FirstPass(arena, options, sizes.pass)
+  const first = sizes && new FirstPass(arena, firstPassSettings(options), sizes.pass)
   const meanwhile = first ? ', and training on it meanwhile' : ''
   tell({ stage: 'plan', solver: '', reason: `reading the text into ${folder}${meanwhile}` })
   try {
@@ -128,6 +131,15 @@ export async function theStore(
 /** The store has its rows, but the run does not go on: whoever comes next takes it as it is, without what was learnt. */
 export async function forgetFirstPass({ store, first }: StoreForTraining): Promise<void> {
   if (first) await removeFile(join(store.folder, UNSAVED_MARKER))
+}
+
+function firstPassSettings(options: ResolvedOptions): FirstPassSettings {
+  return {
+    seed: options.seed,
+    unit: options.normalize === 'unit',
+    visits: options.given.has('innerPasses') ? options.innerPasses : undefined,
+    problemOf: labels => classProblems(labels, findLoss(options.loss), options).problems[0],
+  }
 }
 
 /** How memory is shared out while text is read and trained on at the same time; undefined where that cannot be. */

@@ -1,27 +1,33 @@
 // `train`: data in, model out. Chooses the solver, has it run, and puts the model together; it never prints.
-
 import { spaceText, widthOf } from '../additive-kernels/row-space.ts'
 import { UsageError } from '../errors.ts'
-import type { LabelCount } from '../input-formats/label-numbers.ts'
 import { findLoss } from '../losses/all-losses.ts'
-import type { Calibration } from '../model/calibration.ts'
 import { type Certificate as ModelCertificate, makeModel } from '../model/model.ts'
 import type { Shortfall } from '../model/shortfall.ts'
-import type { ExitReason } from '../optimise/driver/driver.ts'
-import type { BundledProblem } from '../optimise/objectives/bundle.ts'
+import type { CrammerSingerObjective } from '../optimise/objectives/crammer-singer.ts'
+import { shorten } from '../optimise/objectives/line-search.ts'
+import type { ExitReason, Solution } from '../optimise/objectives/solution.ts'
 import { findSolver } from '../optimise/solvers/all-solvers.ts'
-import { block } from '../optimise/solvers/block.ts'
-import { checkCompatible, underLimits } from '../optimise/solvers/solver.ts'
+import { checkCompatible, underLimits } from '../optimise/solvers/compatibility.ts'
+import type { BlockSolver, MemorySolver } from '../optimise/solvers/solver.ts'
 import { version } from '../version.ts'
+import { calibrateOverBlocks, checkCalibration, HeldOutInMemory } from './calibrate.ts'
 import { chooseSolver } from './choose-solver.ts'
-import { asModelCertificate, classProblems, sumOf } from './class-problems.ts'
-import { trainFoldsOverBlocks } from './folds-over-blocks.ts'
-import { DEFAULTS, type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
+import {
+  asModelCertificate,
+  type ClassProblems,
+  classProblems,
+  crammerSingerSettings,
+  sumOf,
+} from './class-problems.ts'
+import { WeightCollector } from './collect-weights.ts'
+import { InBlocks, openBlocks } from './in-blocks.ts'
+import { InMemory, type LoadedRows, outcomeInMemory, withRowsInMemory } from './in-memory.ts'
+import { type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import type { TrainingOutcome } from './outcome.ts'
+import { type Taker, trainModels, type Wanted } from './place.ts'
 import type { ProgressListener } from './progress.ts'
 import { heedBinsOfStore } from './store-for-training.ts'
-import { trainFromBlocks } from './train-from-blocks.ts'
-import { CALIBRATION_FOLDS, calibrationOf, trainInMemory } from './train-in-memory.ts'
 import { TrainingRun, type TrainResult } from './training-run.ts'
 
 /** Trains on one or more files, or on a store. Starts at once; options are checked before anything is read. */
@@ -41,67 +47,118 @@ export function train(data: string | string[], options: TrainOptions = {}): Trai
     checkCalibration(limited)
     const outcome =
       solver.data === 'memory'
-        ? await trainInMemory(paths, solver, limited, tell)
+        ? await withRowsInMemory(paths, limited, tell, rows => trainInMemory(rows, solver, limited, tell))
         : await trainFromBlocks(paths, solver, limited, tell)
-    if (limited.calibrate && outcome.blocks) await addCalibrations(outcome, outcome.blocks.store, limited, tell)
     const result = asResult(outcome, limited, (performance.now() - started) / 1000)
     return roundedToBins > 0 ? { ...result, roundedToBins } : result
   })
 }
 
-function checkCalibration({ calibrate, loss, weights, multiclass, regularizer }: ResolvedOptions): void {
-  if (calibrate === undefined) return
-  if (multiclass === 'crammer-singer')
-    throw new UsageError('calibrate is for models of one class against the rest, not for multiclass crammer-singer')
-  if (regularizer === 'l1') throw new UsageError('calibrate is not compatible with the l1 regularizer')
-  if (findLoss(loss).entropicDual)
-    throw new UsageError(`calibrate would be ignored: scores of the ${loss} loss are probabilities as they are`)
-  if (weights === 'f32') throw new UsageError('calibrate needs weights in f64')
+/** The models of a data set. `numbered`: its labels in the order of their class numbers. */
+function wantedModels(classes: ClassProblems, numbers: number, options: ResolvedOptions): Wanted {
+  if (options.multiclass !== 'crammer-singer') return { problems: classes.problems }
+  return { problems: classes.problems, allClasses: crammerSingerSettings(classes, numbers, options.bias) }
 }
 
-/** Without calibrations a model is not what was asked for: the run is an interrupted one then. */
-async function addCalibrations(
-  outcome: TrainingOutcome,
-  store: string,
-  options: ResolvedOptions,
-  tell: ProgressListener,
-): Promise<void> {
-  try {
-    outcome.calibrations = await calibrateOverBlocks(store, options, tell)
-  } catch (error) {
-    if (!options.signal?.aborted) throw error
-    outcome.solutions = outcome.solutions.map(solution => ({ ...solution, exitReason: 'interrupted' }))
+/** Models as they come, for one model file. */
+class ModelTaker implements Taker {
+  readonly solutions: Solution[] = []
+  readonly weights: WeightCollector
+  readonly #models: number
+  readonly #lent: ((solution: Solution) => number) | undefined
+
+  /** `lent`: makes weights final where they are, and gives that of the bias, where they are not to be copied. */
+  constructor({ problems, allClasses }: Wanted, weights: number, lent?: (solution: Solution) => number) {
+    this.#models = allClasses?.classes.length ?? problems.length
+    this.weights = new WeightCollector(this.#models, weights)
+    this.#lent = lent
+  }
+
+  get vectors(): number {
+    return this.#models
+  }
+
+  take(model: number, solution: Solution, weights: () => Float64Array): void {
+    // Models of folds are scored, not kept.
+    if (model >= this.#models) return
+    this.solutions[model] = solution
+    if (this.#lent) {
+      this.weights.biasWeights[model] = this.#lent(solution)
+      return
+    }
+    const own = weights()
+    shorten(own, solution)
+    this.weights.put(model, own)
+  }
+
+  takeAll(solution: Solution, objective: CrammerSingerObjective): void {
+    this.solutions.push(solution)
+    const all = objective.copyAll()
+    shorten(all.weights, solution)
+    shorten(all.biasWeights, solution)
+    this.weights.putAll(all)
   }
 }
 
-/** Calibrations of a store: models of folds are trained together, over its blocks. */
-async function calibrateOverBlocks(
-  store: string,
+/** Trains the models of rows in memory. */
+export async function trainInMemory(
+  loaded: LoadedRows,
+  solver: MemorySolver,
   options: ResolvedOptions,
   tell: ProgressListener,
-): Promise<Calibration[]> {
-  const problemsOf = (labels: LabelCount[]): BundledProblem[] =>
-    classProblems(labels, findLoss(options.loss), options).problems
-  const { labels, classes, scores } = await trainFoldsOverBlocks(
-    [store],
-    block,
-    // What was said about text has been done.
-    {
-      ...options,
-      given: new Set(),
-      innerPasses: DEFAULTS.innerPasses,
-      store: undefined,
-      blocks: undefined,
-      resume: false,
-    },
-    CALIBRATION_FOLDS,
-    labels =>
-      Array.from({ length: CALIBRATION_FOLDS }, (_, heldOut) =>
-        problemsOf(labels).map((problem, column) => ({ ...problem, heldOut, column })),
-      ).flat(),
-    tell,
-  )
-  return problemsOf(labels).map(({ positive }, k) => calibrationOf(options, scores[k], classes, positive))
+): Promise<TrainingOutcome> {
+  const { rows } = loaded
+  const classes = classProblems(rows.labels, findLoss(options.loss), options)
+  const models = wantedModels(classes, rows.labels.length, options)
+  const held = options.calibrate && new HeldOutInMemory(loaded, classes.problems, options)
+  const wanted = held ? { ...models, problems: [...models.problems, ...held.problems], together: true } : models
+  const say = (reason: string): void => tell({ stage: 'plan', solver: solver.name, reason })
+  const place = new InMemory(loaded, solver, options, wanted, say)
+  const taker = new ModelTaker(models, place.weights)
+  await trainModels(place, wanted, taker, tell, loaded.seconds, held || undefined)
+  return {
+    ...outcomeInMemory(loaded, options, taker.vectors, taker.weights.weights),
+    labels: classes.labels,
+    biasWeights: taker.weights.biasWeights,
+    ...(held && { calibrations: held.calibrations() }),
+    solver: solver.name,
+    solutions: taker.solutions,
+  }
+}
+
+/** The same from the blocks of a store, which is made of text if need be. */
+async function trainFromBlocks(
+  paths: string[],
+  asked: BlockSolver,
+  options: ResolvedOptions,
+  tell: ProgressListener,
+): Promise<TrainingOutcome> {
+  const opened = await openBlocks(paths, asked, options, tell)
+  const { labels: numbered } = opened.found.store.manifest
+  const classes = classProblems(numbered, findLoss(options.loss), options)
+  const wanted = wantedModels(classes, numbered.length, options)
+  const outcome = await trainOpened()
+  if (!options.calibrate) return outcome
+  try {
+    return { ...outcome, calibrations: await calibrateOverBlocks(outcome.blocks!.store, options, tell) }
+  } catch (error) {
+    if (!options.signal?.aborted) throw error
+    // Without calibrations a model is not what was asked for: the run is an interrupted one then.
+    return { ...outcome, solutions: outcome.solutions.map(solution => ({ ...solution, exitReason: 'interrupted' })) }
+  }
+
+  async function trainOpened(): Promise<TrainingOutcome> {
+    await using place = await InBlocks.open(opened, asked, options, wanted, tell)
+    const taker = new ModelTaker(wanted, place.weights, place.lends ? solution => place.lend(solution) : undefined)
+    await trainModels(place, wanted, taker, tell, opened.seconds)
+    return {
+      ...place.outcome(taker.weights.weights),
+      labels: classes.labels,
+      biasWeights: taker.weights.biasWeights,
+      solver: place.solver.name,
+      solutions: taker.solutions,
+    }
+  }
 }
 
 /** What the model of a run that ended short says about that. */

@@ -1,7 +1,7 @@
 // A training run under way, and what comes of it.
 import { saveModel } from '../model/files.ts'
 import type { Model } from '../model/model.ts'
-import type { ExitReason } from '../optimise/driver/driver.ts'
+import type { ExitReason } from '../optimise/objectives/solution.ts'
 import type { TrainingOutcome } from './outcome.ts'
 import type { Progress, ProgressListener } from './progress.ts'
 

@@ -6,7 +6,8 @@ import { UsageError } from '../../src/errors.ts'
 import { allLosses, findLoss } from '../../src/losses/all-losses.ts'
 import { Arena } from '../../src/numeric/arena.ts'
 import { ROW_KIND_F64, SUMS_BYTES, SUMS_LOSS } from '../../src/numeric/layouts.ts'
-import { BinaryProblem } from '../../src/optimise/objectives/problem.ts'
+import { BinaryObjective } from '../../src/optimise/objectives/binary.ts'
+import { wholeGroup } from '../../src/optimise/sources/rows-in-memory.ts'
 import { seed, writeRow } from '../numeric/reference.ts'
 import { rowSetOf } from './small-problems.ts'
 
@@ -100,7 +101,8 @@ for (const loss of allLosses) {
               { classNumber: positive ? 1 : 0 },
             ),
           )
-          const problem = new BinaryProblem(arena, rowSetOf(arena, records, 1), {
+          const rows = rowSetOf(arena, records, 1)
+          const problem = new BinaryObjective(arena, rows, {
             loss,
             costPositive: c,
             costNegative: d,
@@ -110,7 +112,7 @@ for (const loss of allLosses) {
           })
           arena.f64(problem.weights, 1)[0] = 1
           const sums = arena.allocate(SUMS_BYTES, 'sums')
-          arena.numeric.evaluateF64(problem.at, 0, margins.length, sums)
+          arena.numeric.evaluateF64(problem.of(wholeGroup(arena, rows)), 0, margins.length, sums)
           const expected = margins.reduce((sum, [m, positive]) => sum + (positive ? c : d) * loss.value(m), 0)
           near(arena.getF64(sums + SUMS_LOSS), expected, 1e-13, 'the sum of losses')
         }),

@@ -7,10 +7,13 @@ import { allLosses } from '../../src/losses/all-losses.ts'
 import type { Loss } from '../../src/losses/loss.ts'
 import { toDense } from '../../src/model/weights.ts'
 import { Arena } from '../../src/numeric/arena.ts'
-import { type DriverSettings, type PassProgress, type Solution, solve } from '../../src/optimise/driver/driver.ts'
-import { BinaryProblem } from '../../src/optimise/objectives/problem.ts'
+import type { DriverSettings } from '../../src/optimise/driver/driver.ts'
+import type { PassProgress } from '../../src/optimise/driver/progress.ts'
+import { BinaryObjective } from '../../src/optimise/objectives/binary.ts'
+import type { Solution } from '../../src/optimise/objectives/solution.ts'
 import { allSolvers, findSolver } from '../../src/optimise/solvers/all-solvers.ts'
-import { checkCompatible, type Solver } from '../../src/optimise/solvers/solver.ts'
+import { checkCompatible } from '../../src/optimise/solvers/compatibility.ts'
+import type { Solver } from '../../src/optimise/solvers/solver.ts'
 import { loadRows } from '../../src/rows/load-rows.ts'
 import type { RowSet } from '../../src/rows/row-set.ts'
 import { ThreadPool } from '../../src/threads/pool.ts'
@@ -20,6 +23,7 @@ import type { TrainingRun, TrainResult } from '../../src/train/training-run.ts'
 import { settings as readSettings, testFolder } from '../input-formats/fixture.ts'
 import { referenceParse } from '../input-formats/reference-parser.ts'
 import { bitsOf } from '../numeric/reference.ts'
+import { driven } from './driving.ts'
 import { dualOf, noisyRows, optimumOf, type PlainTask, primalOf } from './small-problems.ts'
 
 const folder = testFolder()
@@ -33,7 +37,7 @@ interface Outcome {
   rest: number[]
 }
 
-// Solvers of another problem have optima and duals of their own: test/solvers/primal-coordinate.test.ts.
+// Solvers of another problem have optima and duals of their own: test/optimise/solvers/primal-coordinate.test.ts.
 const solvers = allSolvers.filter(candidate => !candidate.regularizer)
 
 for (const solver of solvers.filter(candidate => candidate.data === 'memory')) {
@@ -64,7 +68,7 @@ for (const solver of solvers.filter(candidate => candidate.data === 'memory')) {
       given: Partial<DriverSettings> & { weightBits?: 32 | 64 } = {},
     ): Promise<Outcome> {
       const { weightBits = 64, ...driver } = given
-      const problem = new BinaryProblem(arena, rows, {
+      const problem = new BinaryObjective(arena, rows, {
         loss: task.loss,
         costPositive: task.costPositive,
         costNegative: task.costNegative,
@@ -73,9 +77,7 @@ for (const solver of solvers.filter(candidate => candidate.data === 'memory')) {
         weightBits,
       })
       const progress: PassProgress[] = []
-      const defaults = { tolerance: 1e-8, maxPasses: 100_000, seed: 1, shrinking: true, signal: undefined }
-      const settings = { ...defaults, ...driver }
-      const solution = await solve(pool, solver, problem, settings, record => progress.push(record))
+      const solution = await driven(pool, solver, problem, rows, driver, record => progress.push(record))
       const stride = problem.alphaStride / 8
       const stored = [...arena.f64(problem.alpha, rows.rows * stride)]
       return {

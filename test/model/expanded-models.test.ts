@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { bitsOfMap, newFeatureMap } from '../../src/block-store/feature-set.ts'
 import { describeModel } from '../../src/cli/inspect-model.ts'
 import type { SpillwayError } from '../../src/errors.ts'
 import { writeJson } from '../../src/model/json-file.ts'
@@ -13,6 +12,7 @@ import { denseWeights, type Model, namesBeforeHash, scoreRow } from '../../src/m
 import { decodeModel, encodeModel } from '../../src/model/own-file.ts'
 import { featureAt, positionOf } from '../../src/model/weights.ts'
 import { Arena } from '../../src/numeric/arena.ts'
+import { bitsOfMap, newFeatureMap } from '../../src/numeric/feature-map.ts'
 import { seed } from '../numeric/reference.ts'
 import { smallModel } from './some-models.ts'
 

@@ -7,7 +7,7 @@ import type { Loss } from '../../src/losses/loss.ts'
 import { Arena } from '../../src/numeric/arena.ts'
 import { BUNDLE_GAP, BUNDLE_LANES, BUNDLE_LOSS } from '../../src/numeric/bundle-layout.ts'
 import { SUMS_BYTES, SWEEP_ACTIVE, SWEEP_BYTES, SWEEP_INNER, SWEEP_ORDER } from '../../src/numeric/layouts.ts'
-import { Bundle, type BundledProblem, bundleSizes } from '../../src/optimise/objectives/bundle.ts'
+import { Bundle, type BundledProblem, bundleSizes, lanesFor } from '../../src/optimise/objectives/bundle.ts'
 import { boxLoss, logisticLoss, type PlainProblem, type PlainSweep, sweepBox, sweepLogistic } from './dual-reference.ts'
 import { allRowKinds, randomNumbers, seed, writeRow } from './reference.ts'
 
@@ -70,7 +70,13 @@ function make(arena: Arena, { loss: name, start, rows, models, bias, folds }: Ca
     weightBits: 64,
     ...(folds && random() < 0.7 && { heldOut: Math.floor(random() * FOLDS) }),
   }))
-  const bundle = new Bundle(arena, { table, rows, weights: FEATURES }, problems, foldsAt)
+  const lanes = lanesFor(models)
+  const places = {
+    alpha: arena.allocateZeroed(Math.max(rows, 1) * lanes * 16, 'dual variables'),
+    weights: arena.allocateZeroed((FEATURES + 1) * lanes * 8, 'weights'),
+  }
+  const bundle = new Bundle(arena, { rows, weights: FEATURES }, problems, foldsAt, places)
+  bundle.see(table)
   if (loss.entropicDual) arena.numeric[`startEntropicBundle${bundle.lanes}`](bundle.at, rows)
   return { bundle, plain, problems, loss }
 }

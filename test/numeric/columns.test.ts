@@ -24,8 +24,9 @@ import {
   ROW_KIND_SCALED_DENSE,
   ROW_KIND_SCALED_F32,
 } from '../../src/numeric/layouts.ts'
-import { BinaryProblem } from '../../src/optimise/objectives/problem.ts'
+import { L1Objective } from '../../src/optimise/objectives/l1.ts'
 import { makeColumns } from '../../src/optimise/solvers/primal-coordinate.ts'
+import { wholeGroup } from '../../src/optimise/sources/rows-in-memory.ts'
 import { rowSetOf } from '../contracts/small-problems.ts'
 import { type Entries, seed, writeRow } from './reference.ts'
 
@@ -69,15 +70,15 @@ function transposed(rows: AnyRow[], bias: number, positive: number, negative: nu
 describe('columns of rows', () => {
   const arena = new Arena()
   const mark = arena.mark()
-  const make = (rows: AnyRow[], loss: string, bias: number): { at: number; work: number; problem: BinaryProblem } => {
+  const make = (rows: AnyRow[], loss: string, bias: number): { at: number; work: number; problem: L1Objective } => {
     arena.release(mark)
     const records = rows.map(({ row, scale, positive }) =>
       writeRow(arena, row.kind, row, { scale, classNumber: positive ? 1 : 0 }),
     )
     const settings = { loss: findLoss(loss), costPositive: 4, costNegative: 0.3, bias, positive: 1 }
     const set = rowSetOf(arena, records, FEATURES)
-    const problem = new BinaryProblem(arena, set, { ...settings, weightBits: 64, regularizer: 'l1' })
-    return { ...makeColumns(problem, loss === 'logistic'), problem }
+    const problem = new L1Objective(arena, set, { ...settings, weightBits: 64, regularizer: 'l1' })
+    return { ...makeColumns(problem, wholeGroup(arena, set), loss === 'logistic'), problem }
   }
   const u32s = (at: number, count: number): number[] => [...arena.u32(at, count)]
   const f64s = (at: number, count: number): number[] => [...arena.f64(at, count)]

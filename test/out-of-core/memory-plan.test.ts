@@ -14,11 +14,11 @@ import {
   groupsOf,
   type MemoryPlan,
   MOST_FIRST_PASS,
-  NODE_BYTES,
   type PlanNeeds,
   planLines,
   planMemory,
 } from '../../src/optimise/sources/memory-plan.ts'
+import { NODE_BYTES } from '../../src/sizes.ts'
 import { ThreadPool } from '../../src/threads/pool.ts'
 
 interface Block {

@@ -1,109 +1,409 @@
-// The driver of one binary problem: asks the solver for passes, the certificate for the truth, and decides when to stop.
-
-import type { ThreadPool } from '../../threads/pool.ts'
-import { type Certificate, certify } from '../objectives/certificate.ts'
-import {
-  certificateAt,
-  type LossesAlong,
-  lookAlongInPieces,
-  roomForLook,
-  type ShortEnd,
-} from '../objectives/line-search.ts'
-import { lookAlongTask } from '../objectives/look-along-task.ts'
-import type { BinaryProblem } from '../objectives/problem.ts'
-import type { MemorySolver, SolverRun, SolverSettings } from '../solvers/solver.ts'
-
-export type ExitReason = 'converged' | 'max-passes' | 'interrupted'
+// The driver: asks a method to visit group after group of rows, keeps checkpoints, asks the certificate for the truth, and
+// decides when to stop. Rows in memory are a source of one group; one model and many, all of them go through here.
+import type { Checkpoints, RunState } from '../../block-store/checkpoint.ts'
+import { SUMS_BYTES } from '../../numeric/layouts.ts'
+import type { BinaryObjective } from '../objectives/binary.ts'
+import { type Certificate, certificateOf } from '../objectives/certificate.ts'
+import { certificateAt, LossesAlong } from '../objectives/line-search.ts'
+import type { Objective } from '../objectives/objective.ts'
+import type { ExitReason, Solution } from '../objectives/solution.ts'
+import type { FirstPass } from '../solvers/first-pass.ts'
+import { type Ledger, type Run, type Seen, type Solver, type SolverSettings, startRun } from '../solvers/solver.ts'
+import type { BlockEngine } from '../sources/block-engine.ts'
+import { type RowGroup, type RowSource, reads } from '../sources/row-source.ts'
+import { type PassProgress, Progress } from './progress.ts'
 
 export interface DriverSettings extends SolverSettings {
   tolerance: number
+  /** Stop when the projected gradients of a round lie so close together, whatever the gap. */
+  gradientTolerance?: number | undefined
   maxPasses: number
+  blockOrder: 'random' | 'fixed'
+  /** Seconds between two checkpoints. */
+  checkpointSeconds: number
   signal?: AbortSignal | undefined
 }
 
-export interface Solution {
-  /** Undefined when the run was interrupted before it could be certified. */
-  certificate: Certificate | undefined
-  passes: number
-  exitReason: ExitReason
-  /** Of a run that ended short of its tolerance: what its weights are multiplied by, and why that may be. */
-  short?: ShortEnd
-  /** Of many models that were trained together: each of them. */
-  models?: Solution[]
-}
+/** Where the driver leaves what a run that is killed goes on from. */
+export type StateKeeper = Pick<Checkpoints, 'touch' | 'save' | 'loadMemory'>
 
-export interface PassProgress {
-  pass: number
-  primal: number
-  gap: number | null
-  certified: boolean
-}
+/** For runs that nobody goes on with. */
+export const nowhere: StateKeeper = { touch: () => {}, save: async () => {}, loadMemory: async () => {} }
 
-export function solve(
-  pool: ThreadPool,
-  solver: MemorySolver,
-  problem: BinaryProblem,
-  settings: DriverSettings,
-  tell: (progress: PassProgress) => void,
-): Promise<Solution> {
-  const { arena, rows, at, narrow } = problem
-  const truth: Truth = {
-    certify: () => certify(pool, problem),
-    penalty: () => problem.penalty(),
-    lookAlong: () =>
-      lookAlongInPieces(arena, roomForLook(arena), rows.rows, ({ from, to, along }) =>
-        pool.run(lookAlongTask, { problem: at, kind: narrow ? 'f32' : 'f64', from, to, along }),
-      ),
+/** A certificate that did not confirm an estimate makes the next one count for less. */
+const DOUBT = 0.7
+/** A run overshoots its budget by at most a row, which does not make a pass. */
+const ALMOST = 1e-3
+/** Weights and the rows that a method keeps are written with every checkpoint. While they are small beside a block, one after
+ *  every block costs little. */
+const CHEAP_SHARE = 0.1
+/** After an interrupt, rows are looked at for so long: all of a small store, a sample of a large one. */
+const BRIEF_SECONDS = 2
+
+/** The state of a run that has not begun. */
+export function freshState(models: number, settings: RunState['settings'] = {}, fingerprint = ''): RunState {
+  const each = <T>(value: T): T[] => new Array<T>(models).fill(value)
+  return {
+    ...{ settings, fingerprint, pass: 0, position: 0, stockTaken: false, wanted: null, work: 0 },
+    ...{ losses: each(0), gaps: each(0), primals: each(0), optimism: each(1), resting: each(false) },
+    ...{ solutions: each(null), spread: Number.MAX_VALUE, bytesRead: 0, solver: undefined },
   }
-  return drive(solver.start(pool, problem, settings), truth, settings, tell)
 }
 
-/** What tells the truth about a problem's weights. */
-export interface Truth {
-  certify(): Promise<Certificate>
-  /** For the last line search: what t·w costs besides losses, and the losses along w. */
-  penalty(): (t: number) => number
-  lookAlong(): Promise<LossesAlong>
-}
+export class Driver {
+  readonly #source: RowSource
+  readonly #solver: Solver
+  readonly #objective: Objective
+  readonly #settings: DriverSettings
+  readonly #keeper: StateKeeper
+  readonly #run: Run
+  readonly #progress: Progress
+  #lastCheckpoint = performance.now()
+  /** For the last line search: what rows showed. */
+  #looks: LossesAlong[] = []
+  #state: RunState
 
-/** The same for whatever makes passes and whatever certifies them. */
-export async function drive(
-  run: SolverRun,
-  truth: Truth,
-  { tolerance, maxPasses, signal }: DriverSettings,
-  tell: (progress: PassProgress) => void,
-): Promise<Solution> {
-  let passes = 0
-  // Until a pass has been made there is no primal to measure the gap by.
-  let primal = 0
-  for (;;) {
-    const left = maxPasses - passes
-    const order = { most: Math.min(1, left), targetGap: tolerance * primal, left, signal }
-    const report = await run.pass(order)
-    passes += report.passes
+  constructor(
+    source: RowSource,
+    solver: Solver,
+    objective: Objective,
+    settings: DriverSettings,
+    tell: (progress: PassProgress) => void,
+    { keeper = nowhere, state = freshState(objective.models) }: { keeper?: StateKeeper; state?: RunState } = {},
+  ) {
+    this.#source = source
+    this.#solver = solver
+    this.#objective = objective
+    this.#settings = settings
+    this.#keeper = keeper
+    this.#state = state
+    this.#progress = new Progress(objective, solver.dual, tell)
+    this.#run = startRun(solver, objective, source, settings)
+  }
+
+  /** Goes on from a checkpoint. */
+  async restore(state: RunState): Promise<void> {
+    this.#state = state
+    const { saved } = this.#run
+    if (this.#keepsRows && state.solver === undefined) {
+      // Nothing is in memory, and nothing is known of any block, but dual variables and weights stand.
+      this.#nextPass(null)
+    } else if (saved) {
+      saved.restore(state.solver)
+      if (this.#keepsRows) await this.#keeper.loadMemory(saved.stretches())
+      saved.restored()
+    }
+    this.#objective.activate?.(state.resting.map(rests => !rests))
+  }
+
+  /** Starts from what was learnt while the text was read: that was the first pass. */
+  async startFrom(first: FirstPass, engine: BlockEngine, map: number): Promise<void> {
+    const objective = this.#objective as BinaryObjective
+    first.move(engine.store, engine.firstRows, objective, map, (...rows) => this.#run.adopt?.(...rows))
+    engine.reuse(first.region)
+    const state = this.#state
+    state.pass = 1
+    state.work = 1
+    state.wanted = this.#run.ledger?.owing(0) ?? null
+    this.#progress.know(0.5 * objective.squaredLengths()[0] + first.loss, first.gap)
+    this.#keeper.touch([...this.#source.blockBytes.keys()])
+    await this.#checkpoint()
+  }
+
+  /** Starts from dual variables that are in place already: w = Σ α y x, by one reading pass. */
+  async rebuildWeights(): Promise<void> {
+    const { arena, weights, weightCount, weightBytes } = this.#objective
+    arena.bytes(weights, weightCount * weightBytes).fill(0)
+    for await (const group of this.#source.pass(this.#groups(-1)))
+      await this.#objective.addDual(this.#source.threads, group)
+  }
+
+  async solve(): Promise<Solution[]> {
+    const { signal } = this.#settings
+    for (;;) {
+      const cutShort = await this.#visitAll()
+      if (cutShort) {
+        await this.#checkpoint()
+        this.#run.finish?.()
+        return this.#end(undefined, 'interrupted')
+      }
+      if (!this.#state.stockTaken) await this.#takeStock()
+      // Until it is decided how to go on, the run stands at the end of this pass: one that is resumed decides the same.
+      if (signal?.aborted || this.#checkpointDue(this.#allBytes)) await this.#checkpoint()
+      const done = await this.#decide()
+      if (done) return done
+      this.#nextPass(this.#run.ledger?.owing(this.#settings.tolerance * this.#state.primals[0]) ?? null)
+    }
+  }
+
+  /** Visits the groups of a pass that are left; whether an abort came before all were visited. */
+  async #visitAll(): Promise<boolean> {
+    const { signal, maxPasses } = this.#settings
+    const state = this.#state
+    // What was learnt while text was read may be all the passes there are.
+    const groups = state.work >= maxPasses - ALMOST ? [] : this.#groups(state.pass, state.wanted)
+    if (state.position === 0 && groups.length > 0) this.#countSkipped(state.wanted)
+    for await (const group of this.#source.pass(groups, state.position)) {
+      const seen = await this.#run.visit(group, this.#turn())
+      state.position++
+      this.#note(seen, group)
+      // Rows that stay in memory belong to any block.
+      this.#keeper.touch(this.#keepsRows ? [...this.#source.blockBytes.keys()] : group.parts.map(part => part.block))
+      this.#progress.tell(state, state.position / groups.length)
+      if (signal?.aborted) break
+      if (state.position < groups.length && this.#checkpointDue(group.packedBytes)) await this.#checkpoint()
+    }
+    return signal?.aborted === true && state.position < groups.length
+  }
+
+  #turn() {
+    const { tolerance, maxPasses, signal } = this.#settings
+    const { pass, work, primals, optimism } = this.#state
+    const left = maxPasses - work
+    const targets = optimism.map(share => tolerance * share)
+    const tick = (done: number, gap: number): void => this.#progress.tick(this.#state, work + done, gap)
+    return { pass, most: Math.min(1, left), left, primals, targets, signal, tick }
+  }
+
+  #note({ losses, gaps, primals, work, ready }: Seen, group: RowGroup): void {
+    const state = this.#state
+    state.work += work ?? group.rows / Math.max(this.#source.rows, 1)
+    state.losses = state.losses.map((loss, k) => loss + losses[k])
+    state.gaps = state.gaps.map((gap, k) => gap + gaps[k])
+    if (primals) state.known = [...primals]
+    if (ready !== undefined) state.ready = ready
+  }
+
+  /** At the end of a pass: what primals and gaps are, by what the rows showed as they were met. */
+  async #takeStock(): Promise<void> {
+    const { tolerance, maxPasses, gradientTolerance } = this.#settings
+    const state = this.#state
+    state.stockTaken = true
+    if (this.#run.settle) {
+      // New weights have a new primal; the last one will do to say how exact the rows in memory are to be.
+      const before = sum(state.primals) || 0.5 * sum(this.#objective.squaredLengths()) + sum(state.losses)
+      // By the paper's rule the rows in memory are worked on as long as they move.
+      const target = gradientTolerance === undefined ? 0.5 * tolerance * before * Math.min(...state.optimism) : 0
+      state.work += await this.#run.settle(target, maxPasses - state.work)
+    }
+    const { ledger } = this.#run
+    if (ledger) {
+      const { dual, owed, spread } = await ledger.account()
+      ledger.endRound()
+      // Nothing is known of a block that was never met: a number that JSON can hold says so.
+      state.primals = [Math.min(dual + owed, Number.MAX_VALUE)]
+      state.gaps = [Math.min(owed, Number.MAX_VALUE)]
+      state.spread = spread
+      this.#progress.know(state.primals[0], state.gaps[0])
+      this.#progress.tell(state, 1)
+      return
+    }
+    const lengths = state.known ? [] : this.#objective.squaredLengths()
+    state.primals = state.primals.map((before, k) => {
+      // A model that rests was not looked at.
+      if (state.resting[k] && state.solutions[k]) return before
+      return state.known?.[k] ?? 0.5 * lengths[k] + state.losses[k]
+    })
+    if (this.#objective.activate && state.ready === undefined) this.#rest()
+    this.#progress.stock(state)
+  }
+
+  /** Models that have come close rest until the others have, too. */
+  #rest(): void {
+    const { tolerance } = this.#settings
+    const { primals, gaps, optimism } = this.#state
+    this.#state.resting = this.#state.resting.map(
+      (rests, k) => rests || gaps[k] <= tolerance * optimism[k] * primals[k],
+    )
+    this.#objective.activate!(this.#state.resting.map(rests => !rests))
+  }
+
+  /** Whether certificates are worth asking for. */
+  #ready(): boolean {
+    const { tolerance, gradientTolerance } = this.#settings
+    const { primals, gaps, optimism, resting, spread, ready } = this.#state
+    // By the paper's rule a run is stopped by gradients, not by the gap.
+    if (gradientTolerance !== undefined) return spread <= gradientTolerance
+    if (ready !== undefined) return ready
+    if (!this.#solver.dual) return false
+    return primals.every((primal, k) => resting[k] || gaps[k] <= tolerance * primal * optimism[k])
+  }
+
+  /** At the end of a pass: how the models ended, if they have. */
+  async #decide(): Promise<Solution[] | undefined> {
+    const { tolerance, gradientTolerance, maxPasses, signal } = this.#settings
+    const state = this.#state
+    const last = state.work >= maxPasses - ALMOST
     const stopped = signal?.aborted === true
-    // A solver overshoots its budget by at most a row, which does not make a pass.
-    const last = stopped || passes >= maxPasses - 1e-3
-    if (!report.ready && !last) {
-      primal = report.estimate.primal
-      tell({ pass: passes, primal, gap: primal > 0 ? report.estimate.gap / primal : 0, certified: false })
-      continue
+    if (!this.#ready() && !last && !stopped) return undefined
+    const certificates = await this.certify(last)
+    if (!certificates) return this.#end(undefined, 'interrupted')
+    for (const [k, certificate] of certificates.entries()) {
+      state.primals[k] = certificate.primal
+      const reached = certificate.gap !== null && certificate.gap <= tolerance
+      if (reached) state.solutions[k] ??= { certificate, passes: this.#passes(), exitReason: 'converged' }
+      else state.optimism[k] *= DOUBT
+      state.resting[k] = reached
     }
-    let certificate = await truth.certify()
-    let short: ShortEnd | undefined
-    if (last && !(certificate.gap! <= tolerance)) {
-      const { primal, ...found } = (await truth.lookAlong()).best(0, truth.penalty())
-      certificate = certificateAt(certificate, { ...found, primal })
-      short = found
+    const done = state.solutions.map(solution => solution !== null)
+    // A run by the paper's rule ends where its gradients say so.
+    const settled = gradientTolerance !== undefined && state.spread <= gradientTolerance
+    if (done.every(Boolean) || settled || last || stopped) {
+      const solutions = await this.#end(certificates, settled ? 'converged' : last ? 'max-passes' : 'interrupted')
+      this.#progress.certified(state, solutions, this.#passes())
+      return solutions
     }
-    primal = certificate.primal
-    tell({ pass: passes, primal, gap: certificate.gap, certified: true })
-    const converged = certificate.gap! <= tolerance
-    if (converged || last) {
-      const exitReason = converged ? 'converged' : stopped ? 'interrupted' : 'max-passes'
-      const whole = Math.min(maxPasses, Math.ceil(passes - 1e-3))
-      return { certificate, passes: whole, exitReason, ...(short && { short }) }
-    }
-    run.notYet()
+    this.#progress.certified(
+      state,
+      certificates.map(certificate => ({ certificate })),
+      this.#passes(),
+    )
+    this.#objective.activate?.(done.map(is => !is))
+    this.#run.notYet?.(done)
+    return undefined
   }
+
+  /** Models that did not get there end by the best multiple of their weights. Methods that know no tolerance, and the paper's
+   *  rule, end where they meant to: their weights stay as they are, unless w = 0 is better. */
+  async #end(certificates: Certificate[] | undefined, exitReason: ExitReason): Promise<Solution[]> {
+    const { tolerance } = this.#settings
+    const { rows: all } = this.#source
+    const known = this.#state.solutions as (Solution | null)[]
+    if (known.every(solution => solution !== null)) return known
+    if (this.#looks.length === 0 || this.#looks[0].rows < all) await this.#lookAtRows(exitReason === 'interrupted')
+    const passes = this.#passes()
+    const onlyIfWorse = !this.#solver.dual || exitReason === 'converged'
+    const penalties = this.#objective.penalties()
+    const places = this.#objective.looks
+    return known.map((solution, k): Solution => {
+      if (solution) return solution
+      const certificate = certificates?.[k]
+      const { look, lane } = places[k]
+      const { primal, ...short } = this.#looks[look].best(lane, penalties[k], { all, onlyIfWorse })
+      if (onlyIfWorse && short.factor === 1 && certificate) return { certificate, passes, exitReason }
+      // A sample tells which multiple is better, not what its objective is.
+      const exact = short.factor === 1 || this.#looks[look].rows >= all ? certificate : undefined
+      const found = exact && certificateAt(exact, { ...short, primal })
+      const close = found !== undefined && found.gap !== null && found.gap <= tolerance
+      return { certificate: found, passes, exitReason: close ? 'converged' : exitReason, short }
+    })
+  }
+
+  /** Sums losses along the weights over all rows; after an interrupt over as many as a short time allows, those first that
+   *  would have been next. Blocks are drawn at random, so some stand for all. */
+  async #lookAtRows(briefly: boolean): Promise<void> {
+    const began = performance.now()
+    this.#startLook()
+    const { pass, position, wanted } = this.#state
+    const groups = this.#groups(briefly ? pass : -1)
+    const next = briefly && !wanted ? position % Math.max(groups.length, 1) : 0
+    for await (const group of this.#source.pass([...groups.slice(next), ...groups.slice(0, next)])) {
+      await this.#objective.lookAlong(this.#source.threads, group, this.#looks)
+      if (briefly && performance.now() - began > BRIEF_SECONDS * 1000) break
+    }
+  }
+
+  #startLook(): void {
+    const looks = 1 + Math.max(...this.#objective.looks.map(({ look }) => look))
+    this.#looks = Array.from({ length: looks }, () => new LossesAlong())
+  }
+
+  /** Passes so far. A run that leaves blocks out, or works on rows in memory, makes them in parts. */
+  #passes(): number {
+    return Math.min(this.#settings.maxPasses, Math.max(1, Math.ceil(this.#state.work - ALMOST)))
+  }
+
+  /** Primal, dual and gap of each model over all rows, by a reading pass; undefined when it was interrupted. With `look`, the
+   *  losses along the weights are summed as well. */
+  async certify(look = false): Promise<Certificate[] | undefined> {
+    this.#run.finish?.()
+    this.#looks = []
+    if (this.#objective.certify) return this.#objective.certify(this.#source)
+    // With narrow weights, w is not quite Σ α y x, and nothing is certain without reading.
+    if (this.#run.ledger && this.#objective.weightBytes === 8) return this.#certifyByLedger(this.#run.ledger)
+    if (look) this.#startLook()
+    const totals = this.#state.primals.map(() => new Float64Array(SUMS_BYTES / 8))
+    // In the order of the source, whatever order the method took: the sums are the same bits for the same weights.
+    for await (const group of this.#source.pass(this.#groups(-1))) {
+      if (this.#settings.signal?.aborted && reads(this.#source)) return undefined
+      for (const [k, sums] of (await this.#objective.evaluate(this.#source.threads, group)).entries()) {
+        for (const [s, part] of sums.entries()) totals[k][s] += part
+      }
+      if (look) await this.#objective.lookAlong(this.#source.threads, group, this.#looks)
+    }
+    const lengths = this.#objective.squaredLengths()
+    return totals.map((sums, k) => certificateOf(sums, lengths[k], this.#source.rows, this.#solver.dual))
+  }
+
+  /** The same by what the method knows of all rows, once those have been read of which it does not know enough. */
+  async #certifyByLedger(ledger: Ledger): Promise<Certificate[] | undefined> {
+    const { tolerance, signal } = this.#settings
+    const blocks = ledger.owing(tolerance * this.#state.primals[0])
+    this.#countSkipped(blocks)
+    for await (const group of this.#source.pass(this.#groups(-1, blocks))) {
+      if (signal?.aborted) return undefined
+      await ledger.evaluate(group)
+    }
+    const { dual, certain, supportVectors, correct } = await ledger.account()
+    const primal = dual + certain
+    const trainingAccuracy = correct === null ? null : correct / this.#source.rows
+    return [{ primal, dual, gap: primal > 0 ? certain / primal : 0, supportVectors, trainingAccuracy }]
+  }
+
+  #nextPass(wanted: number[] | null): void {
+    const state = this.#state
+    state.pass++
+    state.position = 0
+    state.stockTaken = false
+    state.losses = state.losses.map(() => 0)
+    state.gaps = state.gaps.map(() => 0)
+    delete state.known
+    delete state.ready
+    state.wanted = wanted
+  }
+
+  #groups(pass: number, wanted?: number[] | null): number[][] {
+    return this.#source.groups(pass, this.#settings, wanted)
+  }
+
+  get #keepsRows(): boolean {
+    return (this.#run.saved?.stretches().length ?? 0) > 0
+  }
+
+  get #allBytes(): number {
+    return sum(this.#source.blockBytes)
+  }
+
+  #countSkipped(wanted: number[] | null | undefined): void {
+    if (!wanted) return
+    const { blockBytes, counts } = this.#source
+    counts.bytesSkipped += wanted.reduce((left, block) => left - blockBytes[block], this.#allBytes)
+  }
+
+  #checkpointDue(blockBytes: number): boolean {
+    const { weightCount, weightBytes } = this.#objective
+    const kept = sum((this.#run.saved?.stretches() ?? []).map(({ bytes }) => bytes))
+    if (weightCount * weightBytes + kept <= CHEAP_SHARE * blockBytes) return true
+    return performance.now() - this.#lastCheckpoint >= this.#settings.checkpointSeconds * 1000
+  }
+
+  async #checkpoint(finished = false): Promise<void> {
+    const { saved } = this.#run
+    const forgets = finished && this.#keepsRows
+    this.#state.bytesRead = this.#source.counts.bytesRead
+    this.#state.solver = forgets ? undefined : saved?.state()
+    await this.#keeper.save(this.#state, forgets || !this.#keepsRows ? undefined : saved?.stretches())
+    this.#lastCheckpoint = performance.now()
+  }
+
+  /** Writes down how the run ended. One that reached its aim is seldom resumed, and then with another: the rows that it had
+   *  in memory are not written for that, but read again. */
+  async close(done: Solution[]): Promise<void> {
+    this.#state.done = done
+    await this.#checkpoint(done.every(({ exitReason }) => exitReason === 'converged'))
+  }
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
 }

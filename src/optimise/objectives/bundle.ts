@@ -78,13 +78,13 @@ export class Bundle {
   readonly alphaStride: number
   readonly #arena: Arena
 
-  /** `folds`: address of each row's fold, or 0. `places`: where weights and dual variables are, if there is room for them. */
+  /** `folds`: address of each row's fold, or 0. `places`: where weights and dual variables are. */
   constructor(
     arena: Arena,
-    rows: { table: number; rows: number; weights: number },
+    rows: { rows: number; weights: number },
     problems: BundledProblem[],
     folds: number,
-    places?: { alpha: number; weights: number },
+    places: { alpha: number; weights: number },
   ) {
     this.#arena = arena
     this.problems = problems
@@ -92,11 +92,10 @@ export class Bundle {
     this.weightCount = rows.weights + 1
     const entropic = problems[0].loss.entropicDual === true
     this.alphaStride = this.lanes * 8 * (entropic ? 2 : 1)
-    this.alpha = places?.alpha ?? arena.allocateZeroed(Math.max(rows.rows, 1) * this.alphaStride, 'the dual variables')
-    this.weights = places?.weights ?? arena.allocateZeroed(this.weightCount * this.lanes * 8, 'the weights')
+    this.alpha = places.alpha
+    this.weights = places.weights
     this.at = arena.allocateZeroed(BUNDLE_BYTES, 'a bundle')
     const u32 = (offset: number, value: number): void => arena.setU32(this.at + offset, value)
-    u32(BUNDLE_ROWS, rows.table)
     u32(BUNDLE_COUNT, rows.rows)
     u32(BUNDLE_ALPHA, this.alpha)
     u32(BUNDLE_WEIGHTS, this.weights)
@@ -107,6 +106,11 @@ export class Bundle {
     u32(BUNDLE_MODELS, problems.length)
     this.#writeProblems()
     this.activate(problems.map(() => true))
+  }
+
+  /** All rows are in memory, and this is their table. */
+  see(table: number): void {
+    this.#arena.setU32(this.at + BUNDLE_ROWS, table)
   }
 
   #writeProblems(): void {
@@ -133,6 +137,11 @@ export class Bundle {
     this.#arena.setU32(this.at + BUNDLE_ACTIVE, bits)
     this.#arena.f64(this.at + BUNDLE_UPPER, BUNDLE_LANES).fill(Number.POSITIVE_INFINITY)
     this.#arena.f64(this.at + BUNDLE_LOWER, BUNDLE_LANES).fill(Number.NEGATIVE_INFINITY)
+  }
+
+  /** Whether no model of it is trained. */
+  get rests(): boolean {
+    return this.#arena.getU32(this.at + BUNDLE_ACTIVE) === 0
   }
 
   /** Goes on to problems that differ in their costs, from the dual variables of these times a factor. */

@@ -1,12 +1,8 @@
 // The certificate: primal, dual and their gap over all rows, by a reading pass of its own. A solver never marks its own
 // work: it only hands over α and w.
-
 import type { Arena } from '../../numeric/arena.ts'
 import { SUMS_BYTES } from '../../numeric/layouts.ts'
-import type { ThreadPool } from '../../threads/pool.ts'
-import { certifyL1 } from './certificate-l1.ts'
-import { evaluateRowsTask } from './evaluate-rows-task.ts'
-import type { BinaryProblem } from './problem.ts'
+import type { RowGroup } from '../sources/row-source.ts'
 
 export interface Certificate {
   primal: number
@@ -19,51 +15,44 @@ export interface Certificate {
   trainingAccuracy: number | null
 }
 
-/** Rows summed apart: the pieces are the same for any number of threads, so the sums are the same bits. */
-const PIECES = 32
+/** Rows summed apart where all are in memory: the pieces are the same for any number of threads, so the sums are the same
+ *  bits. */
+export const PIECES = 32
 
-export async function certify(pool: ThreadPool, problem: BinaryProblem): Promise<Certificate> {
-  if (problem.settings.regularizer === 'l1') return certifyL1(pool, problem)
-  const { arena, rows, at, narrow } = problem
-  return certifyInPieces(arena, rows.rows, 0, problem, ({ from, to, sums }) =>
-    pool.run(evaluateRowsTask, { problem: at, narrow, from, to, sums }),
-  )
+/** Where the sums of the pieces go. It is taken once: while rows are read, other threads take memory, too, and none can be
+ *  given back. */
+export function roomForSums(arena: Arena): number {
+  return arena.allocate(PIECES * SUMS_BYTES, 'the certificate')
 }
 
-/** One piece of the rows, where its sums go, and scratch memory of its own. */
 export interface Piece {
+  /** Its number. */
+  piece: number
   from: number
   to: number
-  sums: number
-  scratch: number
 }
 
-export async function certifyInPieces(
+/** The pieces that a group's rows are summed in. Rows of blocks are one piece. */
+export function piecesOf({ rows, whole }: RowGroup, pieces = PIECES): Piece[] {
+  const count = whole ? pieces : 1
+  const bound = (k: number): number => Math.floor((rows * k) / count)
+  return Array.from({ length: count }, (_, k) => ({ piece: k, from: bound(k), to: bound(k + 1) }))
+}
+
+/** Has the sums of every piece made, side by side, and adds them up in order. */
+export async function sumInPieces(
   arena: Arena,
-  rows: number,
-  scratchBytes: number,
-  problem: { squaredLength(): number },
-  evaluate: (piece: Piece) => Promise<void>,
-): Promise<Certificate> {
-  const mark = arena.mark()
-  const sums = arena.allocate(PIECES * SUMS_BYTES, 'the certificate')
-  const bound = (k: number): number => Math.floor((rows * k) / PIECES)
-  const tasks = Array.from({ length: PIECES }, (_, k) =>
-    evaluate({
-      from: bound(k),
-      to: bound(k + 1),
-      sums: sums + k * SUMS_BYTES,
-      scratch: scratchBytes === 0 ? 0 : arena.allocate(scratchBytes, 'the certificate'),
-    }),
-  )
-  await Promise.all(tasks)
+  room: number,
+  group: RowGroup,
+  evaluate: (piece: Piece & { sums: number }) => Promise<void>,
+): Promise<Float64Array> {
+  const pieces = piecesOf(group)
+  await Promise.all(pieces.map(piece => evaluate({ ...piece, sums: room + piece.piece * SUMS_BYTES })))
   const total = new Float64Array(SUMS_BYTES / 8)
-  const parts = arena.f64(sums, PIECES * total.length)
-  parts.forEach((part, k) => {
+  arena.f64(room, pieces.length * total.length).forEach((part, k) => {
     total[k % total.length] += part
   })
-  arena.release(mark)
-  return certificateOf(total, problem.squaredLength(), rows, true)
+  return total
 }
 
 /** The certificate that the sums over all rows make, in the order of the SUMS_ layout. */

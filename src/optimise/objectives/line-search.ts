@@ -18,7 +18,8 @@ import {
 } from '../../numeric/along-layout.ts'
 import type { Arena } from '../../numeric/arena.ts'
 import { BUNDLE_LANES } from '../../numeric/bundle-layout.ts'
-import type { Certificate } from './certificate.ts'
+import type { RowGroup } from '../sources/row-source.ts'
+import { type Certificate, type Piece, piecesOf } from './certificate.ts'
 
 /** The multiples that are tried; the second is 2^-40. */
 export const MULTIPLES = Float64Array.from({ length: ALONG_FACTORS }, (_, k) => (k === 0 ? 0 : 2 ** ((k - 81) / 2)))
@@ -140,29 +141,26 @@ export function startAlong(arena: Arena, at: number): void {
   arena.setF64(at + ALONG_SHORTEST, Number.POSITIVE_INFINITY)
 }
 
-/** Rows summed apart: the pieces are the same for any number of threads, so the sums are the same bits. */
+/** Rows in memory are looked at in so many pieces. */
 const PIECES = 16
 
-/** Room for a look at rows in memory. */
-export function roomForLook(arena: Arena): number {
-  return arena.allocate(PIECES * ALONG_BYTES, 'the line search')
+/** Room for a look. It is taken once: while rows are read, other threads take memory, too. `looks`: side by side. */
+export function roomForLook(arena: Arena, looks = 1): number {
+  return arena.allocate(PIECES * looks * ALONG_BYTES, 'the line search')
 }
 
-/** Looks at all rows in memory, in pieces. */
-export async function lookAlongInPieces(
+/** Looks at the rows of a group, in pieces, and adds what they show; `looks` at a piece are side by side in the room. */
+export async function lookInPieces(
   arena: Arena,
   room: number,
-  rows: number,
-  look: (piece: { from: number; to: number; along: number }) => Promise<void>,
-): Promise<LossesAlong> {
-  const bound = (k: number): number => Math.floor((rows * k) / PIECES)
-  const pieces = Array.from({ length: PIECES }, (_, k) => ({
-    from: bound(k),
-    to: bound(k + 1),
-    along: room + k * ALONG_BYTES,
-  }))
+  group: RowGroup,
+  looks: LossesAlong[],
+  look: (piece: Piece & { along: number }) => Promise<unknown>,
+): Promise<void> {
+  const bytes = looks.length * ALONG_BYTES
+  const pieces = piecesOf(group, PIECES).map(piece => ({ ...piece, along: room + piece.piece * bytes }))
   await Promise.all(pieces.map(look))
-  const found = new LossesAlong()
-  for (const { from, to, along } of pieces) found.add(arena, along, to - from)
-  return found
+  for (const { from, to, along } of pieces) {
+    for (const [k, found] of looks.entries()) found.add(arena, along + k * ALONG_BYTES, to - from)
+  }
 }

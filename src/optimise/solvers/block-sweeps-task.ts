@@ -1,5 +1,6 @@
 // Dual coordinate descent over the rows of one block, a given number of sweeps or until they agree.
 import type { Arena } from '../../numeric/arena.ts'
+import { drawFrom } from '../../numeric/draw.ts'
 import { declareTask, type TaskContext } from '../../threads/task.ts'
 import { type SweepSettings, Sweeps, startSweeps } from './sweeps.ts'
 
@@ -58,14 +59,4 @@ export function sweepBlock(
     if (innerTolerance !== undefined && spread <= innerTolerance) break
   }
   return { sweeps: count, work: sweeps.work }
-}
-
-/** One 64-bit number of three, well mixed. */
-export function drawFrom(parts: readonly number[]): bigint {
-  let state = 0n
-  for (const part of parts) {
-    state = BigInt.asUintN(64, (state ^ BigInt(part)) * 0x9e3779b97f4a7c15n + 0x632be59bd9b4e019n)
-    state ^= state >> 29n
-  }
-  return state
 }

@@ -7,38 +7,53 @@
 // makes N sweeps of coordinate descent over the block (--inner-passes N); BLOCK-L-D sweeps until the projected gradients
 // lie within --inner-tolerance of each other, LIBLINEAR's own rule.
 
-import type { BlockProblem } from '../objectives/block-problem.ts'
-import type { BlockEngine, LoadedBlock } from '../sources/block-engine.ts'
+import type { ThreadPool } from '../../threads/pool.ts'
+import type { RowGroup } from '../sources/row-source.ts'
+import { BlockBundleRun } from './block-bundle-run.ts'
 import { blockSweepsTask } from './block-sweeps-task.ts'
-import type { BlockRun, BlockSettings, BlockSolver, VisitReport } from './solver.ts'
+import type { BlockSolver, Run, Seen, SolverSettings, Turn } from './solver.ts'
+import type { SweepSettings } from './sweeps.ts'
 
-class BlockMinimisation implements BlockRun {
-  readonly #engine: BlockEngine
-  readonly #problem: BlockProblem
-  readonly #settings: BlockSettings
+/** A problem whose rows come in groups. */
+interface GroupedProblem {
+  of(group: RowGroup): number
+  keep(group: RowGroup): void
+}
 
-  constructor(engine: BlockEngine, problem: BlockProblem, settings: BlockSettings) {
-    this.#engine = engine
+class BlockMinimisation implements Run {
+  readonly #threads: ThreadPool
+  readonly #problem: GroupedProblem
+  readonly #kind: Pick<SweepSettings, 'logistic' | 'narrow' | 'together'>
+  readonly #settings: SolverSettings
+
+  constructor(
+    threads: ThreadPool,
+    problem: GroupedProblem,
+    kind: Pick<SweepSettings, 'logistic' | 'narrow' | 'together'>,
+    settings: SolverSettings,
+  ) {
+    this.#threads = threads
     this.#problem = problem
+    this.#kind = kind
     this.#settings = settings
   }
 
-  visit(block: LoadedBlock, pass: number): Promise<VisitReport> {
+  async visit(group: RowGroup, { pass }: Turn): Promise<Seen> {
     const { seed, shrinking, innerPasses, innerTolerance } = this.#settings
-    return this.#engine.trainer.run(blockSweepsTask, {
-      problem: this.#problem.of(block),
-      sweep: block.sweep,
-      order: block.order,
-      rows: block.rows,
-      logistic: this.#problem.settings.loss.entropicDual === true,
-      narrow: this.#problem.narrow,
-      together: this.#problem.together,
+    const { loss, gap } = await this.#threads.run(blockSweepsTask, {
+      ...this.#kind,
+      problem: this.#problem.of(group),
+      sweep: group.sweep,
+      order: group.order,
+      rows: group.rows,
       shrink: shrinking,
-      random: [seed, pass, block.group],
+      random: [seed, pass, group.group],
       pass,
       innerPasses,
       innerTolerance,
     })
+    this.#problem.keep(group)
+    return { losses: [loss], gaps: [gap] }
   }
 }
 
@@ -48,12 +63,16 @@ export const block: BlockSolver = {
   data: 'blocks',
   dual: true,
   cacheShare: 0,
-  manyModels: 'alone',
-  crammerSinger: true,
   options: ['innerPasses', 'innerTolerance', 'blockOrder', 'shrinking', 'tolerance'],
   lossNeeds: {
     what: 'a dual (box or entropic)',
     has: loss => loss.box !== undefined || loss.entropicDual === true,
   },
-  start: (engine, problem, settings) => new BlockMinimisation(engine, problem, settings),
+  start: (objective, { threads }, settings) => {
+    const { logistic, narrow } = objective
+    return new BlockMinimisation(threads, objective, { logistic, narrow }, settings)
+  },
+  startMany: (objective, source, settings) => new BlockBundleRun(source, objective, settings, 'alone'),
+  startAllClasses: (objective, { threads }, settings) =>
+    new BlockMinimisation(threads, objective, { logistic: false, narrow: false, together: true }, settings),
 }

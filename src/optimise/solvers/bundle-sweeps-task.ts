@@ -1,5 +1,4 @@
-// Sweeps of dual coordinate descent over a bundle of models, certificates of all of them, and scores of rows that some of
-// them did not see.
+// Sweeps of dual coordinate descent over a bundle of models.
 import type { Arena } from '../../numeric/arena.ts'
 import {
   BUNDLE_ACTIVE,
@@ -119,22 +118,4 @@ export function endSweep(
     lower[k] = shrink && lowest[k] < 0 ? lowest[k] : Number.NEGATIVE_INFINITY
   }
   return all
-}
-
-export interface BundleRowsOptions {
-  bundle: number
-  lanes: Lanes
-  from: number
-  to: number
-  /** Where eight of each sum go, with room for eight numbers behind them; or where columns of scores are. */
-  sums?: number
-  scores?: { at: number; rows: number; dots: number }
-}
-
-export const bundleRowsTask = declareTask(import.meta.url, 'bundle-rows', bundleRows)
-
-function bundleRows({ arena }: TaskContext, options: BundleRowsOptions): void {
-  const { bundle, lanes, from, to, sums, scores } = options
-  if (sums) arena.numeric[`evaluateBundle${lanes}`](bundle, from, to, sums)
-  if (scores) arena.numeric[`scoreHeldOut${lanes}`](bundle, from, to, scores.at, scores.rows, scores.dots)
 }

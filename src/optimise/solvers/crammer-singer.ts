@@ -15,24 +15,24 @@
 // Keerthi, Sundararajan, Chang, Hsieh, Lin: A sequential dual method for large scale multi-class linear SVMs (KDD 2008).
 // A row is visited at a time, and its K variables are solved for exactly. The loops, and the rules by which classes of a
 // row and whole rows are shrunk, are in numeric/assembly/crammer-singer.ts.
-import type { ThreadPool } from '../../threads/pool.ts'
-import type { CrammerSingerProblem } from '../objectives/crammer-singer-problem.ts'
-import type { SolverRun, SolverSettings } from './solver.ts'
+import type { CrammerSingerObjective } from '../objectives/crammer-singer.ts'
+import type { RowSource } from '../sources/row-source.ts'
+import type { Run, SolverSettings } from './solver.ts'
 import { SweepingRun } from './sweeping-run.ts'
 
 /** Nonzeros times pairs of classes between two looks at the abort signal: some tens of milliseconds. */
 const SLICE = 8e6
 
 export function startCrammerSinger(
-  pool: ThreadPool,
-  problem: CrammerSingerProblem,
+  objective: CrammerSingerObjective,
+  source: RowSource,
   settings: SolverSettings,
-): SolverRun {
-  return new SweepingRun(pool, problem, settings, {
+): Run {
+  return new SweepingRun(source, objective, settings, {
     logistic: false,
     narrow: false,
     together: true,
-    slice: Math.max(1, SLICE / problem.classes),
-    activate: () => problem.activateClasses(),
+    slice: Math.max(1, SLICE / objective.classes),
+    activate: rows => objective.activateClasses(rows),
   })
 }

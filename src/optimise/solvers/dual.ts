@@ -8,6 +8,7 @@
 // entropy models (Machine Learning 85, 2011), Algorithm 5. The loops are in numeric/assembly/dual.ts. The sum of what
 // each row owes to the duality gap, P − D = Σ_i loss_i − dual part_i + α_i m_i, is kept as rows are met, so that the
 // certificate is asked for when it is likely to hold.
+import { BundleRun } from './bundle-run.ts'
 import { startCrammerSinger } from './crammer-singer.ts'
 import type { MemorySolver } from './solver.ts'
 import { SweepingRun } from './sweeping-run.ts'
@@ -18,19 +19,20 @@ const SLICE = 4e6
 export const dual: MemorySolver = {
   name: 'dual',
   data: 'memory',
-  manyModels: true,
+  dual: true,
   options: ['shrinking', 'tolerance'],
   summary: 'dual coordinate descent, all rows in memory',
   lossNeeds: {
     what: 'a dual (box or entropic)',
     has: loss => loss.box !== undefined || loss.entropicDual === true,
   },
-  start: (pool, problem, settings) =>
-    new SweepingRun(pool, problem, settings, {
-      logistic: problem.settings.loss.entropicDual === true,
-      narrow: problem.narrow,
-      slice: SLICE,
-    }),
-  crammerSinger: true,
-  startCrammerSinger,
+  start: (objective, source, settings) => {
+    const { logistic, narrow } = objective
+    const { startEntropicF32, startEntropicF64 } = source.arena.numeric
+    const begin = (problem: number, rows: number): void =>
+      (narrow ? startEntropicF32 : startEntropicF64)(problem, 0, rows)
+    return new SweepingRun(source, objective, settings, { logistic, narrow, slice: SLICE, ...(logistic && { begin }) })
+  },
+  startMany: (objective, source, settings) => new BundleRun(source, objective, settings),
+  startAllClasses: startCrammerSinger,
 }

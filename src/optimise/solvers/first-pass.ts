@@ -5,9 +5,9 @@
 // What has no room here is simply not trained on in this pass: its dual variables stay 0, which is where every run starts.
 
 import type { Stretch } from '../../block-store/checkpoint.ts'
+import type { Piece, PieceRoom } from '../../block-store/read-into-blocks.ts'
 import type { Store } from '../../block-store/reader.ts'
 import type { LabelCount } from '../../input-formats/label-numbers.ts'
-import { findLoss } from '../../losses/all-losses.ts'
 import type { Arena } from '../../numeric/arena.ts'
 import { PROBLEM_BYTES, ROW_BOUND, SUMS_BYTES, SWEEP_BYTES } from '../../numeric/layouts.ts'
 import { CACHE_LINE, roundUp } from '../../numeric/rounding.ts'
@@ -20,37 +20,11 @@ import {
   DICTIONARY_TABLE,
 } from '../../numeric/working-set-layout.ts'
 import { ThreadPool } from '../../threads/pool.ts'
-import { classProblems } from '../../train/class-problems.ts'
-import type { ResolvedOptions } from '../../train/options.ts'
-import type { BlockProblem } from '../objectives/block-problem.ts'
+import type { BinaryObjective } from '../objectives/binary.ts'
 import { type ProblemSettings, writeProblem } from '../objectives/problem.ts'
 import type { StreamMemory } from './stream.ts'
 import { firstVisitTask } from './stream-task.ts'
 import { WorkingSet } from './working-set.ts'
-
-/** Room for the records of a chunk that is being parsed. */
-export interface PieceRoom {
-  at: number
-  bytes: number
-  /** u32[rows]. */
-  table: number
-  rows: number
-  unit: boolean
-}
-
-/** A chunk as it was parsed, some of its rows packed. */
-export interface Piece {
-  /** Number of the chunk, and all of its rows. */
-  chunk: number
-  rows: number
-  nonzeros: number
-  features: number
-  packed: number
-  room: PieceRoom | undefined
-  /** All labels so far, and the numbers that the chunk's labels have among them. */
-  labels: LabelCount[]
-  map: Uint32Array | undefined
-}
 
 export interface FirstPassSizes {
   /** Bytes of text in a chunk. */
@@ -81,9 +55,19 @@ export function pieceBytes({ chunk, rooms }: Pick<FirstPassSizes, 'chunk' | 'roo
   return Math.ceil(rooms * (chunk * RECORD_SHARE + rows * 4 + 128) + rows * 40)
 }
 
+export interface FirstPassSettings {
+  seed: number
+  /** Whether rows are made unit length. */
+  unit: boolean
+  /** Visits in memory for each row that comes. Parsing takes longer than decoding: there is time for more of them. */
+  visits: number | undefined
+  /** The binary problem of two classes. */
+  problemOf(labels: LabelCount[]): ProblemSettings
+}
+
 export class FirstPass {
   readonly #arena: Arena
-  readonly #options: ResolvedOptions
+  readonly #settings: FirstPassSettings
   readonly #sizes: FirstPassSizes
   readonly #trainer: ThreadPool
   readonly #region: Stretch
@@ -107,9 +91,9 @@ export class FirstPass {
   loss = 0
   gap = 0
 
-  constructor(arena: Arena, options: ResolvedOptions, sizes: FirstPassSizes) {
+  constructor(arena: Arena, settings: FirstPassSettings, sizes: FirstPassSizes) {
     this.#arena = arena
-    this.#options = options
+    this.#settings = settings
     this.#sizes = sizes
     this.#region = { at: arena.allocate(sizes.bytes, 'the first pass'), bytes: sizes.bytes }
     this.mark = arena.mark()
@@ -122,7 +106,7 @@ export class FirstPass {
         bytes,
         table: arena.allocate(rows * 4, 'parsed rows'),
         rows,
-        unit: options.normalize === 'unit',
+        unit: settings.unit,
       })
     }
     this.#trainer = new ThreadPool(arena.share, 1)
@@ -133,11 +117,6 @@ export class FirstPass {
     if (this.#problem === 'none') return Promise.resolve(undefined)
     const room = this.#free.pop()
     return room ? Promise.resolve(room) : new Promise(resolve => this.#waiting.push(resolve))
-  }
-
-  /** Visits in memory for each row that comes. Parsing takes longer than decoding: there is time for more of them. */
-  get #visits(): number {
-    return this.#options.given.has('innerPasses') ? this.#options.innerPasses : VISITS
   }
 
   /** Chunks come in the order of the text. */
@@ -165,7 +144,7 @@ export class FirstPass {
   #problemOf(labels: LabelCount[]): ProblemSettings | undefined {
     if (labels.length > 2) this.#problem = 'none'
     if (this.#problem === 'none' || labels.length < 2) return undefined
-    this.#problem ??= classProblems(labels, findLoss(this.#options.loss), this.#options).problems[0]
+    this.#problem ??= this.#settings.problemOf(labels)
     return this.#problem
   }
 
@@ -176,7 +155,7 @@ export class FirstPass {
     if (!dictionary && piece.features > window) return
     const rows = Math.min(piece.packed, alphaRows - firstRow)
     if (rows <= 0) return
-    const options = this.#options
+    const { seed, visits = VISITS } = this.#settings
     const arena = this.#arena
     if (piece.map) arena.u32(learner.labelMap, piece.map.length).set(piece.map)
     writeProblem(arena, learner.problem, problem, {
@@ -201,10 +180,10 @@ export class FirstPass {
       weights: learner.weights,
       weightCount: learner.window + 1,
       logistic: problem.loss.entropicDual === true,
-      narrow: options.weights === 'f32',
-      random: [options.seed, 0, this.#pieces++],
+      narrow: problem.weightBits === 32,
+      random: [seed, 0, this.#pieces++],
       pass: 0,
-      budget: (this.#visits * piece.nonzeros * rows) / Math.max(piece.rows, 1),
+      budget: (visits * piece.nonzeros * rows) / Math.max(piece.rows, 1),
     })
     this.#trained += met.rows
     this.loss += met.loss
@@ -241,7 +220,7 @@ export class FirstPass {
       weights,
       biasFeature: window,
       problem,
-      seed: this.#options.seed,
+      seed: this.#settings.seed,
       followed: false,
     })
     return {
@@ -318,7 +297,7 @@ export class FirstPass {
   }
 
   /** Moves weights, dual variables and rows to where a run over the store has them. */
-  move(store: Store, newFirstRows: number[], problem: BlockProblem, map: number, adopt: Adopt): void {
+  move(store: Store, newFirstRows: number[], problem: BinaryObjective, map: number, adopt: Adopt): void {
     const learner = this.#learner!
     const arena = this.#arena
     const { numeric } = arena

@@ -22,43 +22,45 @@
 // blocks (drawn unless --block-order fixed) and, within one, as they stand.
 
 import { BALL_BYTES } from '../../numeric/ball-layout.ts'
-import type { BlockProblem } from '../objectives/block-problem.ts'
-import type { BlockEngine, LoadedBlock } from '../sources/block-engine.ts'
+import type { BinaryObjective } from '../objectives/binary.ts'
+import type { BlockEngine } from '../sources/block-engine.ts'
+import type { RowGroup } from '../sources/row-source.ts'
 import type { Ball } from './one-pass-task.ts'
 import { onePassTask } from './one-pass-task.ts'
-import type { BlockRun, BlockSolver, VisitReport } from './solver.ts'
+import type { BlockSolver, Run, Saved, Seen, Turn } from './solver.ts'
 
-class OnePass implements BlockRun {
+class OnePass implements Run {
   readonly #engine: BlockEngine
-  readonly #problem: BlockProblem
+  readonly #problem: BinaryObjective
   readonly #room: number
   #ball: Ball = { radius: 0, slack: 0, square: 0, updates: 0 }
 
-  constructor(engine: BlockEngine, problem: BlockProblem) {
+  constructor(engine: BlockEngine, problem: BinaryObjective) {
     this.#engine = engine
     this.#problem = problem
     this.#room = engine.arena.allocateZeroed(BALL_BYTES, 'the ball')
   }
 
-  async visit(block: LoadedBlock, pass: number): Promise<VisitReport> {
+  async visit(block: RowGroup, { pass }: Turn): Promise<Seen> {
     // A run that is resumed after its pass was done: every row is in the ball already.
-    if (pass > 0) return { loss: 0, gap: 0 }
-    const { loss, ball } = await this.#engine.trainer.run(onePassTask, {
+    if (pass > 0) return { losses: [0], gaps: [0] }
+    const { loss, ball } = await this.#engine.threads.run(onePassTask, {
       problem: this.#problem.of(block),
       room: this.#room,
       ball: this.#ball,
       narrow: this.#problem.narrow,
     })
     this.#ball = ball
-    return { loss, gap: 0 }
+    return { losses: [loss], gaps: [0] }
   }
 
-  state(): unknown {
-    return this.#ball
-  }
-
-  restore(state: unknown): void {
-    this.#ball = state as Ball
+  readonly saved: Saved = {
+    state: () => this.#ball,
+    stretches: () => [],
+    restore: state => {
+      this.#ball = state as Ball
+    },
+    restored: () => {},
   }
 }
 
@@ -76,5 +78,5 @@ export const onePass: BlockSolver = {
     what: 'the squared slack that makes its problem one of balls (the squared-hinge loss has it)',
     has: loss => loss.box !== undefined && loss.box(1).diagonal > 0 && loss.box(1).bound === Number.POSITIVE_INFINITY,
   },
-  start: (engine, problem) => new OnePass(engine, problem),
+  start: (objective, source) => new OnePass(source, objective),
 }

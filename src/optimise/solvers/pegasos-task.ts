@@ -1,7 +1,8 @@
 // Pegasos over the rows of one block: one update for each row, in a drawn order, or one with all of them.
+
+import { drawFrom } from '../../numeric/draw.ts'
 import { SWEEP_RANDOM } from '../../numeric/layouts.ts'
 import { declareTask, type TaskContext } from '../../threads/task.ts'
-import { drawFrom } from './block-sweeps-task.ts'
 
 export interface PegasosOptions {
   problem: number

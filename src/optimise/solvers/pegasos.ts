@@ -16,22 +16,23 @@
 //
 // There are no dual variables, hence no gap to stop at: the run ends after --max-passes.
 
-import type { BlockProblem } from '../objectives/block-problem.ts'
-import type { BlockEngine, LoadedBlock } from '../sources/block-engine.ts'
+import type { BinaryObjective } from '../objectives/binary.ts'
+import type { BlockEngine } from '../sources/block-engine.ts'
+import type { RowGroup } from '../sources/row-source.ts'
 import { pegasosTask } from './pegasos-task.ts'
-import type { BlockRun, BlockSettings, BlockSolver, VisitReport } from './solver.ts'
+import type { BlockSolver, Run, Saved, Seen, SolverSettings, Turn } from './solver.ts'
 
-class Pegasos implements BlockRun {
+class Pegasos implements Run {
   readonly #engine: BlockEngine
-  readonly #problem: BlockProblem
-  readonly #settings: BlockSettings
+  readonly #problem: BinaryObjective
+  readonly #settings: SolverSettings
   /** l and S. */
   readonly #all: number
   readonly #ball: number
   /** t so far. Between blocks w is in its place, nothing else is to be kept. */
   #updates = 0
 
-  constructor(engine: BlockEngine, problem: BlockProblem, settings: BlockSettings) {
+  constructor(engine: BlockEngine, problem: BinaryObjective, settings: SolverSettings) {
     this.#engine = engine
     this.#problem = problem
     this.#settings = settings
@@ -41,9 +42,9 @@ class Pegasos implements BlockRun {
     this.#ball = costPositive * labels[positive].rows + costNegative * (rows - labels[positive].rows)
   }
 
-  async visit(block: LoadedBlock, pass: number): Promise<VisitReport> {
+  async visit(block: RowGroup, { pass }: Turn): Promise<Seen> {
     const { seed, batch } = this.#settings
-    const { loss, updates } = await this.#engine.trainer.run(pegasosTask, {
+    const { loss, updates } = await this.#engine.threads.run(pegasosTask, {
       problem: this.#problem.of(block),
       sweep: block.sweep,
       order: block.order,
@@ -56,15 +57,16 @@ class Pegasos implements BlockRun {
       ball: this.#ball,
     })
     this.#updates = updates
-    return { loss, gap: 0 }
+    return { losses: [loss], gaps: [0] }
   }
 
-  state(): unknown {
-    return { updates: this.#updates }
-  }
-
-  restore(state: unknown): void {
-    this.#updates = (state as { updates: number }).updates
+  readonly saved: Saved = {
+    state: () => ({ updates: this.#updates }),
+    stretches: () => [],
+    restore: state => {
+      this.#updates = (state as { updates: number }).updates
+    },
+    restored: () => {},
   }
 }
 
@@ -80,5 +82,5 @@ export const pegasos: BlockSolver = {
     what: 'a slope that is the same wherever there is a loss (the hinge loss has it)',
     has: loss => loss.box?.(1).diagonal === 0,
   },
-  start: (engine, problem, settings) => new Pegasos(engine, problem, settings),
+  start: (objective, source, settings) => new Pegasos(source, objective, settings),
 }

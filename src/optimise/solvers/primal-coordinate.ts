@@ -39,97 +39,103 @@ import {
   L1_WAIT,
   L1_WEIGHTS,
 } from '../../numeric/l1-layout.ts'
-import type { ThreadPool } from '../../threads/pool.ts'
-import type { BinaryProblem } from '../objectives/problem.ts'
+import type { BinaryObjective } from '../objectives/binary.ts'
+import type { RowGroup, RowSource } from '../sources/row-source.ts'
 import { primalCoordinateTask, wakeColumns } from './primal-coordinate-task.ts'
-import type { MemorySolver, PassOrder, PassReport, SolverRun, SolverSettings } from './solver.ts'
+import type { MemorySolver, Run, Seen, SolverSettings, Turn } from './solver.ts'
 
 /** Entries between two looks at the abort signal and the clock: some tens of milliseconds. */
 const SLICE = 4e6
 /** A Newton step is made in one piece: some tenths of a second. */
 const NEWTON_SLICE = 1e8
 
-class PrimalCoordinateRun implements SolverRun {
-  readonly #pool: ThreadPool
-  readonly #problem: BinaryProblem
+class PrimalCoordinateRun implements Run {
+  readonly #source: RowSource
+  readonly #problem: BinaryObjective
   readonly #settings: SolverSettings
   readonly #logistic: boolean
-  readonly #l1: number
-  readonly #passWork: number
-  /** Certified gap over estimated gap, learnt when a certificate was asked for in vain. */
-  #optimism = 1
+  #columns: { at: number; work: number } | undefined
 
-  constructor(pool: ThreadPool, problem: BinaryProblem, settings: SolverSettings) {
-    this.#pool = pool
+  constructor(source: RowSource, problem: BinaryObjective, settings: SolverSettings) {
+    this.#source = source
     this.#problem = problem
     this.#settings = settings
-    this.#logistic = problem.settings.loss.entropicDual === true
-    const { at, work } = makeColumns(problem, this.#logistic)
-    this.#l1 = at
-    this.#passWork = work
-    problem.arena.u64(at + L1_RANDOM, 1)[0] = BigInt(settings.seed)
-    this.#refresh()
+    this.#logistic = problem.logistic
   }
 
-  async pass({ most, targetGap, left = 1, signal }: PassOrder): Promise<PassReport> {
-    const limit = most * this.#passWork
+  /** Rows become columns when they are met for the first time. */
+  #columnsOf(group: RowGroup): { at: number; work: number } {
+    if (!this.#columns) {
+      this.#columns = makeColumns(this.#problem, group, this.#logistic)
+      this.#source.arena.u64(this.#columns.at + L1_RANDOM, 1)[0] = BigInt(this.#settings.seed)
+      this.#refresh(this.#columns.at)
+    }
+    return this.#columns
+  }
+
+  async visit(group: RowGroup, { most, left, primals, targets, signal }: Turn): Promise<Seen> {
+    const { at, work: passWork } = this.#columnsOf(group)
+    const limit = most * passWork
     const last = left <= 1 + 1e-3
+    const targetGap = targets[0] * primals[0]
     let work = 0
     for (;;) {
-      const spare = left * this.#passWork - work
-      const step = await this.#step(Math.min(SLICE, Math.max(limit - work, 1)), spare, targetGap, false)
+      const spare = left * passWork - work
+      const step = await this.#step(at, Math.min(SLICE, Math.max(limit - work, 1)), spare, targetGap, false)
       work += step.work
       const ends = signal?.aborted === true || (last && work >= limit)
       // A step that is under way is made as far as it got, so that no work is lost.
-      if (ends && !step.ready) work += (await this.#step(0, 0, targetGap, true)).work
+      if (ends && !step.ready) work += (await this.#step(at, 0, 0, targetGap, true)).work
       if (step.ready || ends || work >= limit) {
         const { primal, gap } = step
-        return { passes: work / this.#passWork, estimate: { primal, gap }, ready: step.ready }
+        return { work: work / passWork, losses: [0], gaps: [gap], primals: [primal], ready: step.ready }
       }
     }
   }
 
   #step(
+    l1: number,
     budget: number,
     spare: number,
     targetGap: number,
     finish: boolean,
   ): Promise<{ work: number; ready: boolean; primal: number; gap: number }> {
-    return this.#pool.run(primalCoordinateTask, {
-      l1: this.#l1,
+    return this.#source.threads.run(primalCoordinateTask, {
+      l1,
       logistic: this.#logistic,
       shrink: this.#settings.shrinking,
       budget,
       spare: Math.min(spare, NEWTON_SLICE),
-      targetGap: targetGap * this.#optimism,
+      targetGap,
       finish,
     })
   }
 
   notYet(): void {
-    this.#optimism *= 0.7
-    this.#refresh()
+    this.#refresh(this.#columns!.at)
   }
 
   /** All columns awake, and margins anew from w: many small changes add up to rounding errors. */
-  #refresh(): void {
-    const { numeric } = this.#problem.arena
-    if (this.#logistic) numeric.marginsOfColumns(this.#l1)
-    else numeric.stateOfSquared(this.#l1)
-    wakeColumns(this.#problem.arena, this.#l1)
+  #refresh(l1: number): void {
+    const { numeric } = this.#source.arena
+    if (this.#logistic) numeric.marginsOfColumns(l1)
+    else numeric.stateOfSquared(l1)
+    wakeColumns(this.#source.arena, l1)
   }
 }
 
 /** Turns the problem's rows into columns and makes room for the state around them. The address of the L1_ structure, and the
  *  work that a visit to every column is. */
-export function makeColumns(problem: BinaryProblem, logistic: boolean): { at: number; work: number } {
-  const { arena, rows, settings } = problem
+export function makeColumns(problem: BinaryObjective, rows: RowGroup, logistic: boolean): { at: number; work: number } {
+  const { arena, settings } = problem
+  const features = problem.weightCount - 1
+  const problemAt = problem.of(rows)
   const { numeric } = arena
-  const columns = rows.weights + (settings.bias === 0 ? 0 : 1)
+  const columns = features + (settings.bias === 0 ? 0 : 1)
   const starts = arena.allocateZeroed((columns + 1) * 4, 'the columns')
   let entries = numeric.countColumns(rows.table, rows.rows, starts)
   if (settings.bias !== 0) {
-    arena.setU32(starts + rows.weights * 4, rows.rows)
+    arena.setU32(starts + features * 4, rows.rows)
     entries += rows.rows
   }
   const at = arena.allocateZeroed(L1_BYTES, 'the columns')
@@ -168,8 +174,8 @@ export function makeColumns(problem: BinaryProblem, logistic: boolean): { at: nu
   // Under the square a cost is its root.
   const { costPositive, costNegative } = settings
   const [positive, negative] = logistic ? [1, 1] : [Math.sqrt(costPositive), Math.sqrt(costNegative)]
-  numeric.fillColumns(problem.at, rows.rows, next, entryRows, values, positive, -negative)
-  numeric.rowCosts(problem.at, rows.rows, costs, logistic ? costPositive : positive, logistic ? costNegative : negative)
+  numeric.fillColumns(problemAt, rows.rows, next, entryRows, values, positive, -negative)
+  numeric.rowCosts(problemAt, rows.rows, costs, logistic ? costPositive : positive, logistic ? costNegative : negative)
   arena.release(mark)
   numeric.columnBounds(at, logistic)
   startState(arena, at, arena.f64(costs, rows.rows), logistic)
@@ -192,6 +198,7 @@ function startState(arena: Arena, at: number, costs: Float64Array, logistic: boo
 export const primalCoordinate: MemorySolver = {
   name: 'primal-coordinate',
   data: 'memory',
+  dual: true,
   regularizer: 'l1',
   wideWeights: true,
   // Most passes are over few columns, and rounds of Newton steps count as passes, too.
@@ -202,5 +209,5 @@ export const primalCoordinate: MemorySolver = {
     what: 'a derivative that is continuous (squared-hinge and logistic have one)',
     has: loss => loss.entropicDual === true || (loss.box?.(1).diagonal ?? 0) > 0,
   },
-  start: (pool, problem, settings) => new PrimalCoordinateRun(pool, problem, settings),
+  start: (objective, source, settings) => new PrimalCoordinateRun(source, objective, settings),
 }

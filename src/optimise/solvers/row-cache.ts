@@ -4,6 +4,7 @@
 import type { Stretch } from '../../block-store/checkpoint.ts'
 import type { Arena } from '../../numeric/arena.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
+import type { Saved } from './solver.ts'
 
 /** Where the cache and the union of block and cache are: addresses only, for it crosses to the trainer's thread. */
 export interface CacheMemory {
@@ -32,7 +33,7 @@ const PER_UNION_ROW = 4 + 4 + 4 + 8
 /** What a row of the cache takes besides its record. */
 const PER_CACHED_ROW = 4 + 4
 
-export class RowCache {
+export class RowCache implements Saved {
   readonly memory: CacheMemory
   /** Rows that the union has room for. */
   readonly union: number
@@ -84,7 +85,8 @@ export class RowCache {
     ]
   }
 
-  restore({ cached, used, base }: CacheFill & { base: number }): void {
+  restore(state: unknown): void {
+    const { cached, used, base } = state as CacheFill & { base: number }
     this.fill = { cached, used }
     this.#moved = this.memory.records.at - base
   }

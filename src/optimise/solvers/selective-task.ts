@@ -1,8 +1,10 @@
 // One step of selective block minimisation on the trainer's thread: sweeps over block and cache together, then the choice
 // of what the cache keeps. All rows are where they were loaded; only the records of rows that stay are copied.
+
+import { drawFrom } from '../../numeric/draw.ts'
 import { PROBLEM_ALPHA, PROBLEM_COUNT, PROBLEM_MARGINS, PROBLEM_ROWS } from '../../numeric/layouts.ts'
 import { declareTask, type TaskContext } from '../../threads/task.ts'
-import { drawFrom, sweepBlock } from './block-sweeps-task.ts'
+import { sweepBlock } from './block-sweeps-task.ts'
 import { refill, unite } from './row-cache.ts'
 import type { SelectiveMemory } from './selective.ts'
 

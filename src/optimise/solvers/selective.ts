@@ -4,12 +4,13 @@
 //
 // Chang, Roth: Selective block minimization for faster convergence of limited memory large-scale linear models (KDD 2011).
 
-import type { Stretch } from '../../block-store/checkpoint.ts'
-import type { BlockProblem } from '../objectives/block-problem.ts'
-import type { BlockEngine, LoadedBlock } from '../sources/block-engine.ts'
+import type { BinaryObjective } from '../objectives/binary.ts'
+import type { BlockEngine } from '../sources/block-engine.ts'
+import type { RowGroup } from '../sources/row-source.ts'
+import { BlockBundleRun } from './block-bundle-run.ts'
 import { type CacheMemory, RowCache } from './row-cache.ts'
 import { selectiveVisitTask } from './selective-task.ts'
-import type { BlockRun, BlockSettings, BlockSolver, VisitReport } from './solver.ts'
+import type { BlockSolver, Run, Saved, Seen, SolverSettings, Turn } from './solver.ts'
 
 /** The cache, and what else is kept for each row of the union: addresses only. */
 export interface SelectiveMemory {
@@ -18,14 +19,15 @@ export interface SelectiveMemory {
   sums: number
 }
 
-class SelectiveBlockMinimisation implements BlockRun {
+class SelectiveBlockMinimisation implements Run {
   readonly #engine: BlockEngine
-  readonly #problem: BlockProblem
-  readonly #settings: BlockSettings
+  readonly #problem: BinaryObjective
+  readonly #settings: SolverSettings
   readonly #cache: RowCache
   readonly #memory: SelectiveMemory
+  readonly saved: Saved
 
-  constructor(engine: BlockEngine, problem: BlockProblem, settings: BlockSettings) {
+  constructor(engine: BlockEngine, problem: BinaryObjective, settings: SolverSettings) {
     this.#engine = engine
     this.#problem = problem
     this.#settings = settings
@@ -35,12 +37,13 @@ class SelectiveBlockMinimisation implements BlockRun {
       margins: this.#cache.room('margins', this.#cache.union * 8),
       sums: this.#cache.room('sums', 16),
     }
+    this.saved = this.#cache
   }
 
-  async visit(block: LoadedBlock, pass: number): Promise<VisitReport> {
+  async visit(block: RowGroup, { pass }: Turn): Promise<Seen> {
     const { seed, shrinking, innerPasses, innerTolerance } = this.#settings
     const problem = this.#problem
-    const { cached, used, loss, gap } = await this.#engine.trainer.run(selectiveVisitTask, {
+    const { cached, used, loss, gap } = await this.#engine.threads.run(selectiveVisitTask, {
       problem: problem.of(block),
       sweep: block.sweep,
       block: { table: block.table, alpha: block.alpha, rows: block.rows, parts: block.parts },
@@ -48,7 +51,7 @@ class SelectiveBlockMinimisation implements BlockRun {
       stride: problem.alphaStride,
       memory: this.#memory,
       cached: this.#cache.fill.cached,
-      logistic: problem.settings.loss.entropicDual === true,
+      logistic: problem.logistic,
       narrow: problem.narrow,
       shrink: shrinking,
       random: [seed, pass, block.group],
@@ -57,23 +60,8 @@ class SelectiveBlockMinimisation implements BlockRun {
       innerTolerance,
     })
     this.#cache.fill = { cached, used }
-    return { loss, gap }
-  }
-
-  state(): unknown {
-    return this.#cache.state()
-  }
-
-  memory(): Stretch[] {
-    return this.#cache.stretches()
-  }
-
-  restore(state: unknown): void {
-    this.#cache.restore(state as ReturnType<RowCache['state']>)
-  }
-
-  restored(): void {
-    this.#cache.restored()
+    problem.keep(block)
+    return { losses: [loss], gaps: [gap] }
   }
 }
 
@@ -83,11 +71,11 @@ export const selective: BlockSolver = {
   data: 'blocks',
   dual: true,
   cacheShare: 0.5,
-  manyModels: 'among',
   options: ['innerPasses', 'innerTolerance', 'blockOrder', 'shrinking', 'tolerance'],
   lossNeeds: {
     what: 'a dual (box or entropic)',
     has: loss => loss.box !== undefined || loss.entropicDual === true,
   },
-  start: (engine, problem, settings) => new SelectiveBlockMinimisation(engine, problem, settings),
+  start: (objective, source, settings) => new SelectiveBlockMinimisation(source, objective, settings),
+  startMany: (objective, source, settings) => new BlockBundleRun(source, objective, settings, 'among'),
 }

@@ -1,9 +1,9 @@
 // What the trainer's thread does with a block that has been read, for solver `stream`.
 import type { Arena } from '../../numeric/arena.ts'
+import { drawFrom } from '../../numeric/draw.ts'
 import { PROBLEM_COUNT, PROBLEM_GRADIENTS, PROBLEM_MARGINS } from '../../numeric/layouts.ts'
 import { WORKING_COUNT, WORKING_EPSILON, WORKING_MOVED } from '../../numeric/working-set-layout.ts'
 import { declareTask, type TaskContext } from '../../threads/task.ts'
-import { drawFrom } from './block-sweeps-task.ts'
 import type { StreamMemory } from './stream.ts'
 import { type SweepOutcome, Sweeps, startListed } from './sweeps.ts'
 

@@ -14,12 +14,14 @@ import type { Stretch } from '../../block-store/checkpoint.ts'
 import type { Arena } from '../../numeric/arena.ts'
 import { ROW_NORM, SUMS_BYTES, SWEEP_LOWER, SWEEP_RANDOM, SWEEP_UPPER } from '../../numeric/layouts.ts'
 import { LEDGER_CORRECT, LEDGER_DUAL, LEDGER_OWED, LEDGER_SUPPORT } from '../../numeric/working-set-layout.ts'
-import type { BlockProblem } from '../objectives/block-problem.ts'
+import type { BinaryObjective } from '../objectives/binary.ts'
 import { evaluateRowsTask } from '../objectives/evaluate-rows-task.ts'
-import type { BlockEngine, LoadedBlock } from '../sources/block-engine.ts'
+import type { BlockEngine } from '../sources/block-engine.ts'
+import type { RowGroup } from '../sources/row-source.ts'
+import { BlockBundleRun } from './block-bundle-run.ts'
 import { dualSweepsTask } from './dual-sweeps-task.ts'
 import { ParallelSweeps } from './parallel-sweeps.ts'
-import type { Account, BlockRun, BlockSettings, BlockSolver, VisitReport } from './solver.ts'
+import type { Account, BlockSolver, Ledger, Run, Saved, Seen, SolverSettings, Turn } from './solver.ts'
 import { streamEvaluateTask, streamVisitTask } from './stream-task.ts'
 import { startSweeps } from './sweeps.ts'
 import { WorkingSet } from './working-set.ts'
@@ -51,10 +53,10 @@ export interface StreamMemory {
   sums: number
 }
 
-class DualCachedLoops implements BlockRun {
+class DualCachedLoops implements Run, Ledger, Saved {
   readonly #engine: BlockEngine
-  readonly #problem: BlockProblem
-  readonly #settings: BlockSettings
+  readonly #problem: BinaryObjective
+  readonly #settings: SolverSettings
   readonly #arena: Arena
   readonly #set: WorkingSet
   readonly #memory: StreamMemory
@@ -72,13 +74,14 @@ class DualCachedLoops implements BlockRun {
   #lowest = 0
   readonly #parallel: ParallelSweeps | undefined
   #thresholds: [number, number] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
-  readonly keepsAlpha = true
+  readonly ledger: Ledger = this
+  readonly saved: Saved = this
 
-  constructor(engine: BlockEngine, problem: BlockProblem, settings: BlockSettings) {
+  constructor(engine: BlockEngine, problem: BinaryObjective, settings: SolverSettings) {
     this.#engine = engine
     this.#problem = problem
     this.#settings = settings
-    this.#logistic = problem.settings.loss.entropicDual === true
+    this.#logistic = problem.logistic
     const { arena, plan, store } = engine
     this.#arena = arena
     const { rows, blocks } = store.manifest
@@ -121,7 +124,7 @@ class DualCachedLoops implements BlockRun {
         narrow: problem.narrow,
         shrink: settings.shrinking,
       }
-      this.#parallel = new ParallelSweeps(arena, engine.trainer, settings.trainers, shared, room)
+      this.#parallel = new ParallelSweeps(arena, engine.threads, settings.trainers, shared, room)
     }
   }
 
@@ -129,11 +132,11 @@ class DualCachedLoops implements BlockRun {
     this.#set.adopt(rows, places, features, map)
   }
 
-  async visit(block: LoadedBlock, pass: number): Promise<VisitReport> {
+  async visit(block: RowGroup, { pass }: Turn): Promise<Seen> {
     const { seed, innerPasses } = this.#settings
     this.#setRadius(block)
     for (const { block: b } of block.parts) this.#set.ledger(b).fill(0)
-    const met = await this.#engine.trainer.run(streamVisitTask, {
+    const met = await this.#engine.threads.run(streamVisitTask, {
       memory: this.#memory,
       problem: this.#problem.of(block),
       sweep: block.sweep,
@@ -153,11 +156,11 @@ class DualCachedLoops implements BlockRun {
     this.#seen(met)
     // Rows were met while w was on its way to where it is followed from.
     for (const { block: b } of block.parts) this.#metAt[b] = this.#path - met.within
-    return { loss: met.loss, gap: met.gap }
+    return { losses: [met.loss], gaps: [met.gap] }
   }
 
   /** The radii of the ledger are set once, by the length of the first rows. */
-  #setRadius(block: LoadedBlock): void {
+  #setRadius(block: RowGroup): void {
     if (this.#set.radius === 0) this.#set.radius = FIRST_RADIUS / typicalLength(this.#arena, block)
   }
 
@@ -183,7 +186,7 @@ class DualCachedLoops implements BlockRun {
     let work = 0
     let ready = false
     while (work < most) {
-      const step = await this.#engine.trainer.run(dualSweepsTask, {
+      const step = await this.#engine.threads.run(dualSweepsTask, {
         problem,
         sweep,
         rows: count,
@@ -232,7 +235,7 @@ class DualCachedLoops implements BlockRun {
     const cut = (k: number): number => Math.floor((count * k) / trainers)
     await Promise.all(
       Array.from({ length: trainers }, (_, k) =>
-        this.#engine.trainer.run(evaluateRowsTask, {
+        this.#engine.threads.run(evaluateRowsTask, {
           ...{ problem, narrow: this.#problem.narrow, from: cut(k), to: cut(k + 1) },
           sums: sums + k * SUMS_BYTES,
         }),
@@ -259,7 +262,7 @@ class DualCachedLoops implements BlockRun {
     }
     arena.numeric.settleAlpha(set)
     return {
-      dual: dual - 0.5 * this.#problem.squaredLength(),
+      dual: dual - 0.5 * this.#problem.squaredLengths()[0],
       owed,
       // With narrow weights, w is not quite Σ α y x, and nothing is certain without reading.
       certain: followed ? certain : Number.POSITIVE_INFINITY,
@@ -282,10 +285,10 @@ class DualCachedLoops implements BlockRun {
   }
 
   /** Looks at the rows of a block that are not in memory, for the certificate: the ledger then knows them exactly. */
-  async evaluate(block: LoadedBlock): Promise<void> {
+  async evaluate(block: RowGroup): Promise<void> {
     this.#setRadius(block)
     for (const { block: b } of block.parts) this.#set.ledger(b).fill(0)
-    await this.#engine.trainer.run(streamEvaluateTask, {
+    await this.#engine.threads.run(streamEvaluateTask, {
       memory: this.#memory,
       problem: this.#problem.of(block),
       order: block.order,
@@ -328,7 +331,7 @@ class DualCachedLoops implements BlockRun {
     }
   }
 
-  memory(): Stretch[] {
+  stretches(): Stretch[] {
     const { followed } = this.#memory
     return [...this.#set.stretches(), ...(followed ? [{ at: followed, bytes: this.#problem.weightCount * 8 }] : [])]
   }
@@ -361,7 +364,7 @@ class DualCachedLoops implements BlockRun {
 }
 
 /** Length of a row, roughly: by the first thousand of a block. */
-function typicalLength(arena: Arena, block: LoadedBlock): number {
+function typicalLength(arena: Arena, block: RowGroup): number {
   const table = arena.u32(block.table, Math.min(block.rows, 1000))
   const sum = table.reduce((total, record) => total + arena.getF64(record + ROW_NORM), 0)
   return Math.sqrt(sum / Math.max(table.length, 1)) || 1
@@ -373,7 +376,6 @@ export const stream: BlockSolver = {
   data: 'blocks',
   dual: true,
   cacheShare: 0.75,
-  manyModels: 'in-turns',
   extra: { perWeight: 8, perRow: 1 / 8 },
   defaultInnerPasses: 1,
   firstPass: true,
@@ -383,5 +385,6 @@ export const stream: BlockSolver = {
     what: 'a dual (box or entropic)',
     has: loss => loss.box !== undefined || loss.entropicDual === true,
   },
-  start: (engine, problem, settings) => new DualCachedLoops(engine, problem, settings),
+  start: (objective, source, settings) => new DualCachedLoops(source, objective, settings),
+  startMany: (objective, source, settings) => new BlockBundleRun(source, objective, settings, 'in-turns'),
 }

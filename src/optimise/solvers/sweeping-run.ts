@@ -1,78 +1,73 @@
 // Sweeps of dual coordinate descent with all rows in memory, for any problem that they can run over: slices of work between
 // two looks at the abort signal, and an estimate of the gap, so that the certificate is asked for when it is likely to hold.
-
-import type { Arena } from '../../numeric/arena.ts'
-import { SWEEP_BYTES } from '../../numeric/layouts.ts'
-import type { RowSet } from '../../rows/row-set.ts'
-import type { ThreadPool } from '../../threads/pool.ts'
+import type { RowGroup, RowSource } from '../sources/row-source.ts'
 import { dualSweepsTask } from './dual-sweeps-task.ts'
-import type { PassOrder, PassReport, SolverRun, SolverSettings } from './solver.ts'
+import type { Run, Seen, SolverSettings, Turn } from './solver.ts'
 import { activateAll, type SweepSettings, startSweeps } from './sweeps.ts'
 
 /** A problem to sweep over. */
 interface SweptProblem {
-  readonly arena: Arena
-  readonly rows: RowSet
-  /** Address of the structure that the compiled sweeps read. */
-  readonly at: number
-  squaredLength(): number
+  /** Makes a group of rows a problem; the address of the structure that the compiled sweeps read. */
+  of(group: RowGroup): number
 }
 
 /** What differs between problems. */
 interface SweepingSettings extends Pick<SweepSettings, 'logistic' | 'narrow' | 'together'> {
   /** Nonzeros between two looks at the abort signal and the clock. */
   slice: number
+  /** Puts the first dual variables in place, before the first sweep. */
+  begin?(problem: number, rows: number): void
   /** Brings back what was shrunk besides rows. */
-  activate?(): void
+  activate?(rows: number): void
 }
 
-export class SweepingRun implements SolverRun {
-  readonly #pool: ThreadPool
+export class SweepingRun implements Run {
+  readonly #source: RowSource
   readonly #problem: SweptProblem
-  readonly #sweeps: SweepSettings
-  readonly #slice: number
-  readonly #activate: (() => void) | undefined
-  readonly #sweep: number
-  readonly #passWork: number
-  /** Certified gap over estimated gap, learnt when a certificate was asked for in vain. */
-  #optimism = 1
+  readonly #settings: SolverSettings
+  readonly #sweeping: SweepingSettings
+  #started: { group: RowGroup; problem: number; passWork: number } | undefined
 
-  constructor(pool: ThreadPool, problem: SweptProblem, settings: SolverSettings, sweeping: SweepingSettings) {
-    const { arena, rows } = problem
-    const { slice, activate, ...kind } = sweeping
-    this.#pool = pool
+  constructor(source: RowSource, problem: SweptProblem, settings: SolverSettings, sweeping: SweepingSettings) {
+    this.#source = source
     this.#problem = problem
-    this.#sweeps = { ...kind, rows: rows.rows, shrink: settings.shrinking }
-    this.#slice = slice
-    this.#activate = activate
-    this.#passWork = arena.numeric.workOf(rows.table, rows.rows)
-    this.#sweep = arena.allocate(SWEEP_BYTES, 'the sweep')
-    const order = arena.allocate(Math.max(rows.rows, 1) * 4, 'the order of the rows')
-    startSweeps(arena, this.#sweep, order, rows.rows, BigInt(settings.seed))
+    this.#settings = settings
+    this.#sweeping = sweeping
   }
 
-  async pass({ most, targetGap, signal }: PassOrder): Promise<PassReport> {
-    const limit = most * this.#passWork
+  #start(group: RowGroup): { problem: number; passWork: number } {
+    if (this.#started) return this.#started
+    const { arena } = this.#source
+    const problem = this.#problem.of(group)
+    this.#sweeping.begin?.(problem, group.rows)
+    const passWork = arena.numeric.workOf(group.table, group.rows)
+    startSweeps(arena, group.sweep, group.order, group.rows, BigInt(this.#settings.seed))
+    this.#started = { group, problem, passWork }
+    return this.#started
+  }
+
+  async visit(group: RowGroup, { most, primals, targets, signal }: Turn): Promise<Seen> {
+    const { problem, passWork } = this.#start(group)
+    const { slice, logistic, narrow, together = false } = this.#sweeping
+    const limit = most * passWork
     let work = 0
     for (;;) {
-      const step = await this.#pool.run(dualSweepsTask, {
-        ...this.#sweeps,
-        problem: this.#problem.at,
-        sweep: this.#sweep,
-        budget: Math.min(this.#slice, Math.max(limit - work, 1)),
-        targetGap: targetGap * this.#optimism,
+      const step = await this.#source.threads.run(dualSweepsTask, {
+        ...{ logistic, narrow, together, rows: group.rows, shrink: this.#settings.shrinking },
+        ...{ problem, sweep: group.sweep },
+        budget: Math.min(slice, Math.max(limit - work, 1)),
+        targetGap: targets[0] * primals[0],
       })
       work += step.work
       if (step.ready || work >= limit || signal?.aborted) {
-        const primal = 0.5 * this.#problem.squaredLength() + step.loss
-        return { passes: work / this.#passWork, estimate: { primal, gap: step.gap }, ready: step.ready }
+        return { work: work / passWork, losses: [step.loss], gaps: [step.gap], ready: step.ready }
       }
     }
   }
 
   notYet(): void {
-    this.#optimism *= 0.7
-    this.#activate?.()
-    activateAll(this.#problem.arena, this.#sweep, this.#problem.rows.rows)
+    const { group } = this.#started!
+    this.#sweeping.activate?.(group.rows)
+    activateAll(this.#source.arena, group.sweep, group.rows)
   }
 }

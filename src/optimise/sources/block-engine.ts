@@ -6,11 +6,13 @@ import type { LoadedRows } from '../../block-store/load-block-task.ts'
 import { loadBlockTask } from '../../block-store/load-block-task.ts'
 import type { Store } from '../../block-store/reader.ts'
 import type { Arena } from '../../numeric/arena.ts'
+import { drawFrom } from '../../numeric/draw.ts'
 import { PROBLEM_BYTES, SWEEP_BYTES } from '../../numeric/layouts.ts'
 import { CACHE_LINE, roundUp } from '../../numeric/rounding.ts'
 import type { Binning } from '../../rows/place-space.ts'
 import { ThreadPool } from '../../threads/pool.ts'
-import type { MemoryPlan } from './memory-plan.ts'
+import { groupsOf, type MemoryPlan } from './memory-plan.ts'
+import type { BlockOrder, RowGroup, RowSource } from './row-source.ts'
 
 /** Decoding costs more than solving: two threads share it, and the system shares the cores among all three. */
 export const READERS = 2
@@ -23,25 +25,6 @@ interface Slot {
   problem: number
   sweep: number
   alpha: number
-}
-
-/** What is in memory at a time: one block of the store, or several together. */
-export interface LoadedBlock {
-  /** Its turn in this pass, counted from 0. */
-  group: number
-  rows: number
-  nonzeros: number
-  /** The store's blocks it is made of, one after the other: their rows, and the number of the first of them in the order
-   *  of the store. */
-  parts: { block: number; rows: number; firstRow: number }[]
-  /** Room for the dual variables of its rows, when the method has such. */
-  alpha: number
-  /** Addresses: u32[rows] of row records, u32[rows] for an order, and room for a PROBLEM_ and a SWEEP_ structure. */
-  table: number
-  order: number
-  problem: number
-  sweep: number
-  packedBytes: number
 }
 
 export interface EngineCounts {
@@ -65,11 +48,13 @@ export interface RowTransforms {
   binning?: Binning | undefined
 }
 
-export class BlockEngine {
+export class BlockEngine implements RowSource {
   readonly arena: Arena
   readonly store: Store
   readonly plan: MemoryPlan
-  readonly trainer: ThreadPool
+  readonly threads: ThreadPool
+  readonly rows: number
+  readonly blockBytes: readonly number[]
   readonly counts: EngineCounts = {
     blocksRead: 0,
     bytesRead: 0,
@@ -100,7 +85,9 @@ export class BlockEngine {
     this.store = store
     this.plan = plan
     this.#reader = reader
-    this.trainer = new ThreadPool(arena.share, trainers)
+    this.threads = new ThreadPool(arena.share, trainers)
+    this.rows = store.manifest.rows
+    this.blockBytes = store.manifest.blocks.map(block => block.bytes)
     this.#alphaStride = alphaStride
     let first = 0
     for (const block of store.manifest.blocks) {
@@ -150,10 +137,22 @@ export class BlockEngine {
     this.#transforms = transforms
   }
 
+  /** Blocks that meet in a group are drawn from seed and pass, so that a resumed run draws the same. */
+  groups(pass: number, { seed, blockOrder }: BlockOrder, wanted?: number[] | null): number[][] {
+    if (wanted) return groupsOf(this.plan, wanted)
+    const order = this.store.manifest.blocks.map((_, k) => k)
+    if (pass < 0 || blockOrder === 'fixed') return groupsOf(this.plan, order)
+    for (let k = order.length - 1; k > 0; k--) {
+      const other = Number(drawFrom([seed, pass, k]) % BigInt(k + 1))
+      ;[order[k], order[other]] = [order[other], order[k]]
+    }
+    return groupsOf(this.plan, order)
+  }
+
   /** These groups of blocks from the `first`-th on, each loaded while the one before is worked on. */
-  async *pass(groups: number[][], first = 0): AsyncGenerator<LoadedBlock> {
+  async *pass(groups: number[][], first = 0): AsyncGenerator<RowGroup> {
     if (this.#slots.length === 0) this.#makeSlots()
-    let loading: Promise<LoadedBlock> | undefined
+    let loading: Promise<RowGroup> | undefined
     try {
       for (let k = first; k < groups.length; k++) {
         loading ??= this.#load(groups[k], k)
@@ -173,13 +172,25 @@ export class BlockEngine {
   }
 
   /** A block without rows, for work on rows that stay in memory: nothing is being read meanwhile. */
-  vacant(): LoadedBlock {
+  vacant(): RowGroup {
     if (this.#slots.length === 0) this.#makeSlots()
     const { table, order, problem, sweep, alpha } = this.#slots[0]
-    return { group: 0, rows: 0, nonzeros: 0, parts: [], alpha, table, order, problem, sweep, packedBytes: 0 }
+    return {
+      group: 0,
+      rows: 0,
+      nonzeros: 0,
+      parts: [],
+      whole: false,
+      alpha,
+      table,
+      order,
+      problem,
+      sweep,
+      packedBytes: 0,
+    }
   }
 
-  async #load(blocks: number[], turn: number): Promise<LoadedBlock> {
+  async #load(blocks: number[], turn: number): Promise<RowGroup> {
     const slot = this.#slots[turn % this.#slots.length]
     const { room, table, order, problem, sweep, alpha } = slot
     const loads: Promise<LoadedRows>[] = []
@@ -225,11 +236,11 @@ export class BlockEngine {
       rows: this.store.manifest.blocks[block].rows,
       firstRow: this.firstRows[block],
     }))
-    return { group: turn, rows, nonzeros, parts, alpha, table, order, problem, sweep, packedBytes }
+    return { group: turn, rows, nonzeros, parts, whole: false, alpha, table, order, problem, sweep, packedBytes }
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#reader.close(), this.trainer.close()])
+    await Promise.all([this.#reader.close(), this.threads.close()])
   }
 }
 

@@ -6,15 +6,8 @@ import { parseExpansion } from '../../features/expansion-steps.ts'
 import { formatBytes } from '../../numeric/arena.ts'
 import { BATCH_BOUND, ROW_BOUND } from '../../numeric/layouts.ts'
 import { roundUp } from '../../numeric/rounding.ts'
+import { NODE_BYTES, READ_BYTES, WINDOW_BYTES } from '../../sizes.ts'
 
-/** Node, its heap, its threads and the program itself, as a memory cap counts them. Measured on tiny data: 61 MB of
- *  anonymous memory, and some 20 MB of the program's own file that must stay in memory if it is not to be read again and
- *  again. */
-export const NODE_BYTES = 84 << 20
-/** Bytes of a block file that are read at a time. */
-export const READ_BYTES = 1 << 20
-/** A WebAssembly memory ends at 4 GiB; a little is left for rounding. */
-export const WINDOW_BYTES = 4 * 2 ** 30 - (64 << 20)
 /** What a first pass over the text takes of it at most. */
 export const MOST_FIRST_PASS = 1 << 30
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { Arena } from '../../../src/numeric/arena.ts'
-import { drawFrom } from '../../../src/optimise/solvers/block-sweeps-task.ts'
+import { drawFrom } from '../../../src/numeric/draw.ts'
 import { train } from '../../../src/train/train.ts'
 import { testFolder } from '../../input-formats/fixture.ts'
 import { bitsOf } from '../../numeric/reference.ts'

@@ -7,16 +7,20 @@ import { loadModel, saveModel } from '../../../src/model/files.ts'
 import { type Model, scoreRow } from '../../../src/model/model.ts'
 import { toDense } from '../../../src/model/weights.ts'
 import { Arena } from '../../../src/numeric/arena.ts'
-import { type DriverSettings, type PassProgress, type Solution, solve } from '../../../src/optimise/driver/driver.ts'
-import { BinaryProblem } from '../../../src/optimise/objectives/problem.ts'
+import type { DriverSettings } from '../../../src/optimise/driver/driver.ts'
+import type { PassProgress } from '../../../src/optimise/driver/progress.ts'
+import { L1Objective } from '../../../src/optimise/objectives/l1.ts'
+import type { Solution } from '../../../src/optimise/objectives/solution.ts'
 import { findSolver } from '../../../src/optimise/solvers/all-solvers.ts'
-import { checkCompatible, type MemorySolver } from '../../../src/optimise/solvers/solver.ts'
+import { checkCompatible } from '../../../src/optimise/solvers/compatibility.ts'
+import type { MemorySolver } from '../../../src/optimise/solvers/solver.ts'
 import { loadRows } from '../../../src/rows/load-rows.ts'
 import type { RowSet } from '../../../src/rows/row-set.ts'
 import { ThreadPool } from '../../../src/threads/pool.ts'
 import type { TrainOptions } from '../../../src/train/options.ts'
 import { train } from '../../../src/train/train.ts'
 import type { TrainResult } from '../../../src/train/training-run.ts'
+import { driven } from '../../contracts/driving.ts'
 import { noisyRows } from '../../contracts/small-problems.ts'
 import { dataSet, rowsOfSet } from '../../data-sets/data-sets.ts'
 import { type Row, unitLength, writeData } from '../../data-sets/rows.ts'
@@ -66,7 +70,7 @@ describe('small problems', () => {
     task: L1Task,
     given: Partial<DriverSettings> = {},
   ): Promise<{ solution: Solution; progress: PassProgress[]; w: number[]; alpha: number[] }> {
-    const problem = new BinaryProblem(arena, rows, {
+    const problem = new L1Objective(arena, rows, {
       loss: findLoss(task.loss),
       costPositive: task.costPositive,
       costNegative: task.costNegative,
@@ -76,8 +80,7 @@ describe('small problems', () => {
       regularizer: 'l1',
     })
     const progress: PassProgress[] = []
-    const defaults = { tolerance: 1e-8, maxPasses: 100_000, seed: 1, shrinking: true, signal: undefined }
-    const solution = await solve(pool, solver, problem, { ...defaults, ...given }, record => progress.push(record))
+    const solution = await driven(pool, solver, problem, rows, given, record => progress.push(record))
     const stride = problem.alphaStride / 8
     const alpha = [...arena.f64(problem.alpha, rows.rows * stride)].filter((_, k) => k % stride === 0)
     return { solution, progress, w: [...problem.copyWeights()], alpha }

@@ -1,0 +1,11 @@
+// Random numbers that are drawn from what they are for, so that a resumed run draws the same.
+
+/** One 64-bit number of several, well mixed. */
+export function drawFrom(parts: readonly number[]): bigint {
+  let state = 0n
+  for (const part of parts) {
+    state = BigInt.asUintN(64, (state ^ BigInt(part)) * 0x9e3779b97f4a7c15n + 0x632be59bd9b4e019n)
+    state ^= state >> 29n
+  }
+  return state
+}

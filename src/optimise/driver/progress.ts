@@ -1,0 +1,89 @@
+// What a driver tells while it goes on: where the objective and the gap are, as far as is known between two certificates.
+import type { RunState } from '../../block-store/checkpoint.ts'
+import type { Certificate } from '../objectives/certificate.ts'
+import type { Objective } from '../objectives/objective.ts'
+
+export interface PassProgress {
+  /** Passes over all rows so far. */
+  pass: number
+  /** Of many models: their sum. */
+  primal: number
+  /** Relative duality gap; null for methods without one; of many models the largest of those that are still trained. */
+  gap: number | null
+  /** True when both come from a certificate, false when they are an estimate. */
+  certified: boolean
+  /** Models that are done. */
+  done: number
+}
+
+/** The length of more weights than these is not worked out after every group: with small groups it would take longer. */
+const MANY_WEIGHTS = 1 << 20
+
+export class Progress {
+  readonly #objective: Objective
+  readonly #dual: boolean
+  readonly #tell: (progress: PassProgress) => void
+  /** When stock was last taken, by a method that keeps rows in memory or of many models. */
+  #known: { primal: number; gap: number } | undefined
+  #quietUntil = 0
+
+  constructor(objective: Objective, dual: boolean, tell: (progress: PassProgress) => void) {
+    this.#objective = objective
+    this.#dual = dual
+    this.#tell = tell
+  }
+
+  /** Rows in memory are not met again, so what a round met says little before its end: until then this stands. */
+  know(primal: number, gap: number): void {
+    this.#known = { primal, gap: primal > 0 ? gap / primal : 0 }
+  }
+
+  /** Of many models: what they have come to at the end of a pass. */
+  stock(state: RunState): void {
+    if (state.primals.length === 1 || state.known) return
+    const gaps = state.gaps.map((gap, k) => (state.resting[k] || state.primals[k] <= 0 ? 0 : gap / state.primals[k]))
+    this.#known = { primal: sum(state.primals), gap: Math.max(...gaps) }
+  }
+
+  /** After a group: `share` of the pass is done. */
+  tell(state: RunState, share: number): void {
+    if (this.#known) {
+      this.#say(state, state.work, this.#known.primal, this.#known.gap)
+      return
+    }
+    const began = performance.now()
+    if (this.#objective.weightCount > MANY_WEIGHTS && began < this.#quietUntil && share < 1) return
+    const lengths = state.known ? [] : this.#objective.squaredLengths()
+    const primals = state.losses.map((loss, k) => state.known?.[k] ?? 0.5 * lengths[k] + loss / share)
+    const gaps = state.gaps.map((gap, k) => (primals[k] > 0 ? gap / share / primals[k] : 0))
+    this.#say(state, state.work, sum(primals), this.#dual ? Math.max(...gaps) : null)
+    const now = performance.now()
+    this.#quietUntil = now + 20 * (now - began)
+  }
+
+  /** Within a visit that takes long. */
+  tick(state: RunState, work: number, gap: number): void {
+    this.#say(state, work, sum(state.primals), gap)
+  }
+
+  certified(state: RunState, ends: { certificate: Certificate | undefined }[], passes: number): void {
+    const certificates = ends.map(({ certificate }) => certificate)
+    // What one model does not know, all of them together do not know.
+    if (!certificates.every(certificate => certificate !== undefined)) return
+    const primal = sum(certificates.map(certificate => certificate.primal))
+    const gap = this.#dual ? Math.max(...certificates.map(certificate => certificate.gap ?? 0)) : null
+    this.#tell({ pass: passes, primal, gap, certified: true, done: done(state) })
+  }
+
+  #say(state: RunState, pass: number, primal: number, gap: number | null): void {
+    this.#tell({ pass, primal, gap, certified: false, done: done(state) })
+  }
+}
+
+function done({ solutions }: RunState): number {
+  return solutions.filter(solution => solution !== null).length
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}

@@ -1,0 +1,59 @@
+// What is minimised: one or more models over the same rows, with their weights and dual variables. An objective knows sums
+// over rows; which rows are in memory is the source's business, how models move is the method's.
+import type { StatePlaces } from '../../block-store/checkpoint.ts'
+import type { Arena } from '../../numeric/arena.ts'
+import type { ThreadPool } from '../../threads/pool.ts'
+import type { RowGroup, RowSource } from '../sources/row-source.ts'
+import type { Certificate } from './certificate.ts'
+import type { LossesAlong } from './line-search.ts'
+
+export interface Objective extends StatePlaces {
+  readonly arena: Arena
+  /** How many models there are; all classes of Crammer and Singer's problem are one. */
+  readonly models: number
+  /** ‖w‖² of each, the bias included. */
+  squaredLengths(): number[]
+  /** Of each model: the sums of the certificate over the rows of a group, in the order of the SUMS_ layout. */
+  evaluate(threads: ThreadPool, group: RowGroup): Promise<Float64Array[]>
+  /** Where sums over rows are not enough: the certificates themselves, of rows in memory. */
+  certify?(source: RowSource): Promise<Certificate[]>
+  /** For the last line search: looks that models share, of up to eight each; which look and lane each model has; losses of a
+   *  group's rows along the weights, added to the looks; and what t·w of each model costs besides losses. */
+  readonly looks: { look: number; lane: number }[]
+  lookAlong(threads: ThreadPool, group: RowGroup, looks: LossesAlong[]): Promise<void>
+  penalties(): ((t: number) => number)[]
+  /** w += Σ α y x over the rows of a group. */
+  addDual(threads: ThreadPool, group: RowGroup): Promise<void>
+  /** Which models are trained from now on; the others rest. */
+  activate?(models: boolean[]): void
+}
+
+/** Places of weights and dual variables of K numbers a feature and a row, zeroed. */
+export function allocatePlaces(
+  arena: Arena,
+  {
+    weights,
+    weightBytes,
+    rows,
+    alphaStride,
+  }: { weights: number; weightBytes: number; rows: number; alphaStride: number },
+): { weights: number; alpha: number } {
+  return {
+    weights: arena.allocateZeroed(weights * weightBytes, 'the weights'),
+    alpha: alphaStride > 0 ? arena.allocateZeroed(Math.max(rows, 1) * alphaStride, 'the dual variables') : 0,
+  }
+}
+
+/** Copies the dual variables of a group's rows beside them, or back. Those of all rows are used where they lie. */
+export function copyAlpha({ arena, alpha, alphaStride }: Objective, group: RowGroup, into: boolean): void {
+  if (alpha === 0 || group.whole) return
+  let at = group.alpha
+  for (const { rows, firstRow } of group.parts) {
+    const bytes = rows * alphaStride
+    const place = arena.bytes(alpha + firstRow * alphaStride, bytes)
+    const copy = arena.bytes(at, bytes)
+    if (into) copy.set(place)
+    else place.set(copy)
+    at += bytes
+  }
+}

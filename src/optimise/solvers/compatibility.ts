@@ -1,0 +1,109 @@
+// The one refusal of what does not go together: a solver says what it needs and what it knows, and is asked here, before any
+// work starts.
+import { UsageError } from '../../errors.ts'
+import type { Loss } from '../../losses/loss.ts'
+import { type Solver, solverOptions } from './solver.ts'
+
+/** Training options that have a meaning only where rows are in a store. */
+const storeOptions = ['store', 'blocks', 'resume', 'cold', 'checkpointSeconds'] as const
+
+/** `given` are the names of the options that were said. */
+export function checkCompatible(
+  solver: Solver,
+  loss: Loss,
+  options: { given: ReadonlySet<string>; solver?: string } & Partial<Record<string, unknown>>,
+): void {
+  const { given } = options
+  checkRegularizer(solver, loss, String(options['regularizer'] ?? 'l2'))
+  // Whoever leaves the choice to us says them for the case that there is a store, which there never is under l1.
+  const asked = solver.data === 'memory' && (options.solver === solver.name || solver.regularizer === 'l1')
+  const storeOption = asked && storeOptions.find(name => given.has(name) && options[name] !== false)
+  if (storeOption) {
+    throw new UsageError(
+      `the option ${storeOption} is not compatible with solver ${solver.name}, which keeps all rows in memory: it would be ignored`,
+    )
+  }
+  if (options['multiclass'] === 'crammer-singer') checkCrammerSinger(solver, loss, options['weights'])
+  if (!solver.lossNeeds.has(loss)) {
+    throw new UsageError(
+      `the ${loss.name} loss is not compatible with solver ${solver.name}: missing ${solver.lossNeeds.what}`,
+    )
+  }
+  if (loss.entropicDual && !solver.regularizer && given.has('shrinking')) {
+    throw new UsageError(`the option shrinking is not compatible with the ${loss.name} loss: it would be ignored`)
+  }
+  if (solver.wideWeights && options['weights'] === 'f32') {
+    throw new UsageError(
+      `the option weights is not compatible with solver ${solver.name}, which keeps its weights as f64: f32 would be ignored`,
+    )
+  }
+  for (const option of solverOptions) {
+    if (given.has(option) && !solver.options.includes(option)) {
+      throw new UsageError(`the option ${option} is not compatible with solver ${solver.name}: it would be ignored`)
+    }
+  }
+}
+
+function checkCrammerSinger(solver: Solver, loss: Loss, weights: unknown): void {
+  if (!loss.allClasses) {
+    throw new UsageError(
+      `the ${loss.name} loss is not compatible with multiclass crammer-singer, which is a problem of the hinge loss`,
+      'take --loss hinge, or --multiclass one-vs-rest',
+    )
+  }
+  if (!solver.startAllClasses) {
+    throw new UsageError(
+      `solver ${solver.name} is not compatible with multiclass crammer-singer: it trains one class after the other`,
+      'take --solver dual or block, or --multiclass one-vs-rest',
+    )
+  }
+  if (weights === 'f32') {
+    throw new UsageError('weights f32 are not compatible with multiclass crammer-singer: its weights are f64')
+  }
+}
+
+function checkRegularizer(solver: Solver, loss: Loss, asked: string): void {
+  const own = solver.regularizer ?? 'l2'
+  if (own !== asked) {
+    throw new UsageError(
+      `the ${asked} regularizer is not compatible with solver ${solver.name}, which is for ${own}`,
+      asked === 'l1'
+        ? 'leave the choice to --solver auto'
+        : `say --regularizer ${own}, or leave the choice to --solver auto`,
+    )
+  }
+  if (own === 'l1' && !solver.lossNeeds.has(loss)) {
+    throw new UsageError(
+      `the ${loss.name} loss is not compatible with the l1 regularizer: missing ${solver.lossNeeds.what}`,
+      'take --loss squared-hinge or --loss logistic',
+    )
+  }
+}
+
+/** The options as this solver takes them: its own number of passes unless one was said, and none that it cannot follow. */
+export function underLimits<
+  O extends {
+    maxPasses: number
+    innerPasses: number
+    classWeights: Record<string, number>
+    given: ReadonlySet<string>
+  },
+>(solver: Solver, options: O): O {
+  const { defaultPasses, defaultInnerPasses, mostPasses, oneCost, name } = solver
+  if (mostPasses !== undefined && options.given.has('maxPasses') && options.maxPasses > mostPasses) {
+    throw new UsageError(
+      `maxPasses is ${options.maxPasses}, and solver ${name} makes ${mostPasses === 1 ? 'a single pass' : `at most ${mostPasses} passes`}: more would be ignored`,
+    )
+  }
+  if (oneCost && Object.values(options.classWeights).some(weight => weight !== 1)) {
+    throw new UsageError(
+      `class weights are not compatible with solver ${name}: it knows one cost for all rows`,
+      'take another solver, or leave the class weights away',
+    )
+  }
+  return {
+    ...options,
+    ...(defaultPasses !== undefined && !options.given.has('maxPasses') && { maxPasses: defaultPasses }),
+    ...(defaultInnerPasses !== undefined && !options.given.has('innerPasses') && { innerPasses: defaultInnerPasses }),
+  }
+}

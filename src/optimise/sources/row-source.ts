@@ -1,0 +1,52 @@
+// Where rows come from while models are trained: all of them in memory, or blocks of a store, a few at a time. A source
+// pins groups of rows, one after the other; a method moves its models when it visits a group.
+import type { Arena } from '../../numeric/arena.ts'
+import type { ThreadPool } from '../../threads/pool.ts'
+
+/** Rows that are in memory together, and room for what a method needs with them. */
+export interface RowGroup {
+  /** Its turn in this pass, counted from 0. */
+  group: number
+  rows: number
+  nonzeros: number
+  /** The blocks it is made of, one after the other: their rows, and the number of the first of them in the order of the
+   *  source. */
+  parts: { block: number; rows: number; firstRow: number }[]
+  /** True when these are all rows, in the order of the source: their dual variables are used where they lie. */
+  whole: boolean
+  /** Else: room for a copy of their dual variables. */
+  alpha: number
+  /** Addresses: u32[rows] of row records, u32[rows] for an order, and room for a PROBLEM_ and a SWEEP_ structure. */
+  table: number
+  order: number
+  problem: number
+  sweep: number
+  packedBytes: number
+}
+
+/** In which order blocks come: drawn from a seed, pass by pass, or as they stand. */
+export interface BlockOrder {
+  seed: number
+  blockOrder: 'random' | 'fixed'
+}
+
+export interface RowSource {
+  readonly arena: Arena
+  /** Threads that methods run their loops on. */
+  readonly threads: ThreadPool
+  /** Rows in all. */
+  readonly rows: number
+  /** Bytes of each block, as it is read; one block of 0 bytes where nothing is. */
+  readonly blockBytes: readonly number[]
+  /** Bytes that were read, and bytes of blocks that a pass or a certificate left out. */
+  readonly counts: { bytesRead: number; bytesSkipped: number }
+  /** What a pass visits, group by group: all blocks, or those that are wanted. Pass −1 takes them as they stand. */
+  groups(pass: number, order: BlockOrder, wanted?: number[] | null): number[][]
+  /** These groups from the `first`-th on. */
+  pass(groups: number[][], first?: number): AsyncGenerator<RowGroup>
+}
+
+/** Whether rows have to be read again for every pass. */
+export function reads(source: RowSource): boolean {
+  return source.blockBytes.some(bytes => bytes > 0)
+}

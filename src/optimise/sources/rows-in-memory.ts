@@ -1,0 +1,43 @@
+// All rows in memory: a source of one group, which is always there.
+import type { Arena } from '../../numeric/arena.ts'
+import { PROBLEM_BYTES, SWEEP_BYTES } from '../../numeric/layouts.ts'
+import type { ThreadPool } from '../../threads/pool.ts'
+import type { RowGroup, RowSource } from './row-source.ts'
+
+/** All rows as one group, with room to work on them. */
+export function wholeGroup(
+  arena: Arena,
+  { table, rows, nonzeros }: Pick<RowGroup, 'table' | 'rows' | 'nonzeros'>,
+): RowGroup {
+  return {
+    ...{ group: 0, rows, nonzeros, table, whole: true, alpha: 0, packedBytes: 0 },
+    parts: [{ block: 0, rows, firstRow: 0 }],
+    order: arena.allocate(Math.max(rows, 1) * 4, 'the order of the rows'),
+    problem: arena.allocateZeroed(PROBLEM_BYTES, 'the problem'),
+    sweep: arena.allocateZeroed(SWEEP_BYTES, 'the sweep'),
+  }
+}
+
+export class RowsInMemory implements RowSource {
+  readonly arena: Arena
+  readonly threads: ThreadPool
+  readonly rows: number
+  readonly blockBytes = [0]
+  readonly counts = { bytesRead: 0, bytesSkipped: 0 }
+  readonly #group: RowGroup
+
+  constructor(arena: Arena, threads: ThreadPool, rows: Pick<RowGroup, 'table' | 'rows' | 'nonzeros'>) {
+    this.arena = arena
+    this.threads = threads
+    this.rows = rows.rows
+    this.#group = wholeGroup(arena, rows)
+  }
+
+  groups(): number[][] {
+    return [[0]]
+  }
+
+  async *pass(groups: number[][], first = 0): AsyncGenerator<RowGroup> {
+    if (first < groups.length) yield this.#group
+  }
+}

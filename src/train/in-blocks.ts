@@ -1,0 +1,345 @@
+// Rows in the blocks of a store, ready to be trained on inside the memory that was named: text goes into a store first, then
+// blocks are read again and again.
+import { join } from 'node:path'
+import { requireRoomForState } from '../block-store/checkpoint.ts'
+import { UNSAVED_MARKER } from '../block-store/file-layout.ts'
+import { inputFormatOf } from '../block-store/manifest.ts'
+import type { Store } from '../block-store/reader.ts'
+import { lockStates } from '../block-store/state-locks.ts'
+import { removeFile } from '../block-store/writer.ts'
+import { lendWeights } from '../model/lent-weights.ts'
+import { Arena } from '../numeric/arena.ts'
+import { BUNDLE_LANES } from '../numeric/bundle-layout.ts'
+import { bitsOfMap, featuresOf } from '../numeric/feature-map.ts'
+import { Driver } from '../optimise/driver/driver.ts'
+import type { PassProgress } from '../optimise/driver/progress.ts'
+import { BinaryObjective } from '../optimise/objectives/binary.ts'
+import { BundlesObjective, inBundles, lanesOf } from '../optimise/objectives/bundles.ts'
+import { CrammerSingerObjective } from '../optimise/objectives/crammer-singer.ts'
+import { shorten } from '../optimise/objectives/line-search.ts'
+import type { Objective } from '../optimise/objectives/objective.ts'
+import type { Solution } from '../optimise/objectives/solution.ts'
+import type { FirstPass } from '../optimise/solvers/first-pass.ts'
+import type { BlockSolver } from '../optimise/solvers/solver.ts'
+import { BlockEngine } from '../optimise/sources/block-engine.ts'
+import { groupsOf, type MemoryPlan, planLines } from '../optimise/sources/memory-plan.ts'
+import { classesOf } from '../rows/folds.ts'
+import { inSpace } from '../rows/renumber-features.ts'
+import { blocksText } from '../sizes.ts'
+import type { ThreadPool } from '../threads/pool.ts'
+import { type FoldedProblem, refuseUnlearnable } from './class-problems.ts'
+import type { Weights } from './collect-weights.ts'
+import { surveyed, withFittingBlocks } from './fit-blocks.ts'
+import type { ResolvedOptions } from './options.ts'
+import type { TrainingOutcome } from './outcome.ts'
+import type { Place, Round, Wanted } from './place.ts'
+import { alphaStride, modelsText, planRun, type RunPlan } from './plan-for-blocks.ts'
+import { prepareRows } from './prepare-rows.ts'
+import type { ProgressListener } from './progress.ts'
+import { checkpointsOf, trainResumed } from './resume.ts'
+import type { RowsOfStore } from './rows-of-store.ts'
+import { type StoreForTraining, theStore } from './store-for-training.ts'
+
+/** A store that is to be trained on, its memory not yet planned. */
+export interface OpenedStore {
+  arena: Arena
+  found: StoreForTraining
+  /** Whether it was made of text in this process. */
+  fromText: boolean
+  readSeconds: number
+  seconds(): number
+}
+
+/** Finds the store, or makes it of text. */
+export async function openBlocks(
+  paths: string[],
+  solver: BlockSolver,
+  options: ResolvedOptions,
+  tell: ProgressListener,
+): Promise<OpenedStore> {
+  const started = performance.now()
+  const seconds = (): number => (performance.now() - started) / 1000
+  const arena = new Arena()
+  const found = await theStore(arena, paths, solver, options, tell, seconds)
+  const { folder, manifest } = found.store
+  refuseUnlearnable({ ...manifest, format: inputFormatOf(manifest) }, folder)
+  return { arena, found, fromText: folder !== paths[0], readSeconds: seconds(), seconds }
+}
+
+/** A store whose blocks fit, with the plan of the run over it. */
+type Fitted = RunPlan & { store: Store; rows: RowsOfStore; readers: ThreadPool }
+
+/** Blocks as a place for models. */
+export class InBlocks implements Place {
+  readonly arena: Arena
+  readonly rows: number
+  readonly weights: number
+  readonly rounds: Round[] | undefined
+  readonly solver: BlockSolver
+  readonly #opened: OpenedStore
+  readonly #fitted: Fitted
+  /** What was learnt while text was read. */
+  #first: FirstPass | undefined
+  #locks: AsyncDisposable | undefined
+  readonly #options: ResolvedOptions
+  readonly #wanted: Wanted
+  readonly #tell: ProgressListener
+  readonly #lanes: number
+  readonly #engine: BlockEngine
+  readonly #map: number
+  /** One objective's memory serves all of them in turn. */
+  readonly #objective: BinaryObjective | BundlesObjective | CrammerSingerObjective
+  readonly #besidesWeights: number
+  #factors: Float64Array | undefined
+  #said = false
+
+  private constructor(opened: OpenedStore, wanted: Wanted, fitted: Fitted, map: number, tell: ProgressListener) {
+    const { arena } = opened
+    const { solver, plan, store, rows, readers } = fitted
+    const together = fitted.together?.models
+    // Expanded features may be so many that there is room for f32 only.
+    const narrow = together === undefined && plan.weightBytes === 4
+    const options: ResolvedOptions = narrow ? { ...fitted.options, weights: 'f32' } : fitted.options
+    this.arena = arena
+    this.rows = store.manifest.rows
+    this.weights = rows.weights
+    this.solver = solver
+    this.#opened = opened
+    this.#fitted = fitted
+    this.#options = options
+    this.#wanted = wanted
+    this.#tell = tell
+    this.#map = map
+    this.#lanes = together === undefined ? 1 : lanesOf(together)
+    if (together !== undefined && !wanted.allClasses) this.rounds = roundsOf(wanted.problems, together)
+    this.#objective = this.#newObjective(plan)
+    this.#besidesWeights = arena.mark()
+    const { allClasses } = wanted
+    const stride = allClasses
+      ? allClasses.classes.length * 8
+      : alphaStride(options) * Math.min(this.#lanes, BUNDLE_LANES)
+    const trainers = solver.severalTrainers ? options.trainers : 1
+    this.#engine = new BlockEngine(arena, store, plan, solver.dual ? stride : 0, trainers, readers)
+  }
+
+  static async open(
+    opened: OpenedStore,
+    solver: BlockSolver,
+    options: ResolvedOptions,
+    wanted: Wanted,
+    tell: ProgressListener,
+    bytesPerRow = 0,
+  ): Promise<InBlocks> {
+    const { arena, found, fromText } = opened
+    // Models of folds are scored and forgotten: nobody goes on with them.
+    if (!wanted.folds) await requireRoomForState(found.store.folder)
+    const models = wanted.allClasses ? 1 : wanted.problems.length
+    const fitted = await withFittingBlocks(found, options, tell, async store => {
+      if (options.expand)
+        tell({ stage: 'plan', solver: '', reason: `a first look at what ${options.expand} makes of the rows` })
+      return surveyed(arena, store, options, rows =>
+        planRun(store, solver, options, { fromText, rows, models, bytesPerRow, must: wanted.folds !== undefined }),
+      )
+    })
+    const { plan, together } = fitted
+    const first = plan.firstPass ? found.first : undefined
+    if (found.first && !first) await forget(found.first, arena, fitted.store)
+    const pieces = wanted.folds ? '' : `, read in ${piecesText(plan)}`
+    const many = together ? `, ${modelsText(models, together.models)}` : ''
+    const reason = `${blocksText(fitted.store.manifest.blocks.length)}${pieces}${many}`
+    tell({ stage: 'plan', solver: fitted.solver.name, reason, lines: planLines(plan.parts, plan.memory) })
+    const map = await fitted.rows.placeMap(arena)
+    const place = new InBlocks(opened, wanted, fitted, map, tell)
+    try {
+      place.#first = first
+      await place.#lockStates()
+      place.#factors = await prepareRows(place.#engine, place.#options, fitted.rows, map)
+      await place.#clearFinished()
+      return place
+    } catch (error) {
+      await place[Symbol.asyncDispose]()
+      throw error
+    }
+  }
+
+  /** Two runs of one problem would write the same files. */
+  async #lockStates(): Promise<void> {
+    if (this.#wanted.folds) return
+    const { problems, allClasses } = this.#wanted
+    const alone = allClasses ? [problems.slice(0, 1)] : problems.map(problem => [problem])
+    const groups = this.rounds?.map(round => round.flat()) ?? alone
+    const folders = groups.map(group => checkpointsOf(this.#training(this.#objective, group)).folder)
+    this.#locks = await lockStates(this.#fitted.store.folder, folders)
+  }
+
+  #newObjective(plan: MemoryPlan): BinaryObjective | BundlesObjective | CrammerSingerObjective {
+    const { arena, rows, weights } = this
+    const { allClasses, problems } = this.#wanted
+    if (allClasses) return new CrammerSingerObjective(arena, { rows, weights, groupRows: plan.slotRows }, allClasses)
+    if (this.rounds) return new BundlesObjective(arena, { rows, weights, folds: 0 }, this.rounds[0], this.#lanes)
+    const weightBits = this.#options.weights === 'f32' ? 32 : 64
+    return new BinaryObjective(arena, this, { ...problems[0], weightBits }, { dual: this.solver.dual })
+  }
+
+  /** Of all classes one after the other: whoever resumes this run later must not meet what an earlier one has left. */
+  async #clearFinished(): Promise<void> {
+    if (this.rounds || this.#options.resume || this.#wanted.folds) return
+    const problems = this.#wanted.allClasses ? this.#wanted.problems.slice(0, 1) : this.#wanted.problems
+    for (const problem of problems) await checkpointsOf(this.#training(this.#objective, [problem])).clearFinished()
+  }
+
+  binary(problem: FoldedProblem): BinaryObjective {
+    const objective = this.#objective as BinaryObjective
+    objective.startOver({ ...problem, weightBits: objective.settings.weightBits })
+    return objective
+  }
+
+  /** Every block that is read serves all bundles. */
+  bundles(round: Round, folds: number): { objective: BundlesObjective; problems: FoldedProblem[] }[] {
+    const objective = this.#objective as BundlesObjective
+    objective.startOver(round, folds)
+    return [{ objective, problems: round.flat() }]
+  }
+
+  allClasses(): CrammerSingerObjective {
+    return this.#objective as CrammerSingerObjective
+  }
+
+  #training(objective: Objective, problems: FoldedProblem[]) {
+    const allClasses = this.#wanted.allClasses !== undefined
+    return { engine: this.#engine, options: this.#options, objective, problems, allClasses }
+  }
+
+  async solve(
+    objective: Objective,
+    problems: FoldedProblem[],
+    tell: (progress: PassProgress) => void,
+  ): Promise<Solution[]> {
+    const { solver } = this
+    // Models of folds are scored and forgotten: nobody goes on with them.
+    if (this.#wanted.folds) return new Driver(this.#engine, solver, objective, this.#options, tell).solve()
+    const first = this.#first && this.#wanted.problems.length === 1 && { pass: this.#first, map: this.#map }
+    // Of several classes each says the same, or nearly.
+    const say = (reason: string): void => {
+      if (!this.#said) this.#tell({ stage: 'plan', solver: solver.name, reason })
+    }
+    const solutions = await trainResumed({
+      ...this.#training(objective, this.#wanted.allClasses ? problems.slice(0, 1) : problems),
+      ...{ solver, tell, say, first: first || undefined },
+    })
+    this.#said = true
+    return solutions
+  }
+
+  async score(objective: BundlesObjective, scores: number): Promise<void> {
+    for await (const group of this.#inOrder()) await objective.score(this.#engine.threads, group, scores)
+  }
+
+  #inOrder() {
+    return this.#engine.pass(this.#engine.groups(-1, this.#options))
+  }
+
+  /** Class numbers of all rows, by a reading pass. */
+  async classes(): Promise<Uint32Array> {
+    const classes = new Uint32Array(this.rows)
+    for await (const { table, parts } of this.#inOrder()) {
+      let before = 0
+      for (const { rows, firstRow } of parts) {
+        classes.set(classesOf(this.arena, { table: table + before * 4, rows }), firstRow)
+        before += rows
+      }
+    }
+    return classes
+  }
+
+  release(): void {}
+
+  /** One vector of expanded features is not copied: the memory plan has no room for it. */
+  get lends(): boolean {
+    return (
+      this.#fitted.rows.expanded !== undefined &&
+      this.#objective instanceof BinaryObjective &&
+      this.#wanted.problems.length === 1
+    )
+  }
+
+  /** Makes the weights final where they are, for the state of the run is on the disk by now; the weight of the bias. */
+  lend(solution: Solution): number {
+    const objective = this.#objective as BinaryObjective
+    shorten(objective.weightsInPlace(), solution)
+    return objective.biasWeight()
+  }
+
+  /** What blocks give to the outcome of training: numbers by the user's features, and the account of the reading. */
+  outcome(
+    weights: Float64Array,
+  ): Pick<
+    TrainingOutcome,
+    'data' | 'weights' | 'factors' | 'readSeconds' | 'bytesRead' | 'badRows' | 'badRowMessages' | 'blocks'
+  > {
+    const { store, rows } = this.#fitted
+    const { readSeconds } = this.#opened
+    const { read } = this.#opened.found
+    const { manifest, folder } = store
+    const { counts } = this.#engine
+    const features = this.#map && !this.lends ? featuresOf(this.arena, this.#map, this.weights / rows.width) : undefined
+    const byFeature = (values: Float64Array) =>
+      features ? { layout: 'sparse' as const, indices: features, values } : values
+    return {
+      data: {
+        ...manifest,
+        features: rows.features,
+        nonzeros: rows.nonzeros,
+        format: inputFormatOf(manifest),
+        fingerprint: `xxh64:${manifest.fingerprint}`,
+        ...(rows.names && { names: rows.names }),
+      },
+      weights: this.lends ? this.#lent() : inSpace(byFeature(weights), rows.width),
+      factors: this.#factors && byFeature(this.#factors),
+      readSeconds,
+      ...read,
+      bytesRead: read.bytesRead + counts.bytesRead,
+      blocks: {
+        count: manifest.blocks.length,
+        read: counts.blocksRead,
+        bytesSkipped: counts.bytesSkipped,
+        readSeconds: counts.readSeconds,
+        decodeSeconds: counts.decodeSeconds,
+        waitSeconds: counts.waitSeconds,
+        store: folder,
+      },
+    }
+  }
+
+  #lent(): Weights {
+    const { weights, narrow } = this.#objective as BinaryObjective
+    const bits = this.#map ? bitsOfMap(this.arena, this.#map) : undefined
+    return lendWeights({ arena: this.arena, weights, narrow, map: this.#map }, this.weights, bits)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#engine.close()
+    await this.#locks?.[Symbol.asyncDispose]()
+    // What was needed besides weights and map is free for whoever works with the model next.
+    this.arena.release(this.#besidesWeights)
+  }
+}
+
+function roundsOf(problems: FoldedProblem[], size: number): Round[] {
+  const rounds: Round[] = []
+  for (let from = 0; from < problems.length; from += size) rounds.push(inBundles(problems.slice(from, from + size)))
+  return rounds
+}
+
+/** Gives up what was learnt while the text was read: a few huge blocks need its room. */
+async function forget(first: FirstPass, arena: Arena, store: Store): Promise<void> {
+  arena.release(first.region.at)
+  await removeFile(join(store.folder, UNSAVED_MARKER))
+}
+
+/** Pieces that a pass reads. */
+function piecesText(plan: MemoryPlan): string {
+  const blocks = plan.costs.map((_, k) => k)
+  const pieces = groupsOf(plan, blocks).length
+  return `${pieces} ${pieces === 1 ? 'piece' : 'pieces'} a pass`
+}

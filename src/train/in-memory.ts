@@ -1,0 +1,293 @@
+// Rows in memory, ready to be trained on: read, renumbered, scaled; and the models that there is room for beside them.
+import { statSync } from 'node:fs'
+import { widthOf } from '../additive-kernels/row-space.ts'
+import { loadStore } from '../block-store/load-store.ts'
+import { inputFormatOf } from '../block-store/manifest.ts'
+import { openStore } from '../block-store/reader.ts'
+import { SpillwayError, UsageError } from '../errors.ts'
+import { checkExpandable } from '../features/expansion-steps.ts'
+import { findInputFormat } from '../input-formats/all-input-formats.ts'
+import { Arena, formatBytes } from '../numeric/arena.ts'
+import { Driver } from '../optimise/driver/driver.ts'
+import type { PassProgress } from '../optimise/driver/progress.ts'
+import { BinaryObjective } from '../optimise/objectives/binary.ts'
+import { bundleBytes } from '../optimise/objectives/bundle.ts'
+import { BundlesObjective, inBundles } from '../optimise/objectives/bundles.ts'
+import {
+  CrammerSingerObjective,
+  type CrammerSingerSettings,
+  crammerSingerBytes,
+} from '../optimise/objectives/crammer-singer.ts'
+import { L1Objective } from '../optimise/objectives/l1.ts'
+import type { Objective } from '../optimise/objectives/objective.ts'
+import type { Solution } from '../optimise/objectives/solution.ts'
+import type { MemorySolver } from '../optimise/solvers/solver.ts'
+import { planLines } from '../optimise/sources/memory-plan.ts'
+import { RowsInMemory } from '../optimise/sources/rows-in-memory.ts'
+import { classesOf } from '../rows/folds.ts'
+import { loadRows, type ReadReport } from '../rows/load-rows.ts'
+import { binInMemory, placeSpace } from '../rows/place-space.ts'
+import { byFeature, inSpace, renumberFeatures } from '../rows/renumber-features.ts'
+import type { RowSet } from '../rows/row-set.ts'
+import { scaleInMemory } from '../rows/scale.ts'
+import { NODE_BYTES } from '../sizes.ts'
+import { defaultThreads, ThreadPool } from '../threads/pool.ts'
+import { allowedMemory, WINDOW_BYTES } from './choose-solver.ts'
+import { type FoldedProblem, refuseUnlearnable } from './class-problems.ts'
+import type { Weights } from './collect-weights.ts'
+import { expansionOf, type ResolvedOptions, refuseTextOptions } from './options.ts'
+import type { TrainingOutcome } from './outcome.ts'
+import type { Place, Round, Wanted } from './place.ts'
+import type { ProgressListener } from './progress.ts'
+
+/** Rows that are ready to be trained on, and what they can be trained with. */
+export interface LoadedRows {
+  arena: Arena
+  pool: ThreadPool
+  rows: RowSet
+  read: ReadReport
+  factors: Float64Array | undefined
+  /** Whether the run was interrupted while rows were read. */
+  cutShort: boolean
+  readSeconds: number
+  /** Since the work began. */
+  seconds(): number
+}
+
+/** Reads rows, has something done with them, and gives their memory back. */
+export async function withRowsInMemory<T>(
+  paths: string[],
+  options: ResolvedOptions,
+  tell: ProgressListener,
+  work: (rows: LoadedRows) => Promise<T>,
+): Promise<T> {
+  const started = performance.now()
+  const seconds = (): number => (performance.now() - started) / 1000
+  const arena = new Arena()
+  await using pool = new ThreadPool(arena.share, options.threads ?? defaultThreads())
+  const throttled = throttle(tell, 50)
+  if (options.space && !options.scale) placeSpace(arena, options.space, false)
+  const { rows, read } = await load(arena, pool, paths, options, ({ bytesRead, bytesTotal, rows, badRows }) =>
+    throttled({ stage: 'read', seconds: seconds(), bytesRead, bytesTotal, rows, badRows }),
+  )
+  // An abort while reading leaves part of the data: whatever comes of it, the run was interrupted.
+  const cutShort = options.signal?.aborted === true
+  checkRows(rows, paths, cutShort, read.badRows)
+  await renumberFeatures(arena, pool, rows)
+  const factors = scaled(arena, rows, options)
+  if (options.space) rows.weights *= widthOf(options.space)
+  return await work({ arena, pool, rows, read, factors, cutShort, readSeconds: seconds(), seconds })
+}
+
+function scaled(arena: Arena, rows: RowSet, { space, scale, normalize }: ResolvedOptions): Float64Array | undefined {
+  if (!scale) return undefined
+  const unit = normalize === 'unit'
+  return space ? binInMemory(arena, rows, space, unit) : scaleInMemory(arena, rows, scale, unit)
+}
+
+/** Rows in memory as a place for models. */
+export class InMemory implements Place {
+  readonly arena: Arena
+  readonly rows: number
+  readonly weights: number
+  readonly rounds: Round[] | undefined
+  readonly #loaded: LoadedRows
+  readonly #solver: MemorySolver
+  readonly #options: ResolvedOptions
+  readonly #mark: number
+  /** Sources of the objectives that are being trained. */
+  readonly #sources = new Map<Objective, RowsInMemory>()
+
+  constructor(
+    loaded: LoadedRows,
+    solver: MemorySolver,
+    options: ResolvedOptions,
+    wanted: Wanted,
+    say: (reason: string) => void = () => {},
+  ) {
+    this.arena = loaded.arena
+    this.rows = loaded.rows.rows
+    this.weights = loaded.rows.weights
+    this.#loaded = loaded
+    this.#solver = solver
+    this.#options = options
+    // Weights in f32 are trained one vector after the other.
+    const many = (wanted.problems.length > 1 || wanted.together) && solver.startMany && options.weights === 'f64'
+    if (many && !wanted.allClasses) this.rounds = this.#roundsOf(wanted.problems, say)
+    this.#mark = this.arena.mark()
+  }
+
+  /** Bytes that models may take besides the rows: what is allowed, inside the window that WebAssembly can address. */
+  get #room(): number {
+    return Math.max(0, Math.min(WINDOW_BYTES, allowedMemory(this.#options) - NODE_BYTES) - this.arena.mark())
+  }
+
+  #roundsOf(problems: FoldedProblem[], say: (reason: string) => void): Round[] {
+    const entropic = problems[0].loss.entropicDual === true
+    const room = this.#room
+    const rounds: Round[] = [[]]
+    let left = room
+    for (const bundle of inBundles(problems)) {
+      const bytes = bundleBytes(bundle.length, this.rows, this.weights, entropic)
+      if (bytes > left && rounds[rounds.length - 1].length > 0) {
+        rounds.push([])
+        left = room
+      }
+      rounds[rounds.length - 1].push(bundle)
+      left -= bytes
+    }
+    if (rounds.length > 1) {
+      const most = Math.max(...rounds.map(round => round.flat().length))
+      say(
+        `${problems.length} models in ${rounds.length} groups of at most ${most}: ${formatBytes(room)} are left for weights and dual variables`,
+      )
+    }
+    return rounds
+  }
+
+  binary(problem: FoldedProblem): BinaryObjective {
+    const Kind = problem.regularizer === 'l1' ? L1Objective : BinaryObjective
+    return new Kind(this.arena, this, problem)
+  }
+
+  /** Threads take a bundle each. */
+  bundles(round: Round, folds: number): { objective: BundlesObjective; problems: FoldedProblem[] }[] {
+    const { rows, weights } = this
+    return round.map(problems => ({
+      objective: new BundlesObjective(this.arena, { rows, weights, folds }, [problems]),
+      problems,
+    }))
+  }
+
+  allClasses(settings: CrammerSingerSettings): CrammerSingerObjective {
+    this.#refuseTooLarge(settings.classes.length)
+    return new CrammerSingerObjective(
+      this.arena,
+      { rows: this.rows, weights: this.weights, groupRows: this.rows },
+      settings,
+    )
+  }
+
+  async solve(
+    objective: Objective,
+    _problems: FoldedProblem[],
+    tell: (progress: PassProgress) => void,
+  ): Promise<Solution[]> {
+    const solutions = await new Driver(this.#sourceOf(objective), this.#solver, objective, this.#options, tell).solve()
+    return this.#loaded.cutShort ? solutions.map(solution => ({ ...solution, exitReason: 'interrupted' })) : solutions
+  }
+
+  async score(objective: BundlesObjective, scores: number): Promise<void> {
+    const source = this.#sourceOf(objective)
+    for await (const group of source.pass(source.groups())) await objective.score(source.threads, group, scores)
+  }
+
+  #sourceOf(objective: Objective): RowsInMemory {
+    const known = this.#sources.get(objective)
+    if (known) return known
+    const source = new RowsInMemory(this.arena, this.#loaded.pool, this.#loaded.rows)
+    this.#sources.set(objective, source)
+    return source
+  }
+
+  release(): void {
+    this.#sources.clear()
+    this.arena.release(this.#mark)
+  }
+
+  /** Only once the rows are read is it known how many classes there are. */
+  #refuseTooLarge(classes: number): void {
+    const { alpha, weights } = crammerSingerBytes(this.rows, this.weights, classes)
+    const memory = allowedMemory(this.#options)
+    const parts = [
+      { what: 'Node and the program', bytes: NODE_BYTES },
+      { what: 'rows, as they are in memory now', bytes: this.arena.mark() },
+      { what: `dual variables of ${this.rows} rows × ${classes} classes`, bytes: alpha },
+      { what: `weights of ${this.weights} features × ${classes} classes, and the model`, bytes: weights * 2 },
+    ]
+    const total = parts.reduce((sum, part) => sum + part.bytes, 0)
+    if (total <= memory) return
+    throw new SpillwayError(
+      `Crammer and Singer's problem keeps a dual variable for every row and class, and ${classes} classes do not fit:\n  ${planLines(parts, memory).join('\n  ')}`,
+      `what would help: --memory ${Math.ceil(total / 2 ** 20)}M, --solver block, which keeps no rows in memory, or --multiclass one-vs-rest, which trains one class after the other`,
+    )
+  }
+}
+
+/** Class numbers of rows in memory. */
+export function classesInMemory({ arena, rows }: LoadedRows): Uint32Array {
+  return classesOf(arena, rows)
+}
+
+/** What rows in memory give to the outcome of training: numbers by the user's features, and the account of the reading. */
+export function outcomeInMemory(
+  { rows, read, factors, readSeconds }: LoadedRows,
+  { space }: ResolvedOptions,
+  vectors: number,
+  weights: Float64Array,
+): Pick<TrainingOutcome, 'data' | 'weights' | 'factors' | 'readSeconds' | 'bytesRead' | 'badRows' | 'badRowMessages'> {
+  const width = space ? widthOf(space) : 1
+  const placed: Weights = inSpace(byFeature(rows, vectors * width, weights), width)
+  return {
+    data: rows,
+    weights: placed,
+    factors: factors && byFeature(rows, space ? 2 : 1, factors),
+    readSeconds,
+    bytesRead: read.bytesRead,
+    badRows: read.badRows,
+    badRowMessages: read.badRowMessages,
+  }
+}
+
+/** Rows from text, or from a store when one folder is named. */
+async function load(
+  arena: Arena,
+  pool: ThreadPool,
+  paths: string[],
+  options: ResolvedOptions,
+  report: (progress: ReadReport) => void,
+): Promise<{ rows: RowSet; read: ReadReport }> {
+  // Scaling changes values, so rows are kept plain for it, and made unit length after it.
+  const make = {
+    unit: options.normalize === 'unit' && !options.scale,
+    plain: options.scale !== undefined,
+    bins: options.space && !options.scale ? options.space.bins : 0,
+    expansion: expansionOf(options),
+  }
+  const folders = paths.filter(path => statSync(path, { throwIfNoEntry: false })?.isDirectory())
+  if (folders.length > 0) {
+    if (paths.length > 1) throw new UsageError(`${folders[0]} is a folder; a store is trained on alone`)
+    refuseTextOptions(options)
+    const store = await openStore(paths[0])
+    if (options.expand) checkExpandable(options.expand, findInputFormat(inputFormatOf(store.manifest)))
+    return loadStore(arena, pool, store, make, report, options.signal)
+  }
+  const settings = {
+    format: options.format,
+    indexBase: options.indexBase,
+    onBadRow: options.onBadRow,
+    valueBits: options.values === 'f64' ? (64 as const) : (32 as const),
+  }
+  return loadRows(arena, pool, paths, settings, make, report, options.signal)
+}
+
+function checkRows(rows: RowSet, paths: string[], cutShort: boolean, badRows: number): void {
+  const where = paths.map(path => (path === '-' ? 'standard input' : path)).join(', ')
+  if (cutShort && rows.labels.length < 2) {
+    const found = rows.rows === 0 ? 'no rows were' : `only rows of the label ${rows.labels[0].text} were`
+    throw new SpillwayError(`interrupted when ${found} read from ${where} yet: there is no model`, undefined, 130)
+  }
+  if (rows.rows === 0 && badRows > 0) throw new SpillwayError(`none of the ${badRows} rows of ${where} can be read`)
+  refuseUnlearnable(rows, where)
+}
+
+/** Passes on at most one record in so many milliseconds. */
+function throttle<T>(tell: (record: T) => void, milliseconds: number): (record: T) => void {
+  let last = Number.NEGATIVE_INFINITY
+  return record => {
+    const now = performance.now()
+    if (now - last < milliseconds) return
+    last = now
+    tell(record)
+  }
+}

@@ -1,0 +1,152 @@
+// How a run over blocks begins: from a checkpoint, from the dual variables of rows that stayed, from what was learnt while
+// text was read, or from zero.
+import { join } from 'node:path'
+import { spaceText } from '../additive-kernels/row-space.ts'
+import { Checkpoints, type RunState, stateFolder } from '../block-store/checkpoint.ts'
+import { UNSAVED_MARKER } from '../block-store/file-layout.ts'
+import { removeFile } from '../block-store/writer.ts'
+import { SpillwayError } from '../errors.ts'
+import { Driver, freshState } from '../optimise/driver/driver.ts'
+import type { PassProgress } from '../optimise/driver/progress.ts'
+import type { Objective } from '../optimise/objectives/objective.ts'
+import type { Solution } from '../optimise/objectives/solution.ts'
+import type { FirstPass } from '../optimise/solvers/first-pass.ts'
+import type { BlockSolver } from '../optimise/solvers/solver.ts'
+import type { BlockEngine } from '../optimise/sources/block-engine.ts'
+import type { FoldedProblem } from './class-problems.ts'
+import type { ResolvedOptions } from './options.ts'
+
+/** What a run over blocks is, from its beginning to its end. */
+export interface BlockTraining {
+  engine: BlockEngine
+  solver: BlockSolver
+  options: ResolvedOptions
+  objective: Objective
+  /** The models that it trains; of all classes at once, any. */
+  problems: FoldedProblem[]
+  allClasses: boolean
+  /** What was learnt while text was read, and the map from features to weights. */
+  first?: { pass: FirstPass; map: number } | undefined
+  tell: (progress: PassProgress) => void
+  say: (reason: string) => void
+}
+
+/** Where the states of a training are kept: one place for each distinct problem. */
+export function checkpointsOf({
+  engine,
+  options,
+  objective,
+  problems,
+  allClasses,
+}: Omit<BlockTraining, 'tell' | 'say' | 'solver'>): Checkpoints {
+  const { folder, manifest } = engine.store
+  const [first] = problems
+  const many = problems.map(({ label, costPositive }) => `${label.text}:${costPositive}`).join(' ')
+  const identity = {
+    loss: options.loss,
+    costPositive: first.costPositive,
+    costNegative: first.costNegative,
+    bias: first.bias,
+    positive: problems.length > 1 ? many : first.label.text,
+    normalize: options.normalize ?? null,
+    scale: options.scale ?? null,
+    // States of version 0.1.0, whose scaled values were rounded to f32, are those of another problem.
+    ...(options.scale && { scaled: 'f64' }),
+    weights: options.weights,
+    ...(allClasses && {
+      multiclass: options.multiclass,
+      labels: manifest.labels.filter(label => label.rows > 0).map(label => label.text),
+      cost: options.cost,
+      classWeights: options.classWeights,
+    }),
+    ...(options.expand !== undefined && { expand: options.expand }),
+    ...(options.space && { space: spaceText(options.space) }),
+  }
+  return new Checkpoints(engine.arena, objective, manifest, stateFolder(folder, identity))
+}
+
+/** Trains from wherever the run can begin. */
+export async function trainResumed(training: BlockTraining): Promise<Solution[]> {
+  const { engine, solver, options, objective, tell, say, first } = training
+  const course = {
+    solver: solver.name,
+    seed: options.seed,
+    shrinking: options.shrinking,
+    innerPasses: options.innerPasses,
+    innerTolerance: options.innerTolerance ?? null,
+    blockOrder: options.blockOrder,
+    batch: options.batch,
+    slotBytes: engine.plan.slotBytes,
+    cacheBytes: engine.plan.cacheBytes,
+  }
+  const fresh = freshState(objective.models, course, engine.store.manifest.fingerprint)
+  const checkpoints = checkpointsOf(training)
+  const driver = new Driver(engine, solver, objective, options, tell, { keeper: checkpoints, state: fresh })
+  if (!(solver.dual && !options.cold && (await startWarm(driver, checkpoints, say)))) {
+    const found = options.resume ? await checkpoints.load() : undefined
+    if (found) {
+      refuseOtherCourse(found, fresh)
+      const done = found.done as Solution[] | undefined
+      if (done && reaches(done, found, options)) return done
+      // A run that was stopped by its own limits may go on under wider ones.
+      await driver.restore(goOn(found))
+    } else await checkpoints.clear()
+    if (first && !found) {
+      await driver.startFrom(first.pass, engine, first.map)
+      // From here on a run that is killed resumes; before, it makes the store anew, and so ends in the same model.
+      await removeFile(join(engine.store.folder, UNSAVED_MARKER))
+    }
+  }
+  const solutions = await driver.solve()
+  await driver.close(solutions)
+  return solutions
+}
+
+/** A state that ended, as one that goes on. */
+function goOn({ done: _, ...state }: RunState): RunState {
+  return { ...state, solutions: state.solutions.map(() => null) }
+}
+
+/** Whether a finished run is as close to the optimum as is asked for now. */
+function reaches(done: Solution[], state: RunState, { tolerance, gradientTolerance }: ResolvedOptions): boolean {
+  if (done.some(({ exitReason }) => exitReason !== 'converged')) return false
+  if (gradientTolerance !== undefined) return state.spread <= gradientTolerance
+  return done.every(({ certificate }) => typeof certificate?.gap === 'number' && certificate.gap <= tolerance)
+}
+
+/** After rows were added to the store or removed: starts from the dual variables of those that stayed. */
+async function startWarm(driver: Driver, checkpoints: Checkpoints, say: (reason: string) => void): Promise<boolean> {
+  try {
+    const carried = await checkpoints.loadCarried()
+    if (!carried) return false
+    say(
+      `starting from the dual variables of the last run (${carried.passes} ${carried.passes === 1 ? 'pass' : 'passes'}), for the rows that stayed`,
+    )
+  } catch (error) {
+    if (!(error instanceof SpillwayError)) throw error
+    say(`starting from zero: ${error.message}`)
+    checkpoints.forgetAlpha()
+    return false
+  }
+  await driver.rebuildWeights()
+  return true
+}
+
+/** A run resumes as it was begun, or not at all. */
+function refuseOtherCourse(found: RunState, fresh: RunState): void {
+  if (found.fingerprint !== fresh.fingerprint) {
+    throw new SpillwayError(
+      'the store has changed since the checkpoint was written; the run cannot be resumed',
+      'train again without --resume',
+    )
+  }
+  for (const [name, value] of Object.entries(fresh.settings)) {
+    const before = found.settings[name]
+    if (before !== value) {
+      throw new SpillwayError(
+        `the checkpoint was written with ${name} ${JSON.stringify(before)}, this run has ${JSON.stringify(value)}`,
+        'give the same options (and the same --memory) as before, or train again without --resume',
+      )
+    }
+  }
+}

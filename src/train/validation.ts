@@ -1,0 +1,103 @@
+// What held-out rows tell: models of costs and folds, and how well they did on rows that they did not see.
+import { UsageError } from '../errors.ts'
+import type { LabelCount } from '../input-formats/label-numbers.ts'
+import { findLoss } from '../losses/all-losses.ts'
+import type { Solution } from '../optimise/objectives/solution.ts'
+import { MOST_FOLDS } from '../rows/folds.ts'
+import { classProblems, type FoldedProblem, heldOutProblems } from './class-problems.ts'
+import type { ResolvedOptions } from './options.ts'
+
+export interface FoldResult {
+  /** Rows that were held out, and the share of them that was told right. */
+  rows: number
+  accuracy: number
+  /** Passes over the other rows, and the largest relative gap of its models. */
+  passes: number
+  gap: number
+}
+
+export interface CostResult {
+  cost: number
+  /** Share of all rows that were told right by models that did not see them. */
+  accuracy: number
+  /** Standard deviation between the folds, and standard error of their mean. */
+  deviation: number
+  standardError: number
+  folds: FoldResult[]
+}
+
+export interface CrossValidation {
+  rows: number
+  features: number
+  classes: number
+  folds: number
+  /** Models that were trained. */
+  models: number
+  costs: CostResult[]
+  seconds: { total: number; read: number; compute: number }
+  bytesRead: number
+  badRows: number
+  badRowMessages: string[]
+}
+
+export function checkFolds(folds: number, rows = Number.POSITIVE_INFINITY): void {
+  if (!Number.isInteger(folds) || folds < 2 || folds > MOST_FOLDS)
+    throw new UsageError(`the number of folds is ${folds}; expected 2 to ${MOST_FOLDS}`)
+  if (folds > rows) throw new UsageError(`there are ${rows} rows, too few for ${folds} folds`)
+}
+
+/** The models of costs and folds: those of like costs take alike many passes, and stand together. */
+export function foldProblems(
+  labels: LabelCount[],
+  options: ResolvedOptions,
+  costs: number[],
+  folds: number,
+): FoldedProblem[] {
+  return costs.flatMap((cost, c) => {
+    const { problems } = classProblems(labels, findLoss(options.loss), { ...options, cost })
+    return heldOutProblems(problems, folds, c * problems.length)
+  })
+}
+
+/** What models of one cost told of rows that they did not see. */
+export interface Told {
+  labels: LabelCount[]
+  classes: Uint32Array
+  folds: Uint8Array
+  /** One for two classes, else one for each. */
+  columns: Float32Array[]
+  /** Fold by fold, all classes of each. */
+  solutions: Solution[]
+}
+
+export function judge(cost: number, count: number, options: ResolvedOptions, told: Told): CostResult {
+  const { classes, folds, columns, solutions } = told
+  const { labels } = classProblems(told.labels, findLoss(options.loss), options)
+  const counts = Array.from({ length: count }, () => ({ rows: 0, right: 0 }))
+  for (let i = 0; i < classes.length; i++) {
+    let winner = 0
+    if (columns.length === 1) winner = columns[0][i] > 0 ? 0 : 1
+    else for (let k = 1; k < columns.length; k++) if (columns[k][i] > columns[winner][i]) winner = k
+    const own = counts[folds[i]]
+    own.rows++
+    if (labels[winner].number === classes[i]) own.right++
+  }
+  const perFold = counts.map(({ rows, right }, fold) => {
+    const own = solutions.slice(fold * columns.length, (fold + 1) * columns.length)
+    return {
+      rows,
+      accuracy: rows > 0 ? right / rows : 0,
+      passes: Math.max(...own.map(({ passes }) => passes)),
+      gap: Math.max(...own.map(({ certificate }) => certificate?.gap ?? 1)),
+    }
+  })
+  const mean = perFold.reduce((sum, { accuracy }) => sum + accuracy, 0) / count
+  const variance = perFold.reduce((sum, { accuracy }) => sum + (accuracy - mean) ** 2, 0) / (count - 1)
+  return {
+    cost,
+    accuracy: counts.reduce((sum, { right }) => sum + right, 0) / Math.max(classes.length, 1),
+    deviation: Math.sqrt(variance),
+    standardError: Math.sqrt(variance / count),
+    folds: perFold,
+  }
+}
