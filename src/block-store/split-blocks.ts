@@ -12,7 +12,6 @@ import {
   BATCH_VALUE_BYTES,
   BATCH_VALUES,
 } from '../numeric/layouts.ts'
-import { decodedSegment, SPLIT_SEGMENT_BYTES } from '../optimise/sources/memory-plan.ts'
 import { CarriedStates } from './carried-states.ts'
 import { changeStore, freeBlockNumbers } from './change-store.ts'
 import { growBatch, SegmentDecoder } from './codecs.ts'
@@ -20,6 +19,7 @@ import { blockFileName } from './file-layout.ts'
 import type { Manifest } from './manifest.ts'
 import { Store } from './reader.ts'
 import { Rewriter, RowReader, type SegmentRows } from './rewrite-rows.ts'
+import { decodedSegment, SPLIT_SEGMENT_BYTES } from './segment-size.ts'
 import { StoreWriter } from './writer.ts'
 
 export interface SplitOptions {

@@ -4,9 +4,8 @@ import { type RowSpace, signedTableOf, tableOf, widthOf } from '../additive-kern
 import { rangeMark } from '../features/additive-kernel.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { SPACE_TABLE, SPACE_WIDTH } from '../numeric/layouts.ts'
-import type { BlockEngine } from '../optimise/sources/block-engine.ts'
 import type { RowSet } from './row-set.ts'
-import { minmaxFactor } from './scale.ts'
+import { minmaxFactor, type PlainRows } from './scale.ts'
 
 /** What a reader makes of values: bins of values in [0, 1], or of scaled ones, perhaps with signs. */
 export interface Binning {
@@ -41,14 +40,13 @@ export function binInMemory(arena: Arena, rows: RowSet, space: RowSpace, unit: b
 
 /** The same over blocks, by a reading pass of its own: the address of the factors, and the ranges. */
 export async function learnRanges(
-  engine: BlockEngine,
+  source: PlainRows,
   features: number,
   map: number,
 ): Promise<{ factors: number; signs: boolean; ranges: Float64Array }> {
-  const { arena } = engine
+  const { arena } = source
   const at = arena.allocateZeroed(Math.max(features, 1) * 16, 'ranges of the features')
-  engine.transformBy({ map, factors: 0, unit: false, plain: true })
-  for await (const { table, rows } of engine.pass(engine.store.manifest.blocks.map((_, k) => [k]))) {
+  for await (const { table, rows } of source.plainRows(map)) {
     arena.numeric.gatherRanges(table, 0, rows, at)
   }
   const { factors, signs, ranges } = toRanges(arena, at, features)

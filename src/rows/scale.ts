@@ -16,7 +16,6 @@ import {
   MOMENTS_SQUARES,
   SPACE_FACTORS,
 } from '../numeric/layouts.ts'
-import type { BlockEngine } from '../optimise/sources/block-engine.ts'
 import type { RowSet } from './row-set.ts'
 
 export const scaleKinds = ['minmax', 'standard'] as const
@@ -38,22 +37,23 @@ export function scaleInMemory(arena: Arena, rows: RowSet, kind: ScaleKind, unit:
   return result.slice()
 }
 
+/** Rows that come in blocks, packed plain, by reading passes. */
+export interface PlainRows {
+  readonly arena: Arena
+  /** Rows in all. */
+  readonly rows: number
+  /** Block after block, in the order of the store: the same bits for any number of threads. `map`: from features to weights. */
+  plainRows(map: number): AsyncIterable<{ table: number; rows: number }>
+}
+
 /** Learns the factors of rows that come in blocks, by a reading pass of its own; the address of f64[weights]. */
-export async function learnFactors(
-  engine: BlockEngine,
-  kind: ScaleKind,
-  weights: number,
-  map: number,
-): Promise<number> {
-  const { arena } = engine
+export async function learnFactors(source: PlainRows, kind: ScaleKind, weights: number, map: number): Promise<number> {
+  const { arena } = source
   const at = arena.allocateZeroed(statisticsBytes(kind, weights), 'feature statistics')
-  engine.transformBy({ map, factors: 0, unit: false, plain: true })
-  // Block after block, in the order of the store: the same bits for any number of threads.
-  const blocks = engine.store.manifest.blocks.map((_, k) => [k])
-  for await (const { table, rows } of engine.pass(blocks)) gather(arena, kind, table, rows, at)
+  for await (const { table, rows } of source.plainRows(map)) gather(arena, kind, table, rows, at)
   // Factors take the place of what they are made of, which is never shorter.
   const factors = arena.f64(at, weights)
-  toFactors(arena, kind, at, factors, engine.store.manifest.rows)
+  toFactors(arena, kind, at, factors, source.rows)
   arena.setU32(SPACE_FACTORS, at)
   return at
 }

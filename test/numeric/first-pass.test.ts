@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { SegmentDecoder } from '../../src/block-store/codecs.ts'
-import { newFeatureMap } from '../../src/numeric/feature-map.ts'
 import { ingest } from '../../src/block-store/ingest.ts'
 import { openStore, ReadBuffer } from '../../src/block-store/reader.ts'
 import { Arena } from '../../src/numeric/arena.ts'
+import { newFeatureMap } from '../../src/numeric/feature-map.ts'
 import {
   PROBLEM_ALPHA,
   ROW_KIND_CONSTANT,

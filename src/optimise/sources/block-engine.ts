@@ -137,6 +137,12 @@ export class BlockEngine implements RowSource {
     this.#transforms = transforms
   }
 
+  /** Every block's rows as they are in the store, but for the numbers of their features: what scaling is learnt from. */
+  plainRows(map: number): AsyncGenerator<RowGroup> {
+    this.transformBy({ map, factors: 0, unit: false, plain: true })
+    return this.pass(this.store.manifest.blocks.map((_, k) => [k]))
+  }
+
   /** Blocks that meet in a group are drawn from seed and pass, so that a resumed run draws the same. */
   groups(pass: number, { seed, blockOrder }: BlockOrder, wanted?: number[] | null): number[][] {
     if (wanted) return groupsOf(this.plan, wanted)

@@ -1,6 +1,8 @@
 // The memory plan: what `--memory` is spent on, reckoned before the work starts. What cannot work is refused with the
 // arithmetic; what can is shown by `inspect`.
+
 import type { Manifest } from '../../block-store/manifest.ts'
+import { decodedSegment, SPLIT_SEGMENT_BYTES } from '../../block-store/segment-size.ts'
 import { SpillwayError } from '../../errors.ts'
 import { parseExpansion } from '../../features/expansion-steps.ts'
 import { formatBytes } from '../../numeric/arena.ts'
@@ -96,14 +98,7 @@ function decodeBytes(manifest: Manifest): number {
   return DECODER_BYTES + Math.ceil(Math.max(0, ...average))
 }
 
-/** What decoding rows takes, were they one segment. */
-export function decodedSegment({ rows, nonzeros }: { rows: number; nonzeros: number }): number {
-  return nonzeros * 24 + rows * 48
-}
-
 const DECODER_BYTES = 2 << 20
-/** The same of a segment when blocks are split. */
-export const SPLIT_SEGMENT_BYTES = 1 << 20
 
 /** Table and order of a loaded row; its dual variable comes on top. */
 const PER_LOADED_ROW = 8
