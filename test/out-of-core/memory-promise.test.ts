@@ -4,6 +4,8 @@ import { spawn } from 'node:child_process'
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { ingest } from '../../src/block-store/ingest.ts'
+import { openStore } from '../../src/block-store/reader.ts'
 import { generate } from '../../src/generate/generate.ts'
 import { outcomeOf, run } from '../cli/run.ts'
 import { testFolder } from '../input-formats/fixture.ts'
@@ -56,6 +58,25 @@ describe('the promise of --memory', () => {
     assert.ok(gap <= 1e-2)
     assert.equal(solver, 'block')
     assert.ok(test.accuracy > 0.9)
+  })
+
+  it('in a container of 136M, nothing named: from text, and from a store whose blocks are too large', async t => {
+    const why = whyNot()
+    if (why) return t.skip(why)
+    const text = join(folder.path, 'contained.svm')
+    await generate(text, { like: 'yahoo-korea', size: 12e6, seed: 4 })
+    await ingest(text, join(folder.path, 'large.spill'), { blocks: 1 })
+    for (const data of ['contained.svm', 'large.spill']) {
+      const words = ['train', data, 'contained.model', '--solver', 'stream', '--tolerance', '1e-1', '--json', '-q']
+      const cap = ['--memory', '136M', '--report', '--', process.execPath, published(folder.path)]
+      const child = spawn(limit, [...cap, ...words], { cwd: folder.path })
+      child.stdin.end()
+      const { status, stdout, stderr } = await outcomeOf(child)
+      assert.equal(status, 0, stderr)
+      assert.equal(JSON.parse(stdout).exitReason, 'converged')
+      const { manifest } = await openStore(join(folder.path, data.endsWith('.spill') ? data : `${data}.spill`))
+      assert.ok(manifest.blocks.length > 1)
+    }
   })
 
   it('is refused at once when it cannot be kept, with what would help', async () => {

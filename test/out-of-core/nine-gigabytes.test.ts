@@ -20,7 +20,6 @@ it('9 GB of text like webspam, no options', { skip: slow ? false : 'SPILLWAY_SLO
   if (totalmem() < 12 * GIGABYTES) return t.skip('less than 12 GB of memory')
   const spillway = (...words: string[]): Record<string, unknown> => {
     const run = spawnSync(process.execPath, [program, ...words, '--json'], { cwd: folder, encoding: 'utf8' })
-    t.diagnostic(run.stderr)
     assert.equal(run.status, 0, run.stderr)
     return JSON.parse(run.stdout)
   }
