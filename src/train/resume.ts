@@ -89,7 +89,7 @@ export async function trainResumed(training: BlockTraining): Promise<Solution[]>
       const done = found.done as Solution[] | undefined
       if (done && reaches(done, found, options)) return done
       // A run that was stopped by its own limits may go on under wider ones.
-      await driver.restore(goOn(found))
+      await driver.restore(goOn(found, options))
     } else await checkpoints.clear()
     if (first && !found) {
       await driver.startFrom(first.pass, engine, first.map)
@@ -102,9 +102,13 @@ export async function trainResumed(training: BlockTraining): Promise<Solution[]>
   return solutions
 }
 
-/** A state that ended, as one that goes on. */
-function goOn({ done: _, ...state }: RunState): RunState {
-  return { ...state, solutions: state.solutions.map(() => null) }
+/** A state that goes on, perhaps with another tolerance: models that are not as close as is asked for now wake up. */
+function goOn({ done: _, ...state }: RunState, { tolerance }: ResolvedOptions): RunState {
+  const solutions = (state.solutions as (Solution | null)[]).map(solution =>
+    typeof solution?.certificate?.gap === 'number' && solution.certificate.gap <= tolerance ? solution : null,
+  )
+  const woken = state.solutions.map((before, k) => before !== null && solutions[k] === null)
+  return { ...state, solutions, resting: state.resting.map((rests, k) => rests && !woken[k]) }
 }
 
 /** Whether a finished run is as close to the optimum as is asked for now. */
