@@ -125,7 +125,7 @@ export class Driver {
       if (cutShort) {
         await this.#checkpoint()
         this.#run.finish?.()
-        return this.#end(undefined, 'interrupted')
+        return this.#end(this.#known, undefined, 'interrupted')
       }
       if (!this.#state.stockTaken) await this.#takeStock()
       // Until it is decided how to go on, the run stands at the end of this pass: one that is resumed decides the same.
@@ -237,38 +237,49 @@ export class Driver {
     const stopped = signal?.aborted === true
     if (!this.#ready() && !last && !stopped) return undefined
     const certificates = await this.certify(last)
-    if (!certificates) return this.#end(undefined, 'interrupted')
-    for (const [k, certificate] of certificates.entries()) {
-      state.primals[k] = certificate.primal
-      const reached = certificate.gap !== null && certificate.gap <= tolerance
-      if (reached) state.solutions[k] ??= { certificate, passes: this.#passes(), exitReason: 'converged' }
-      else state.optimism[k] *= DOUBT
-      state.resting[k] = reached
-    }
-    const done = state.solutions.map(solution => solution !== null)
+    if (!certificates) return this.#end(this.#known, undefined, 'interrupted')
+    const passes = this.#passes()
+    const reached = certificates.map(({ gap }) => gap !== null && gap <= tolerance)
+    const known = this.#known.map((solution, k): Solution | null =>
+      solution || !reached[k] ? solution : { certificate: certificates[k], passes, exitReason: 'converged' },
+    )
     // A run by the paper's rule ends where its gradients say so.
     const settled = gradientTolerance !== undefined && state.spread <= gradientTolerance
-    if (done.every(Boolean) || settled || last || stopped) {
-      const solutions = await this.#end(certificates, settled ? 'converged' : last ? 'max-passes' : 'interrupted')
-      this.#progress.certified(state, solutions, this.#passes())
+    if (known.every(solution => solution !== null) || settled || last || stopped) {
+      // The state stays as it was before: a run that goes on from here, under other limits, decides by itself.
+      const exitReason = settled ? 'converged' : last ? 'max-passes' : 'interrupted'
+      const solutions = await this.#end(known, certificates, exitReason)
+      this.#progress.certified(solutions, passes)
       return solutions
     }
+    state.solutions = known
+    state.primals = certificates.map(({ primal }) => primal)
+    state.optimism = state.optimism.map((share, k) => (reached[k] ? share : share * DOUBT))
+    state.resting = reached
     this.#progress.certified(
-      state,
-      certificates.map(certificate => ({ certificate })),
-      this.#passes(),
+      certificates.map((certificate, k) => ({ certificate, done: known[k] !== null })),
+      passes,
     )
+    const done = known.map(solution => solution !== null)
     this.#objective.activate?.(done.map(is => !is))
     this.#run.notYet?.(done)
     return undefined
   }
 
+  /** How models ended so far; null as long as they have not. */
+  get #known(): (Solution | null)[] {
+    return this.#state.solutions as (Solution | null)[]
+  }
+
   /** Models that did not get there end by the best multiple of their weights. Methods that know no tolerance, and the paper's
    *  rule, end where they meant to: their weights stay as they are, unless w = 0 is better. */
-  async #end(certificates: Certificate[] | undefined, exitReason: ExitReason): Promise<Solution[]> {
+  async #end(
+    known: (Solution | null)[],
+    certificates: Certificate[] | undefined,
+    exitReason: ExitReason,
+  ): Promise<Solution[]> {
     const { tolerance } = this.#settings
     const { rows: all } = this.#source
-    const known = this.#state.solutions as (Solution | null)[]
     if (known.every(solution => solution !== null)) return known
     if (this.#looks.length === 0 || this.#looks[0].rows < all) await this.#lookAtRows(exitReason === 'interrupted')
     const passes = this.#passes()

@@ -66,13 +66,13 @@ export class Progress {
     this.#say(state, work, sum(state.primals), gap)
   }
 
-  certified(state: RunState, ends: { certificate: Certificate | undefined }[], passes: number): void {
+  certified(ends: { certificate: Certificate | undefined; done?: boolean }[], passes: number): void {
     const certificates = ends.map(({ certificate }) => certificate)
     // What one model does not know, all of them together do not know.
     if (!certificates.every(certificate => certificate !== undefined)) return
     const primal = sum(certificates.map(certificate => certificate.primal))
     const gap = this.#dual ? Math.max(...certificates.map(certificate => certificate.gap ?? 0)) : null
-    this.#tell({ pass: passes, primal, gap, certified: true, done: done(state) })
+    this.#tell({ pass: passes, primal, gap, certified: true, done: ends.filter(end => end.done !== false).length })
   }
 
   #say(state: RunState, pass: number, primal: number, gap: number | null): void {
