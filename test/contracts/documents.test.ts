@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { badOpenings, DOCUMENT, firstSentence, withTable } from '../../scripts/file-table.ts'
+import { allSolvers } from '../../src/optimise/solvers/all-solvers.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
@@ -69,6 +70,14 @@ describe('the documents', () => {
       }
     }
     for (const page of pages) assert.ok(reached.has(page), `no page links to ${page}`)
+  })
+
+  it('tell of every solver when to take it', () => {
+    const text = read('docs/solvers.md')
+    for (const { name } of allSolvers) {
+      assert.match(text, new RegExp(`^\\| \`${name}\` `, 'm'), `${name} in the table of solvers`)
+      assert.match(text, new RegExp(`^- \\*\\*\`${name}\`\\*\\*: `, 'm'), `when to take ${name}`)
+    }
   })
 
   it('keep the README short and the lines of ARCHITECTURE.md too', () => {
