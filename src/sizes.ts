@@ -1,3 +1,4 @@
+// Sizes as people write them, such as 512M, and sizes that are fixed: of Node, of a read, of the memory window.
 import { UsageError } from './errors.ts'
 
 /** Bytes written as 4096, 64K, 512M, 2G, 1.5GiB. */

@@ -1,3 +1,4 @@
+// The package's version.
 import { readFileSync } from 'node:fs'
 
 /** The package's version, from its package.json. */

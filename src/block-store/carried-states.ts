@@ -40,7 +40,7 @@ export class CarriedStates {
     this.#states = states
   }
 
-  /** The states that belong to a store as it is. Whoever calls holds the store's lock. */
+  /** The states that belong to a store as it is. The caller holds the store's lock. */
   static async of(arena: Arena, store: string, fingerprint: string): Promise<CarriedStates> {
     const states: CarriedState[] = []
     const names = await readdir(store).catch((error: unknown) => {

@@ -28,7 +28,7 @@ export interface EncodeChunkOptions {
   out: { at: number; bytes: number }
   /** Pages that this thread's map of features may take. */
   mapPages: number
-  /** Where rows are packed besides, for whoever trains on them meanwhile; as many as there is room for. */
+  /** Where rows are packed besides, for a trainer that works on them meanwhile; as many as there is room for. */
   pack?: { at: number; bytes: number; table: number; rows: number; unit: boolean; plain: boolean } | undefined
 }
 

@@ -13,9 +13,9 @@ export const FEATURE_SET_FILE = 'features.bin'
 export const FEATURE_SET_PATTERN = /^features(-\d{6})?\.bin$/
 /** What a crash may leave of it. */
 export const FEATURE_SET_TEMPORARY = /^\.features(-\d{6})?\.bin\.[\w-]+\.tmp$/
-/** Folders of training states (training/checkpoint.ts), one for each problem. */
+/** Folders of training states (checkpoint.ts), one for each problem. */
 export const STATE_FOLDER_PATTERN = /^state-[0-9a-f]{12}$/
-/** Their locks (training/state-locks.ts) have the folder's name and this behind it. */
+/** Their locks (state-locks.ts) have the folder's name and this behind it. */
 export const STATE_LOCK_SUFFIX = '.lock'
 /** Any lock of a store, and what is left of one when a process is killed while it takes over that of a dead one. */
 export const LOCK_PATTERN = /^(writing|state-[0-9a-f]{12})\.lock(\.\d+-dead)?$/

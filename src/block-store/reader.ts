@@ -96,7 +96,7 @@ export class Store {
   }
 
   /** The segments of a block in the order of the file, read in large pieces straight into shared memory. Headers,
-   *  sizes, counts and the block's checksum are checked on the way; payloads are checked by whoever decodes them. */
+   *  sizes, counts and the block's checksum are checked on the way; the decoder checks payloads. */
   async *blockSegments(block: number, buffer: ReadBuffer): AsyncGenerator<LoadedSegment, void, void> {
     const { arena } = buffer
     const entry = this.manifest.blocks[block]

@@ -1,6 +1,6 @@
-// Locks of training states: two runs of one problem on one store would write the same files, and the first to end would remove
-// what the other needs. A lock lies beside the state's folder, which is removed and made again as runs begin. Runs of different
-// problems have different states and go on side by side.
+// Locks of training states: one run at a time of each problem on a store. Two runs would write the same files, and the
+// first to end would remove what the other needs. A lock lies beside the state's folder, which is removed and made
+// again as runs begin. Runs of different problems have different states and go on side by side.
 
 import { SpillwayError } from '../errors.ts'
 import { takeLock } from '../files/lock-file.ts'

@@ -1,3 +1,4 @@
+// spillway add: rows of text into a store that is there.
 import { addRows } from '../block-store/add.ts'
 import { blocksText } from '../sizes.ts'
 import { checkData, checkOutputs } from './check-files.ts'

@@ -8,7 +8,7 @@ import { refuseSameFile } from '../files/same-file.ts'
 import { allModelFormats } from '../model/all-model-formats.ts'
 import { fileHead } from './file-head.ts'
 
-/** Refuses data that is missing, and models given as data. Folders and pipes are left to whoever opens them. */
+/** Refuses data that is missing, and models given as data. Folders and pipes are checked when they are opened. */
 export async function checkData(paths: string[]): Promise<void> {
   for (const path of paths) {
     if (path === '-') continue

@@ -1,3 +1,4 @@
+// spillway cross-validate: accuracy on rows that were not trained on.
 import { crossValidate } from '../train/cross-validate.ts'
 import { DEFAULTS } from '../train/options.ts'
 import { checkData, checkOutputs } from './check-files.ts'

@@ -1,3 +1,4 @@
+// The first kilobytes of a file, to tell what it is.
 import { open } from 'node:fs/promises'
 
 /** The first few kilobytes of a file: enough to tell what it is. */

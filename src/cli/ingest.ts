@@ -1,3 +1,4 @@
+// spillway ingest: text into a new block store.
 import { MOST_BINS } from '../additive-kernels/row-space.ts'
 import { ingest } from '../block-store/ingest.ts'
 import { checkData, checkOutputs } from './check-files.ts'

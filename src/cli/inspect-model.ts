@@ -38,7 +38,7 @@ export interface ModelDescription {
   json: Record<string, unknown>
 }
 
-/** Whoever says how many weights to show sees so many of each vector; else the largest of all are enough. */
+/** A user who says how many weights to show sees that many of each vector; else the largest of all are enough. */
 export function describeModel(model: Model, path: string, { top }: { top?: number } = {}): ModelDescription {
   const nonzeros = countNonzeros(model.weights.values)
   const weights = topWeights(model, top ?? FEW)
@@ -141,7 +141,7 @@ function certificateLines({ certificate, classCertificates, labels }: Model): st
   return lines
 }
 
-/** Of a model whose run ended short: what is to be known of that. */
+/** Lines about a model whose run ended short. */
 function shortLines(model: Model): string[] {
   return shortfallLines(model).map((line, k) => `${(k === 0 ? 'short' : '').padEnd(12)} ${line}`)
 }

@@ -1,3 +1,4 @@
+// spillway inspect: what is in a data file, a block store or a model.
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openStore, Store } from '../block-store/reader.ts'

@@ -1,3 +1,4 @@
+// spillway predict: labels for rows, by a model.
 import { AtomicFile } from '../files/atomic-file.ts'
 import { writeStandard } from '../files/standard-output.ts'
 import { loadModel } from '../model/files.ts'

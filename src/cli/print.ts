@@ -1,3 +1,4 @@
+// Prints what was asked for: written whole, or an error.
 import { writeStandard } from '../files/standard-output.ts'
 
 /** Prints lines on standard output; rejects when they cannot be written. */

@@ -1,3 +1,4 @@
+// spillway remove: rows out of a store.
 import { type RowsToRemove, removeRows } from '../block-store/remove.ts'
 import { UsageError } from '../errors.ts'
 import { blocksText } from '../sizes.ts'

@@ -1,3 +1,4 @@
+// spillway train: its options and help, and the words around a run.
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import v8 from 'node:v8'

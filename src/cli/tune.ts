@@ -1,3 +1,4 @@
+// spillway tune: the cost with the best accuracy on held-out rows, and the model at that cost.
 import { shortfallJson, shortfallLines } from '../model/shortfall.ts'
 import { DEFAULTS } from '../train/options.ts'
 import { type Tuning, tune } from '../train/tune.ts'

@@ -1,6 +1,6 @@
-// Isotonic regression: of all functions of the score that never fall, the one with the least Σ (p(s_i) − y_i)², found by
-// pooling neighbours that stand in the wrong order until none do (pool adjacent violators; Ayer and others, 1955). It is
-// constant on each pool; between two pools we go in a straight line.
+// Isotonic regression: of all functions of the score that never fall, the one with the least Σ (p(s_i) − y_i)². It is
+// found by pooling neighbours that stand in the wrong order until none do (pool adjacent violators; Ayer and others,
+// 1955). The function is constant on each pool, and a straight line between two pools.
 
 export interface Steps {
   /** Increasing: the first and the last score of each pool, once when they are the same. */

@@ -1,6 +1,6 @@
-// `additive-kernel:NAME:APPROXIMATION:DEGREE:NODES:BINS`: a row as the space of an additive kernel has it, see additive-kernels/row-space.ts:
-// feature j becomes `width` features, j · width and on, whose values stand in a table at the nearest bin. This is what
-// --kernel leaves in a model. Training itself keeps bins instead: the same numbers in less memory.
+// `additive-kernel:NAME:APPROXIMATION:DEGREE:NODES:BINS`: a row in the space of an additive kernel, as a model has it.
+// Feature j becomes `width` features, j · width and on. Their values stand in a table at the nearest bin: see
+// additive-kernels/row-space.ts. Training itself keeps bins instead: the same numbers in less memory.
 //
 // Values count up to 1; what rounds to 0 is left out. A negative value is the negative of its opposite: only data whose
 // ranges were learnt has such, see scale.ts.

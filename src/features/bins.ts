@@ -1,4 +1,4 @@
-// Values that additive kernels are for lie in [0, 1], where bins are: others are refused, by where they stand.
+// Words for values outside of [0, 1], which additive kernels have no bin for: they are refused, by where they stand.
 import { SpillwayError } from '../errors.ts'
 import type { BadRow } from '../input-formats/input-format.ts'
 import type { Arena } from '../numeric/arena.ts'

@@ -1,5 +1,5 @@
 // A file that appears under its name only once it is whole: written beside its place, synced, and renamed into it.
-// Whoever looks sees the old file or the new one, never half of one.
+// A reader sees the old file or the new one, never half of one.
 import { type FileHandle, open, realpath, rename, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { fileError, SpillwayError } from '../errors.ts'

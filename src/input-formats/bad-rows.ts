@@ -8,7 +8,7 @@ export function badRowMessage(name: string, lineBefore: number, bad: BadRow): st
   return `${name}, line ${lineBefore + bad.line + 1}, column ${bad.column}: found ${bad.found}, expected ${bad.expected}`
 }
 
-/** Keeps line numbers of each source and the account of bad rows, for whoever takes parsed chunks in order. */
+/** Keeps line numbers of each source and the account of bad rows, for a caller that takes parsed chunks in order. */
 export class BadRowAccount {
   badRows = 0
   messages: string[] = []

@@ -1,5 +1,6 @@
-// Zstd files may hold several frames, one after the other (`cat a.zst b.zst`, parallel compressors). Node's decoder stops
-// silently after the first one, so the frames are walked here (RFC 8878, section 3.1) and each gets a decoder of its own.
+// Decompresses zstd files of several frames, one after the other (`cat a.zst b.zst`, parallel compressors). Node's
+// decoder stops silently after the first frame, so the frames are walked here (RFC 8878, section 3.1) and each gets a
+// decoder of its own.
 import { createZstdDecompress, type ZstdDecompress } from 'node:zlib'
 
 const MAGIC = 0xfd2fb528

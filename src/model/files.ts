@@ -1,4 +1,4 @@
-// Models on disk. A model is written beside its place and renamed into it once it is safe on the disk: whoever looks sees
+// Models on disk. A model is written beside its place and renamed into it once it is safe on the disk: a reader sees
 // the old file or the whole new one, never half of one.
 import { type FileHandle, open } from 'node:fs/promises'
 import { fileError, SpillwayError } from '../errors.ts'

@@ -1,5 +1,6 @@
-// A model as JSON, for people and for programs that know neither binary files nor LIBLINEAR: everything the model says,
-// features by the user's own numbers or, expanded ones, by what they are made of, weights that are 0 left out. Nothing reads it back: the own file is for that.
+// A model as JSON, for people and for programs that know neither binary files nor LIBLINEAR. It has everything the
+// model says. Features have the user's own numbers; expanded ones are named by what they are made of. Weights that are
+// 0 are left out. Nothing reads it back: the own file is for that.
 import { rangeEnds } from '../features/additive-kernel.ts'
 import { featureName, type Model, userFeature } from './model.ts'
 import { featureAt, listedFeatures, type WeightVectors } from './weights.ts'

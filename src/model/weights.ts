@@ -17,7 +17,7 @@ export interface SparseVectors {
 }
 
 /** Numbers where training left them, in the memory it shared with its threads, because there is no room for a copy. Files are
- *  written from here piece by piece, dense or sparse; whoever reads one gets the layouts above. */
+ *  written from here piece by piece, dense or sparse; a reader of the file gets the layouts above. */
 export interface LentVectors {
   layout: 'lent'
   /** The features that are used; every feature in order when not given. */

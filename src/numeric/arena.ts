@@ -19,7 +19,7 @@ export class Arena {
 
   /** Room for bytes, aligned to a cache line, contents unspecified. Throws when the 4 GiB window is full. */
   allocate(bytes: number, purpose: string): number {
-    // A negative size would be taken for a huge one, or, rounded up by whoever asks, for a tiny one that is written beyond.
+    // A negative size would be taken for a huge one, or, rounded up by the caller, for a tiny one that is written beyond.
     if (!(bytes >= 0)) throw new Error(`${bytes} bytes were asked for: ${purpose}`)
     const size = roundUp(bytes, CACHE_LINE)
     const at = size > 0xffff0000 ? 0 : this.numeric.allocate(size) >>> 0

@@ -1,5 +1,6 @@
-// The problem of Crammer and Singer: all classes at once, over row records. Shared by assembly/crammer-singer.ts and
-// training/crammer-singer-problem.ts. Integer constants only, for both compilers read this file.
+// Byte layout of Crammer and Singer's problem: all classes at once, over row records. Shared by
+// assembly/crammer-singer.ts and optimise/objectives/crammer-singer.ts. Integer constants only, for both compilers read
+// this file.
 
 /** u32: address of u32[rows], row record addresses. */
 export const TOGETHER_ROWS = 0

@@ -1,5 +1,6 @@
-// Columns of the data and the state of coordinate descent over features, shared by assembly/columns.ts,
-// assembly/l1*.ts and solvers/primal-coordinate.ts. Integer constants only, for both compilers read this file.
+// Byte layouts of the data's columns, and of the state of coordinate descent over features. Shared by
+// assembly/columns.ts, assembly/l1*.ts and optimise/solvers/primal-coordinate.ts. Integer constants only, for both
+// compilers read this file.
 
 /** u32: rows, and columns: features, and the bias if there is one. */
 export const L1_ROWS = 0

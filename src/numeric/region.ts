@@ -1,3 +1,4 @@
+// Room in the arena that grows.
 import type { Arena } from './arena.ts'
 
 /** Room in the arena that grows. The arena frees nothing, so growth doubles: what is left behind is never more than

@@ -5,7 +5,8 @@
 //   standard  1 / σ, σ² the mean squared distance from the mean over all rows, absent entries counted as zeros
 //
 // Values of f32 are kept as they were read, and multiplied by their factors in f64 wherever a row is used, in training, in
-// certificates and in predicting: all of them, and whoever multiplies the weights by the factors, compute the same scores.
+// certificates and in predicting. All of them compute the same scores, and so does a program that multiplies the weights by
+// the factors.
 
 import type { Arena } from '../numeric/arena.ts'
 import {

@@ -1,4 +1,4 @@
-// Memory that nobody uses any more goes back to the system now, not when the engine thinks of it: a cap counts it until then.
+// Gives unused memory back to the system at once. The engine would do it later, and a cap counts the memory until then.
 import v8 from 'node:v8'
 import vm from 'node:vm'
 

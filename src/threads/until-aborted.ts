@@ -1,3 +1,5 @@
+// Items, or work, until a signal is aborted.
+
 /** The items until the signal is aborted, also while the next one is still awaited: a pipe may never bring it. */
 export async function* untilAborted<T>(items: AsyncIterable<T>, signal: AbortSignal | undefined): AsyncGenerator<T> {
   if (!signal) return yield* items

@@ -51,7 +51,7 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
     if (solver.data === 'memory' && options.memory !== undefined) {
       const needed = await inMemoryBytes(paths, options)
       const named = options.given.has('memory')
-      // What cannot be known is left to whoever named the solver, unless a memory was named too.
+      // Where the size cannot be known, the user who named the solver decides, unless a memory was named too.
       if (needed > allowed && (named || Number.isFinite(needed))) {
         const limit = named ? `--memory allows ${formatBytes(allowed)}` : `there is ${formatBytes(allowed)} for it`
         throw new UsageError(

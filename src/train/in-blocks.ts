@@ -181,7 +181,7 @@ export class InBlocks implements Place {
     return new BinaryObjective(arena, this, { ...problems[0], weightBits }, { dual: this.solver.dual })
   }
 
-  /** Of all classes one after the other: whoever resumes this run later must not meet what an earlier one has left. */
+  /** Classes go one after the other: a later resume of this run must not meet the states that an earlier run has left. */
   async #clearFinished(): Promise<void> {
     if (this.rounds || this.#options.resume || this.#wanted.folds) return
     const problems = this.#wanted.allClasses ? this.#wanted.problems.slice(0, 1) : this.#wanted.problems
@@ -320,7 +320,7 @@ export class InBlocks implements Place {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#engine.close()
     await this.#locks?.[Symbol.asyncDispose]()
-    // What was needed besides weights and map is free for whoever works with the model next.
+    // The memory besides weights and map is free for the next work with the model.
     this.arena.release(this.#besidesWeights)
   }
 }

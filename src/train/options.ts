@@ -51,7 +51,8 @@ export interface TrainOptions {
   onBadRow?: 'fail' | 'skip'
   /** Threads for parsing and certifying, all cores when not given; when given, solver `stream` has as many trainers. */
   threads?: number
-  /** Bytes of memory that the run may take, Node and all, or a text such as 512M; what there is when not given. */
+  /** Bytes of memory that the run may take, Node and all, or a text such as 512M; most of what the machine has when not
+   *  given. */
   memory?: number | string
   /** Folder of the store that text is read into when it does not fit in memory. */
   store?: string
@@ -141,7 +142,7 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
   }
   const said = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
   const options = { ...DEFAULTS, ...said, given: new Set(Object.keys(said)) } as unknown as ResolvedOptions
-  // Several trainers give another result every time: only whoever asks for them gets them.
+  // Several trainers give another result every time: a run has them only when they were asked for.
   options.trainers = options.threads ?? 1
   if (typeof said['memory'] === 'string') options.memory = parseBytes(said['memory'], 'memory')
   // Where there is little memory, a run is planned as if that had been named.

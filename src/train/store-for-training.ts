@@ -128,7 +128,7 @@ export async function theStore(
   }
 }
 
-/** The store has its rows, but the run does not go on: whoever comes next takes it as it is, without what was learnt. */
+/** The store has its rows, but the run does not go on: the next run takes the store as it is, without what was learnt. */
 export async function forgetFirstPass({ store, first }: StoreForTraining): Promise<void> {
   if (first) await removeFile(join(store.folder, UNSAVED_MARKER))
 }

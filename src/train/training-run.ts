@@ -33,7 +33,7 @@ export interface TrainResult {
   blocks?: TrainingOutcome['blocks']
 }
 
-/** Progress that is kept for whoever is slow to ask for it. */
+/** Progress records that wait until the reader asks for them. */
 const MOST_RECORDS = 4096
 
 /** A model fresh from training: it can put itself on disk. */
@@ -59,7 +59,7 @@ export class TrainingRun implements AsyncIterable<Progress> {
       this.#notify()
     })
     this.model = this.result.then(({ model }) => ({ ...model, save: path => saveModel(path, model) }))
-    // Whoever awaits neither promise learns of a failure by iterating; nobody gets an unhandled rejection.
+    // A caller that awaits neither promise learns of a failure by iterating, and gets no unhandled rejection.
     this.result.catch(() => {})
     this.model.catch(() => {})
   }

@@ -24,13 +24,13 @@ const forBits: Record<string, [what: string, ...operators: string[]]> = {
   'generate/distributions.ts': ['the bits of a byte, reversed', '>>', '<<'],
   'input-formats/text-size.ts': ['fields of a header', '>>'],
   'input-formats/zstd-frames.ts': ['fields of a header', '>>', '<<', '& 0x8…'],
-  'model/feature-bits.ts': ['words of bits', 'imul'],
+  'numeric/feature-bits.ts': ['words of bits', 'imul'],
   'model/liblinear-file.ts': ["labels, as LIBLINEAR's C has them", '| 0'],
-  'model/predict-chunk-task.ts': ['class numbers, −1 for none', 'i32'],
-  'model/xxh64.ts': ['words of a checksum', '~', '<<', '| 0', 'imul', 'i32'],
-  'solvers/block-bundles-task.ts': ['a bit for each of eight models', '<<'],
-  'solvers/bundle-sweeps-task.ts': ['a bit for each of eight models', '~', '<<'],
-  'training/bundle.ts': ['a bit for each of eight models', '<<'],
+  'predict/predict-chunk-task.ts': ['class numbers, −1 for none', 'i32'],
+  'files/xxh64.ts': ['words of a checksum', '~', '<<', '| 0', 'imul', 'i32'],
+  'optimise/solvers/bundle-visit-task.ts': ['a bit for each of eight models', '<<'],
+  'optimise/solvers/bundle-sweeps-task.ts': ['a bit for each of eight models', '~', '<<'],
+  'optimise/objectives/bundle.ts': ['a bit for each of eight models', '<<'],
 }
 
 /** Files of the compiled loops with signed numbers. */

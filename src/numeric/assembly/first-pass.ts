@@ -1,5 +1,6 @@
-// Training on text as it is parsed: features get their weights in the order in which they are met, for nobody knows yet which
-// there are; rows are numbered as they come, for nobody knows yet how many each block will have.
+// Training on text as it is parsed: numbers for features and rows before all of them are known. Features get their
+// weights in the order in which they are met, for nobody knows yet which there are. Rows are numbered as they come, for
+// nobody knows yet how many each block will have.
 import { ROW_COUNT, ROW_ENTRIES } from '../layouts'
 import { isDense } from './row'
 import {

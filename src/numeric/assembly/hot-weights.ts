@@ -1,6 +1,6 @@
-// The weights that several trainers touch most: each trainer has them to itself and merges them with the shared ones every
-// so often, for additions to a shared weight get lost, and its cache line is fought over. Frequent features are given the
-// first numbers meanwhile, so that a comparison tells them from the others.
+// The weights that several trainers touch most: each trainer has its own and merges them with the shared ones now and
+// then. Additions to a shared weight get lost, and the trainers fight over its cache line. Frequent features are given
+// the first numbers meanwhile, so that a comparison tells them from the others.
 import { ROW_COUNT, ROW_ENTRIES } from '../layouts'
 import { isDense } from './row'
 

@@ -1,4 +1,4 @@
-// The ball of Rai, Daumé and Venkatasubramanian, grown over the row records of one block: what solvers/one-pass.ts has at
+// The ball of Rai, Daumé and Venkatasubramanian, grown over the row records of one block: what optimise/solvers/one-pass.ts has at
 // its head. While rows are visited, w is a scalar times the vector in memory, so that shrinking it costs nothing, and ‖w‖²
 // follows each step: ‖w − yx‖² = ‖w‖² − 2y wᵀx + ‖x‖².
 import { BALL_LOSS, BALL_RADIUS, BALL_SLACK, BALL_SQUARE, BALL_UPDATES } from '../ball-layout'

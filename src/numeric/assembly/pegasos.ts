@@ -1,4 +1,4 @@
-// Pegasos over the row records of one block: what solvers/pegasos.ts has at its head. Update number t, with the batch B:
+// Pegasos over the row records of one block: what optimise/solvers/pegasos.ts has at its head. Update number t, with the batch B:
 //
 //   w ← (1 − 1/t) w + (l / (t |B|)) Σ_{i ∈ B, y_i wᵀx_i < 1} C_i y_i x_i        then w ← min(1, √S / ‖w‖) w
 //

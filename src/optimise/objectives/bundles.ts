@@ -53,7 +53,7 @@ export class BundlesObjective implements Objective {
   #places: BundlesPlaces
   readonly #sums: number
   #look = 0
-  /** Room for the folds of a group and of rows beside it; whoever brings groups makes it. */
+  /** Room for the folds of a group and of rows beside it; the caller that brings groups makes it. */
   groupFolds = 0
 
   /** `problems`: bundle by bundle. `lanes`: for the most models that there will be, when others follow these. */

@@ -1,5 +1,5 @@
 // The problem of Crammer and Singer: the weights of all classes, those of a feature together, and a dual variable for every
-// row and class. The formulas are at the head of solvers/crammer-singer.ts.
+// row and class. The formulas are at the head of optimise/solvers/crammer-singer.ts.
 import type { Arena } from '../../numeric/arena.ts'
 import {
   TOGETHER_ALPHA,

@@ -15,7 +15,7 @@ export function checkCompatible(
 ): void {
   const { given } = options
   checkRegularizer(solver, loss, String(options['regularizer'] ?? 'l2'))
-  // Whoever leaves the choice to us says them for the case that there is a store, which there never is under l1.
+  // With solver auto these options are for the case that there is a store. Under l1 there never is one.
   const asked = solver.data === 'memory' && (options.solver === solver.name || solver.regularizer === 'l1')
   const storeOption = asked && storeOptions.find(name => given.has(name) && options[name] !== false)
   if (storeOption) {

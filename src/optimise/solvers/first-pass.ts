@@ -87,7 +87,7 @@ export class FirstPass {
   #problem: ProblemSettings | 'none' | undefined
   /** Where the blocks that rows were drawn into began, and where each of their rows is since they were split. */
   #split: { firstRows: number[]; places: Uint32Array } | undefined
-  /** Sums of what rows owed as they were met, for whoever watches. */
+  /** What rows owed as they were met, summed up, for progress. */
   loss = 0
   gap = 0
 

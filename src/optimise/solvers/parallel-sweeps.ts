@@ -191,7 +191,7 @@ export class ParallelSweeps {
     if (this.#since > 0) await this.#repair()
     await this.#renumber(this.#numbersBack)
     arena.setU32(SPACE_FACTORS, this.#factors)
-    // Whoever was set aside wrongly comes back when the others are done.
+    // Rows that were set aside wrongly come back when the others are done.
     this.#thresholds = ready
       ? []
       : this.#sweeps.map(sweep => [arena.getF64(sweep + SWEEP_UPPER), arena.getF64(sweep + SWEEP_LOWER)])

@@ -201,7 +201,7 @@ class DualCachedLoops implements Run, Ledger, Saved {
       ready = step.ready
       if (ready) break
     }
-    // Whoever was set aside wrongly comes back when the others are done.
+    // Rows that were set aside wrongly come back when the others are done.
     this.#thresholds = ready
       ? [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
       : [arena.getF64(sweep + SWEEP_UPPER), arena.getF64(sweep + SWEEP_LOWER)]

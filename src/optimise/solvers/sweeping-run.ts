@@ -1,5 +1,6 @@
-// Sweeps of dual coordinate descent with all rows in memory, for any problem that they can run over: slices of work between
-// two looks at the abort signal, and an estimate of the gap, so that the certificate is asked for when it is likely to hold.
+// The run of a solver that sweeps over all rows in memory, for any problem that such sweeps can run over. It works in
+// slices, and looks at the abort signal between two of them. It estimates the gap, so that it asks for the certificate
+// when that is likely to hold.
 import type { RowGroup, RowSource } from '../sources/row-source.ts'
 import { dualSweepsTask } from './dual-sweeps-task.ts'
 import type { Run, Seen, SolverSettings, Turn } from './solver.ts'

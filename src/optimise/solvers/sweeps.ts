@@ -1,5 +1,5 @@
-// Sweeps of dual coordinate descent over one problem's rows: the bookkeeping around the loops of numeric/assembly/dual.ts,
-// for whatever solver decides how many there are. All state is in the SWEEP_ structure.
+// The bookkeeping around the sweeps of numeric/assembly/dual.ts, over one problem's rows. The solver decides how many
+// sweeps there are. All state is in the SWEEP_ structure.
 import type { Arena } from '../../numeric/arena.ts'
 import {
   SWEEP_ACTIVE,

@@ -172,7 +172,7 @@ export class BlockEngine implements RowSource {
         yield block
       }
     } finally {
-      // Whoever leaves early still waits for the reader: its slot must not be written into afterwards.
+      // An early exit also waits for the reader, which may still be writing into its slot.
       await loading?.catch(() => {})
     }
   }
