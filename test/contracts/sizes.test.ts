@@ -21,6 +21,7 @@ const operators: Record<string, RegExp> = {
 /** Files that need some of them, and what for. */
 const forBits: Record<string, [what: string, ...operators: string[]]> = {
   'block-store/file-layout.ts': ['flags of a header', '~'],
+  'block-store/split-blocks.ts': ['random words', 'imul'],
   'generate/distributions.ts': ['the bits of a byte, reversed', '>>', '<<'],
   'input-formats/text-size.ts': ['fields of a header', '>>'],
   'input-formats/zstd-frames.ts': ['fields of a header', '>>', '<<', '& 0x8…'],
@@ -35,12 +36,14 @@ const forBits: Record<string, [what: string, ...operators: string[]]> = {
 
 /** Files of the compiled loops with signed numbers. */
 const signed: Record<string, string> = {
+  'crammer-singer.ts': 'the name of a kind of row',
   'feature-map.ts': 'how many rows were renewed, or −1',
   'generate.ts': 'random words to values',
   'l1.ts': 'a count of tries',
   'memory.ts': 'pages of memory, at most 65536',
   'parse-libsvm.ts': 'places of digits',
   'parse-number.ts': 'exponents',
+  'scale.ts': 'exponents of powers of two',
 }
 
 /** Code without comments and texts. */
