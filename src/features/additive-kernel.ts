@@ -13,6 +13,7 @@ export const additiveKernel: Expansion = {
   name: 'additive-kernel',
   summary: 'what --kernel makes of values, as features',
   takes: ':NAME:APPROXIMATION:DEGREE:NODES:BINS',
+  example: 'additive-kernel:chi2:projection:2:chebyshev:100',
   parse(words): ExpansionStep {
     const space = parseSpace(words)
     const { bins } = space
