@@ -70,5 +70,5 @@ export function rangeEnds(mark: number): { lowest: number; highest: number } {
 
 /** The space that a model's steps name, or undefined when they are something else. */
 export function spaceOf(steps: string | undefined) {
-  return steps?.startsWith('additive-kernel:') ? parseSpace(steps.split(':').slice(1)) : undefined
+  return steps?.startsWith(`${additiveKernel.name}:`) ? parseSpace(steps.split(':').slice(1)) : undefined
 }
