@@ -8,6 +8,8 @@ export interface AdditiveKernel {
   summary: string
   /** What follows the name and a colon in --kernel, e.g. `P`. */
   takes?: string
+  /** As a user may write it; the contract tests try it. */
+  example: string
   /** The function that these words ask for, which stand between colons behind the name; refuses what cannot be. */
   parse(words: string[]): ScalarKernel
 }

@@ -5,6 +5,7 @@ import type { AdditiveKernel } from './additive-kernel.ts'
 export const jensenShannon: AdditiveKernel = {
   name: 'jensen-shannon',
   summary: "Jensen and Shannon's kernel",
+  example: 'jensen-shannon',
   parse(words) {
     if (words.length > 0) throw new UsageError('--kernel jensen-shannon takes nothing behind its name')
     return {

@@ -26,6 +26,7 @@ export function namedPowerMean(name: string, summary: string, p: number): Additi
   return {
     name,
     summary,
+    example: name,
     parse(words) {
       if (words.length > 0) throw new UsageError(`--kernel has "${[name, ...words].join(':')}"; expected ${name} alone`)
       return { text: name, degree: degreeFor(p), of: powerMeanOf(p) }
@@ -37,6 +38,7 @@ export const powerMean: AdditiveKernel = {
   name: 'power-mean',
   summary: 'the power mean of two values, with a power P of at most 0',
   takes: 'P',
+  example: 'power-mean:-2',
   parse(words) {
     const p = Number(words[0])
     if (words.length !== 1 || words[0].trim() === '' || !(p <= 0) || !(p >= -64)) {

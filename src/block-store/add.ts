@@ -1,8 +1,9 @@
 // `add`: rows of text into new blocks of a store. Old blocks are left as they are; what the store holds changes at one
 // moment, when its manifest is replaced.
+
 import { UsageError } from '../errors.ts'
 import { refuseSameFile } from '../files/same-file.ts'
-import { findInputFormat } from '../input-formats/all-input-formats.ts'
+import { askedInputFormat, findInputFormat } from '../input-formats/all-input-formats.ts'
 import { Arena } from '../numeric/arena.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import { CarriedStates } from './carried-states.ts'
@@ -146,8 +147,9 @@ export async function addRows(data: string | string[], folder: string, options: 
 /** Rows of two formats do not mix: their features mean different things. */
 function formatFor(old: Manifest, asked: string | undefined, folder: string): string {
   const format = inputFormatOf(old)
-  if (asked === undefined || asked === 'auto' || asked === format) return format
-  throw new UsageError(`${folder} holds rows that came as ${format}; rows that come as ${asked} cannot be added to it`)
+  const other = askedInputFormat(asked)?.name ?? format
+  if (other === format) return format
+  throw new UsageError(`${folder} holds rows that came as ${format}; rows that come as ${other} cannot be added to it`)
 }
 
 /** How many blocks make the new ones about as large as the old ones. A stream of unknown length is taken to be as large

@@ -19,6 +19,11 @@ export interface CompressionVerdict {
   decompressSeconds: number
 }
 
+/** What was asked for; undefined when it is to be measured. */
+export function askedCompression(choice: CompressionChoice): 'zstd' | 'none' | undefined {
+  return choice === 'auto' ? undefined : choice
+}
+
 /** Settles `auto` on a sample of uncompressed payloads. */
 export function chooseCompression(
   choice: CompressionChoice,
@@ -27,7 +32,8 @@ export function chooseCompression(
   now: () => number = () => performance.now(),
 ): CompressionVerdict {
   const verdict: CompressionVerdict = { compression: 'none', bytes: 0, compressedBytes: 0, decompressSeconds: 0 }
-  if (choice !== 'auto') return { ...verdict, compression: choice }
+  const asked = askedCompression(choice)
+  if (asked) return { ...verdict, compression: asked }
   for (const payload of payloads) {
     const packed = zstdCompressSync(payload, ZSTD_PARAMS)
     verdict.bytes += payload.length

@@ -1,8 +1,10 @@
 // `ingest`: text in, a block store out.
+
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileError } from '../errors.ts'
 import { refuseSameFile } from '../files/same-file.ts'
+import { usualInputFormat } from '../input-formats/all-input-formats.ts'
 import { requireReadable } from '../input-formats/byte-source.ts'
 import { Arena } from '../numeric/arena.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
@@ -115,7 +117,7 @@ export async function ingest(
       createdBy: `spillway ${version}`,
       features,
       usedFeatures,
-      ...(format !== 'libsvm' && { inputFormat: format }),
+      ...(format !== usualInputFormat.name && { inputFormat: format }),
       indexBase,
       labels,
       sources,

@@ -1,9 +1,11 @@
 // The manifest: what a store holds, in JSON. It is written last, so a folder that has one is complete. Counts are plain
 // numbers, exact up to 2^53. What is read is not trusted: every field is checked, and block files are only ever opened
 // under names that this module would have given them.
+
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileError, SpillwayError } from '../errors.ts'
+import { usualInputFormat } from '../input-formats/all-input-formats.ts'
 import { type Label, textLabelComplaint } from '../input-formats/labels.ts'
 import {
   BLOCK_FILE_PATTERN,
@@ -164,7 +166,7 @@ export function featureFileOf(manifest: Pick<Manifest, 'featureFile'>): string {
 }
 
 export function inputFormatOf(manifest: Pick<Manifest, 'inputFormat'>): string {
-  return manifest.inputFormat ?? 'libsvm'
+  return manifest.inputFormat ?? usualInputFormat.name
 }
 
 /** The position that the next row to be added gets: positions of removed rows are not given again. */

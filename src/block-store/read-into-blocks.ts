@@ -20,7 +20,7 @@ import { NODE_BYTES, WINDOW_BYTES } from '../sizes.ts'
 import { inOrder } from '../threads/in-order.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { untilAborted } from '../threads/until-aborted.ts'
-import { type CompressionChoice, chooseCompression } from './compression.ts'
+import { askedCompression, type CompressionChoice, chooseCompression } from './compression.ts'
 import type { EncodeChunkOptions, EncodedChunk } from './encode-chunk-task.ts'
 import { encodeChunkTask } from './encode-chunk-task.ts'
 import { readFeatureSet, writeFeatureSet } from './feature-set.ts'
@@ -152,9 +152,8 @@ export async function readIntoBlocks(
   const free: EncodeChunkOptions['out'][] = []
   const maps = new Set<number>()
   const reading = new Reading(settings.format, settings.indexBase)
-  let compression: 'zstd' | 'none' | undefined
-  if (settings.compress !== 'auto') compression = settings.compress
-  else if ((settings.textBytes ?? 0) < LEAST_TO_MEASURE) compression = 'none'
+  let compression = askedCompression(settings.compress)
+  if ((settings.textBytes ?? 0) < LEAST_TO_MEASURE) compression ??= 'none'
 
   const rooms = new Map<number, PieceRoom | undefined>()
   const encode = (chunk: LineChunk, compress: 'zstd' | 'none'): Promise<EncodedChunk> => {

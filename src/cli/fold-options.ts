@@ -1,6 +1,6 @@
 // Options of the commands that train on folds: those of train that make sense there, and how costs are written.
 import { UsageError } from '../errors.ts'
-import { allSolvers } from '../optimise/solvers/all-solvers.ts'
+import { allSolvers, solverChoices } from '../optimise/solvers/all-solvers.ts'
 import type { OptionSpec } from './command.ts'
 import { trainCommand } from './train.ts'
 
@@ -35,7 +35,7 @@ export const foldOptions: Record<string, OptionSpec> = {
   ...Object.fromEntries(SHARED.map(name => [name, trainCommand.options[name]])),
   solver: {
     ...trainCommand.options['solver'],
-    choices: ['auto', ...allSolvers.filter(solver => solver.startMany).map(({ name }) => name)],
+    choices: solverChoices(allSolvers.filter(solver => solver.startMany)),
   },
   threads: { value: 'N', help: 'threads', fallback: 'as many as there are cores', group: 'The data' },
 }

@@ -1,6 +1,8 @@
 // What `spillway inspect MODEL` shows: what the model is, how well it was solved, what it was trained on, and the features
 // that weigh most.
+
 import { spaceOf } from '../features/additive-kernel.ts'
+import { trainsTogether } from '../losses/formulations.ts'
 import type { Calibration } from '../model/calibration.ts'
 import { modelSummary, vectorLabels } from '../model/json-file.ts'
 import { type Certificate, featureName, type Model, namesBeforeHash, userFeature } from '../model/model.ts'
@@ -89,7 +91,7 @@ function facts(model: Model, path: string, nonzeros: number): string[] {
     ['solver', `${model.solver}${model.seed === null ? '' : `, seed ${model.seed}`}`],
     ['made by', model.createdBy],
   ]
-  if (model.multiclass !== 'one-vs-rest') rows.push(['classes', model.multiclass])
+  if (trainsTogether(model.multiclass)) rows.push(['classes', model.multiclass])
   if (classWeights.length > 0) {
     rows.push(['class costs', classWeights.map(({ label, weight }) => `${label} × ${weight}`).join(', ')])
   }

@@ -1,6 +1,8 @@
 // How a training run ended: for people, and as the one line of JSON.
+
 import { errorOf, type RowSpace } from '../additive-kernels/row-space.ts'
 import { spaceOf } from '../features/additive-kernel.ts'
+import { isSparse } from '../losses/formulations.ts'
 import { shortfallJson, shortfallLines } from '../model/shortfall.ts'
 import { countNonzeros } from '../model/weights.ts'
 import type { PredictResult } from '../predict/predict.ts'
@@ -32,10 +34,11 @@ export function trainSummary(
   test: PredictResult | undefined,
 ): string {
   const { rows, features, nonzeros, classes, passes, seconds, blocks } = result
+  const sparse = isSparse(result.model.regularizer)
   const name = data.length > 1 ? `${data.length} files` : data[0] === '-' ? 'standard input' : data[0]
   const lines = [
     `${name}: ${formatCount(rows)} rows, ${formatCount(features)} features${result.model.indexBase === 0 ? ' counted from 0' : ''}, ${formatCount(nonzeros)} nonzeros, ${classes} classes`,
-    `${result.solver} solver, ${result.loss} loss${result.model.regularizer === 'l1' ? ', l1 regularizer' : ''}, C = ${result.cost}: ${formatCount(passes)} ${passes === 1 ? 'pass' : 'passes'} in ${formatSeconds(seconds.compute)}, after ${formatSeconds(seconds.read)} of reading`,
+    `${result.solver} solver, ${result.loss} loss${sparse ? `, ${result.model.regularizer} regularizer` : ''}, C = ${result.cost}: ${formatCount(passes)} ${passes === 1 ? 'pass' : 'passes'} in ${formatSeconds(seconds.compute)}, after ${formatSeconds(seconds.read)} of reading`,
     certificateLine(result, tolerance),
     ...shortfallLines(result.model).map(line => `  ${line}`),
   ]
@@ -51,7 +54,7 @@ export function trainSummary(
       ? ''
       : `, ${formatShare(result.trainingAccuracy)} of the training rows on the right side`
   if (result.supportVectors !== null) lines.push(`${formatCount(result.supportVectors)} support vectors${right}`)
-  else if (result.model.regularizer === 'l1') {
+  else if (sparse) {
     const { weights, vectors } = result.model
     const nonzero = countNonzeros(weights.values)
     lines.push(`${formatCount(nonzero)} of ${formatCount(features * vectors)} weights are not zero${right}`)

@@ -7,9 +7,10 @@ import { approximations, MOST_BINS, MOST_DEGREE, nodeKinds } from '../additive-k
 import { UsageError } from '../errors.ts'
 import { allExpansions } from '../features/all-expansions.ts'
 import { allLosses } from '../losses/all-losses.ts'
+import { multiclassNames, regularizerNames } from '../losses/formulations.ts'
 import { scarceMemory } from '../machine-memory.ts'
 import { allModelFormats } from '../model/all-model-formats.ts'
-import { allSolvers } from '../optimise/solvers/all-solvers.ts'
+import { solverChoices } from '../optimise/solvers/all-solvers.ts'
 import { predict } from '../predict/predict.ts'
 import { scaleKinds } from '../rows/scale.ts'
 import { DEFAULTS, type TrainOptions, twoWeights } from '../train/options.ts'
@@ -41,7 +42,7 @@ export const trainCommand: Command = {
     regularizer: {
       value: 'NAME',
       help: 'l1 puts ‖w‖₁ in place of ½‖w‖²: most weights become 0; all rows in memory',
-      choices: ['l2', 'l1'],
+      choices: regularizerNames,
       fallback: DEFAULTS.regularizer,
       group: 'The problem: ½‖w‖² + C Σ loss',
     },
@@ -68,14 +69,14 @@ export const trainCommand: Command = {
     multiclass: {
       value: 'HOW',
       help: 'several classes: each against the rest, or all at once (hinge loss)',
-      choices: ['one-vs-rest', 'crammer-singer'],
+      choices: multiclassNames,
       fallback: DEFAULTS.multiclass,
       group: 'The problem: ½‖w‖² + C Σ loss',
     },
     solver: {
       value: 'NAME',
       help: 'how it is solved',
-      choices: ['auto', ...allSolvers.map(solver => solver.name)],
+      choices: solverChoices(),
       fallback: 'auto',
       group: 'The solver',
     },

@@ -13,6 +13,7 @@ export const additiveKernel: Expansion = {
   name: 'additive-kernel',
   summary: 'what --kernel makes of values, as features',
   takes: ':NAME:APPROXIMATION:DEGREE:NODES:BINS',
+  example: 'additive-kernel:chi2:projection:2:chebyshev:100',
   parse(words): ExpansionStep {
     const space = parseSpace(words)
     const { bins } = space
@@ -69,5 +70,5 @@ export function rangeEnds(mark: number): { lowest: number; highest: number } {
 
 /** The space that a model's steps name, or undefined when they are something else. */
 export function spaceOf(steps: string | undefined) {
-  return steps?.startsWith('additive-kernel:') ? parseSpace(steps.split(':').slice(1)) : undefined
+  return steps?.startsWith(`${additiveKernel.name}:`) ? parseSpace(steps.split(':').slice(1)) : undefined
 }

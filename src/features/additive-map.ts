@@ -31,6 +31,7 @@ export function additiveMap(kernel: AdditiveKernel): Expansion {
     name,
     summary,
     takes: '[:BINS]',
+    example: name,
     parse(words) {
       const [text = String(BINS), ...more] = words
       const bins = Number(text)

@@ -15,6 +15,8 @@ export interface Expansion {
   summary: string
   /** What follows the name in --expand, e.g. `:BITS`, or `[:BINS]` when it may be left out. */
   takes: string
+  /** As a user may write it; the contract tests try it. */
+  example: string
   /** The step that these words ask for, which stand between colons behind the name; refuses what cannot be. */
   parse(words: string[]): ExpansionStep
 }

@@ -76,6 +76,7 @@ export const hash: Expansion = {
   name: 'hash',
   summary: 'features hashed to 2^BITS, with a sign',
   takes: ':BITS',
+  example: 'hash:10',
   parse(words) {
     const bits = Number(words[0])
     if (words.length !== 1 || !/^\d+$/.test(words[0]) || bits < 1 || bits > MOST_BITS) {

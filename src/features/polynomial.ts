@@ -53,6 +53,7 @@ export const polynomial: Expansion = {
   name: 'polynomial',
   summary: 'the features and the products of every two of them',
   takes: ':2',
+  example: 'polynomial:2',
   parse(words) {
     if (words.length === 1 && words[0] === '2') return step
     throw new UsageError(

@@ -103,6 +103,7 @@ export const weightedDegree: Expansion = {
   name: 'weighted-degree',
   summary: 'of strings: every string of 1 to D letters at its position',
   takes: ':D[:ALPHABET]',
+  example: 'weighted-degree:3',
   parse(words) {
     const said = ['weighted-degree', ...words].join(':')
     const [degreeText = '', alphabetText = DNA, ...more] = words

@@ -7,11 +7,20 @@ import { libsvm } from './libsvm.ts'
 /** The first one is what text is taken for that shows nothing else. */
 export const allInputFormats: InputFormat[] = [libsvm, labelString]
 
+/** What text was before a file could say its format: files that do not say it are in this one. */
+export const usualInputFormat = allInputFormats[0]
+
+const AUTO = 'auto'
 /** What --format takes. */
-export const formatChoices = ['auto', ...allInputFormats.map(format => format.name)]
+export const formatChoices = [AUTO, ...allInputFormats.map(format => format.name)]
 
 export function findInputFormat(name: string): InputFormat {
   const found = allInputFormats.find(format => format.name === name)
   if (!found) throw new UsageError(`there is no input format "${name}"; expected one of ${formatChoices.join(', ')}`)
   return found
+}
+
+/** The format that was asked for; undefined when the text is to show it. */
+export function askedInputFormat(name: string | undefined): InputFormat | undefined {
+  return name === undefined || name === AUTO ? undefined : findInputFormat(name)
 }

@@ -50,6 +50,8 @@ export interface InputFormat {
   title: string
   /** What a row looks like. */
   row: string
+  /** Rows as a user may write them; the contract tests read them. */
+  examples: string[]
   /** Whether rows are strings of letters: a feature is a position, counted from 1, and a value is the byte of a letter. */
   letters: boolean
   /** Whether a first line with content speaks for this format; the line may be cut off. */

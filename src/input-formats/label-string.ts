@@ -79,6 +79,7 @@ export const labelString: InputFormat = {
   summary: 'strings of letters, DNA say: LABEL STRING',
   title: 'labelled strings',
   row: 'LABEL STRING',
+  examples: ['+1 GATTACA', '-1 acgt # lower case', 'exon CCNGT'],
   letters: true,
   endings: ['.txt', ''],
   // Anything that prints can be a letter, but only letters, gaps and stops show that it is a string that was meant.

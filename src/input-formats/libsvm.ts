@@ -106,6 +106,7 @@ export const libsvm: InputFormat = {
   summary: 'LIBSVM text: LABEL INDEX:VALUE INDEX:VALUE …',
   title: 'LIBSVM text',
   row: 'LABEL INDEX:VALUE INDEX:VALUE …',
+  examples: ['+1 1:0.5 3:-2e-3', '-1 2:1 7:0.25 # a comment', 'ham 4:3'],
   letters: false,
   endings: ['.svm', '.libsvm', '.txt', ''],
   detect: line => /^[ \t\r]*[^ \t\r#][^ \t\r]*[ \t\r]+\d+:/.test(line),

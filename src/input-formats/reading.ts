@@ -1,7 +1,7 @@
 // How text is read: its format and the number of its first feature, as asked for or as the data itself shows. One of these
 // belongs to a reading; it looks at chunk after chunk, in order, until it knows.
 import { UsageError } from '../errors.ts'
-import { allInputFormats, findInputFormat } from './all-input-formats.ts'
+import { allInputFormats, askedInputFormat, usualInputFormat } from './all-input-formats.ts'
 import type { InputFormat } from './input-format.ts'
 
 /** As much of a chunk as is looked at for the number of the first feature, and of a line for the format. */
@@ -23,7 +23,7 @@ export class Reading {
     fit: (format: InputFormat) => void = () => {},
   ) {
     this.#fit = fit
-    if (format !== undefined && format !== 'auto') this.#format = findInputFormat(format)
+    this.#format = askedInputFormat(format)
     this.#asked = indexBase
     this.#indexBase = indexBase
     this.#check()
@@ -33,7 +33,7 @@ export class Reading {
   look(chunk: Uint8Array): { format: string; indexBase: number } {
     if (!this.#format) {
       const line = firstLine(chunk)
-      this.#format = line === undefined ? undefined : (allInputFormats.find(f => f.detect(line)) ?? allInputFormats[0])
+      this.#format = line === undefined ? undefined : (allInputFormats.find(f => f.detect(line)) ?? usualInputFormat)
       this.#check()
     }
     this.#indexBase ??= this.#format?.detectIndexBase(chunk.slice(0, HEAD_BYTES))
@@ -42,7 +42,7 @@ export class Reading {
 
   /** What is known so far. */
   get format(): InputFormat {
-    return this.#format ?? allInputFormats[0]
+    return this.#format ?? usualInputFormat
   }
   get indexBase(): number {
     return this.#indexBase ?? 1

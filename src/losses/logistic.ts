@@ -8,4 +8,5 @@ export const logistic: Loss = {
   liblinearSolver: 7,
   value: margin => (margin > 0 ? Math.log1p(Math.exp(-margin)) : Math.log1p(Math.exp(margin)) - margin),
   entropicDual: true,
+  probability: true,
 }

@@ -18,6 +18,8 @@ export interface Loss {
   box?(cost: number): BoxDual
   /** True when the dual is the entropic one of logistic regression, solved by inner Newton steps. */
   entropicDual?: true
+  /** True when 1 / (1 + e^−score) of a trained model is a probability. */
+  probability?: true
   /** True for the loss of Crammer and Singer's problem, where a row's margin is the one over the best other class. */
   allClasses?: true
 }

@@ -1,7 +1,9 @@
 // From scores to probabilities: plain data that a model keeps for each of its weight vectors. Nothing here needs Node.
+
 import { SpillwayError } from '../errors.ts'
 import { fitIsotonic } from '../evaluation/isotonic.ts'
 import { fitSigmoid } from '../evaluation/sigmoid.ts'
+import { allLosses } from '../losses/all-losses.ts'
 import type { Model } from './model.ts'
 
 export const calibrationKinds = ['sigmoid', 'isotonic'] as const
@@ -53,7 +55,7 @@ export function probabilityOf(calibration: Calibration, score: number): number {
  *  is trained for it: its probability is 1 / (1 + e^−score). */
 export function calibrationsOf(model: Model): Calibration[] | undefined {
   if (model.calibrations) return model.calibrations
-  if (model.loss !== 'logistic') return undefined
+  if (!allLosses.some(({ name, probability }) => name === model.loss && probability)) return undefined
   return Array.from({ length: model.vectors }, () => ({ kind: 'sigmoid', slope: 1, offset: 0 }))
 }
 

@@ -1,7 +1,9 @@
 // The header of the model's own file: everything but the weights, as JSON. Reading trusts nothing: every field is checked
 // for its kind before use, and a complaint names the field, what was found and what was expected.
+
 import { SpillwayError } from '../errors.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
+import { multiclassNames, regularizerNames } from '../losses/formulations.ts'
 import { type Calibration, calibrationKinds } from './calibration.ts'
 import { type Certificate, type DataSummary, inputFeatures, type Model, type ModelLabel } from './model.ts'
 import type { Shortfall } from './shortfall.ts'
@@ -59,7 +61,7 @@ export function readHeader(parsed: unknown, file: string): ModelHeader {
     labels: header
       .objects('labels')
       .map((label): ModelLabel => ({ value: label.numberOrNull('value'), text: label.text('text') })),
-    multiclass: header.choice('multiclass', ['one-vs-rest', 'crammer-singer']),
+    multiclass: header.choice('multiclass', multiclassNames),
     features: header.count('features'),
     vectors: header.count('vectors'),
     bias: header.number('bias'),
@@ -72,7 +74,7 @@ export function readHeader(parsed: unknown, file: string): ModelHeader {
     cost: header.numberOrNull('cost'),
     solver: header.text('solver'),
     seed: header.numberOrNull('seed'),
-    regularizer: header.choice('regularizer', ['l2', 'l1']),
+    regularizer: header.choice('regularizer', regularizerNames),
     classWeights: header
       .objects('classWeights')
       .map(entry => ({ label: entry.text('label'), weight: entry.number('weight') })),

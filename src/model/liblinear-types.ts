@@ -40,6 +40,7 @@ export function liblinearTypeOf(model: Model): { name: string; exact: boolean } 
   const own = CLASSIFICATION_TYPES.get(model.solver)
   if (own && fits(own)) return { name: model.solver, exact: true }
   for (const [name, candidate] of CLASSIFICATION_TYPES) if (fits(candidate)) return { name, exact: true }
-  // Under Crammer and Singer the type also says how many vectors there are, so the stand-in has to keep it.
-  return { name: model.multiclass === 'crammer-singer' ? 'MCSVM_CS' : 'L2R_L1LOSS_SVC_DUAL', exact: false }
+  // The type also says how many vectors there are, so the stand-in has to tell classes apart in the same way.
+  const alike = [...CLASSIFICATION_TYPES].find(([, { multiclass }]) => multiclass === model.multiclass)!
+  return { name: alike[0], exact: false }
 }

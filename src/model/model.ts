@@ -11,6 +11,7 @@ import { SpillwayError } from '../errors.ts'
 import { rangeEnds, spaceOf } from '../features/additive-kernel.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
 import { type Label, type LabelKey, textLabelComplaint } from '../input-formats/labels.ts'
+import { type MulticlassKind, type Regularizer, trainsTogether } from '../losses/formulations.ts'
 import { MOST_FEATURES } from '../numeric/layouts.ts'
 import { type Calibration, calibrationsComplaint } from './calibration.ts'
 import type { Shortfall } from './shortfall.ts'
@@ -68,7 +69,7 @@ export interface ModelTransforms {
 export interface Model {
   version: number
   labels: ModelLabel[]
-  multiclass: 'one-vs-rest' | 'crammer-singer'
+  multiclass: MulticlassKind
   /** Features that weights belong to, after an expansion; the bias not counted. */
   features: number
   /** Weight vectors, K: see vectorCount. */
@@ -88,7 +89,7 @@ export interface Model {
   cost: number | null
   solver: string
   seed: number | null
-  regularizer: 'l2' | 'l1'
+  regularizer: Regularizer
   /** What --class-weight said. */
   classWeights: { label: string; weight: number }[]
   transforms: ModelTransforms
@@ -120,7 +121,7 @@ export type ModelParts = Pick<Model, 'labels' | 'features' | 'loss' | 'solver'> 
 
 /** Two classes need one vector, except under Crammer and Singer's formulation, which has one for every class. */
 export function vectorCount(classes: number, multiclass: Model['multiclass']): number {
-  return classes === 2 && multiclass === 'one-vs-rest' ? 1 : classes
+  return classes === 2 && !trainsTogether(multiclass) ? 1 : classes
 }
 
 /** Puts a model together, fills in what was not said, and keeps the weights sparse when that is smaller. */

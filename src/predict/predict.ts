@@ -3,6 +3,7 @@
 import { UsageError } from '../errors.ts'
 import { Evaluation, type EvaluationReport } from '../evaluation/evaluation.ts'
 import { fitFor } from '../features/expansion-steps.ts'
+import { usualInputFormat } from '../input-formats/all-input-formats.ts'
 import { BadRowAccount } from '../input-formats/bad-rows.ts'
 import { compareLabels, labelKey } from '../input-formats/labels.ts'
 import { type LineChunk, LineChunks } from '../input-formats/line-chunks.ts'
@@ -158,7 +159,11 @@ async function run(
     // Rows are scored by what the weights were trained on: a value that is read otherwise is another value.
     valueBits: model.values === 'f64' ? (64 as const) : (32 as const),
   }
-  const reading = new Reading(options.format ?? model.inputFormat ?? 'libsvm', options.indexBase, fitFor(expand))
+  const reading = new Reading(
+    options.format ?? model.inputFormat ?? usualInputFormat.name,
+    options.indexBase,
+    fitFor(expand),
+  )
   let rows = 0
   let correct = 0
   try {

@@ -1,6 +1,8 @@
 // From scores to probabilities: the same models are trained once more for each fold, without its rows, which they then score.
+
 import { UsageError } from '../errors.ts'
 import { findLoss } from '../losses/all-losses.ts'
+import { isSparse, trainsTogether } from '../losses/formulations.ts'
 import { type Calibration, fitCalibration } from '../model/calibration.ts'
 import { block } from '../optimise/solvers/block.ts'
 import { classesOf, dealFolds } from '../rows/folds.ts'
@@ -15,10 +17,10 @@ const CALIBRATION_FOLDS = 5
 
 export function checkCalibration({ calibrate, loss, weights, multiclass, regularizer }: ResolvedOptions): void {
   if (calibrate === undefined) return
-  if (multiclass === 'crammer-singer')
-    throw new UsageError('calibrate is for models of one class against the rest, not for multiclass crammer-singer')
-  if (regularizer === 'l1') throw new UsageError('calibrate is not compatible with the l1 regularizer')
-  if (findLoss(loss).entropicDual)
+  if (trainsTogether(multiclass))
+    throw new UsageError(`calibrate is for models of one class against the rest, not for multiclass ${multiclass}`)
+  if (isSparse(regularizer)) throw new UsageError(`calibrate is not compatible with the ${regularizer} regularizer`)
+  if (findLoss(loss).probability)
     throw new UsageError(`calibrate would be ignored: scores of the ${loss} loss are probabilities as they are`)
   if (weights === 'f32') throw new UsageError('calibrate needs weights in f64')
 }

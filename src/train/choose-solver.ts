@@ -7,12 +7,17 @@ import { UsageError } from '../errors.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { textSize } from '../input-formats/text-size.ts'
+import { findLoss } from '../losses/all-losses.ts'
+import { isSparse, trainsTogether } from '../losses/formulations.ts'
 import { usableMemory } from '../machine-memory.ts'
 import { formatBytes } from '../numeric/arena.ts'
 import { ROW_BOUND } from '../numeric/layouts.ts'
 import { crammerSingerBytes } from '../optimise/objectives/crammer-singer.ts'
-import { findSolver } from '../optimise/solvers/all-solvers.ts'
+import { allSolvers, askedSolver } from '../optimise/solvers/all-solvers.ts'
+import { block } from '../optimise/solvers/block.ts'
+import { dual } from '../optimise/solvers/dual.ts'
 import type { Solver } from '../optimise/solvers/solver.ts'
+import { stream } from '../optimise/solvers/stream.ts'
 import { decodedBound, entryBytes } from '../optimise/sources/memory-plan.ts'
 import { NODE_BYTES } from '../sizes.ts'
 import type { ResolvedOptions } from './options.ts'
@@ -45,9 +50,10 @@ export function allowedMemory(options: Pick<ResolvedOptions, 'memory'>): number 
 
 export async function chooseSolver(paths: string[], options: ResolvedOptions): Promise<Choice> {
   const allowed = allowedMemory(options)
-  if (options.regularizer === 'l1') return chooseForL1(paths, options, Math.min(allowed, WINDOW_BYTES))
-  if (options.solver !== 'auto') {
-    const solver = findSolver(options.solver)
+  if (isSparse(options.regularizer)) return chooseForL1(paths, options, Math.min(allowed, WINDOW_BYTES))
+  const together = trainsTogether(options.multiclass)
+  const solver = askedSolver(options.solver)
+  if (solver) {
     if (solver.data === 'memory' && options.memory !== undefined) {
       const needed = await inMemoryBytes(paths, options)
       const named = options.given.has('memory')
@@ -56,7 +62,7 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
         const limit = named ? `--memory allows ${formatBytes(allowed)}` : `there is ${formatBytes(allowed)} for it`
         throw new UsageError(
           `solver ${solver.name} keeps all rows in memory: about ${formatBytes(needed)}, and ${limit}`,
-          options.multiclass === 'crammer-singer'
+          together
             ? 'leave the choice to --solver auto, or take --solver block'
             : 'leave the choice to --solver auto, or take --solver stream, selective or block',
         )
@@ -71,34 +77,35 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
     : 'how much the data takes cannot be known'
   // How a store would be made and kept is said for the case that there is one; these two are about one that there was.
   const wish = options.resume ? 'resume' : options.cold ? 'cold' : undefined
-  const together = options.multiclass === 'crammer-singer'
   if (fits && wish)
     return {
-      solver: findSolver(together ? 'block' : 'stream'),
+      solver: together ? block : stream,
       reason: `${need}, which fits, but ${wish} asks for a store`,
     }
-  if (fits) return { solver: findSolver('dual'), reason: `${need}, which fits` }
+  if (fits) return { solver: dual, reason: `${need}, which fits` }
   const limit = allowed < WINDOW_BYTES ? formatBytes(allowed) : `the ${formatBytes(WINDOW_BYTES)} of one memory`
   // A cache holds few expanded rows, and every visit sweeps over it: 20,000 strings with degree 8 in 256M took 69 s with it
   // and 16 s without.
-  const solver = findSolver(options.expand === undefined && !together ? 'stream' : 'block')
-  return { solver, reason: Number.isFinite(needed) ? `${need}, more than ${limit}` : need }
+  const best = options.expand === undefined && !together ? stream : block
+  return { solver: best, reason: Number.isFinite(needed) ? `${need}, more than ${limit}` : need }
 }
 
 /** Under l1 there is one method, and it needs the data in memory. A solver of another name is left to checkCompatible. */
 async function chooseForL1(paths: string[], options: ResolvedOptions, allowed: number): Promise<Choice> {
-  if (options.solver !== 'auto' && !findSolver(options.solver).regularizer) {
-    return { solver: findSolver(options.solver), reason: 'as asked for' }
-  }
+  const asked = askedSolver(options.solver)
+  if (asked && !asked.regularizer) return { solver: asked, reason: 'as asked for' }
   const needed = (await inMemoryBytes(paths, options)) + (await columnBytes(paths, options))
   if (needed > allowed) {
     const need = Number.isFinite(needed) ? `about ${formatBytes(needed)}` : 'how much cannot be known before it is read'
     throw new UsageError(
-      `the l1 regularizer needs the data in memory twice, by rows and by columns: ${need}, and there may be ${formatBytes(allowed)}`,
+      `the ${options.regularizer} regularizer needs the data in memory twice, by rows and by columns: ${need}, and there may be ${formatBytes(allowed)}`,
       'give it more --memory, or train on data larger than memory with --regularizer l2',
     )
   }
-  return { solver: findSolver('primal-coordinate'), reason: 'the regularizer is l1' }
+  return {
+    solver: allSolvers.find(({ regularizer }) => regularizer === options.regularizer)!,
+    reason: `the regularizer is ${options.regularizer}`,
+  }
 }
 
 /** What columns take beside the rows. */
@@ -130,10 +137,10 @@ async function inMemoryBytes(paths: string[], options: ResolvedOptions): Promise
       if (options.expand !== undefined) return expandedStoreBytes(manifest, options)
       const perEntry = entryBytes(manifest.valueBits, findInputFormat(inputFormatOf(manifest)))
       const rows = manifest.blocks.reduce((sum, block) => sum + decodedBound(block, manifest.valueBits, perEntry), 0)
-      const perRow = manifest.rows * (options.loss === 'logistic' ? 24 : 16)
+      const perRow = manifest.rows * (findLoss(options.loss).entropicDual ? 24 : 16)
       const used = manifest.usedFeatures || manifest.features
       const { alpha, weights } = crammerSingerBytes(manifest.rows, used, manifest.labels.length)
-      const together = options.multiclass === 'crammer-singer' ? alpha + weights * 2 : 0
+      const together = trainsTogether(options.multiclass) ? alpha + weights * 2 : 0
       const width = options.space ? widthOf(options.space) : 1
       return NODE_BYTES + PARSER_BYTES + rows + perRow + used * 16 * width + together
     }

@@ -1,7 +1,10 @@
 // `crossValidate`: classes × folds, trained together over rows that are read once. Each row is scored by the models that did
 // not see it.
+
 import { UsageError } from '../errors.ts'
 import { findLoss } from '../losses/all-losses.ts'
+import { beyondBinary } from '../losses/formulations.ts'
+import { askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { block } from '../optimise/solvers/block.ts'
 import { checkCompatible } from '../optimise/solvers/compatibility.ts'
 import type { BlockSolver, Solver } from '../optimise/solvers/solver.ts'
@@ -44,17 +47,11 @@ export async function whereToTrain(
 ): Promise<{ paths: string[]; solver: Solver }> {
   const paths = typeof data === 'string' ? [data] : data
   if (paths.length === 0) throw new UsageError('no data was named')
-  const { multiclass, regularizer, calibrate } = options
-  const stranger =
-    multiclass === 'crammer-singer'
-      ? 'multiclass crammer-singer'
-      : regularizer === 'l1'
-        ? 'the l1 regularizer'
-        : calibrate
-  if (stranger) throw new UsageError(`${stranger === calibrate ? 'calibrate' : stranger} is not compatible with folds`)
+  const stranger = beyondBinary(options) ?? (options.calibrate && 'calibrate')
+  if (stranger) throw new UsageError(`${stranger} is not compatible with folds`)
   await heedBinsOfStore(paths, options, tell)
   const { solver, reason } = await chooseSolver(paths, options)
-  const taken = solver.data === 'blocks' && options.solver === 'auto' ? block : solver
+  const taken = solver.data === 'blocks' && !askedSolver(options.solver) ? block : solver
   checkCompatible(taken, findLoss(options.loss), { ...options })
   if (!taken.startMany) {
     throw new UsageError(

@@ -1,4 +1,5 @@
 // Rows in memory, ready to be trained on: read, renumbered, scaled; and the models that there is room for beside them.
+
 import { statSync } from 'node:fs'
 import { widthOf } from '../additive-kernels/row-space.ts'
 import { loadStore } from '../block-store/load-store.ts'
@@ -10,7 +11,8 @@ import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { Arena, formatBytes } from '../numeric/arena.ts'
 import { Driver } from '../optimise/driver/driver.ts'
 import type { PassProgress } from '../optimise/driver/progress.ts'
-import { BinaryObjective } from '../optimise/objectives/binary.ts'
+import { allBinaryObjectives } from '../optimise/objectives/all-binary-objectives.ts'
+import type { BinaryObjective } from '../optimise/objectives/binary.ts'
 import { bundleBytes } from '../optimise/objectives/bundle.ts'
 import { BundlesObjective, inBundles } from '../optimise/objectives/bundles.ts'
 import {
@@ -18,7 +20,6 @@ import {
   type CrammerSingerSettings,
   crammerSingerBytes,
 } from '../optimise/objectives/crammer-singer.ts'
-import { L1Objective } from '../optimise/objectives/l1.ts'
 import type { Objective } from '../optimise/objectives/objective.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
 import type { MemorySolver } from '../optimise/solvers/solver.ts'
@@ -35,7 +36,7 @@ import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import { allowedMemory, WINDOW_BYTES } from './choose-solver.ts'
 import { type FoldedProblem, refuseUnlearnable } from './class-problems.ts'
 import type { Weights } from './collect-weights.ts'
-import { expansionOf, type ResolvedOptions, refuseTextOptions } from './options.ts'
+import { DEFAULTS, expansionOf, type ResolvedOptions, refuseTextOptions } from './options.ts'
 import type { TrainingOutcome } from './outcome.ts'
 import type { Place, Round, Wanted } from './place.ts'
 import type { ProgressListener } from './progress.ts'
@@ -146,8 +147,7 @@ export class InMemory implements Place {
   }
 
   binary(problem: FoldedProblem): BinaryObjective {
-    const Kind = problem.regularizer === 'l1' ? L1Objective : BinaryObjective
-    return new Kind(this.arena, this, problem)
+    return new allBinaryObjectives[problem.regularizer ?? DEFAULTS.regularizer](this.arena, this, problem)
   }
 
   /** Threads take a bundle each. */

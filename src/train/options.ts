@@ -1,9 +1,17 @@
 // What `train` can be told, with its defaults and their limits: one list for the library and the command line.
+
 import { type Approximation, type NodeKind, type RowSpace, spaceWith } from '../additive-kernels/row-space.ts'
 import { UsageError } from '../errors.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
 import { formatChoices } from '../input-formats/all-input-formats.ts'
 import { type LabelKey, labelKey, labelOf } from '../input-formats/labels.ts'
+import {
+  beyondBinary,
+  type MulticlassKind,
+  multiclassNames,
+  type Regularizer,
+  regularizerNames,
+} from '../losses/formulations.ts'
 import { scarceMemory } from '../machine-memory.ts'
 import { type CalibrationKind, calibrationKinds } from '../model/calibration.ts'
 import type { ExpansionOptions } from '../rows/parse-rows-task.ts'
@@ -13,12 +21,12 @@ import { parseBytes } from '../sizes.ts'
 export interface TrainOptions {
   loss?: string
   /** `l2` for ½‖w‖², `l1` for ‖w‖₁, which leaves few weights that are not zero. */
-  regularizer?: 'l2' | 'l1'
+  regularizer?: Regularizer
   /** C in ½‖w‖² + C Σ loss. */
   cost?: number
   solver?: string
   /** How more than two classes are told apart: each from the rest, or all at once. */
-  multiclass?: 'one-vs-rest' | 'crammer-singer'
+  multiclass?: MulticlassKind
   /** Value of a feature added to every row; none at 0 or below, as in LIBLINEAR. */
   bias?: number
   /** Cost multipliers by label as the user writes it. */
@@ -173,8 +181,8 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
       throw new UsageError(`${name} is ${JSON.stringify(value)}; expected one of ${choices.join(', ')}`)
     }
   }
-  choice('multiclass', ['one-vs-rest', 'crammer-singer'])
-  choice('regularizer', ['l2', 'l1'])
+  choice('multiclass', multiclassNames)
+  choice('regularizer', regularizerNames)
   choice('normalize', ['unit'])
   choice('scale', scaleKinds)
   choice('weights', ['f64', 'f32'])
@@ -239,10 +247,8 @@ function spaceFor(options: ResolvedOptions): RowSpace | undefined {
   if (options.scale === 'standard') {
     throw new UsageError('a kernel is for values from 0 to 1, and scale standard makes others', 'take --scale minmax')
   }
-  if (options.multiclass === 'crammer-singer' || options.regularizer === 'l1') {
-    const other = options.regularizer === 'l1' ? 'the l1 regularizer' : 'multiclass crammer-singer'
-    throw new UsageError(`a kernel is not compatible with ${other}`, 'leave out one of the two')
-  }
+  const other = beyondBinary(options)
+  if (other) throw new UsageError(`a kernel is not compatible with ${other}`, 'leave out one of the two')
   // Trainers of their own weights know rows of numbers only.
   options.trainers = 1
   return space

@@ -1,13 +1,16 @@
 // The memory of a run over blocks: the plan of a store under a solver's needs, and what reading text takes before it and
 // leaves behind.
+
 import { inputFormatOf } from '../block-store/manifest.ts'
 import { LEAST_BUFFERS } from '../block-store/read-into-blocks.ts'
 import type { Store } from '../block-store/reader.ts'
 import { SpillwayError } from '../errors.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { findLoss } from '../losses/all-losses.ts'
+import { trainsTogether } from '../losses/formulations.ts'
 import { lanesOf } from '../optimise/objectives/bundles.ts'
 import { even } from '../optimise/objectives/crammer-singer.ts'
+import { askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { block } from '../optimise/solvers/block.ts'
 import { bytesForTrainers } from '../optimise/solvers/parallel-sweeps.ts'
 import { selective } from '../optimise/solvers/selective.ts'
@@ -33,7 +36,7 @@ export async function planFor(
   const { manifest } = store
   const { weights, entryBytes, mapBytes, expanded } = rows ?? (await rowsOfStore(store, options))
   const classes = manifest.labels.filter(label => label.rows > 0).length
-  const together = options.multiclass === 'crammer-singer'
+  const together = trainsTogether(options.multiclass)
   const needs = {
     alphaBytes: together ? classes * 8 : solver.dual ? alphaStride(options) * lanes : 0,
     mapBytes,
@@ -163,7 +166,7 @@ export async function planRun(
   const planWith = (solver: BlockSolver) => planTogether(store, solver, options, fromText, rows, models, folds)
   // Several models share what is read, and need rows of other blocks beside those at hand: `block` alone may take hundreds of
   // passes where these are few (10,000 digits in two blocks: short of 1e-3 after 300, where `selective` takes 5).
-  const ours = models > 1 && !folds.must && options.solver === 'auto' && solver.firstPass === true
+  const ours = models > 1 && !folds.must && !askedSolver(options.solver) && solver.firstPass === true
   if (ours) {
     options = { ...options, innerPasses: DEFAULTS.innerPasses }
     solver = selective

@@ -1,8 +1,10 @@
 // The plan of a run before its text is read, by samples of the text: how many blocks to draw rows into, and whether there is any
 // use in reading it.
+
 import type { Manifest } from '../block-store/manifest.ts'
 import { Store } from '../block-store/reader.ts'
 import { SpillwayError } from '../errors.ts'
+import { trainsTogether } from '../losses/formulations.ts'
 import type { BlockSolver } from '../optimise/solvers/solver.ts'
 import { BlocksTooLarge } from '../optimise/sources/memory-plan.ts'
 import { collectGarbage } from '../threads/collect-garbage.ts'
@@ -28,7 +30,7 @@ export async function blocksForText(
   if (options.memory !== undefined) collectGarbage()
   if (!estimate) return usual.blocks
   const segments = Math.ceil(text! / usual.chunk)
-  const models = estimate.classes > 2 && options.multiclass === 'one-vs-rest' ? estimate.classes : 1
+  const models = estimate.classes > 2 && !trainsTogether(options.multiclass) ? estimate.classes : 1
   const tooLarge = async (used: number, blocks: number): Promise<BlocksTooLarge | undefined> => {
     try {
       const store = new Store('', manifestOf(estimate, blocks, segments, options))

@@ -1,5 +1,6 @@
 // The store that a run over blocks works on: the one named, one made from this text before, or a new one, which the first pass
 // of training may follow while it is written.
+
 import { stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { UNSAVED_MARKER } from '../block-store/file-layout.ts'
@@ -9,6 +10,7 @@ import { blocksOf, bufferSizes, expectedText } from '../block-store/read-into-bl
 import { openStore, type Store } from '../block-store/reader.ts'
 import { removeFile } from '../block-store/writer.ts'
 import { SpillwayError, UsageError } from '../errors.ts'
+import { askedInputFormat } from '../input-formats/all-input-formats.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { FirstPass, type FirstPassSettings, type FirstPassSizes, pieceBytes } from '../optimise/solvers/first-pass.ts'
@@ -248,7 +250,7 @@ async function madeFrom(
     // Values as they came serve any bins.
     [0, binsAtIngest(options)].includes(binsOf(manifest)) &&
     (options.blocks === undefined || options.blocks === manifest.blocks.length) &&
-    (options.format === 'auto' || options.format === inputFormatOf(manifest)) &&
+    (askedInputFormat(options.format)?.name ?? inputFormatOf(manifest)) === inputFormatOf(manifest) &&
     (options.indexBase === undefined || options.indexBase === manifest.indexBase)
   return alike && changes.every(file => file !== undefined && file.mtimeMs <= finished.mtimeMs) ? 'fresh' : 'stale'
 }

@@ -1,13 +1,16 @@
 // `train`: data in, model out. Chooses the solver, has it run, and puts the model together; it never prints.
+
 import { spaceText, widthOf } from '../additive-kernels/row-space.ts'
 import { UsageError } from '../errors.ts'
+import { usualInputFormat } from '../input-formats/all-input-formats.ts'
 import { findLoss } from '../losses/all-losses.ts'
+import { trainsTogether } from '../losses/formulations.ts'
 import { type Certificate as ModelCertificate, makeModel } from '../model/model.ts'
 import type { Shortfall } from '../model/shortfall.ts'
 import type { CrammerSingerObjective } from '../optimise/objectives/crammer-singer.ts'
 import { shorten } from '../optimise/objectives/line-search.ts'
 import type { ExitReason, Solution } from '../optimise/objectives/solution.ts'
-import { findSolver } from '../optimise/solvers/all-solvers.ts'
+import { askedSolver, findSolver } from '../optimise/solvers/all-solvers.ts'
 import { checkCompatible, underLimits } from '../optimise/solvers/compatibility.ts'
 import type { BlockSolver, MemorySolver } from '../optimise/solvers/solver.ts'
 import { version } from '../version.ts'
@@ -36,7 +39,7 @@ export function train(data: string | string[], options: TrainOptions = {}): Trai
   const paths = typeof data === 'string' ? [data] : data
   if (paths.length === 0) throw new UsageError('no data was named')
   const loss = findLoss(resolved.loss)
-  if (resolved.solver !== 'auto') findSolver(resolved.solver)
+  askedSolver(resolved.solver)
   return new TrainingRun(async tell => {
     const started = performance.now()
     const roundedToBins = await heedBinsOfStore(paths, resolved, tell)
@@ -56,7 +59,7 @@ export function train(data: string | string[], options: TrainOptions = {}): Trai
 
 /** The models of a data set. `numbered`: its labels in the order of their class numbers. */
 function wantedModels(classes: ClassProblems, numbers: number, options: ResolvedOptions): Wanted {
-  if (options.multiclass !== 'crammer-singer') return { problems: classes.problems }
+  if (!trainsTogether(options.multiclass)) return { problems: classes.problems }
   return { problems: classes.problems, allClasses: crammerSingerSettings(classes, numbers, options.bias) }
 }
 
@@ -203,7 +206,7 @@ export function asResult(outcome: TrainingOutcome, options: ResolvedOptions, sec
     ownsWeights: true,
     bias: options.bias,
     biasWeights: options.bias === 0 ? new Float64Array(0) : outcome.biasWeights,
-    ...(data.format !== 'libsvm' && { inputFormat: data.format }),
+    ...(data.format !== usualInputFormat.name && { inputFormat: data.format }),
     ...(data.valueBits === 64 && { values: 'f64' }),
     indexBase: data.indexBase === 0 ? 0 : 1,
     loss: options.loss,

@@ -1,5 +1,7 @@
 // `tune`: tries costs by folds, and trains the model at the best.
+
 import { SpillwayError, UsageError } from '../errors.ts'
+import { askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { block } from '../optimise/solvers/block.ts'
 import { type CrossValidateOptions, validateOverBlocks, whereToTrain } from './cross-validate.ts'
 import { withRowsInMemory } from './in-memory.ts'
@@ -80,7 +82,7 @@ async function trainStore(
   }
   // What the folds were trained with fits in any case: they are not lost for a solver that wants more.
   return trainWith(solver).catch(error => {
-    if (solver !== 'auto' || !(error instanceof SpillwayError) || error instanceof UsageError) throw error
+    if (askedSolver(solver) || !(error instanceof SpillwayError) || error instanceof UsageError) throw error
     return trainWith(block.name)
   })
 }

@@ -2,6 +2,7 @@
 //
 //   min_w  ½‖w‖² + Σ_i C_i loss(y_i wᵀx_i)          w = Σ_i α_i y_i x_i at the optimum
 //   min_w   ‖w‖₁ + Σ_i C_i loss(y_i wᵀx_i)          with the l1 regulariser
+import type { Regularizer } from '../../losses/formulations.ts'
 import type { BoxDual, Loss } from '../../losses/loss.ts'
 import type { Arena } from '../../numeric/arena.ts'
 import {
@@ -30,7 +31,7 @@ export interface ProblemSettings {
   /** 64 or 32. */
   weightBits: 64 | 32
   /** l2 when not given. Under l1 only the certificate sets dual variables. */
-  regularizer?: 'l2' | 'l1'
+  regularizer?: Regularizer
 }
 
 /** Where the parts of a problem are; a block's problem has its own table and its own part of the dual variables. */

@@ -11,12 +11,19 @@ import { stream } from './stream.ts'
 
 export const allSolvers: Solver[] = [dual, block, selective, stream, pegasos, onePass, primalCoordinate]
 
+const AUTO = 'auto'
+/** What --solver takes. */
+export const solverChoices = (solvers: Solver[] = allSolvers): string[] => [AUTO, ...solvers.map(({ name }) => name)]
+
+/** The solver that was asked for; undefined when the choice is left to the program. */
+export function askedSolver(name: string): Solver | undefined {
+  return name === AUTO ? undefined : findSolver(name)
+}
+
 export function findSolver(name: string): Solver {
   const found = allSolvers.find(solver => solver.name === name)
   if (!found) {
-    throw new UsageError(
-      `there is no solver "${name}"; expected one of auto, ${allSolvers.map(s => s.name).join(', ')}`,
-    )
+    throw new UsageError(`there is no solver "${name}"; expected one of ${solverChoices().join(', ')}`)
   }
   return found
 }

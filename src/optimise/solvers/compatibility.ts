@@ -1,6 +1,8 @@
 // The one refusal of what does not go together: a solver says what it needs and what it knows, and is asked here, before any
 // work starts.
+
 import { UsageError } from '../../errors.ts'
+import { type MulticlassKind, trainsTogether } from '../../losses/formulations.ts'
 import type { Loss } from '../../losses/loss.ts'
 import { type Solver, solverOptions } from './solver.ts'
 
@@ -16,14 +18,15 @@ export function checkCompatible(
   const { given } = options
   checkRegularizer(solver, loss, String(options['regularizer'] ?? 'l2'))
   // With solver auto these options are for the case that there is a store. Under l1 there never is one.
-  const asked = solver.data === 'memory' && (options.solver === solver.name || solver.regularizer === 'l1')
+  const asked = solver.data === 'memory' && (options.solver === solver.name || solver.regularizer !== undefined)
   const storeOption = asked && storeOptions.find(name => given.has(name) && options[name] !== false)
   if (storeOption) {
     throw new UsageError(
       `the option ${storeOption} is not compatible with solver ${solver.name}, which keeps all rows in memory: it would be ignored`,
     )
   }
-  if (options['multiclass'] === 'crammer-singer') checkCrammerSinger(solver, loss, options['weights'])
+  const multiclass = options['multiclass'] as MulticlassKind | undefined
+  if (multiclass && trainsTogether(multiclass)) checkCrammerSinger(solver, loss, options['weights'])
   if (!solver.lossNeeds.has(loss)) {
     throw new UsageError(
       `the ${loss.name} loss is not compatible with solver ${solver.name}: missing ${solver.lossNeeds.what}`,
@@ -67,14 +70,14 @@ function checkRegularizer(solver: Solver, loss: Loss, asked: string): void {
   if (own !== asked) {
     throw new UsageError(
       `the ${asked} regularizer is not compatible with solver ${solver.name}, which is for ${own}`,
-      asked === 'l1'
+      solver.regularizer === undefined
         ? 'leave the choice to --solver auto'
         : `say --regularizer ${own}, or leave the choice to --solver auto`,
     )
   }
-  if (own === 'l1' && !solver.lossNeeds.has(loss)) {
+  if (solver.regularizer && !solver.lossNeeds.has(loss)) {
     throw new UsageError(
-      `the ${loss.name} loss is not compatible with the l1 regularizer: missing ${solver.lossNeeds.what}`,
+      `the ${loss.name} loss is not compatible with the ${own} regularizer: missing ${solver.lossNeeds.what}`,
       'take --loss squared-hinge or --loss logistic',
     )
   }
