@@ -261,6 +261,8 @@ export const PROBLEM_GRADIENTS = 72
 /** u32: of one of several trainers: how many of the first weights are its own, and the address of those. */
 export const PROBLEM_HOT = 76
 export const PROBLEM_OWN = 80
+/** u32: address of f64[rows], the weight of each row, which its costs are multiplied by; 0 for none. */
+export const PROBLEM_ROW_WEIGHTS = 84
 export const PROBLEM_BYTES = 88
 
 // --- A sweep of dual coordinate descent: what it carries from slice to slice
