@@ -17,6 +17,10 @@ export const ARENA_START = 65536
 export const ROW_BOUND = 48
 export const BATCH_BOUND = 1040
 
+/** The version of what training states hold: row records, dual variables, working sets, and the JSON of a run. It rises with
+ *  every change of one of these, so that no run goes on from memory that means something else. */
+export const LAYOUT_VERSION = 1
+
 // --- A row record: what solvers and certificates read. Aligned to 8 bytes.
 /** u32: number of entries that follow; for a dense row, its length. */
 export const ROW_COUNT = 0
