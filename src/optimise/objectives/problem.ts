@@ -43,7 +43,7 @@ export interface ProblemPlaces {
   /** Place of the bias among the weights. */
   biasFeature: number
   /** Address of a weight for each row, f64, or 0. */
-  rowWeights?: number
+  rowWeights?: number | undefined
 }
 
 /** Fills a PROBLEM_ structure. */
