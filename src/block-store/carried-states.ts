@@ -7,19 +7,8 @@ import { join } from 'node:path'
 import { fileError } from '../errors.ts'
 import { syncFolder, writeAtomically } from '../files/atomic-file.ts'
 import type { Arena } from '../numeric/arena.ts'
-import {
-  alphaFile,
-  alphaHead,
-  alphaMatches,
-  alphaOf,
-  alphaStrideOf,
-  CHECKPOINT_FILE,
-  checkpointHead,
-  NEXT_CHECKPOINT_FILE,
-  readState,
-  type StoredState,
-  settleNext,
-} from './checkpoint.ts'
+import { CHECKPOINT_FILE, NEXT_CHECKPOINT_FILE, readState, type StoredState, settleNext } from './checkpoint.ts'
+import { alphaFile, alphaHead, alphaMatches, alphaOf, alphaStrideOf, checkpointHead } from './checkpoint-files.ts'
 import { STATE_FOLDER_PATTERN } from './file-layout.ts'
 import type { Manifest } from './manifest.ts'
 
@@ -51,7 +40,7 @@ export class CarriedStates {
       const folder = join(store, name)
       if (await settleNext(folder, fingerprint)) await remove(join(folder, NEXT_CHECKPOINT_FILE))
       const state = await readState(join(folder, CHECKPOINT_FILE))
-      // Methods without dual variables have nothing to carry over.
+      // Methods without dual variables have nothing to carry over, and states of other versions are left behind.
       if (state?.fingerprint !== fingerprint || Object.keys(state.alpha).length === 0) continue
       states.push({ folder, state, alpha: { ...state.alpha }, written: [] })
     }

@@ -13,15 +13,30 @@ import { join } from 'node:path'
 import { fileError, SpillwayError } from '../errors.ts'
 import { writeAtomically } from '../files/atomic-file.ts'
 import type { Arena } from '../numeric/arena.ts'
-import { roundUp } from '../numeric/rounding.ts'
+import {
+  alphaFile,
+  alphaHead,
+  alphaMatches,
+  alphaStrideOf,
+  CHECKPOINT_MAGIC,
+  checkpointHead,
+  HEADER_BYTES,
+  hashOf,
+  hashOfAll,
+  headOf,
+  isHead,
+  MEMORY_MAGIC,
+  memoryFile,
+  ofOtherVersion,
+  refuseOtherVersion,
+  type Stretch,
+} from './checkpoint-files.ts'
 import type { Manifest } from './manifest.ts'
+
+export type { Stretch } from './checkpoint-files.ts'
+
 import { removeFolder } from './writer.ts'
 
-const MAGIC = Buffer.from('SPCHECK1', 'latin1')
-const ALPHA_MAGIC = Buffer.from('SPALPHA1', 'latin1')
-const MEMORY_MAGIC = Buffer.from('SPROWSM1', 'latin1')
-/** Magic, length of the JSON (u32), spare (u32), xxh64 of all that follows. */
-const HEADER_BYTES = 24
 const WRITE_PIECE = 8 << 20
 const FILES_AT_A_TIME = 16
 export const CHECKPOINT_FILE = 'checkpoint.bin'
@@ -62,12 +77,6 @@ export interface RunState {
   solver: unknown
   /** The end of the run, once it has come. */
   done?: unknown
-}
-
-/** A stretch of the arena. */
-export interface Stretch {
-  at: number
-  bytes: number
 }
 
 /** Where a problem's weights and dual variables are. */
@@ -212,8 +221,8 @@ export class Checkpoints {
     }
     const wrong = (what: string): SpillwayError =>
       new SpillwayError(`${path} is damaged: ${what}`, 'train again without --resume')
-    if (file.length < HEADER_BYTES || !file.subarray(0, 8).equals(MAGIC))
-      throw wrong('it does not start like a checkpoint')
+    if (!isHead(file, CHECKPOINT_MAGIC)) throw wrong('it does not start like a checkpoint')
+    refuseOtherVersion(path, file)
     const jsonBytes = file.readUInt32LE(8)
     if (HEADER_BYTES + jsonBytes > file.length) throw wrong('it is truncated')
     const json = file.subarray(HEADER_BYTES, HEADER_BYTES + jsonBytes)
@@ -244,8 +253,10 @@ export class Checkpoints {
       await using file = await open(path, 'r')
       const header = Buffer.alloc(HEADER_BYTES)
       const expected = stretches.reduce((sum, { bytes }) => sum + bytes, HEADER_BYTES)
-      await file.read(header, 0, HEADER_BYTES, 0)
-      if ((await file.stat()).size !== expected || !header.subarray(0, 8).equals(MEMORY_MAGIC)) throw damaged
+      const { bytesRead } = await file.read(header, 0, HEADER_BYTES, 0)
+      if (bytesRead < HEADER_BYTES || !isHead(header, MEMORY_MAGIC)) throw damaged
+      refuseOtherVersion(path, header)
+      if ((await file.stat()).size !== expected) throw damaged
       let position = HEADER_BYTES
       for (const { at, bytes } of stretches) {
         for (let from = 0; from < bytes; from += WRITE_PIECE) {
@@ -262,9 +273,7 @@ export class Checkpoints {
   }
 
   async #writeMemory(name: string, stretches: Stretch[]): Promise<void> {
-    const header = Buffer.alloc(HEADER_BYTES)
-    MEMORY_MAGIC.copy(header)
-    header.writeBigUInt64LE(hashOfAll(this.#arena, stretches), 16)
+    const header = headOf(MEMORY_MAGIC, 0, hashOfAll(this.#arena, stretches))
     await using file = await open(join(this.folder, name), 'w')
     await file.writeFile(header)
     for (const { at, bytes } of stretches) {
@@ -316,6 +325,7 @@ export class Checkpoints {
     } catch (error) {
       throw fileError(error, path, 'read')
     }
+    refuseOtherVersion(path, file)
     const { at, bytes } = this.#alphaPlace(block)
     const sound = file.length === HEADER_BYTES + bytes && alphaStrideOf(file) === this.#problem.alphaStride
     if (sound) this.#arena.bytes(at, bytes).set(file.subarray(HEADER_BYTES))
@@ -350,31 +360,14 @@ async function makeFolder(folder: string): Promise<void> {
   })
 }
 
-/** The beginning of a checkpoint's file: header and JSON. The checksum covers the JSON and the weights, each hashed
- *  where it lies. */
-export function checkpointHead(
-  arena: Arena,
-  state: StoredState,
-  weights: number,
-  bytes: number,
-): { header: Buffer; json: Buffer } {
-  const text = Buffer.from(JSON.stringify(state))
-  const json = Buffer.alloc(roundUp(text.length, 8), ' ')
-  text.copy(json)
-  const header = Buffer.alloc(HEADER_BYTES)
-  MAGIC.copy(header)
-  header.writeUInt32LE(json.length, 8)
-  header.writeBigUInt64LE(hashOf(arena, json, weights, bytes), 16)
-  return { header, json }
-}
-
-/** What a checkpoint says, its weights left alone; undefined when there is none or it cannot be understood. */
+/** What a checkpoint says, its weights left alone; undefined when there is none or it cannot be understood, as one of
+ *  another version cannot. */
 export async function readState(path: string): Promise<StoredState | undefined> {
   try {
     await using file = await open(path, 'r')
     const header = Buffer.alloc(HEADER_BYTES)
     if ((await file.read(header, 0, HEADER_BYTES, 0)).bytesRead < HEADER_BYTES) return undefined
-    if (!header.subarray(0, 8).equals(MAGIC)) return undefined
+    if (!isHead(header, CHECKPOINT_MAGIC) || ofOtherVersion(header)) return undefined
     const bytes = header.readUInt32LE(8)
     if (HEADER_BYTES + bytes > (await file.stat()).size) return undefined
     const json = Buffer.alloc(bytes)
@@ -399,49 +392,4 @@ export async function settleNext(folder: string, fingerprint: string): Promise<b
     throw fileError(error, path, 'rename')
   }
   return false
-}
-
-/** Header of a file of dual variables that lie at an address. */
-export function alphaHead(arena: Arena, stride: number, at: number, bytes: number): Buffer {
-  const header = Buffer.alloc(HEADER_BYTES)
-  ALPHA_MAGIC.copy(header)
-  header.writeUInt32LE(stride, 8)
-  header.writeBigUInt64LE(hashOf(arena, Buffer.alloc(0), at, bytes), 16)
-  return header
-}
-
-/** Bytes of a dual variable in a file of them; 0 when it is none. */
-export function alphaStrideOf(file: Buffer): number {
-  return file.length >= HEADER_BYTES && file.subarray(0, 8).equals(ALPHA_MAGIC) ? file.readUInt32LE(8) : 0
-}
-
-/** Whether a file's checksum is that of the bytes at an address. */
-export function alphaMatches(arena: Arena, file: Buffer, at: number, bytes: number): boolean {
-  return hashOf(arena, Buffer.alloc(0), at, bytes) === file.readBigUInt64LE(16)
-}
-
-/** Dual variables of a file, behind its header. */
-export function alphaOf(file: Buffer): Buffer {
-  return file.subarray(HEADER_BYTES)
-}
-
-/** Of some bytes and of a stretch of the arena. */
-function hashOf(arena: Arena, json: Buffer, at: number, bytes: number): bigint {
-  const hash = createHash('sha256').update(json).digest().readBigUInt64LE(0)
-  return hash ^ BigInt.asUintN(64, arena.numeric.xxh64(at, bytes))
-}
-
-function hashOfAll(arena: Arena, stretches: Stretch[]): bigint {
-  return stretches.reduce((hash, { at, bytes }) => {
-    return BigInt.asUintN(64, hash * 0x9e3779b97f4a7c15n + BigInt.asUintN(64, arena.numeric.xxh64(at, bytes)))
-  }, 1n)
-}
-
-function memoryFile(version: number): string {
-  return `memory-${version}.bin`
-}
-
-/** block-000007.bin, version 3 → alpha-000007-3.bin */
-export function alphaFile(block: string, version: number): string {
-  return `alpha-${block.replace(/^block-|\.bin$/g, '')}-${version}.bin`
 }

@@ -21,6 +21,8 @@ export const BUNDLE_MODELS = 36
 export const BUNDLE_ACTIVE = 40
 /** u32: address of f64[rows], where a sweep notes what each row is worth to the models together, or 0. */
 export const BUNDLE_WORTH = 44
+/** u32: address of f64[rows], the weight of each row, which its costs are multiplied by; 0 for none. */
+export const BUNDLE_ROW_WEIGHTS = 48
 // Eight of each from here on.
 /** u32: class number that is positive. */
 export const BUNDLE_POSITIVE = 64

@@ -24,6 +24,8 @@ export const TOGETHER_SHRUNK = 32
 export const TOGETHER_WORDS = 36
 /** u32: address of scratch memory of the sweep, TOGETHER_SCRATCH_CLASS bytes for each class (K rounded up). */
 export const TOGETHER_SCRATCH = 40
+/** u32: address of f64[rows], the weight of each row, which its cost is multiplied by; 0 for none. */
+export const TOGETHER_ROW_WEIGHTS = 44
 /** f64: value of the bias feature in every row, 0 for none. */
 export const TOGETHER_BIAS = 48
 export const TOGETHER_BYTES = 56

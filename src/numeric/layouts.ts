@@ -17,6 +17,10 @@ export const ARENA_START = 65536
 export const ROW_BOUND = 48
 export const BATCH_BOUND = 1040
 
+/** The version of what training states hold: row records, dual variables, working sets, and the JSON of a run. It rises with
+ *  every change of one of these, so that no run goes on from memory that means something else. */
+export const LAYOUT_VERSION = 1
+
 // --- A row record: what solvers and certificates read. Aligned to 8 bytes.
 /** u32: number of entries that follow; for a dense row, its length. */
 export const ROW_COUNT = 0
@@ -261,6 +265,8 @@ export const PROBLEM_GRADIENTS = 72
 /** u32: of one of several trainers: how many of the first weights are its own, and the address of those. */
 export const PROBLEM_HOT = 76
 export const PROBLEM_OWN = 80
+/** u32: address of f64[rows], the weight of each row, which its costs are multiplied by; 0 for none. */
+export const PROBLEM_ROW_WEIGHTS = 84
 export const PROBLEM_BYTES = 88
 
 // --- A sweep of dual coordinate descent: what it carries from slice to slice

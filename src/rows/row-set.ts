@@ -11,6 +11,8 @@ export interface RowSet {
   table: number
   rows: number
   nonzeros: number
+  /** Address of f64[rows], what the cost of each row is multiplied by, when that was said. */
+  rowWeights?: number
   /** Features of the data, once it is expanded: one more than the largest number. */
   features: number
   /** When features were hashed and their names are kept: those that there were before, in rising order. */

@@ -129,6 +129,10 @@ async function columnBytes(paths: string[], options: ResolvedOptions): Promise<n
 
 /** What training in memory would take, as far as sizes tell before anything is read. */
 async function inMemoryBytes(paths: string[], options: ResolvedOptions): Promise<number> {
+  return (await bytesOfRows(paths, options)) + (options.rowWeights?.length ?? 0) * 8
+}
+
+async function bytesOfRows(paths: string[], options: ResolvedOptions): Promise<number> {
   let text = 0
   for (const path of paths) {
     const found = path === '-' ? undefined : await stat(path).catch(() => undefined)

@@ -32,7 +32,7 @@ export async function crossValidate(
   const { folds = 5, progress = () => {}, ...rest } = options
   const resolved = resolveOptions(rest)
   checkFolds(folds)
-  const { paths, solver } = await whereToTrain(data, resolved, progress)
+  const { paths, solver } = await whereToTrain(data, resolved, folds, progress)
   if (solver.data === 'blocks') return validateOverBlocks(paths, solver, resolved, folds, [resolved.cost], progress)
   return withRowsInMemory(paths, resolved, progress, async loaded => {
     const validation = new ValidationInMemory(loaded, solver, resolved, folds, progress)
@@ -43,6 +43,7 @@ export async function crossValidate(
 export async function whereToTrain(
   data: string | string[],
   options: ResolvedOptions,
+  folds: number,
   tell: ProgressListener,
 ): Promise<{ paths: string[]; solver: Solver }> {
   const paths = typeof data === 'string' ? [data] : data
@@ -52,7 +53,7 @@ export async function whereToTrain(
   await heedBinsOfStore(paths, options, tell)
   const { solver, reason } = await chooseSolver(paths, options)
   const taken = solver.data === 'blocks' && !askedSolver(options.solver) ? block : solver
-  checkCompatible(taken, findLoss(options.loss), { ...options })
+  checkCompatible(taken, findLoss(options.loss), { ...options, folds })
   if (!taken.startMany) {
     throw new UsageError(
       `solver ${taken.name} is not compatible with folds: it does not train many models together`,

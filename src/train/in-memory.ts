@@ -74,10 +74,30 @@ export async function withRowsInMemory<T>(
   // An abort while reading leaves part of the data: whatever comes of it, the run was interrupted.
   const cutShort = options.signal?.aborted === true
   checkRows(rows, paths, cutShort, read.badRows)
+  placeRowWeights(arena, rows, options, { cutShort, badRows: read.badRows })
   await renumberFeatures(arena, pool, rows)
   const factors = scaled(arena, rows, options)
   if (options.space) rows.weights *= widthOf(options.space)
   return await work({ arena, pool, rows, read, factors, cutShort, readSeconds: seconds(), seconds })
+}
+
+/** Gives rows the weights that were said for them. A run that was interrupted has read the first rows. */
+function placeRowWeights(
+  arena: Arena,
+  rows: RowSet,
+  { rowWeights }: ResolvedOptions,
+  { cutShort, badRows }: { cutShort: boolean; badRows: number },
+): void {
+  if (!rowWeights) return
+  if (cutShort ? rowWeights.length < rows.rows : rowWeights.length !== rows.rows) {
+    const left = badRows > 0 ? `, without ${badRows} that cannot be read` : ''
+    throw new UsageError(
+      `rowWeights has ${rowWeights.length} numbers, and the data has ${rows.rows} rows${left}`,
+      'give one number a row, in the order of the data',
+    )
+  }
+  rows.rowWeights = arena.allocate(rows.rows * 8, 'the weights of the rows')
+  arena.f64(rows.rowWeights, rows.rows).set(rowWeights.length > rows.rows ? rowWeights.slice(0, rows.rows) : rowWeights)
 }
 
 function scaled(arena: Arena, rows: RowSet, { space, scale, normalize }: ResolvedOptions): Float64Array | undefined {

@@ -31,6 +31,8 @@ export interface TrainOptions {
   bias?: number
   /** Cost multipliers by label as the user writes it. */
   classWeights?: Record<string, number>
+  /** What the cost of each row is multiplied by, for the rows in the order of the text: numbers above 0. */
+  rowWeights?: readonly number[] | Float64Array
   /** Relative duality gap to reach. */
   tolerance?: number
   maxPasses?: number
@@ -87,6 +89,7 @@ export interface TrainOptions {
 }
 
 const OPTIONAL = [
+  'rowWeights',
   'normalize',
   'scale',
   'expand',
@@ -218,7 +221,23 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
       throw new UsageError(`the class weight of label ${label} is ${weight}; expected a number above 0`)
     }
   }
+  checkRowWeights(options.rowWeights)
   return options
+}
+
+/** How many there must be is known once the rows are read. */
+function checkRowWeights(weights: ResolvedOptions['rowWeights']): void {
+  if (weights === undefined) return
+  if (!Array.isArray(weights) && !(weights instanceof Float64Array)) {
+    throw new UsageError(`rowWeights is ${typeof weights}; expected an array of numbers, one a row`)
+  }
+  const wrong = weights.findIndex((weight: number) => !(weight > 0 && Number.isFinite(weight)))
+  if (wrong >= 0) {
+    throw new UsageError(
+      `the weight of row ${wrong + 1} is ${weights[wrong]}; expected a number above 0`,
+      'to train without a row, leave it out of the data',
+    )
+  }
 }
 
 /** One class with two weights, which may be spelled differently. */
@@ -261,6 +280,12 @@ export function expansionOf({ expand, keepNames }: ResolvedOptions): ExpansionOp
 
 /** Options of reading text, which a store has behind it. */
 export function refuseTextOptions(options: ResolvedOptions): void {
+  if (options.rowWeights) {
+    throw new UsageError(
+      'the option rowWeights goes by the order of rows in text, and this is a store, which has them in an order of its own',
+      'train on the text',
+    )
+  }
   for (const name of ['values', 'format', 'indexBase', 'onBadRow', 'store', 'blocks']) {
     if (options.given.has(name)) {
       throw new UsageError(`the option ${name} is for reading text, and this is a store: it would be ignored`)

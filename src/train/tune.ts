@@ -41,7 +41,7 @@ export async function tune(data: string | string[], options: TuneOptions = {}): 
     for (const cost of costs) if (!(cost > 0) || !Number.isFinite(cost)) throw new UsageError(`a cost is ${cost}`)
   }
   const sorted = costs && [...new Set(costs)].sort((a, b) => a - b)
-  const { paths, solver } = await whereToTrain(data, resolved, progress)
+  const { paths, solver } = await whereToTrain(data, resolved, folds, progress)
   if (solver.data === 'blocks') {
     const found = await validateOverBlocks(paths, solver, resolved, folds, sorted ?? WIDE_COSTS, progress)
     const { store, ...validation } = found

@@ -1,7 +1,7 @@
 // Training again after rows were added to a store or removed: it starts from where the last run ended, and ends where a run
 // from zero does.
 import assert from 'node:assert/strict'
-import { cpSync, readdirSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { addRows } from '../../src/block-store/add.ts'
@@ -116,5 +116,23 @@ describe('training again', () => {
     const cold = await trained(copy)
     assert.equal(cold.warm, false)
     near(cold.primal, truth.primal)
+  })
+
+  test('a state of another layout is left behind, before and after the store changes', async () => {
+    const folder = await newStore(base.slice(0, 400))
+    await trained(folder)
+    const older = (): void => {
+      const state = join(folder, readdirSync(folder).find(name => name.startsWith('state-'))!)
+      const file = join(state, 'checkpoint.bin')
+      const bytes = readFileSync(file)
+      bytes.writeUInt32LE(0, 12)
+      writeFileSync(file, bytes)
+    }
+    older()
+    assert.equal((await addRows(textFile(more), folder, { threads: 1 })).states, 0)
+    assert.equal((await trained(folder)).warm, false)
+    assert.equal((await removeRows(folder, { rows: [3, 4, 5] })).states, 1)
+    older()
+    assert.equal((await trained(folder)).warm, false)
   })
 })

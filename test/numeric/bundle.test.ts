@@ -76,7 +76,7 @@ function make(arena: Arena, { loss: name, start, rows, models, bias, folds }: Ca
     weights: arena.allocateZeroed((FEATURES + 1) * lanes * 8, 'weights'),
   }
   const bundle = new Bundle(arena, { rows, weights: FEATURES }, problems, foldsAt, places)
-  bundle.see(table)
+  bundle.see({ table })
   if (loss.entropicDual) arena.numeric[`startEntropicBundle${bundle.lanes}`](bundle.at, rows)
   return { bundle, plain, problems, loss }
 }

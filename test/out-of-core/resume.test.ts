@@ -6,6 +6,7 @@ import { before, describe, it } from 'node:test'
 import { addRows } from '../../src/block-store/add.ts'
 import { ingest } from '../../src/block-store/ingest.ts'
 import { SpillwayError } from '../../src/errors.ts'
+import { LAYOUT_VERSION } from '../../src/numeric/layouts.ts'
 import type { TrainOptions } from '../../src/train/options.ts'
 import { train } from '../../src/train/train.ts'
 import { noisyRows } from '../contracts/small-problems.ts'
@@ -294,12 +295,11 @@ describe('a checkpoint that is damaged', () => {
     const random = randomNumbers(17)
     for (let k = 0; k < 12; k++) {
       const bad = Buffer.from(good)
-      // The spare bytes of the header say nothing and are not looked at.
-      let at = Math.floor(random() * bad.length)
-      if (at >= 12 && at < 16) at = 20
+      const at = Math.floor(random() * bad.length)
       bad[at] ^= 1 << (k % 8)
       writeFileSync(file, bad)
-      await refused(path, /checkpoint\.bin is damaged/)
+      // Bytes 12 to 15 are the version of its layout.
+      await refused(path, at >= 12 && at < 16 ? /checkpoint\.bin has layout version/ : /checkpoint\.bin is damaged/)
     }
     for (const bytes of [0, 10, 24, 100, good.length - 1]) {
       writeFileSync(file, good.subarray(0, bytes))
@@ -311,6 +311,35 @@ describe('a checkpoint that is damaged', () => {
       (await told(fresh(), { ...options, memory })).result,
     )
   })
+
+  for (const [name, pattern, solver] of [
+    ['the checkpoint', /^checkpoint\.bin$/, 'block'],
+    ['the dual variables', /^alpha-/, 'block'],
+    ['the rows in memory', /^memory-/, 'selective'],
+  ] as const) {
+    it(`is refused by its version when ${name} have another layout; without --resume training starts anew`, async () => {
+      const own = { ...options, solver, memory: await memoryFor(store, 2) }
+      const path = fresh()
+      await abortAfter(path, own, 12)
+      const state = stateFolder(path)
+      for (const file of readdirSync(state).filter(file => pattern.test(file))) {
+        const old = readFileSync(join(state, file))
+        assert.equal(old.readUInt32LE(12), LAYOUT_VERSION)
+        // As versions that had none wrote it.
+        old.writeUInt32LE(0, 12)
+        writeFileSync(join(state, file), old)
+      }
+      await assert.rejects(train(path, { ...own, resume: true }).result, (error: SpillwayError) => {
+        assert.ok(error instanceof SpillwayError, `${error}`)
+        const words = `has layout version 0, and this version of Spillway reads layout version ${LAYOUT_VERSION}`
+        assert.ok(error.message.includes(words), error.message)
+        assert.match(error.message, new RegExp(pattern.source.replace('^', '/').replace('$', '')))
+        assert.match(error.advice ?? '', /train again without --resume/)
+        return true
+      })
+      assertSameModel((await told(path, own)).result, (await told(fresh(), own)).result)
+    })
+  }
 
   it('is refused when dual variables are altered, cut off or missing', async () => {
     const path = await interrupted()

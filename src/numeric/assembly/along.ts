@@ -4,17 +4,15 @@ import {
   ALONG_DOTS, ALONG_FACTORS, ALONG_LEAST, ALONG_LONGEST, ALONG_LOSSES, ALONG_MOST, ALONG_MULTIPLES, ALONG_SHORTEST,
 } from '../along-layout'
 import {
-  BUNDLE_BIAS, BUNDLE_BIAS_FEATURE, BUNDLE_BOUND_NEGATIVE, BUNDLE_BOUND_POSITIVE, BUNDLE_DIAGONAL_NEGATIVE,
-  BUNDLE_DIAGONAL_POSITIVE, BUNDLE_FOLDS, BUNDLE_HELD_OUT, BUNDLE_LOGISTIC, BUNDLE_MODELS, BUNDLE_POSITIVE, BUNDLE_ROWS,
+  BUNDLE_BIAS, BUNDLE_BIAS_FEATURE, BUNDLE_FOLDS, BUNDLE_HELD_OUT, BUNDLE_LOGISTIC, BUNDLE_MODELS, BUNDLE_POSITIVE, BUNDLE_ROWS,
   BUNDLE_WEIGHTS,
 } from '../bundle-layout'
 import {
-  TOGETHER_BIAS, TOGETHER_BIAS_WEIGHTS, TOGETHER_CLASSES, TOGETHER_COSTS, TOGETHER_PLACES, TOGETHER_ROWS, TOGETHER_STRIDE,
+  TOGETHER_BIAS, TOGETHER_BIAS_WEIGHTS, TOGETHER_CLASSES, TOGETHER_PLACES, TOGETHER_ROWS, TOGETHER_STRIDE,
   TOGETHER_WEIGHTS,
 } from '../crammer-singer-layout'
 import {
-  PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_BOUND_NEGATIVE, PROBLEM_BOUND_POSITIVE, PROBLEM_DIAGONAL_NEGATIVE,
-  PROBLEM_DIAGONAL_POSITIVE, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS, ROW_COUNT,
+  PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS, ROW_COUNT,
   ROW_DICTIONARY, ROW_ENTRIES, ROW_KIND, ROW_KIND_CODED, ROW_KIND_CONSTANT, ROW_KIND_DENSE, ROW_KIND_F32, ROW_KIND_F64,
   ROW_NORM, ROW_SCALE,
 } from '../layouts'
@@ -22,6 +20,10 @@ import { at, dotLanes } from './bundle'
 import { scoreTogether } from './crammer-singer'
 import { boxLoss, logisticLoss } from './losses'
 import { dotRow, wideValues } from './row'
+import {
+  boundForNegative, boundForPositive, costsTogether, diagonalForNegative, diagonalForPositive, laneBound, laneDiagonal,
+  rowBound, rowCostTogether, rowDiagonal, rowWeightsOf, rowWeightsOfBundle, rowWeightsTogether,
+} from './row-costs'
 
 /** Adds a row's losses at all multiples to one of the eight columns. */
 function addLosses(along: usize, column: usize, margin: f64, bound: f64, diagonal: f64, logistic: bool): void {
@@ -47,12 +49,17 @@ function lookAlong<W>(problem: usize, from: u32, to: u32, along: usize): void {
   const logistic = load<u32>(problem, PROBLEM_LOGISTIC) != 0
   const bias = load<f64>(problem, PROBLEM_BIAS)
   const biasPart = bias == 0 ? 0 : bias * f64(load<W>(w + usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) * sizeof<W>()))
+  const boundPositive = boundForPositive(problem)
+  const boundNegative = boundForNegative(problem)
+  const diagonalPositive = diagonalForPositive(problem)
+  const diagonalNegative = diagonalForNegative(problem)
+  const rowWeights = rowWeightsOf(problem)
   for (let i = from; i < to; i++) {
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
     const dot = dotRow<W>(row, w) + biasPart
-    const bound = load<f64>(problem + (isPositive ? PROBLEM_BOUND_POSITIVE : PROBLEM_BOUND_NEGATIVE))
-    const diagonal = load<f64>(problem + (isPositive ? PROBLEM_DIAGONAL_POSITIVE : PROBLEM_DIAGONAL_NEGATIVE))
+    const bound = rowBound(isPositive, boundPositive, boundNegative, rowWeights, i)
+    const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i)
     addLosses(along, 0, isPositive ? dot : -dot, bound, diagonal, logistic)
   }
   lookAtRows(rows, from, to, along)
@@ -72,6 +79,7 @@ function alongBundle<S>(bundle: usize, from: u32, to: u32, along: usize): void {
   const folds = <usize>load<u32>(bundle, BUNDLE_FOLDS)
   const bias = load<f64>(bundle, BUNDLE_BIAS)
   const biasAt = at<S>(w, load<u32>(bundle, BUNDLE_BIAS_FEATURE))
+  const rowWeights = rowWeightsOfBundle(bundle)
   const dots = along + ALONG_DOTS
   for (let i = from; i < to; i++) {
     const row = <usize>load<u32>(rows + (usize(i) << 2))
@@ -85,8 +93,8 @@ function alongBundle<S>(bundle: usize, from: u32, to: u32, along: usize): void {
       const isPositive = load<u32>(word, BUNDLE_POSITIVE) == itsClass
       let dot = load<f64>(dots + (usize(k) << 3))
       if (bias != 0) dot += bias * load<f64>(biasAt + (usize(k) << 3))
-      const bound = load<f64>(lane + (isPositive ? BUNDLE_BOUND_POSITIVE : BUNDLE_BOUND_NEGATIVE))
-      const diagonal = load<f64>(lane + (isPositive ? BUNDLE_DIAGONAL_POSITIVE : BUNDLE_DIAGONAL_NEGATIVE))
+      const bound = laneBound(isPositive, lane, rowWeights, i)
+      const diagonal = laneDiagonal(isPositive, lane, rowWeights, i)
       addLosses(along, usize(k), isPositive ? dot : -dot, bound, diagonal, logistic)
     }
   }
@@ -101,7 +109,8 @@ export function alongTogether(problem: usize, from: u32, to: u32, scores: usize,
   const w = <usize>load<u32>(problem, TOGETHER_WEIGHTS)
   const biasWeights = <usize>load<u32>(problem, TOGETHER_BIAS_WEIGHTS)
   const places = <usize>load<u32>(problem, TOGETHER_PLACES)
-  const costs = <usize>load<u32>(problem, TOGETHER_COSTS)
+  const costs = costsTogether(problem)
+  const rowWeights = rowWeightsTogether(problem)
   const bias = load<f64>(problem, TOGETHER_BIAS)
   for (let i = from; i < to; i++) {
     const row = <usize>load<u32>(rows + (usize(i) << 2))
@@ -109,7 +118,7 @@ export function alongTogether(problem: usize, from: u32, to: u32, scores: usize,
     scoreTogether(row, w, stride, biasWeights, bias, scores)
     let other = -Infinity
     for (let k: u32 = 0; k < classes; k++) if (k != y) other = max(other, load<f64>(scores + (usize(k) << 3)))
-    addLosses(along, 0, load<f64>(scores + (usize(y) << 3)) - other, load<f64>(costs + (usize(y) << 3)), 0, false)
+    addLosses(along, 0, load<f64>(scores + (usize(y) << 3)) - other, rowCostTogether(y, costs, rowWeights, i), 0, false)
   }
   lookAtRows(rows, from, to, along)
 }

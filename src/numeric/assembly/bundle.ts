@@ -2,8 +2,8 @@
 // of all models, and SIMD runs across them. Each model is what dual.ts solves alone; what they share is the order of rows.
 // S says how many lanes there are: u8 two, u16 four, u32 eight.
 import {
-  BUNDLE_ACTIVE, BUNDLE_ALPHA, BUNDLE_BIAS, BUNDLE_BIAS_FEATURE, BUNDLE_BOUND_NEGATIVE, BUNDLE_BOUND_POSITIVE, BUNDLE_COLUMN,
-  BUNDLE_DIAGONAL_NEGATIVE, BUNDLE_DIAGONAL_POSITIVE, BUNDLE_DOTS, BUNDLE_FOLDS, BUNDLE_GAP, BUNDLE_GRADIENT_MAX,
+  BUNDLE_ACTIVE, BUNDLE_ALPHA, BUNDLE_BIAS, BUNDLE_BIAS_FEATURE, BUNDLE_COLUMN,
+  BUNDLE_DOTS, BUNDLE_FOLDS, BUNDLE_GAP, BUNDLE_GRADIENT_MAX,
   BUNDLE_GRADIENT_MIN, BUNDLE_HELD_OUT, BUNDLE_LOGISTIC, BUNDLE_LOSS, BUNDLE_LOWER, BUNDLE_MODELS, BUNDLE_POSITIVE,
   BUNDLE_ROWS, BUNDLE_STEPS, BUNDLE_UPPER, BUNDLE_WEIGHTS, BUNDLE_WORTH,
 } from '../bundle-layout'
@@ -15,6 +15,7 @@ import {
 import { axpyBinnedLanes, dotBinnedLanes } from './binned-row'
 import { boxLoss, logisticLoss, negativeEntropy } from './losses'
 import { isScaled, wideValues } from './row'
+import { laneBound, laneDiagonal, rowWeightsOfBundle } from './row-costs'
 import { factorsOfRows, scaledValue } from './scaled-row'
 
 const SUMS = 5
@@ -191,6 +192,7 @@ function sweepBundle<S>(bundle: usize, sweep: usize, budget: f64): bool {
   const rowShift = shift<S>() + (logistic ? 1 : 0)
   const dots = bundle + BUNDLE_DOTS
   const steps = bundle + BUNDLE_STEPS
+  const rowWeights = rowWeightsOfBundle(bundle)
   const worths = <usize>load<u32>(bundle, BUNDLE_WORTH)
   const order = <usize>load<u32>(sweep, SWEEP_ORDER)
   const shrink = load<u32>(sweep, SWEEP_SHRINK) != 0
@@ -218,7 +220,7 @@ function sweepBundle<S>(bundle: usize, sweep: usize, budget: f64): bool {
       if (((trained >> k) & 1) == 0 || load<u32>(bundle + (usize(k) << 2), BUNDLE_HELD_OUT) == fold) continue
       const isPositive = load<u32>(bundle + (usize(k) << 2), BUNDLE_POSITIVE) == itsClass
       const y: f64 = isPositive ? 1 : -1
-      const bound = isPositive ? load<f64>(lane, BUNDLE_BOUND_POSITIVE) : load<f64>(lane, BUNDLE_BOUND_NEGATIVE)
+      const bound = laneBound(isPositive, lane, rowWeights, i)
       let dot = load<f64>(lane, BUNDLE_DOTS)
       if (bias != 0) dot += bias * load<f64>(biasAt + (usize(k) << 3))
       const margin = y * dot
@@ -255,7 +257,7 @@ function sweepBundle<S>(bundle: usize, sweep: usize, budget: f64): bool {
         moves = true
         continue
       }
-      const diagonal = isPositive ? load<f64>(lane, BUNDLE_DIAGONAL_POSITIVE) : load<f64>(lane, BUNDLE_DIAGONAL_NEGATIVE)
+      const diagonal = laneDiagonal(isPositive, lane, rowWeights, i)
       const gradient = margin - 1 + diagonal * a
       const loss = boxLoss(1 - margin, bound, diagonal)
       store<f64>(lane, load<f64>(lane, BUNDLE_LOSS) + loss, BUNDLE_LOSS)
@@ -328,6 +330,7 @@ function evaluateBundle<S>(bundle: usize, from: u32, to: u32, sums: usize): void
   const bias = load<f64>(bundle, BUNDLE_BIAS)
   const biasAt = at<S>(w, load<u32>(bundle, BUNDLE_BIAS_FEATURE))
   const rowShift = shift<S>() + (logistic ? 1 : 0)
+  const rowWeights = rowWeightsOfBundle(bundle)
   // Behind the sums: dot products of a row, for several threads evaluate one bundle.
   const dots = sums + SUMS * 64
   memory.fill(sums, 0, SUMS * 64)
@@ -342,7 +345,7 @@ function evaluateBundle<S>(bundle: usize, from: u32, to: u32, sums: usize): void
     for (let k: u32 = 0; k < models; k++, lane += 8, alphaAt += 8, sum += 8) {
       if (load<u32>(bundle + (usize(k) << 2), BUNDLE_HELD_OUT) == fold) continue
       const isPositive = load<u32>(bundle + (usize(k) << 2), BUNDLE_POSITIVE) == itsClass
-      const bound = isPositive ? load<f64>(lane, BUNDLE_BOUND_POSITIVE) : load<f64>(lane, BUNDLE_BOUND_NEGATIVE)
+      const bound = laneBound(isPositive, lane, rowWeights, i)
       let dot = load<f64>(dots + (usize(k) << 3))
       if (bias != 0) dot += bias * load<f64>(biasAt + (usize(k) << 3))
       const margin = isPositive ? dot : -dot
@@ -352,7 +355,7 @@ function evaluateBundle<S>(bundle: usize, from: u32, to: u32, sums: usize): void
         loss = bound * logisticLoss(margin)
         dual = negativeEntropy(a, load<f64>(alphaAt + (usize(1) << shift<S>())), bound)
       } else {
-        const diagonal = isPositive ? load<f64>(lane, BUNDLE_DIAGONAL_POSITIVE) : load<f64>(lane, BUNDLE_DIAGONAL_NEGATIVE)
+        const diagonal = laneDiagonal(isPositive, lane, rowWeights, i)
         loss = boxLoss(1 - margin, bound, diagonal)
         dual = a - 0.5 * diagonal * a * a
       }
@@ -436,6 +439,7 @@ function startEntropicBundle<S>(bundle: usize, count: u32): void {
   const folds = <usize>load<u32>(bundle, BUNDLE_FOLDS)
   const bias = load<f64>(bundle, BUNDLE_BIAS)
   const biasAt = at<S>(w, load<u32>(bundle, BUNDLE_BIAS_FEATURE))
+  const rowWeights = rowWeightsOfBundle(bundle)
   const steps = bundle + BUNDLE_STEPS
   for (let i: u32 = 0; i < count; i++) {
     const row = <usize>load<u32>(rows + (usize(i) << 2))
@@ -448,7 +452,7 @@ function startEntropicBundle<S>(bundle: usize, count: u32): void {
       const restAt = alphaAt + (usize(1) << shift<S>())
       if (load<u32>(bundle + (usize(k) << 2), BUNDLE_HELD_OUT) == fold || load<f64>(alphaAt) != 0 || load<f64>(restAt) != 0) continue
       const isPositive = load<u32>(bundle + (usize(k) << 2), BUNDLE_POSITIVE) == load<u32>(row, ROW_CLASS)
-      const cost = isPositive ? load<f64>(lane, BUNDLE_BOUND_POSITIVE) : load<f64>(lane, BUNDLE_BOUND_NEGATIVE)
+      const cost = laneBound(isPositive, lane, rowWeights, i)
       const a = min(0.001 * cost, 1e-8)
       store<f64>(alphaAt, a)
       store<f64>(restAt, cost - a)

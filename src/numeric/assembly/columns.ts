@@ -7,6 +7,7 @@ import {
 } from '../layouts'
 import { L1_COSTS, L1_ENTRIES, L1_FEATURES, L1_MOST, L1_STARTS, L1_VALUES } from '../l1-layout'
 import { isDense, wideValues } from './row'
+import { NO_ROW_WEIGHTS, rowBound } from './row-costs'
 import { factorsOfRows, scaledValue } from './scaled-row'
 
 /** Counts the nonzeros of each feature into u32[], which holds zeros; how many there are in all. */
@@ -108,7 +109,7 @@ export function rowCosts(problem: usize, rows: u32, costs: usize, positive: f64,
   const positiveClass = load<u32>(problem, PROBLEM_POSITIVE)
   for (let r: u32 = 0; r < rows; r++) {
     const row = <usize>load<u32>(table + (usize(r) << 2))
-    store<f64>(costs + (usize(r) << 3), load<u32>(row, ROW_CLASS) == positiveClass ? positive : negative)
+    store<f64>(costs + (usize(r) << 3), rowBound(load<u32>(row, ROW_CLASS) == positiveClass, positive, negative, NO_ROW_WEIGHTS, r))
   }
 }
 

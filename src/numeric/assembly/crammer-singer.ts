@@ -10,7 +10,7 @@
 // it leave; again until none leaves (Michelot 1986). A class with b_k = 0 whose G_k lies below all G of classes with b > 0,
 // by more than the largest violation of the last sweep, is shrunk for that row; a row of which one class is left is shrunk.
 import {
-  TOGETHER_ALPHA, TOGETHER_BIAS, TOGETHER_BIAS_WEIGHTS, TOGETHER_CLASSES, TOGETHER_COSTS, TOGETHER_PLACES, TOGETHER_ROWS,
+  TOGETHER_ALPHA, TOGETHER_BIAS, TOGETHER_BIAS_WEIGHTS, TOGETHER_CLASSES, TOGETHER_PLACES, TOGETHER_ROWS,
   TOGETHER_SCRATCH, TOGETHER_SHRUNK, TOGETHER_STRIDE, TOGETHER_WEIGHTS, TOGETHER_WORDS,
 } from '../crammer-singer-layout'
 import {
@@ -20,6 +20,7 @@ import {
   SWEEP_VISITED,
 } from '../layouts'
 import { wideValues } from './row'
+import { costsTogether, rowCostTogether, rowWeightsTogether } from './row-costs'
 import { factorsOfRows, scaledValue } from './scaled-row'
 
 // V names a kind of row: bool constant, u8 coded, f32 and f64 with indices, u32 dense; i64 and i32 are f32 and u32 with factors,
@@ -297,7 +298,8 @@ export function sweepTogether(problem: usize, sweep: usize, budget: f64): bool {
   const biasWeights = <usize>load<u32>(problem, TOGETHER_BIAS_WEIGHTS)
   const alpha = <usize>load<u32>(problem, TOGETHER_ALPHA)
   const places = <usize>load<u32>(problem, TOGETHER_PLACES)
-  const costs = <usize>load<u32>(problem, TOGETHER_COSTS)
+  const costs = costsTogether(problem)
+  const rowWeights = rowWeightsTogether(problem)
   const shrunk = <usize>load<u32>(problem, TOGETHER_SHRUNK)
   const words = load<u32>(problem, TOGETHER_WORDS)
   const bias = load<f64>(problem, TOGETHER_BIAS)
@@ -320,7 +322,7 @@ export function sweepTogether(problem: usize, sweep: usize, budget: f64): bool {
     const i = load<u32>(order + (usize(cursor) << 2))
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const y = load<u32>(places + (usize(load<u32>(row, ROW_CLASS)) << 2))
-    const cost = load<f64>(costs + (usize(y) << 3))
+    const cost = rowCostTogether(y, costs, rowWeights, i)
     const curvature = load<f64>(row, ROW_NORM) + bias * bias
     const alphas = alpha + usize(i) * (usize(classes) << 3)
     const bits = shrunk + usize(i) * (usize(words) << 3)
@@ -433,7 +435,8 @@ export function evaluateTogether(problem: usize, from: u32, to: u32, scores: usi
   const biasWeights = <usize>load<u32>(problem, TOGETHER_BIAS_WEIGHTS)
   const alpha = <usize>load<u32>(problem, TOGETHER_ALPHA)
   const places = <usize>load<u32>(problem, TOGETHER_PLACES)
-  const costs = <usize>load<u32>(problem, TOGETHER_COSTS)
+  const costs = costsTogether(problem)
+  const rowWeights = rowWeightsTogether(problem)
   const bias = load<f64>(problem, TOGETHER_BIAS)
   let lossSum: f64 = 0, dualSum: f64 = 0, alphaScore: f64 = 0, correct: f64 = 0, support: f64 = 0
   for (let i = from; i < to; i++) {
@@ -453,7 +456,7 @@ export function evaluateTogether(problem: usize, from: u32, to: u32, scores: usi
     // Two classes: the model asks for a score above 0.
     if (classes == 2) best = load<f64>(scores) > 0 ? 0 : 1
     const mine = load<f64>(alphas + (usize(y) << 3))
-    lossSum += load<f64>(costs + (usize(y) << 3)) * (highest - own)
+    lossSum += rowCostTogether(y, costs, rowWeights, i) * (highest - own)
     dualSum += mine
     if (mine > 0) support += 1
     if (best == y) correct += 1

@@ -6,13 +6,16 @@
 // Rows at a bound whose gradient lies beyond the last pass's extremes are shrunk: moved behind the active part of the
 // order. The sweep runs in slices, so that its thread can hear of an abort between them.
 import {
-  PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_BOUND_NEGATIVE, PROBLEM_BOUND_POSITIVE,
-  PROBLEM_DIAGONAL_NEGATIVE, PROBLEM_DIAGONAL_POSITIVE, PROBLEM_GRADIENTS, PROBLEM_HOT, PROBLEM_LOGISTIC, PROBLEM_MARGINS, PROBLEM_OWN, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS,
+  PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_GRADIENTS, PROBLEM_HOT, PROBLEM_LOGISTIC, PROBLEM_MARGINS,
+  PROBLEM_OWN, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS,
   ROW_COUNT, ROW_NORM, SWEEP_ACTIVE, SWEEP_CURSOR, SWEEP_GAP, SWEEP_GRADIENT_MAX, SWEEP_GRADIENT_MIN, SWEEP_INNER,
   SWEEP_LOSS, SWEEP_LOWER, SWEEP_NEWTON, SWEEP_ORDER, SWEEP_SHRINK, SWEEP_UPPER, SWEEP_VISITED,
 } from '../layouts'
 import { boxLoss, logisticLoss, negativeEntropy } from './losses'
 import { axpyParted, axpyRow, dotParted, place } from './row'
+import {
+  boundForNegative, boundForPositive, diagonalForNegative, diagonalForPositive, rowBound, rowDiagonal, rowWeightsOf,
+} from './row-costs'
 
 /** Visits rows until the pass is done or about `budget` nonzeros have been seen; true when the pass is done. */
 export function sweepBoxF64(problem: usize, sweep: usize, budget: f64): bool { return sweepBox<f64, f64>(problem, sweep, budget) }
@@ -35,10 +38,11 @@ function sweepBox<W, S>(problem: usize, sweep: usize, budget: f64): bool {
   const own = isBoolean<S>() ? <usize>load<u32>(problem, PROBLEM_OWN) : w
   const hot = isBoolean<S>() ? load<u32>(problem, PROBLEM_HOT) : 0
   const biasAt = place<W, S>(w, own, hot, load<u32>(problem, PROBLEM_BIAS_FEATURE))
-  const boundPositive = load<f64>(problem, PROBLEM_BOUND_POSITIVE)
-  const boundNegative = load<f64>(problem, PROBLEM_BOUND_NEGATIVE)
-  const diagonalPositive = load<f64>(problem, PROBLEM_DIAGONAL_POSITIVE)
-  const diagonalNegative = load<f64>(problem, PROBLEM_DIAGONAL_NEGATIVE)
+  const boundPositive = boundForPositive(problem)
+  const boundNegative = boundForNegative(problem)
+  const diagonalPositive = diagonalForPositive(problem)
+  const diagonalNegative = diagonalForNegative(problem)
+  const rowWeights = rowWeightsOf(problem)
   const margins = <usize>load<u32>(problem, PROBLEM_MARGINS)
   const gradients = <usize>load<u32>(problem, PROBLEM_GRADIENTS)
   const order = <usize>load<u32>(sweep, SWEEP_ORDER)
@@ -58,8 +62,8 @@ function sweepBox<W, S>(problem: usize, sweep: usize, budget: f64): bool {
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
     const y: f64 = isPositive ? 1 : -1
-    const bound = isPositive ? boundPositive : boundNegative
-    const diagonal = isPositive ? diagonalPositive : diagonalNegative
+    const bound = rowBound(isPositive, boundPositive, boundNegative, rowWeights, i)
+    const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i)
     const alphaAt = alpha + (usize(i) << 3)
     const a = load<f64>(alphaAt)
     visited += f64(load<u32>(row, ROW_COUNT)) + 4
@@ -137,8 +141,9 @@ function sweepLogistic<W, S>(problem: usize, sweep: usize, budget: f64): bool {
   const own = isBoolean<S>() ? <usize>load<u32>(problem, PROBLEM_OWN) : w
   const hot = isBoolean<S>() ? load<u32>(problem, PROBLEM_HOT) : 0
   const biasAt = place<W, S>(w, own, hot, load<u32>(problem, PROBLEM_BIAS_FEATURE))
-  const boundPositive = load<f64>(problem, PROBLEM_BOUND_POSITIVE)
-  const boundNegative = load<f64>(problem, PROBLEM_BOUND_NEGATIVE)
+  const boundPositive = boundForPositive(problem)
+  const boundNegative = boundForNegative(problem)
+  const rowWeights = rowWeightsOf(problem)
   const margins = <usize>load<u32>(problem, PROBLEM_MARGINS)
   const gradients = <usize>load<u32>(problem, PROBLEM_GRADIENTS)
   const order = <usize>load<u32>(sweep, SWEEP_ORDER)
@@ -156,7 +161,7 @@ function sweepLogistic<W, S>(problem: usize, sweep: usize, budget: f64): bool {
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
     const y: f64 = isPositive ? 1 : -1
-    const bound = isPositive ? boundPositive : boundNegative
+    const bound = rowBound(isPositive, boundPositive, boundNegative, rowWeights, i)
     const alphaAt = alpha + (usize(i) << 4)
     const a = load<f64>(alphaAt)
     const rest = load<f64>(alphaAt, 8)
@@ -222,13 +227,16 @@ function startEntropic<W>(problem: usize, order: usize, listed: u32): void {
   const positive = load<u32>(problem, PROBLEM_POSITIVE)
   const bias = load<f64>(problem, PROBLEM_BIAS)
   const biasAt = w + usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) * sizeof<W>()
+  const boundPositive = boundForPositive(problem)
+  const boundNegative = boundForNegative(problem)
+  const rowWeights = rowWeightsOf(problem)
   for (let k: u32 = 0; k < listed; k++) {
     const i = order == 0 ? k : load<u32>(order + (usize(k) << 2))
     const at = alpha + (usize(i) << 4)
     if (load<f64>(at) != 0 || load<f64>(at, 8) != 0) continue
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
-    const cost = isPositive ? load<f64>(problem, PROBLEM_BOUND_POSITIVE) : load<f64>(problem, PROBLEM_BOUND_NEGATIVE)
+    const cost = rowBound(isPositive, boundPositive, boundNegative, rowWeights, i)
     const a = min(0.001 * cost, 1e-8)
     store<f64>(at, a)
     store<f64>(at, cost - a, 8)
@@ -266,11 +274,16 @@ export function visitedSums(problem: usize, count: u32, margins: usize, alpha: u
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
   const positive = load<u32>(problem, PROBLEM_POSITIVE)
   const logistic = load<u32>(problem, PROBLEM_LOGISTIC) != 0
+  const boundPositive = boundForPositive(problem)
+  const boundNegative = boundForNegative(problem)
+  const diagonalPositive = diagonalForPositive(problem)
+  const diagonalNegative = diagonalForNegative(problem)
+  const rowWeights = rowWeightsOf(problem)
   let lossSum: f64 = 0, gapSum: f64 = 0
   for (let i: u32 = 0; i < count; i++) {
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
-    const bound = isPositive ? load<f64>(problem, PROBLEM_BOUND_POSITIVE) : load<f64>(problem, PROBLEM_BOUND_NEGATIVE)
+    const bound = rowBound(isPositive, boundPositive, boundNegative, rowWeights, i)
     const margin = load<f64>(margins + (usize(i) << 3))
     if (logistic) {
       const a = load<f64>(alpha + (usize(i) << 4))
@@ -278,7 +291,7 @@ export function visitedSums(problem: usize, count: u32, margins: usize, alpha: u
       lossSum += loss
       gapSum += loss - negativeEntropy(a, load<f64>(alpha + (usize(i) << 4), 8), bound) + a * margin
     } else {
-      const diagonal = isPositive ? load<f64>(problem, PROBLEM_DIAGONAL_POSITIVE) : load<f64>(problem, PROBLEM_DIAGONAL_NEGATIVE)
+      const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i)
       const a = load<f64>(alpha + (usize(i) << 3))
       const loss = boxLoss(1 - margin, bound, diagonal)
       lossSum += loss
@@ -298,10 +311,15 @@ export function rowWorth(problem: usize, count: u32, worth: usize): void {
   const gradients = <usize>load<u32>(problem, PROBLEM_GRADIENTS)
   const positive = load<u32>(problem, PROBLEM_POSITIVE)
   const logistic = load<u32>(problem, PROBLEM_LOGISTIC) != 0
+  const boundPositive = boundForPositive(problem)
+  const boundNegative = boundForNegative(problem)
+  const diagonalPositive = diagonalForPositive(problem)
+  const diagonalNegative = diagonalForNegative(problem)
+  const rowWeights = rowWeightsOf(problem)
   for (let i: u32 = 0; i < count; i++) {
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
-    const bound = isPositive ? load<f64>(problem, PROBLEM_BOUND_POSITIVE) : load<f64>(problem, PROBLEM_BOUND_NEGATIVE)
+    const bound = rowBound(isPositive, boundPositive, boundNegative, rowWeights, i)
     const margin = load<f64>(margins + (usize(i) << 3))
     let value: f64
     if (logistic) {
@@ -309,7 +327,7 @@ export function rowWorth(problem: usize, count: u32, worth: usize): void {
       const a = load<f64>(alpha + (usize(i) << 4)) / bound
       value = a * (1 - a)
     } else {
-      const diagonal = isPositive ? load<f64>(problem, PROBLEM_DIAGONAL_POSITIVE) : load<f64>(problem, PROBLEM_DIAGONAL_NEGATIVE)
+      const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i)
       const a = load<f64>(alpha + (usize(i) << 3))
       const gradient = margin - 1 + diagonal * a
       if (a > 0 && a < bound) value = 2e300

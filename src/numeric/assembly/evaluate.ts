@@ -2,12 +2,14 @@
 // With w = Σ α y x:  primal = ½‖w‖² + Σ loss,  dual = Σ (dual part) − ½‖w‖². Σ α·margin is wᵀ(Σ α y x), from which the
 // caller learns ‖Σ α y x‖² even when rounding has moved w a little.
 import {
-  PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_BOUND_NEGATIVE, PROBLEM_BOUND_POSITIVE,
-  PROBLEM_DIAGONAL_NEGATIVE, PROBLEM_DIAGONAL_POSITIVE, PROBLEM_LOGISTIC, PROBLEM_MARGINS, PROBLEM_POSITIVE, PROBLEM_ROWS,
+  PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_LOGISTIC, PROBLEM_MARGINS, PROBLEM_POSITIVE, PROBLEM_ROWS,
   PROBLEM_WEIGHTS, ROW_CLASS, SUMS_ALPHA_MARGIN, SUMS_CORRECT, SUMS_DUAL, SUMS_LOSS, SUMS_SUPPORT,
 } from '../layouts'
 import { boxLoss, logisticLoss, negativeEntropy } from './losses'
 import { dotRow } from './row'
+import {
+  boundForNegative, boundForPositive, diagonalForNegative, diagonalForPositive, rowBound, rowDiagonal, rowWeightsOf,
+} from './row-costs'
 
 /** Sums over rows from..to, written to `sums`. */
 export function evaluateF64(problem: usize, from: u32, to: u32, sums: usize): void { evaluate<f64>(problem, from, to, sums) }
@@ -22,16 +24,17 @@ function evaluate<W>(problem: usize, from: u32, to: u32, sums: usize): void {
   const logistic = load<u32>(problem, PROBLEM_LOGISTIC) != 0
   const bias = load<f64>(problem, PROBLEM_BIAS)
   const biasPart = bias == 0 ? 0 : bias * f64(load<W>(w + usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) * sizeof<W>()))
-  const boundPositive = load<f64>(problem, PROBLEM_BOUND_POSITIVE)
-  const boundNegative = load<f64>(problem, PROBLEM_BOUND_NEGATIVE)
-  const diagonalPositive = load<f64>(problem, PROBLEM_DIAGONAL_POSITIVE)
-  const diagonalNegative = load<f64>(problem, PROBLEM_DIAGONAL_NEGATIVE)
+  const boundPositive = boundForPositive(problem)
+  const boundNegative = boundForNegative(problem)
+  const diagonalPositive = diagonalForPositive(problem)
+  const diagonalNegative = diagonalForNegative(problem)
+  const rowWeights = rowWeightsOf(problem)
   const margins = <usize>load<u32>(problem, PROBLEM_MARGINS)
   let lossSum: f64 = 0, dualSum: f64 = 0, alphaMargin: f64 = 0, correct: f64 = 0, support: f64 = 0
   for (let i = from; i < to; i++) {
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
-    const bound = isPositive ? boundPositive : boundNegative
+    const bound = rowBound(isPositive, boundPositive, boundNegative, rowWeights, i)
     const dot = dotRow<W>(row, w) + biasPart
     const margin = isPositive ? dot : -dot
     if (margins != 0) store<f64>(margins + (usize(i) << 3), margin)
@@ -44,7 +47,7 @@ function evaluate<W>(problem: usize, from: u32, to: u32, sums: usize): void {
       alphaMargin += a * margin
       support += 1
     } else {
-      const diagonal = isPositive ? diagonalPositive : diagonalNegative
+      const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i)
       const a = load<f64>(alpha + (usize(i) << 3))
       lossSum += boxLoss(1 - margin, bound, diagonal)
       dualSum += a - 0.5 * diagonal * a * a

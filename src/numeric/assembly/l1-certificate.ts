@@ -1,13 +1,15 @@
 // Sums under l1: what the objective and its dual are made of. While columns are at hand, from their state, to see whether a
 // certificate is worth asking for; then the certificate itself, from rows alone.
 import {
-  PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_BOUND_NEGATIVE, PROBLEM_BOUND_POSITIVE,
-  PROBLEM_DIAGONAL_NEGATIVE, PROBLEM_DIAGONAL_POSITIVE, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS,
+  PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS,
   ROW_CLASS, SUMS_ALPHA_MARGIN, SUMS_CORRECT, SUMS_DUAL, SUMS_LOSS, SUMS_SUPPORT,
 } from '../layouts'
 import { L1_COSTS, L1_LOSS, L1_MARGINS, L1_ROWS, L1_STATE } from '../l1-layout'
 import { boxLoss, logisticLoss, negativeEntropy, wrongness } from './losses'
 import { dotRow } from './row'
+import {
+  boundForNegative, boundForPositive, diagonalForNegative, diagonalForPositive, rowBound, rowDiagonal, rowWeightsOf,
+} from './row-costs'
 
 // --- From columns
 
@@ -66,11 +68,16 @@ export function evaluateL1(problem: usize, from: u32, to: u32, sums: usize): voi
   const logistic = load<u32>(problem, PROBLEM_LOGISTIC) != 0
   const bias = load<f64>(problem, PROBLEM_BIAS)
   const biasPart = bias == 0 ? 0 : bias * load<f64>(w + (usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) << 3))
+  const boundPositive = boundForPositive(problem)
+  const boundNegative = boundForNegative(problem)
+  const diagonalPositive = diagonalForPositive(problem)
+  const diagonalNegative = diagonalForNegative(problem)
+  const rowWeights = rowWeightsOf(problem)
   let loss: f64 = 0, correct: f64 = 0, linear: f64 = 0, square: f64 = 0
   for (let i = from; i < to; i++) {
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
-    const bound = load<f64>(problem + (isPositive ? PROBLEM_BOUND_POSITIVE : PROBLEM_BOUND_NEGATIVE))
+    const bound = rowBound(isPositive, boundPositive, boundNegative, rowWeights, i)
     const dot = dotRow<f64>(row, w) + biasPart
     const margin = isPositive ? dot : -dot
     if (isPositive ? dot > 0 : dot <= 0) correct += 1
@@ -80,7 +87,7 @@ export function evaluateL1(problem: usize, from: u32, to: u32, sums: usize): voi
       store<f64>(alpha + (usize(i) << 4), bound - a, 8)
       loss += bound * logisticLoss(margin)
     } else {
-      const diagonal = load<f64>(problem + (isPositive ? PROBLEM_DIAGONAL_POSITIVE : PROBLEM_DIAGONAL_NEGATIVE))
+      const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i)
       const a = max(1 - margin, 0) / diagonal
       store<f64>(alpha + (usize(i) << 3), a)
       loss += boxLoss(1 - margin, bound, diagonal)
@@ -101,19 +108,24 @@ export function shortenDual(problem: usize, rows: u32, factor: f64): f64 {
   const alpha = <usize>load<u32>(problem, PROBLEM_ALPHA)
   const positive = load<u32>(problem, PROBLEM_POSITIVE)
   const logistic = load<u32>(problem, PROBLEM_LOGISTIC) != 0
+  const boundPositive = boundForPositive(problem)
+  const boundNegative = boundForNegative(problem)
+  const diagonalPositive = diagonalForPositive(problem)
+  const diagonalNegative = diagonalForNegative(problem)
+  const rowWeights = rowWeightsOf(problem)
   let sum: f64 = 0
   for (let i: u32 = 0; i < rows; i++) {
     const row = <usize>load<u32>(table + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
     if (logistic) {
-      const bound = load<f64>(problem + (isPositive ? PROBLEM_BOUND_POSITIVE : PROBLEM_BOUND_NEGATIVE))
+      const bound = rowBound(isPositive, boundPositive, boundNegative, rowWeights, i)
       const at = alpha + (usize(i) << 4)
       const a = factor * load<f64>(at)
       store<f64>(at, a)
       store<f64>(at, bound - a, 8)
       sum += negativeEntropy(a, bound - a, bound)
     } else {
-      const diagonal = load<f64>(problem + (isPositive ? PROBLEM_DIAGONAL_POSITIVE : PROBLEM_DIAGONAL_NEGATIVE))
+      const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i)
       const at = alpha + (usize(i) << 3)
       const a = factor * load<f64>(at)
       store<f64>(at, a)

@@ -3,13 +3,15 @@
 // follows each step: ‖w − yx‖² = ‖w‖² − 2y wᵀx + ‖x‖².
 import { BALL_LOSS, BALL_RADIUS, BALL_SLACK, BALL_SQUARE, BALL_UPDATES } from '../ball-layout'
 import {
-  PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_BOUND_NEGATIVE, PROBLEM_BOUND_POSITIVE, PROBLEM_COUNT,
-  PROBLEM_DIAGONAL_NEGATIVE, PROBLEM_DIAGONAL_POSITIVE, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS,
+  PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_COUNT, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS,
   ROW_NORM,
 } from '../layouts'
 import { boxLoss } from './losses'
 import { lengthOf, scaleWeights, smallestScale } from './pegasos'
 import { axpyRow, dotRow } from './row'
+import {
+  boundForNegative, boundForPositive, diagonalForNegative, diagonalForPositive, rowBound, rowDiagonal, rowWeightsOf,
+} from './row-costs'
 
 /** Takes the rows in, in the order in which they stand. */
 export function growBallF64(problem: usize, ball: usize): void { growBall<f64>(problem, ball) }
@@ -24,10 +26,11 @@ function growBall<W>(problem: usize, ball: usize): void {
   const positive = load<u32>(problem, PROBLEM_POSITIVE)
   const bias = load<f64>(problem, PROBLEM_BIAS)
   const biasAt = w + usize(weights - 1) * sizeof<W>()
-  const boundPositive = load<f64>(problem, PROBLEM_BOUND_POSITIVE)
-  const boundNegative = load<f64>(problem, PROBLEM_BOUND_NEGATIVE)
-  const diagonalPositive = load<f64>(problem, PROBLEM_DIAGONAL_POSITIVE)
-  const diagonalNegative = load<f64>(problem, PROBLEM_DIAGONAL_NEGATIVE)
+  const boundPositive = boundForPositive(problem)
+  const boundNegative = boundForNegative(problem)
+  const diagonalPositive = diagonalForPositive(problem)
+  const diagonalNegative = diagonalForNegative(problem)
+  const rowWeights = rowWeightsOf(problem)
   let radius = load<f64>(ball, BALL_RADIUS)
   let slack = load<f64>(ball, BALL_SLACK)
   let square = load<f64>(ball, BALL_SQUARE)
@@ -39,8 +42,8 @@ function growBall<W>(problem: usize, ball: usize): void {
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
     const y: f64 = isPositive ? 1 : -1
-    const bound = isPositive ? boundPositive : boundNegative
-    const diagonal = isPositive ? diagonalPositive : diagonalNegative
+    const bound = rowBound(isPositive, boundPositive, boundNegative, rowWeights, i)
+    const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i)
     const norm = load<f64>(row, ROW_NORM) + bias * bias
     let move: f64 = 0
     if (square == 0) {

@@ -5,10 +5,11 @@
 // While rows are visited, w is a scalar times the vector in memory, so that shrinking and projecting cost nothing, and ‖w‖²
 // follows each step; at the end of the block the scalar is multiplied in.
 import {
-  PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_BOUND_NEGATIVE, PROBLEM_BOUND_POSITIVE, PROBLEM_COUNT, PROBLEM_POSITIVE,
+  PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_COUNT, PROBLEM_POSITIVE,
   PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS, ROW_NORM,
 } from '../layouts'
 import { axpyRow, dotRow, squaredLengthF32, squaredLengthF64 } from './row'
+import { boundForNegative, boundForPositive, rowBound, rowWeightsOf } from './row-costs'
 
 /** One update for each row, in the given order; `before` updates were made before, `all` is l and `ball` is S. Returns
  *  the losses as the rows were met. */
@@ -54,17 +55,19 @@ function pegasosRows<W>(problem: usize, order: usize, before: f64, all: f64, bal
   const positive = load<u32>(problem, PROBLEM_POSITIVE)
   const bias = load<f64>(problem, PROBLEM_BIAS)
   const biasAt = w + usize(weights - 1) * sizeof<W>()
-  const costPositive = load<f64>(problem, PROBLEM_BOUND_POSITIVE)
-  const costNegative = load<f64>(problem, PROBLEM_BOUND_NEGATIVE)
+  const costPositive = boundForPositive(problem)
+  const costNegative = boundForNegative(problem)
+  const rowWeights = rowWeightsOf(problem)
   let t = before
   let scale: f64 = 1
   let length = lengthOf<W>(w, weights)
   let lossSum: f64 = 0
   for (let k: u32 = 0; k < count; k++) {
-    const row = <usize>load<u32>(rows + (usize(load<u32>(order + (usize(k) << 2))) << 2))
+    const i = load<u32>(order + (usize(k) << 2))
+    const row = <usize>load<u32>(rows + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
     const y: f64 = isPositive ? 1 : -1
-    const cost = isPositive ? costPositive : costNegative
+    const cost = rowBound(isPositive, costPositive, costNegative, rowWeights, i)
     t += 1
     let dot = dotRow<W>(row, w)
     if (bias != 0) dot += bias * f64(load<W>(biasAt))
@@ -104,8 +107,9 @@ function pegasosBlock<W>(problem: usize, list: usize, before: f64, all: f64, bal
   const positive = load<u32>(problem, PROBLEM_POSITIVE)
   const bias = load<f64>(problem, PROBLEM_BIAS)
   const biasAt = w + usize(weights - 1) * sizeof<W>()
-  const costPositive = load<f64>(problem, PROBLEM_BOUND_POSITIVE)
-  const costNegative = load<f64>(problem, PROBLEM_BOUND_NEGATIVE)
+  const costPositive = boundForPositive(problem)
+  const costNegative = boundForNegative(problem)
+  const rowWeights = rowWeightsOf(problem)
   if (count == 0) return 0
   const t = before + 1
   let lossSum: f64 = 0
@@ -118,15 +122,18 @@ function pegasosBlock<W>(problem: usize, list: usize, before: f64, all: f64, bal
     if (bias != 0) dot += bias * f64(load<W>(biasAt))
     const margin = isPositive ? dot : -dot
     if (margin >= 1) continue
-    lossSum += (isPositive ? costPositive : costNegative) * (1 - margin)
-    store<u32>(list + (usize(inside) << 2), u32(row))
+    lossSum += rowBound(isPositive, costPositive, costNegative, rowWeights, i) * (1 - margin)
+    store<u32>(list + (usize(inside) << 2), i)
     inside++
   }
   scaleWeights<W>(w, weights, (t - 1) / t)
   const share = all / (t * f64(count))
   for (let k: u32 = 0; k < inside; k++) {
-    const row = <usize>load<u32>(list + (usize(k) << 2))
-    const step = load<u32>(row, ROW_CLASS) == positive ? share * costPositive : -share * costNegative
+    const i = load<u32>(list + (usize(k) << 2))
+    const row = <usize>load<u32>(rows + (usize(i) << 2))
+    const isPositive = load<u32>(row, ROW_CLASS) == positive
+    const size = share * rowBound(isPositive, costPositive, costNegative, rowWeights, i)
+    const step = isPositive ? size : -size
     axpyRow<W>(row, step, w)
     if (bias != 0) store<W>(biasAt, <W>(f64(load<W>(biasAt)) + step * bias))
   }

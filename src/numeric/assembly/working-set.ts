@@ -5,8 +5,7 @@
 // For the logistic loss, whose dual variables never reach a bound, the size of the margin takes the place of the gradient.
 // Matsushima, Vishwanathan, Smola: Linear support vector machines via dual cached loops (KDD 2012), section 3.
 import {
-  PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_BOUND_NEGATIVE, PROBLEM_BOUND_POSITIVE, PROBLEM_DIAGONAL_NEGATIVE,
-  PROBLEM_DIAGONAL_POSITIVE, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS, ROW_COUNT,
+  PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS, ROW_COUNT,
   ROW_ENTRIES, ROW_NORM,
 } from '../layouts'
 import {
@@ -19,6 +18,9 @@ import { placeFeatures } from './first-pass'
 import { boxLoss, logisticLoss, negativeEntropy } from './losses'
 import { nextRandom } from './random'
 import { dotRow, isDense, recordBytes } from './row'
+import {
+  NO_ROW_WEIGHTS, boundForNegative, boundForPositive, diagonalForNegative, diagonalForPositive, rowBound, rowDiagonal,
+} from './row-costs'
 
 /** Full means so much; then rows leave until so much is left. */
 const FULL: f64 = 0.9
@@ -141,13 +143,17 @@ function takeIn<W>(set: usize, problem: usize, order: usize, count: u32, numbers
   const room = f64(load<u32>(set, WORKING_ROOM))
   let moved: f64 = 0
   let dismissed: u32 = 0
+  const boundPositive = boundForPositive(problem)
+  const boundNegative = boundForNegative(problem)
+  const diagonalPositive = diagonalForPositive(problem)
+  const diagonalNegative = diagonalForNegative(problem)
   for (let k: u32 = 0; k < count; k++) {
     const i = load<u32>(order + (usize(k) << 2))
     const number = load<u32>(numbers + (usize(i) << 2))
     const row = usize(load<u32>(rows + (usize(i) << 2)))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
-    const bound = isPositive ? load<f64>(problem, PROBLEM_BOUND_POSITIVE) : load<f64>(problem, PROBLEM_BOUND_NEGATIVE)
-    const diagonal = isPositive ? load<f64>(problem, PROBLEM_DIAGONAL_POSITIVE) : load<f64>(problem, PROBLEM_DIAGONAL_NEGATIVE)
+    const bound = rowBound(isPositive, boundPositive, boundNegative, NO_ROW_WEIGHTS, k)
+    const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, NO_ROW_WEIGHTS, k)
     const norm = load<f64>(row, ROW_NORM) + bias * bias
     const own = alpha + usize(i) * stride
     const place = all + usize(number) * stride
@@ -199,10 +205,10 @@ function takeIn<W>(set: usize, problem: usize, order: usize, count: u32, numbers
 function makeRoom<W>(set: usize, problem: usize): void {
   const positive = load<u32>(problem, PROBLEM_POSITIVE)
   const logistic = load<u32>(problem, PROBLEM_LOGISTIC) != 0
-  const boundPositive = load<f64>(problem, PROBLEM_BOUND_POSITIVE)
-  const boundNegative = load<f64>(problem, PROBLEM_BOUND_NEGATIVE)
-  const diagonalPositive = load<f64>(problem, PROBLEM_DIAGONAL_POSITIVE)
-  const diagonalNegative = load<f64>(problem, PROBLEM_DIAGONAL_NEGATIVE)
+  const boundPositive = boundForPositive(problem)
+  const boundNegative = boundForNegative(problem)
+  const diagonalPositive = diagonalForPositive(problem)
+  const diagonalNegative = diagonalForNegative(problem)
   const w = usize(load<u32>(problem, PROBLEM_WEIGHTS))
   const bias = load<f64>(problem, PROBLEM_BIAS)
   const biasPart = bias == 0 ? 0 : bias * f64(load<W>(w + usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) * sizeof<W>()))
@@ -224,7 +230,7 @@ function makeRoom<W>(set: usize, problem: usize): void {
     rows = 0
     for (let k: u32 = 0; k < count; k++) {
       const row = usize(load<u32>(table + (usize(k) << 2)))
-      const bound = load<u32>(row, ROW_CLASS) == positive ? boundPositive : boundNegative
+      const bound = rowBound(load<u32>(row, ROW_CLASS) == positive, boundPositive, boundNegative, NO_ROW_WEIGHTS, k)
       const a = load<f64>(alpha + usize(k) * stride)
       if (distanceOf(logistic, a, bound, load<f64>(gradients + (usize(k) << 3))) > epsilon) continue
       bytes += f64(recordBytes(row))
@@ -240,7 +246,7 @@ function makeRoom<W>(set: usize, problem: usize): void {
     const row = usize(load<u32>(table + (usize(k) << 2)))
     const size = recordBytes(row)
     const isPositive = load<u32>(row, ROW_CLASS) == positive
-    const bound = isPositive ? boundPositive : boundNegative
+    const bound = rowBound(isPositive, boundPositive, boundNegative, NO_ROW_WEIGHTS, k)
     const own = alpha + usize(k) * stride
     const a = load<f64>(own)
     const rest: f64 = logistic ? load<f64>(own, 8) : 0
@@ -255,7 +261,7 @@ function makeRoom<W>(set: usize, problem: usize): void {
       markResident(set, number, false)
       // Its gradient may be of some time ago; what the ledger says must hold for the w of now.
       const dot = dotRow<W>(row, w) + biasPart
-      const diagonal = isPositive ? diagonalPositive : diagonalNegative
+      const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, NO_ROW_WEIGHTS, k)
       enterLedger(set, number, isPositive, logistic, a, rest, bound, diagonal, isPositive ? dot : -dot, load<f64>(row, ROW_NORM) + bias * bias)
       if (beyond) evicted++
       else drawn++
@@ -286,10 +292,12 @@ export function listNear(set: usize, problem: usize, order: usize, nearness: f64
   const gradients = usize(load<u32>(set, WORKING_GRADIENTS))
   const count = load<u32>(set, WORKING_COUNT)
   let listed: u32 = 0
+  const boundPositive = boundForPositive(problem)
+  const boundNegative = boundForNegative(problem)
   for (let k: u32 = 0; k < count; k++) {
     if (!logistic) {
       const row = usize(load<u32>(table + (usize(k) << 2)))
-      const bound = load<u32>(row, ROW_CLASS) == positive ? load<f64>(problem, PROBLEM_BOUND_POSITIVE) : load<f64>(problem, PROBLEM_BOUND_NEGATIVE)
+      const bound = rowBound(load<u32>(row, ROW_CLASS) == positive, boundPositive, boundNegative, NO_ROW_WEIGHTS, k)
       if (distanceOf(false, load<f64>(alpha + usize(k) * stride), bound, load<f64>(gradients + (usize(k) << 3))) > nearness) continue
     }
     store<u32>(order + (usize(listed) << 2), k)
@@ -317,11 +325,15 @@ export function enterEvaluated(set: usize, problem: usize, count: u32, order: us
   const logistic = load<u32>(problem, PROBLEM_LOGISTIC) != 0
   const bias = load<f64>(problem, PROBLEM_BIAS)
   const stride = usize(load<u32>(set, WORKING_STRIDE))
+  const boundPositive = boundForPositive(problem)
+  const boundNegative = boundForNegative(problem)
+  const diagonalPositive = diagonalForPositive(problem)
+  const diagonalNegative = diagonalForNegative(problem)
   for (let k: u32 = 0; k < count; k++) {
     const row = usize(load<u32>(rows + (usize(k) << 2)))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
-    const bound = isPositive ? load<f64>(problem, PROBLEM_BOUND_POSITIVE) : load<f64>(problem, PROBLEM_BOUND_NEGATIVE)
-    const diagonal = isPositive ? load<f64>(problem, PROBLEM_DIAGONAL_POSITIVE) : load<f64>(problem, PROBLEM_DIAGONAL_NEGATIVE)
+    const bound = rowBound(isPositive, boundPositive, boundNegative, NO_ROW_WEIGHTS, k)
+    const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, NO_ROW_WEIGHTS, k)
     const a = load<f64>(alpha + usize(k) * stride)
     const rest: f64 = logistic ? load<f64>(alpha + usize(k) * stride, 8) : 0
     const number = load<u32>(numbers + (usize(load<u32>(order + (usize(k) << 2))) << 2))

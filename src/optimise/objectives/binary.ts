@@ -78,6 +78,7 @@ export class BinaryObjective implements Objective {
       alpha: group.whole ? this.alpha : group.alpha,
       weights: this.weights,
       biasFeature: this.weightCount - 1,
+      rowWeights: group.rowWeights,
     })
     return group.problem
   }

@@ -21,6 +21,7 @@ import {
   BUNDLE_LOWER,
   BUNDLE_MODELS,
   BUNDLE_POSITIVE,
+  BUNDLE_ROW_WEIGHTS,
   BUNDLE_ROWS,
   BUNDLE_UPPER,
   BUNDLE_WEIGHTS,
@@ -108,9 +109,10 @@ export class Bundle {
     this.activate(problems.map(() => true))
   }
 
-  /** All rows are in memory, and this is their table. */
-  see(table: number): void {
+  /** All rows are in memory, and these are their table and their weights. */
+  see({ table, rowWeights = 0 }: { table: number; rowWeights?: number | undefined }): void {
     this.#arena.setU32(this.at + BUNDLE_ROWS, table)
+    this.#arena.setU32(this.at + BUNDLE_ROW_WEIGHTS, rowWeights)
   }
 
   #writeProblems(): void {

@@ -182,7 +182,7 @@ export class BundlesObjective implements Objective {
     to: number,
     sums: number,
   ): BundleRowsOptions {
-    if (group.whole) for (const { bundle } of this.bundles) bundle.see(group.table)
+    if (group.whole) for (const { bundle } of this.bundles) bundle.see(group)
     const bundles = this.bundles.map(({ place }) => place)
     return { bundles, group: group.whole ? undefined : this.groupOf(group), work, from, to, sums }
   }

@@ -8,6 +8,7 @@ import {
   TOGETHER_CLASSES,
   TOGETHER_COSTS,
   TOGETHER_PLACES,
+  TOGETHER_ROW_WEIGHTS,
   TOGETHER_ROWS,
   TOGETHER_SCRATCH,
   TOGETHER_SCRATCH_CLASS,
@@ -119,6 +120,7 @@ export class CrammerSingerObjective implements Objective {
     u32(TOGETHER_SHRUNK, this.#shrunk)
     u32(TOGETHER_WORDS, this.#words)
     u32(TOGETHER_SCRATCH, this.#scratch)
+    u32(TOGETHER_ROW_WEIGHTS, group.rowWeights ?? 0)
     arena.setF64(at + TOGETHER_BIAS, this.#settings.bias)
     return at
   }

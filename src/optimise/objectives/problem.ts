@@ -16,6 +16,7 @@ import {
   PROBLEM_DIAGONAL_POSITIVE,
   PROBLEM_LOGISTIC,
   PROBLEM_POSITIVE,
+  PROBLEM_ROW_WEIGHTS,
   PROBLEM_ROWS,
   PROBLEM_WEIGHTS,
 } from '../../numeric/layouts.ts'
@@ -42,6 +43,8 @@ export interface ProblemPlaces {
   weights: number
   /** Place of the bias among the weights. */
   biasFeature: number
+  /** Address of a weight for each row, f64, or 0. */
+  rowWeights?: number | undefined
 }
 
 /** Fills a PROBLEM_ structure. */
@@ -63,5 +66,6 @@ export function writeProblem(arena: Arena, at: number, settings: ProblemSettings
   f64(PROBLEM_BOUND_NEGATIVE, negative.bound)
   f64(PROBLEM_DIAGONAL_POSITIVE, positive.diagonal)
   f64(PROBLEM_DIAGONAL_NEGATIVE, negative.diagonal)
+  u32(PROBLEM_ROW_WEIGHTS, places.rowWeights ?? 0)
   u32(PROBLEM_LOGISTIC, loss.entropicDual === true ? 1 : 0)
 }

@@ -31,7 +31,7 @@ export class BundleRun implements Run {
     if (this.#started) return this.#started.passWork
     const { arena } = this.#source
     const { bundle } = this.#objective.bundles[0]
-    bundle.see(group.table)
+    bundle.see(group)
     if (this.#objective.logistic) arena.numeric[`startEntropicBundle${bundle.lanes}`](bundle.at, group.rows)
     const passWork = Math.max(1, arena.numeric.workOf(group.table, group.rows))
     startSweeps(arena, group.sweep, group.order, group.rows, BigInt(this.#settings.seed))

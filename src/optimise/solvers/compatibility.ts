@@ -13,7 +13,7 @@ const storeOptions = ['store', 'blocks', 'resume', 'cold', 'checkpointSeconds'] 
 export function checkCompatible(
   solver: Solver,
   loss: Loss,
-  options: { given: ReadonlySet<string>; solver?: string } & Partial<Record<string, unknown>>,
+  options: { given: ReadonlySet<string>; solver?: string; folds?: number } & Partial<Record<string, unknown>>,
 ): void {
   const { given } = options
   checkRegularizer(solver, loss, String(options['regularizer'] ?? 'l2'))
@@ -25,6 +25,7 @@ export function checkCompatible(
       `the option ${storeOption} is not compatible with solver ${solver.name}, which keeps all rows in memory: it would be ignored`,
     )
   }
+  if (options['rowWeights'] !== undefined) checkRowWeights(solver, options)
   const multiclass = options['multiclass'] as MulticlassKind | undefined
   if (multiclass && trainsTogether(multiclass)) checkCrammerSinger(solver, loss, options['weights'])
   if (!solver.lossNeeds.has(loss)) {
@@ -63,6 +64,18 @@ function checkCrammerSinger(solver: Solver, loss: Loss, weights: unknown): void 
   if (weights === 'f32') {
     throw new UsageError('weights f32 are not compatible with multiclass crammer-singer: its weights are f64')
   }
+}
+
+function checkRowWeights(solver: Solver, options: { folds?: number; calibrate?: unknown; solver?: string }): void {
+  const works = 'row weights are for train with solver dual, which keeps all rows in memory, without calibrate'
+  const refuse = (what: string, why: string): UsageError =>
+    new UsageError(`the option rowWeights is not compatible with ${what}: ${why}`, works)
+  if (options.folds !== undefined) throw refuse('folds', 'accuracy counts every row once')
+  if (options.calibrate !== undefined) throw refuse('calibrate', 'a calibration counts every row once')
+  if (solver.rowWeights) return
+  const found =
+    options.solver === 'auto' ? `solver ${solver.name}, which was chosen for this data` : `solver ${solver.name}`
+  throw refuse(found, 'it knows the costs of classes, not of rows')
 }
 
 function checkRegularizer(solver: Solver, loss: Loss, asked: string): void {

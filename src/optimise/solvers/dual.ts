@@ -21,6 +21,7 @@ export const dual: MemorySolver = {
   data: 'memory',
   dual: true,
   options: ['shrinking', 'tolerance'],
+  rowWeights: true,
   summary: 'dual coordinate descent, all rows in memory',
   lossNeeds: {
     what: 'a dual (box or entropic)',

@@ -136,6 +136,8 @@ interface AnySolver {
   wideWeights?: true
   /** Whether it knows a single cost for all rows; class weights are refused. */
   oneCost?: true
+  /** Whether it knows a weight for each row; others refuse them. */
+  rowWeights?: true
 }
 
 /** How a solver starts on what it can train: one binary model, many of them together, all classes at once. */

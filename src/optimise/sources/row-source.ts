@@ -18,6 +18,8 @@ export interface RowGroup {
   alpha: number
   /** Addresses: u32[rows] of row records, u32[rows] for an order, and room for a PROBLEM_ and a SWEEP_ structure. */
   table: number
+  /** Address of f64[rows], the weight of each row; not there when all are 1. */
+  rowWeights?: number | undefined
   order: number
   problem: number
   sweep: number

@@ -4,13 +4,12 @@ import { PROBLEM_BYTES, SWEEP_BYTES } from '../../numeric/layouts.ts'
 import type { ThreadPool } from '../../threads/pool.ts'
 import type { RowGroup, RowSource } from './row-source.ts'
 
+type RowTable = Pick<RowGroup, 'table' | 'rows' | 'nonzeros' | 'rowWeights'>
+
 /** All rows as one group, with room to work on them. */
-export function wholeGroup(
-  arena: Arena,
-  { table, rows, nonzeros }: Pick<RowGroup, 'table' | 'rows' | 'nonzeros'>,
-): RowGroup {
+export function wholeGroup(arena: Arena, { table, rows, nonzeros, rowWeights }: RowTable): RowGroup {
   return {
-    ...{ group: 0, rows, nonzeros, table, whole: true, alpha: 0, packedBytes: 0 },
+    ...{ group: 0, rows, nonzeros, table, rowWeights, whole: true, alpha: 0, packedBytes: 0 },
     parts: [{ block: 0, rows, firstRow: 0 }],
     order: arena.allocate(Math.max(rows, 1) * 4, 'the order of the rows'),
     problem: arena.allocateZeroed(PROBLEM_BYTES, 'the problem'),
@@ -26,7 +25,7 @@ export class RowsInMemory implements RowSource {
   readonly counts = { bytesRead: 0, bytesSkipped: 0 }
   readonly #group: RowGroup
 
-  constructor(arena: Arena, threads: ThreadPool, rows: Pick<RowGroup, 'table' | 'rows' | 'nonzeros'>) {
+  constructor(arena: Arena, threads: ThreadPool, rows: RowTable) {
     this.arena = arena
     this.threads = threads
     this.rows = rows.rows
