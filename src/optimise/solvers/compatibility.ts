@@ -74,7 +74,7 @@ function checkRowWeights(solver: Solver, options: { folds?: number; calibrate?: 
   if (options.calibrate !== undefined) throw refuse('calibrate', 'a calibration counts every row once')
   if (solver.rowWeights) return
   const found =
-    options.solver === 'auto' ? `solver ${solver.name}, which was chosen for this data` : `solver ${solver.name}`
+    options.solver !== solver.name ? `solver ${solver.name}, which was chosen for this data` : `solver ${solver.name}`
   throw refuse(found, 'it knows the costs of classes, not of rows')
 }
 
