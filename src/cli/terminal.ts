@@ -1,5 +1,7 @@
 // Progress for people: one line that is redrawn on a terminal, plain lines now and then elsewhere, nothing when quiet.
+
 import type { WriteStream } from 'node:tty'
+import { planLines } from '../optimise/sources/memory-plan.ts'
 import type { PlanProgress, Progress } from '../train/progress.ts'
 import { formatBytes, formatCount, formatGap, formatObjective, formatSeconds } from './format.ts'
 
@@ -70,9 +72,10 @@ export function readingText(progress: {
 }
 
 /** What was chosen and why, in one line; the memory plan below it. */
-export function planText({ solver, reason, lines }: PlanProgress): string {
+export function planText({ solver, reason, memory }: PlanProgress): string {
+  const lines = memory ? planLines(memory.parts, memory.allowed) : []
   const head = solver ? `solver ${solver}: ${reason}` : reason
-  return [head, ...(lines ?? []).map(line => `  ${line}`)].join('\n')
+  return [head, ...lines.map(line => `  ${line}`)].join('\n')
 }
 
 /** Turns progress records of a run into lines; remembers the gaps to say how long it may take. */

@@ -22,7 +22,7 @@ import type { Solution } from '../optimise/objectives/solution.ts'
 import type { FirstPass } from '../optimise/solvers/first-pass.ts'
 import type { BlockSolver } from '../optimise/solvers/solver.ts'
 import { BlockEngine } from '../optimise/sources/block-engine.ts'
-import { groupsOf, type MemoryPlan, planLines } from '../optimise/sources/memory-plan.ts'
+import { groupsOf, type MemoryPlan } from '../optimise/sources/memory-plan.ts'
 import { classesOf } from '../rows/folds.ts'
 import { inSpace } from '../rows/renumber-features.ts'
 import { blocksText } from '../sizes.ts'
@@ -147,7 +147,13 @@ export class InBlocks implements Place {
     const pieces = wanted.folds ? '' : `, read in ${piecesText(plan)}`
     const many = together ? `, ${modelsText(models, together.models)}` : ''
     const reason = `${blocksText(fitted.store.manifest.blocks.length)}${pieces}${many}`
-    tell({ stage: 'plan', solver: fitted.solver.name, reason, lines: planLines(plan.parts, plan.memory) })
+    const { slots, slotBytes, cacheBytes } = plan
+    tell({
+      ...{ stage: 'plan', solver: fitted.solver.name, reason },
+      memory: { parts: plan.parts, allowed: plan.memory },
+      blocks: { count: plan.costs.length, groups: groupCount(plan), slots, slotBytes, cacheBytes },
+      ...(together && { models: { all: models, together: together.models } }),
+    })
     const map = await fitted.rows.placeMap(arena)
     const place = new InBlocks(opened, wanted, fitted, map, tell)
     try {
@@ -338,8 +344,12 @@ async function forget(first: FirstPass, arena: Arena, store: Store): Promise<voi
 }
 
 /** Pieces that a pass reads. */
-function piecesText(plan: MemoryPlan): string {
+function groupCount(plan: MemoryPlan): number {
   const blocks = plan.costs.map((_, k) => k)
-  const pieces = groupsOf(plan, blocks).length
+  return groupsOf(plan, blocks).length
+}
+
+function piecesText(plan: MemoryPlan): string {
+  const pieces = groupCount(plan)
   return `${pieces} ${pieces === 1 ? 'piece' : 'pieces'} a pass`
 }

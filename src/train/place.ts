@@ -9,7 +9,7 @@ import { shortenScores } from '../optimise/objectives/line-search.ts'
 import type { Objective } from '../optimise/objectives/objective.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
 import type { FoldedProblem } from './class-problems.ts'
-import type { ProgressListener } from './progress.ts'
+import type { ProgressListener, TrainProgress } from './progress.ts'
 
 /** What is to be trained over the same rows. */
 export interface Wanted {
@@ -63,7 +63,7 @@ export async function trainModels(
 ): Promise<void> {
   if (wanted.allClasses) {
     const objective = place.allClasses(wanted.allClasses)
-    const alone = tellAlone(tell, seconds, 1, 1)
+    const alone = tellAlone(tell, seconds, place.rows, 1, 1)
     const [solution] = await place.solve(objective, wanted.problems, alone)
     taker.takeAll!(solution, objective)
     return
@@ -74,7 +74,7 @@ export async function trainModels(
   }
   for (const [k, problem] of wanted.problems.entries()) {
     const objective = place.binary(problem)
-    const alone = tellAlone(tell, seconds, k + 1, wanted.problems.length)
+    const alone = tellAlone(tell, seconds, place.rows, k + 1, wanted.problems.length)
     const [solution] = await place.solve(objective, [problem], alone)
     taker.take(k, solution, () => objective.copyWeights())
     place.release()
@@ -101,8 +101,7 @@ async function trainRounds(
         const solutions = await place.solve(objective, problems, progress => {
           done[b] = progress.done
           const models = { done: first + done.reduce((sum, count) => sum + (count ?? 0), 0), all }
-          const { pass, gap } = progress
-          tell({ stage: 'train', seconds: seconds(), pass, gap, certified: false, models })
+          tell({ ...trainRecord(progress, place.rows, seconds()), certified: false, models })
         })
         done[b] = problems.length
         if (scores) {
@@ -120,9 +119,26 @@ async function trainRounds(
 function tellAlone(
   tell: ProgressListener,
   seconds: () => number,
+  rows: number,
   problem: number,
   problems: number,
 ): (progress: PassProgress) => void {
-  return ({ pass, primal, gap, certified }) =>
-    tell({ stage: 'train', seconds: seconds(), pass, primal, gap, certified, problem, problems })
+  return progress => {
+    const { primal, certified } = progress
+    tell({ ...trainRecord(progress, rows, seconds()), primal, certified, problem, problems })
+  }
+}
+
+/** What every record of training has. */
+export function trainRecord(
+  { pass, gap, counts, rowsKept }: PassProgress,
+  rows: number,
+  seconds: number,
+): Omit<TrainProgress, 'certified'> {
+  const { blocksRead: read, bytesRead, bytesSkipped } = counts
+  return {
+    ...{ stage: 'train', seconds, pass, gap, memoryBytes: process.memoryUsage.rss() },
+    ...(read > 0 && { blocks: { read, bytesRead, bytesSkipped } }),
+    ...(rowsKept !== undefined && { rows: { kept: rowsKept, left: rows - rowsKept } }),
+  }
 }

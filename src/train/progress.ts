@@ -16,8 +16,13 @@ export interface PlanProgress {
   solver: string
   /** Why, in a few words. */
   reason: string
-  /** The memory plan, where there is one: lines of a table. */
-  lines?: string[]
+  /** The memory plan, where there is one: bytes of each part, and the bytes allowed. */
+  memory?: { parts: { what: string; bytes: number }[]; allowed: number }
+  /** Of a run over blocks: how many there are, in how many groups a pass reads them, how many groups are in memory at a time
+   *  and the bytes of each, and the bytes of the cache of rows. */
+  blocks?: { count: number; groups: number; slots: number; slotBytes: number; cacheBytes: number }
+  /** Of many models: how many there are, and how many are trained at a time. */
+  models?: { all: number; together: number }
 }
 
 export interface TrainProgress {
@@ -36,6 +41,13 @@ export interface TrainProgress {
   problems?: number
   /** Of many models that are trained together: how many are certified, and how many there will be, if that is known. */
   models?: { done: number; all?: number }
+  /** Of a run over blocks, so far: blocks and bytes that were read, and bytes that were left out because they cannot owe
+   *  anything. */
+  blocks?: { read: number; bytesRead: number; bytesSkipped: number }
+  /** Of a method that keeps rows in memory: how many are there now, and how many are not. */
+  rows?: { kept: number; left: number }
+  /** Resident memory of the process. */
+  memoryBytes: number
 }
 
 export type Progress = PlanProgress | ReadProgress | TrainProgress

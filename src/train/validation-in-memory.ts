@@ -8,7 +8,7 @@ import { classesOf, dealFolds } from '../rows/folds.ts'
 import type { FoldedProblem } from './class-problems.ts'
 import { InMemory, type LoadedRows } from './in-memory.ts'
 import type { ResolvedOptions } from './options.ts'
-import { trainModels } from './place.ts'
+import { trainModels, trainRecord } from './place.ts'
 import type { ProgressListener } from './progress.ts'
 import { type CostResult, type CrossValidation, checkFolds, foldProblems, judge } from './validation.ts'
 
@@ -128,9 +128,10 @@ export class ValidationInMemory {
   }
 
   /** `all`: models of all costs, where it is known how many there will be. */
-  #progress({ pass, gap }: PassProgress, done: number[], all: number | undefined): void {
+  #progress(progress: PassProgress, done: number[], all: number | undefined): void {
     const models = { done: done.reduce((sum, count) => sum + count, this.#models), ...(all !== undefined && { all }) }
-    this.#tell({ stage: 'train', seconds: this.#loaded.seconds(), pass, gap, certified: false, models })
+    const { rows, seconds } = this.#loaded
+    this.#tell({ ...trainRecord(progress, rows.rows, seconds()), certified: false, models })
   }
 
   /** A cost at which every row is at its bound, or nearly: below it w is the same but for its length. */

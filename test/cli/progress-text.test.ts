@@ -6,7 +6,7 @@ import type { TrainProgress } from '../../src/train/progress.ts'
 import { withoutProgress } from './run.ts'
 
 const record = (pass: number, gap: number, seconds: number): TrainProgress => ({
-  ...{ stage: 'train', pass, primal: 100, gap, seconds, certified: false, problem: 1, problems: 1 },
+  ...{ stage: 'train', pass, primal: 100, gap, seconds, certified: false, memoryBytes: 0, problem: 1, problems: 1 },
 })
 
 describe('the progress line', () => {

@@ -8,7 +8,7 @@ import { chooseSolver } from '../../src/train/choose-solver.ts'
 import { resolveOptions, type TrainOptions } from '../../src/train/options.ts'
 import { train } from '../../src/train/train.ts'
 import { noisyRows } from '../contracts/small-problems.ts'
-import { fastFolder, noisyStore, told } from './fixture.ts'
+import { fastFolder, linesOf, noisyStore, told } from './fixture.ts'
 
 const folder = fastFolder()
 let text = ''
@@ -66,8 +66,8 @@ describe('the choice of the solver', () => {
     const [reading, plan] = others.filter(record => record.stage === 'plan')
     assert.ok(reading?.stage === 'plan' && /^reading the text into .*told\.spill/.test(reading.reason))
     assert.ok(plan?.stage === 'plan' && /^4 blocks, read in 1 piece a pass$/.test(plan.reason))
-    assert.ok(plan.lines!.some(line => /^Node and the program +84\.0 MiB$/.test(line)))
-    assert.ok(plan.lines!.some(line => /^allowed +110 MiB$/.test(line)))
+    assert.ok(linesOf(plan).some(line => /^Node and the program +84\.0 MiB$/.test(line)))
+    assert.ok(linesOf(plan).some(line => /^allowed +110 MiB$/.test(line)))
   })
 
   it('has a store to go on from when it is told to resume, though all would fit', async () => {

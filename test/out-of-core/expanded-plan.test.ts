@@ -19,7 +19,7 @@ import { sampleText } from '../../src/train/sample-text.ts'
 import { train } from '../../src/train/train.ts'
 import { noisyRows } from '../contracts/small-problems.ts'
 import { asStrings, motifStrings } from '../train/letters.ts'
-import { fastFolder } from './fixture.ts'
+import { fastFolder, linesOf } from './fixture.ts'
 
 const folder = fastFolder()
 const block = findSolver('block') as BlockSolver
@@ -114,7 +114,7 @@ describe('the plan of expanded rows', () => {
     const memory = besides + weights * 6 + blocks
     const run = train(strings.folder, { ...options, memory, maxPasses: 2 })
     const lines: string[] = []
-    for await (const record of run) if (record.stage === 'plan') lines.push(...(record.lines ?? []))
+    for await (const record of run) if (record.stage === 'plan') lines.push(...linesOf(record))
     assert.ok(
       lines.some(line => /^weights of \d+ features, f32/.test(line)),
       lines.join('\n'),

@@ -10,9 +10,10 @@ import { encodeModel } from '../../src/model/own-file.ts'
 import { Arena } from '../../src/numeric/arena.ts'
 import { findSolver } from '../../src/optimise/solvers/all-solvers.ts'
 import type { BlockSolver } from '../../src/optimise/solvers/solver.ts'
+import { planLines } from '../../src/optimise/sources/memory-plan.ts'
 import { resolveOptions, type TrainOptions } from '../../src/train/options.ts'
 import { planFor } from '../../src/train/plan-for-blocks.ts'
-import type { Progress, TrainProgress } from '../../src/train/progress.ts'
+import type { PlanProgress, Progress, TrainProgress } from '../../src/train/progress.ts'
 import { train } from '../../src/train/train.ts'
 import type { TrainResult } from '../../src/train/training-run.ts'
 import { noisyRows } from '../contracts/small-problems.ts'
@@ -128,4 +129,9 @@ export function copyStore(store: string, to: string, states = false): string {
 export async function assertSound(folder: string): Promise<void> {
   const { problems } = await (await openStore(folder)).verify(new Arena(), { decode: true })
   assert.deepEqual(problems, [])
+}
+
+/** The memory plan that a record tells, as lines of a table. */
+export function linesOf({ memory }: PlanProgress): string[] {
+  return memory ? planLines(memory.parts, memory.allowed) : []
 }

@@ -77,8 +77,10 @@ export class Driver {
     this.#settings = settings
     this.#keeper = keeper
     this.#state = state
-    this.#progress = new Progress(objective, solver.dual, tell)
+    this.#progress = new Progress(objective, source, solver.dual, tell)
     this.#run = startRun(solver, objective, source, settings)
+    const { rowsKept } = this.#run
+    if (rowsKept) this.#progress.rowsKept = () => rowsKept.call(this.#run)
   }
 
   /** Goes on from a checkpoint. */

@@ -2,6 +2,7 @@
 import type { RunState } from '../../block-store/checkpoint.ts'
 import type { Certificate } from '../objectives/certificate.ts'
 import type { Objective } from '../objectives/objective.ts'
+import type { RowSource } from '../sources/row-source.ts'
 
 export interface PassProgress {
   /** Passes over all rows so far. */
@@ -14,6 +15,10 @@ export interface PassProgress {
   certified: boolean
   /** Models that are done. */
   done: number
+  /** Blocks and bytes that were read so far, and bytes that were left out. */
+  counts: RowSource['counts']
+  /** Of a method that keeps rows in memory: how many are there. */
+  rowsKept?: number
 }
 
 /** The length of more weights than these is not worked out after every group: with small groups it would take longer. */
@@ -22,12 +27,16 @@ const MANY_WEIGHTS = 1 << 20
 export class Progress {
   readonly #objective: Objective
   readonly #dual: boolean
+  readonly #source: RowSource
   readonly #tell: (progress: PassProgress) => void
+  /** Rows that the method keeps in memory, where it does. */
+  rowsKept: (() => number) | undefined
   /** When stock was last taken, by a method that keeps rows in memory or of many models. */
   #known: { primal: number; gap: number } | undefined
   #quietUntil = 0
 
-  constructor(objective: Objective, dual: boolean, tell: (progress: PassProgress) => void) {
+  constructor(objective: Objective, source: RowSource, dual: boolean, tell: (progress: PassProgress) => void) {
+    this.#source = source
     this.#objective = objective
     this.#dual = dual
     this.#tell = tell
@@ -72,11 +81,16 @@ export class Progress {
     if (!certificates.every(certificate => certificate !== undefined)) return
     const primal = sum(certificates.map(certificate => certificate.primal))
     const gap = this.#dual ? Math.max(...certificates.map(certificate => certificate.gap ?? 0)) : null
-    this.#tell({ pass: passes, primal, gap, certified: true, done: ends.filter(end => end.done !== false).length })
+    const done = ends.filter(end => end.done !== false).length
+    this.#tell({ pass: passes, primal, gap, certified: true, done, ...this.#account() })
   }
 
   #say(state: RunState, pass: number, primal: number, gap: number | null): void {
-    this.#tell({ pass, primal, gap, certified: false, done: done(state) })
+    this.#tell({ pass, primal, gap, certified: false, done: done(state), ...this.#account() })
+  }
+
+  #account(): Pick<PassProgress, 'counts' | 'rowsKept'> {
+    return { counts: { ...this.#source.counts }, ...(this.rowsKept && { rowsKept: this.rowsKept() }) }
   }
 }
 

@@ -24,6 +24,7 @@ export class BlockBundleRun implements Run {
   #settledTimes = 0
   readonly saved: Saved
   readonly settle?: (target: number, most: number) => Promise<number>
+  readonly rowsKept?: () => number
 
   constructor(
     engine: BlockEngine,
@@ -40,6 +41,8 @@ export class BlockBundleRun implements Run {
       const stride = Math.max(...objective.bundles.map(({ bundle }) => bundle.alphaStride))
       this.#cache = new RowCache(engine, stride, 8 + (objective.hasFolds ? 1 : 0))
       rows = this.#cache.union
+      const cache = this.#cache
+      this.rowsKept = () => cache.fill.cached
       const ownWorth = this.#cache.room('worth to a bundle', rows * 8)
       this.#cached = { memory: this.#cache.memory, inTurns: manner === 'in-turns', ownWorth }
     }

@@ -40,6 +40,10 @@ class SelectiveBlockMinimisation implements Run {
     this.saved = this.#cache
   }
 
+  rowsKept(): number {
+    return this.#cache.fill.cached
+  }
+
   async visit(block: RowGroup, { pass }: Turn): Promise<Seen> {
     const { seed, shrinking, innerPasses, innerTolerance } = this.#settings
     const problem = this.#problem

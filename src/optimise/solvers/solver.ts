@@ -95,6 +95,8 @@ export interface Run {
   settle?(gap: number, most: number): Promise<number>
   ledger?: Ledger
   saved?: Saved
+  /** Of a method that keeps rows in memory: how many are there. */
+  rowsKept?(): number
   /** Certificates did not confirm what was believed of the models that are not done. */
   notYet?(done: boolean[]): void
   /** The weights are final: brings them into their place if the method kept them otherwise. */

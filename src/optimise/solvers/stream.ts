@@ -132,6 +132,10 @@ class DualCachedLoops implements Run, Ledger, Saved {
     this.#set.adopt(rows, places, features, map)
   }
 
+  rowsKept(): number {
+    return this.#set.count
+  }
+
   async visit(block: RowGroup, { pass }: Turn): Promise<Seen> {
     const { seed, innerPasses } = this.#settings
     this.#setRadius(block)

@@ -40,8 +40,8 @@ export interface RowSource {
   readonly rows: number
   /** Bytes of each block, as it is read; one block of 0 bytes where nothing is. */
   readonly blockBytes: readonly number[]
-  /** Bytes that were read, and bytes of blocks that a pass or a certificate left out. */
-  readonly counts: { bytesRead: number; bytesSkipped: number }
+  /** Blocks and bytes that were read, and bytes of blocks that a pass or a certificate left out. */
+  readonly counts: { blocksRead: number; bytesRead: number; bytesSkipped: number }
   /** What a pass visits, group by group: all blocks, or those that are wanted. Pass −1 takes them as they stand. */
   groups(pass: number, order: BlockOrder, wanted?: number[] | null): number[][]
   /** These groups from the `first`-th on. */

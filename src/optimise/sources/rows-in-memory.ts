@@ -22,7 +22,7 @@ export class RowsInMemory implements RowSource {
   readonly threads: ThreadPool
   readonly rows: number
   readonly blockBytes = [0]
-  readonly counts = { bytesRead: 0, bytesSkipped: 0 }
+  readonly counts = { blocksRead: 0, bytesRead: 0, bytesSkipped: 0 }
   readonly #group: RowGroup
 
   constructor(arena: Arena, threads: ThreadPool, rows: RowTable) {
