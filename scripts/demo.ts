@@ -1,5 +1,5 @@
-// The demo: makes data, trains, predicts, shows the certificate, and says what to try next. Everything it runs is a
-// command that a user could type.
+// The demo: trains on data that is several times as large as the memory it allows itself, shows plan, passes and certificate,
+// predicts, and says what to try next. Everything it runs is a command that a user could type.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,58 +8,40 @@ import { fileURLToPath } from 'node:url'
 
 const program = fileURLToPath(new URL('../bin/spillway.js', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'spillway-demo-'))
+const MEMORY = '144M'
 
-function step(what: string, ...words: string[]): void {
-  process.stdout.write(`\n${what}\n$ spillway ${words.join(' ')}\n`)
-  const { status } = spawnSync(process.execPath, [program, ...words], { cwd: folder, stdio: 'inherit' })
+function step(what: string, words: string): void {
+  process.stdout.write(`\n${what}\n$ spillway ${words}\n`)
+  const { status } = spawnSync(process.execPath, [program, ...words.split(' ')], { cwd: folder, stdio: 'inherit' })
   if (status !== 0) {
     process.stdout.write(`\nThat failed with exit code ${status}. The files are in ${folder}.\n`)
     process.exit(1)
   }
 }
 
-process.stdout.write('Spillway trains linear classifiers to the exact optimum, and proves it.\n')
-step(
-  '1. Data: 60 MB of text, like web documents, and a test set from the same source.',
-  ...[
-    'generate',
-    '--like',
-    'yahoo-korea',
-    'pages.svm',
-    '--size',
-    '60M',
-    '--test',
-    'pages.t.svm',
-    '--test-rows',
-    '5000',
-  ],
-)
-step('2. A look at it.', 'inspect', 'pages.svm')
-step(
-  '3. Training: a support vector machine, C = 1. The gap between primal and dual is the certificate.',
-  'train',
-  'pages.svm',
-)
-step('4. Predicting.', 'predict', 'pages.t.svm', 'pages.svm.model', 'labels.txt')
-step(
-  '5. The text once into a block store, a seventh of its size; training reads that from now on.',
-  'ingest',
-  'pages.svm',
-  'pages.spill',
+process.stdout.write(
+  'Spillway trains linear classifiers on data that does not fit in memory: the exact optimum, with proof.\n',
 )
 step(
-  '6. The exact optimum from the store: a thousand times closer.',
-  'train',
-  'pages.spill',
-  'exact.model',
-  '--tolerance',
-  '1e-6',
+  '1. Data: 480 MB of text, like pages of the web, and a test set from the same source.',
+  'generate --like webspam pages.svm --size 480M --test pages.t.svm --test-rows 2000',
 )
+step(
+  `2. Training with ${MEMORY}, Node and all. The plan comes first. Text is read once, into a store; training begins meanwhile.
+   The gap between primal and dual, over all rows, is the certificate.`,
+  `train pages.svm pages.model --memory ${MEMORY} --test pages.t.svm`,
+)
+step(
+  '3. The same run, taken on to a gap a hundred times as small, from its checkpoint. The text is not read again.',
+  `train pages.svm.spill pages.model --memory ${MEMORY} --tolerance 1e-5 --resume`,
+)
+step('4. Predicting, and what the model weighs most.', 'predict pages.t.svm pages.model labels.txt')
+step('   ', 'inspect pages.model --top 3')
 rmSync(folder, { recursive: true })
 process.stdout.write(`
 What to try next:
-  npx spillway train YOUR.svm --loss logistic --normalize unit --test YOUR.t.svm
+  npx spillway train YOUR.svm --memory 1G --test YOUR.t.svm
+  npx spillway train YOUR.svm --loss logistic --normalize unit
   npx spillway train -s 1 -c 4 -B 1 YOUR.svm          the options of LIBLINEAR
-  npx spillway convert YOUR.svm.model ll.model --to liblinear
   npx spillway --help
 `)

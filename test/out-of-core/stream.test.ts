@@ -284,8 +284,9 @@ describe('memory for fewer rows than there are', () => {
       assert.equal(first.result.exitReason, 'interrupted')
       const rest = await told(path, { ...options, resume: true })
       const twice = first.result.blocks!.read + rest.result.blocks!.read - all
-      // A group has at most half of the blocks; at the end of a pass the certificate may have begun.
-      assert.ok(twice >= 0 && twice <= 12, `stopped after ${records} records: ${twice} blocks were read twice`)
+      // A group has at most half of the blocks; at the end of a pass the certificate may have begun. The interrupted run also
+      // looks at the store for its last line search, at most once.
+      assert.ok(twice >= 0 && twice <= 12 + 12, `stopped after ${records} records: ${twice} blocks were read twice`)
     }
   })
 })

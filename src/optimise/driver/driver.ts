@@ -333,7 +333,7 @@ export class Driver {
     this.#looks = []
     if (this.#objective.certify) return this.#objective.certify(this.#source)
     // With narrow weights, w is not quite Σ α y x, and nothing is certain without reading.
-    if (this.#run.ledger && this.#objective.weightBytes === 8) return this.#certifyByLedger(this.#run.ledger)
+    if (this.#run.ledger && this.#objective.weightBytes === 8) return this.#certifyByLedger(this.#run.ledger, look)
     if (look) this.#startLook()
     const totals = this.#state.primals.map(() => new Float64Array(SUMS_BYTES / 8))
     // In the order of the source, whatever order the method took: the sums are the same bits for the same weights.
@@ -349,12 +349,17 @@ export class Driver {
   }
 
   /** The same by what the method knows of all rows, once those have been read of which it does not know enough. */
-  async #certifyByLedger(ledger: Ledger): Promise<Certificate[] | undefined> {
+  async #certifyByLedger(ledger: Ledger, look: boolean): Promise<Certificate[] | undefined> {
     const { tolerance, signal } = this.#settings
     const blocks = ledger.owing(tolerance * this.#state.primals[0])
     this.#countSkipped(blocks)
+    // Where every block is read here, once is enough for the line search.
+    const looks = look && (!blocks || blocks.length === this.#source.blockBytes.length)
+    if (looks) this.#startLook()
     for await (const group of this.#source.pass(this.#groups(-1, blocks))) {
       if (signal?.aborted) return undefined
+      // Before the method looks: it may leave rows out of the group's table that it has elsewhere.
+      if (looks) await this.#objective.lookAlong(this.#source.threads, group, this.#looks)
       await ledger.evaluate(group)
     }
     const { dual, certain, supportVectors, correct } = await ledger.account()
