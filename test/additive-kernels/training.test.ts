@@ -62,7 +62,7 @@ describe('the optimum of what stands for the kernel', () => {
         const rows = bins === 256 ? data.rows.map(row => row.map(x => Math.min(x, 255 / 256))) : data.rows
         const exact = solveKernelMachine({ rows, labels: data.labels, kernel: stand, cost, loss })
         const options: TrainOptions = { kernel, ...settings, loss, cost, tolerance: 1e-7, maxPasses: 20000 }
-        const store = await storeOf(path, `${kernel.replace(':', '')}-${approximation}-${loss}`)
+        const store = await storeOf(path, [kernel.replace(':', ''), ...Object.values(settings), loss].join('-'))
         for (const [solver, from] of [
           ['dual', path],
           ['dual', store],
