@@ -6,20 +6,17 @@ import { constants } from 'node:fs'
 import { open, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SpillwayError, UsageError } from '../errors.ts'
-import { BadRowAccount } from '../input-formats/bad-rows.ts'
 import { type LabelCount, mergeLabels } from '../input-formats/label-numbers.ts'
 import { labelKey } from '../input-formats/labels.ts'
-import { type LineChunk, LineChunks } from '../input-formats/line-chunks.ts'
-import { Reading } from '../input-formats/reading.ts'
+import type { LineChunk } from '../input-formats/line-chunks.ts'
 import { textSize } from '../input-formats/text-size.ts'
 import { scarceMemory } from '../machine-memory.ts'
 import { type Arena, formatBytes } from '../numeric/arena.ts'
 import { roundDown } from '../numeric/rounding.ts'
 import { SEGMENT_HEADER_BYTES } from '../numeric/segment-layout.ts'
+import { type ChunkToParse, TextReader } from '../rows/read-text.ts'
 import { NODE_BYTES, WINDOW_BYTES } from '../sizes.ts'
-import { inOrder } from '../threads/in-order.ts'
 import type { ThreadPool } from '../threads/pool.ts'
-import { untilAborted } from '../threads/until-aborted.ts'
 import { askedCompression, type CompressionChoice, chooseCompression } from './compression.ts'
 import type { EncodeChunkOptions, EncodedChunk } from './encode-chunk-task.ts'
 import { encodeChunkTask } from './encode-chunk-task.ts'
@@ -142,8 +139,10 @@ export async function readIntoBlocks(
   settings: TextSettings,
 ): Promise<TextInBlocks> {
   const { blocks, seed, split, onBadRow, sizes, signal } = settings
-  const chunks = new LineChunks(arena, sizes.chunk, pool.size + 3)
-  const account = new BadRowAccount()
+  const { format, indexBase, valueBits } = settings
+  const reader = new TextReader(arena, pool, {
+    ...{ format, indexBase, onBadRow, valueBits, signal, chunkBytes: sizes.chunk },
+  })
   const labels: LabelCount[] = settings.labels.map(label => ({ ...label }))
   const byKey = new Map(labels.map((label, k) => [labelKey(label), k]))
   const codes = new LabelCodes()
@@ -151,22 +150,18 @@ export async function readIntoBlocks(
   const total = { rows: 0, nonzeros: 0, features: 0 }
   const free: EncodeChunkOptions['out'][] = []
   const maps = new Set<number>()
-  const reading = new Reading(settings.format, settings.indexBase)
   let compression = askedCompression(settings.compress)
   if ((settings.textBytes ?? 0) < LEAST_TO_MEASURE) compression ??= 'none'
 
   const rooms = new Map<number, PieceRoom | undefined>()
-  const encode = (chunk: LineChunk, compress: 'zstd' | 'none'): Promise<EncodedChunk> => {
+  const encode = (chunk: LineChunk, toParse: ChunkToParse, compress: 'zstd' | 'none'): Promise<EncodedChunk> => {
     const room = rooms.get(chunk.number)
     return pool.run(encodeChunkTask, {
-      format: reading.format.name,
+      ...toParse,
       chunk: chunk.number,
-      at: chunk.at,
-      bytes: chunk.bytes,
-      parse: { indexBase: reading.indexBase, skipBad: onBadRow === 'skip', valueBits: settings.valueBits },
       encoder: { blocks, seed, mode: split, compression: compress },
       bins: settings.bins,
-      block: split === 'random' ? 0 : sequentialBlock(chunks, blocks),
+      block: split === 'random' ? 0 : sequentialBlock(reader, blocks),
       mapPages: sizes.mapPages,
       out: free.pop() ?? { at: arena.allocate(sizes.chunk, 'encoded segments'), bytes: sizes.chunk },
       pack: room && { ...room, plain: false },
@@ -175,10 +170,10 @@ export async function readIntoBlocks(
 
   // The first chunk decides, when there is something to decide: it is encoded plainly, measured, and encoded again.
   let verdict: Promise<'zstd' | 'none'> | undefined
-  const start = async (chunk: LineChunk): Promise<EncodedChunk> => {
+  const start = async (chunk: LineChunk, toParse: ChunkToParse): Promise<EncodedChunk> => {
     if (settings.follower) rooms.set(chunk.number, await settings.follower.room())
-    if (compression) return encode(chunk, compression)
-    verdict ??= encode(chunk, 'none').then(async plain => {
+    if (compression) return encode(chunk, toParse, compression)
+    verdict ??= encode(chunk, toParse, 'none').then(async plain => {
       free.push(plain.out)
       const payloads = plain.segments.map(({ at, bytes }) =>
         arena.bytes(at + SEGMENT_HEADER_BYTES, bytes - SEGMENT_HEADER_BYTES).slice(),
@@ -186,54 +181,43 @@ export async function readIntoBlocks(
       return chooseCompression('auto', payloads, await diskRate(writer.folder)).compression
     })
     compression = await verdict
-    return encode(chunk, compression)
+    return encode(chunk, toParse, compression)
   }
 
-  await inOrder(
-    untilAborted(chunks.read(paths), signal),
-    chunk => {
-      signal?.throwIfAborted()
-      reading.look(arena.bytes(chunk.at, chunk.bytes))
-      return start(chunk)
-    },
-    async (chunk, encoded) => {
-      account.add(chunk, encoded, onBadRow)
-      const map = mergeLabels(labels, byKey, encoded.labels)
-      const complaint = codes.complaint(labels)
-      if (complaint) throw new SpillwayError(complaint, 'rename one of them')
-      settings.follower?.take({ ...encoded, chunk: chunk.number, room: rooms.get(chunk.number), labels, map })
-      rooms.delete(chunk.number)
-      await writer.append(encoded.segments, settings.firstPosition + total.rows)
-      free.push(encoded.out)
-      maps.add(encoded.map)
-      sources[chunk.source].rows += encoded.rows
-      sources[chunk.source].bytes += chunk.bytes
-      total.rows += encoded.rows
-      total.nonzeros += encoded.nonzeros
-      total.features = Math.max(total.features, encoded.features)
-      settings.progress?.({
-        bytesRead: chunks.bytesRead,
-        bytesTotal: chunks.bytesTotal,
-        rows: total.rows,
-        badRows: account.badRows,
-        bytesWritten: writer.bytes,
-      })
-    },
-    chunk => chunk.release(),
-  )
-  signal?.throwIfAborted()
-  if (total.rows === 0) throw new SpillwayError(`${paths.join(', ')} has no rows`, `a row is ${reading.format.row}`)
+  await reader.read(paths, start, async (chunk, encoded) => {
+    const map = mergeLabels(labels, byKey, encoded.labels)
+    const complaint = codes.complaint(labels)
+    if (complaint) throw new SpillwayError(complaint, 'rename one of them')
+    settings.follower?.take({ ...encoded, chunk: chunk.number, room: rooms.get(chunk.number), labels, map })
+    rooms.delete(chunk.number)
+    await writer.append(encoded.segments, settings.firstPosition + total.rows)
+    free.push(encoded.out)
+    maps.add(encoded.map)
+    sources[chunk.source].rows += encoded.rows
+    sources[chunk.source].bytes += chunk.bytes
+    total.rows += encoded.rows
+    total.nonzeros += encoded.nonzeros
+    total.features = Math.max(total.features, encoded.features)
+    settings.progress?.({
+      bytesRead: reader.bytesRead,
+      bytesTotal: reader.bytesTotal,
+      rows: total.rows,
+      badRows: reader.badRows,
+      bytesWritten: writer.bytes,
+    })
+  })
+  if (total.rows === 0) throw new SpillwayError(`${paths.join(', ')} has no rows`, `a row is ${reader.format.row}`)
   return {
     ...total,
     labels,
     sources,
-    format: reading.format.name,
-    indexBase: reading.indexBase,
+    format: reader.format.name,
+    indexBase: reader.indexBase,
     compression: compression ?? 'none',
     maps,
-    bytesRead: chunks.bytesRead,
-    badRows: account.badRows,
-    badRowMessages: account.messages,
+    bytesRead: reader.bytesRead,
+    badRows: reader.badRows,
+    badRowMessages: reader.badRowMessages,
   }
 }
 
@@ -290,7 +274,7 @@ export async function expectedText(paths: string[]): Promise<number | undefined>
 }
 
 /** Block of the next chunk when blocks follow the text: by the share of the input that has been read. */
-function sequentialBlock(chunks: LineChunks, blocks: number): number {
+function sequentialBlock(chunks: TextReader, blocks: number): number {
   if (blocks === 1) return 0
   if (!chunks.bytesTotal) {
     throw new UsageError('a sequential split needs inputs of known length', 'give files, or use --split random')

@@ -156,6 +156,8 @@ async function openStream(name: string, stream: Readable, size: number | undefin
   async function close(): Promise<void> {
     stream.destroy()
     counted.destroy()
+    // A file is closed when this is done. A pipe may be in the midst of a read that never ends.
+    if (size !== undefined && !stream.closed) await new Promise(resolve => stream.once('close', resolve))
   }
   return source
 }

@@ -4,20 +4,15 @@ import { UsageError } from '../errors.ts'
 import { Evaluation, type EvaluationReport } from '../evaluation/evaluation.ts'
 import { fitFor } from '../features/expansion-steps.ts'
 import { usualInputFormat } from '../input-formats/all-input-formats.ts'
-import { BadRowAccount } from '../input-formats/bad-rows.ts'
 import { compareLabels, labelKey } from '../input-formats/labels.ts'
-import { type LineChunk, LineChunks } from '../input-formats/line-chunks.ts'
-import { Reading } from '../input-formats/reading.ts'
 import { calibrationsOf, requireCalibrations } from '../model/calibration.ts'
 import { loadModel } from '../model/files.ts'
 import { placeOfLent } from '../model/lent-weights.ts'
 import type { Model } from '../model/model.ts'
 import { placeModel } from '../model/scorer.ts'
 import { Arena } from '../numeric/arena.ts'
-import { CHUNK_BYTES } from '../rows/load-rows.ts'
-import { inOrder } from '../threads/in-order.ts'
+import { CHUNK_BYTES, TextReader } from '../rows/read-text.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
-import { untilAborted } from '../threads/until-aborted.ts'
 import type { EvaluatedChunk, PredictChunkOptions, PredictedChunk } from './predict-chunk-task.ts'
 import { predictChunkTask } from './predict-chunk-task.ts'
 
@@ -150,62 +145,51 @@ async function run(
   const lent = placeOfLent(model.weights)
   const arena = lent?.arena ?? new Arena()
   const pool = new ThreadPool(arena.share, options.threads ?? defaultThreads())
-  const account = new BadRowAccount()
-  const onBadRow = options.onBadRow ?? 'fail'
   const expand = model.transforms.expand?.steps
-  const parse = {
-    indexBase: options.indexBase ?? model.indexBase,
-    skipBad: onBadRow === 'skip',
-    // Rows are scored by what the weights were trained on: a value that is read otherwise is another value.
-    valueBits: model.values === 'f64' ? (64 as const) : (32 as const),
-  }
-  const reading = new Reading(
-    options.format ?? model.inputFormat ?? usualInputFormat.name,
-    options.indexBase,
-    fitFor(expand),
-  )
+  const indexBase = options.indexBase ?? model.indexBase
   let rows = 0
   let correct = 0
   try {
     const scorer = placeModel(arena, model)
-    const chunks = new LineChunks(arena, lent ? SMALL_CHUNK_BYTES : CHUNK_BYTES, pool.size + 3)
-    await inOrder(
-      untilAborted(chunks.read(typeof data === 'string' ? [data] : data), options.signal),
-      (chunk: LineChunk) => {
-        options.signal?.throwIfAborted()
-        const { format } = reading.look(arena.bytes(chunk.at, chunk.bytes))
-        return pool.run(predictChunkTask, {
-          format,
-          at: chunk.at,
-          bytes: chunk.bytes,
-          parse,
+    const reader = new TextReader(arena, pool, {
+      format: options.format ?? model.inputFormat ?? usualInputFormat.name,
+      indexBase: options.indexBase,
+      onBadRow: options.onBadRow ?? 'fail',
+      // Rows are scored by what the weights were trained on: a value that is read otherwise is another value.
+      valueBits: model.values === 'f64' ? 64 : 32,
+      chunkBytes: lent ? SMALL_CHUNK_BYTES : CHUNK_BYTES,
+      fit: fitFor(expand),
+      signal: options.signal,
+    })
+    await reader.read(
+      typeof data === 'string' ? [data] : data,
+      (_, toParse) =>
+        pool.run(predictChunkTask, {
+          ...toParse,
+          parse: { ...toParse.parse, indexBase },
           expand,
           scorer,
           labels: model.labels,
           answer,
           calibrations,
           evaluate,
-        })
-      },
-      async (chunk, predicted) => {
-        account.add(chunk, predicted, onBadRow)
+        }),
+      async (_, predicted) => {
         rows += predicted.rows
         correct += predicted.correct
         if (predicted.evaluated) addTo(evaluation!, predicted.evaluated)
         await deliver(predicted)
-        const { bytesRead, bytesTotal } = chunks
-        options.progress?.({ seconds: seconds(), bytesRead, bytesTotal, rows, badRows: account.badRows })
+        const { bytesRead, bytesTotal, badRows } = reader
+        options.progress?.({ seconds: seconds(), bytesRead, bytesTotal, rows, badRows })
       },
-      chunk => chunk.release(),
     )
-    options.signal?.throwIfAborted()
     return {
       rows,
       accuracy: rows > 0 ? correct / rows : 0,
       correct,
-      badRows: account.badRows,
-      badRowMessages: account.messages,
-      bytesRead: chunks.bytesRead,
+      badRows: reader.badRows,
+      badRowMessages: reader.badRowMessages,
+      bytesRead: reader.bytesRead,
       seconds: seconds(),
       ...(evaluation && { evaluation: evaluation.report() }),
     }

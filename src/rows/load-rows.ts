@@ -3,14 +3,10 @@
 
 import { fitFor } from '../features/expansion-steps.ts'
 import { expandedFeatures } from '../features/kept-names.ts'
-import { BadRowAccount } from '../input-formats/bad-rows.ts'
-import { LineChunks } from '../input-formats/line-chunks.ts'
-import { Reading } from '../input-formats/reading.ts'
 import type { Arena } from '../numeric/arena.ts'
-import { inOrder } from '../threads/in-order.ts'
 import type { ThreadPool } from '../threads/pool.ts'
-import { untilAborted } from '../threads/until-aborted.ts'
 import { parseRowsTask } from './parse-rows-task.ts'
+import { TextReader } from './read-text.ts'
 import { RowCollector, type RowMaking, type RowSet } from './row-set.ts'
 
 export interface ReadSettings {
@@ -31,9 +27,6 @@ export interface ReadReport {
   badRowMessages: string[]
 }
 
-/** Bytes of text a worker takes at a time: small enough for a core's cache, large enough to make messages cheap. */
-export const CHUNK_BYTES = 2 << 20
-
 /** Reads text into memory. An abort ends the reading early; what was read until then is whole rows. */
 export async function loadRows(
   arena: Arena,
@@ -44,39 +37,27 @@ export async function loadRows(
   report: (progress: ReadReport) => void,
   signal?: AbortSignal,
 ): Promise<{ rows: RowSet; read: ReadReport; readMilliseconds: number }> {
-  const chunks = new LineChunks(arena, CHUNK_BYTES, pool.size + 3)
-  const account = new BadRowAccount()
   const collector = new RowCollector()
   const { expansion, ...pack } = make
-  const reading = new Reading(settings.format, settings.indexBase, fitFor(expansion?.expand))
+  const fit = fitFor(expansion?.expand)
+  const reader = new TextReader(arena, pool, { ...settings, fit, signal, keepsRows: true })
   const sources = paths.map(path => ({ name: path === '-' ? 'standard input' : path, rows: 0 }))
   const hashes: bigint[] = []
   const names = new Set<number>()
   let nonzeros = 0
   let features = 0
   const progress = (): ReadReport => ({
-    bytesRead: chunks.bytesRead,
-    bytesTotal: chunks.bytesTotal,
+    bytesRead: reader.bytesRead,
+    bytesTotal: reader.bytesTotal,
     rows: collector.rows,
-    badRows: account.badRows,
-    badRowMessages: account.messages,
+    badRows: reader.badRows,
+    badRowMessages: reader.badRowMessages,
   })
 
-  await inOrder(
-    untilAborted(chunks.read(paths), signal),
-    chunk => {
-      const { format, indexBase } = reading.look(arena.bytes(chunk.at, chunk.bytes))
-      return pool.run(parseRowsTask, {
-        format,
-        at: chunk.at,
-        bytes: chunk.bytes,
-        parse: { indexBase, skipBad: settings.onBadRow === 'skip', valueBits: settings.valueBits },
-        expansion,
-        pack: { ...pack, load: collector.load },
-      })
-    },
+  await reader.read(
+    paths,
+    (_, toParse) => pool.run(parseRowsTask, { ...toParse, expansion, pack: { ...pack, load: collector.load } }),
     (chunk, parsed) => {
-      account.add(chunk, parsed, settings.onBadRow)
       collector.add(parsed)
       sources[chunk.source].rows += parsed.table.length
       nonzeros += parsed.nonzeros
@@ -85,7 +66,6 @@ export async function loadRows(
       names.add(parsed.names)
       report(progress())
     },
-    chunk => chunk.release(),
   )
   const { labels, rows, packedBytes } = collector
   return {
@@ -96,15 +76,15 @@ export async function loadRows(
       ...expandedFeatures(arena, expansion, features, names),
       renumbered: undefined,
       labels,
-      format: reading.format.name,
-      indexBase: reading.indexBase,
+      format: reader.format.name,
+      indexBase: reader.indexBase,
       valueBits: settings.valueBits,
       packedBytes,
       fingerprint: hashOf(arena, hashes),
       sources,
     },
     read: progress(),
-    readMilliseconds: chunks.readMilliseconds,
+    readMilliseconds: reader.readMilliseconds,
   }
 }
 

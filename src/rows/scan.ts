@@ -1,15 +1,10 @@
 // A look at data without keeping it: counts, labels and ranges, in constant memory.
 
-import { BadRowAccount } from '../input-formats/bad-rows.ts'
 import { type LabelCount, mergeLabels } from '../input-formats/label-numbers.ts'
 import type { LabelKey } from '../input-formats/labels.ts'
-import { LineChunks } from '../input-formats/line-chunks.ts'
-import { Reading } from '../input-formats/reading.ts'
 import { Arena } from '../numeric/arena.ts'
-import { inOrder } from '../threads/in-order.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
-import { untilAborted } from '../threads/until-aborted.ts'
-import { CHUNK_BYTES } from './load-rows.ts'
+import { TextReader } from './read-text.ts'
 import { scanChunkTask } from './scan-chunk-task.ts'
 
 export interface DataSummary {
@@ -42,11 +37,9 @@ export async function scanData(paths: string[], options: ScanOptions = {}): Prom
   const started = performance.now()
   const arena = new Arena()
   const pool = new ThreadPool(arena.share, options.threads ?? defaultThreads())
-  const chunks = new LineChunks(arena, CHUNK_BYTES, pool.size + 3)
-  const account = new BadRowAccount()
-  const onBadRow = options.onBadRow ?? 'fail'
+  const { format, indexBase, onBadRow = 'fail', signal } = options
+  const reader = new TextReader(arena, pool, { format, indexBase, onBadRow, valueBits: 32, signal })
   const byKey = new Map<LabelKey, number>()
-  const reading = new Reading(options.format, options.indexBase)
   const total = {
     rows: 0,
     nonzeros: 0,
@@ -58,16 +51,10 @@ export async function scanData(paths: string[], options: ScanOptions = {}): Prom
   }
   const labels: LabelCount[] = []
   try {
-    await inOrder(
-      untilAborted(chunks.read(paths), options.signal),
-      chunk => {
-        options.signal?.throwIfAborted()
-        const { format, indexBase } = reading.look(arena.bytes(chunk.at, chunk.bytes))
-        const parse = { indexBase, skipBad: onBadRow === 'skip', valueBits: 32 as const }
-        return pool.run(scanChunkTask, { format, at: chunk.at, bytes: chunk.bytes, parse })
-      },
-      (chunk, scanned) => {
-        account.add(chunk, scanned, onBadRow)
+    await reader.read(
+      paths,
+      (_, toParse) => pool.run(scanChunkTask, toParse),
+      (_, scanned) => {
         mergeLabels(labels, byKey, scanned.labels)
         total.rows += scanned.rows
         total.nonzeros += scanned.nonzeros
@@ -77,21 +64,20 @@ export async function scanData(paths: string[], options: ScanOptions = {}): Prom
         total.smallest = Math.min(total.smallest, scanned.smallest)
         total.largest = Math.max(total.largest, scanned.largest)
         const seconds = (performance.now() - started) / 1000
-        options.progress?.({ seconds, bytesRead: chunks.bytesRead, bytesTotal: chunks.bytesTotal, rows: total.rows })
+        const { bytesRead, bytesTotal } = reader
+        options.progress?.({ seconds, bytesRead, bytesTotal, rows: total.rows })
       },
-      chunk => chunk.release(),
     )
-    options.signal?.throwIfAborted()
   } finally {
     await pool.close()
   }
   return {
-    format: reading.format.name,
+    format: reader.format.name,
     ...total,
-    indexBase: reading.indexBase,
+    indexBase: reader.indexBase,
     labels,
-    bytes: chunks.bytesRead,
-    badRows: account.badRows,
-    badRowMessages: account.messages,
+    bytes: reader.bytesRead,
+    badRows: reader.badRows,
+    badRowMessages: reader.badRowMessages,
   }
 }

@@ -68,7 +68,7 @@ describe('the solver one-pass', () => {
       [1, 0],
       [0.5, 1],
       [0.01, 0],
-      [20, -2],
+      [20, 2],
     ]) {
       const { own, result } = await trained(store, { ...base, cost, bias })
       const { w: mine, balls } = reference(store, cost, bias)

@@ -109,7 +109,7 @@ describe('the solver pegasos', () => {
       [0.01, undefined, 1],
       // The steps of a whole block are too long at a large cost: nothing of them is better than weights of 0.
       [batch === 'row' ? 100 : 0.1, undefined, 0],
-      [2, { '+1': 5, '-1': 0.25 }, -1.5],
+      [2, { '+1': 5, '-1': 0.25 }, 1.5],
     ] as const) {
       it(`--batch ${batch} makes the updates of the paper: C ${cost}, ${JSON.stringify(weights)}, bias ${bias}`, async () => {
         for (const maxPasses of batch === 'row' ? [1, 4] : [4]) {

@@ -1,0 +1,110 @@
+// The one loop that reads text. The main thread cuts inputs into chunks of whole lines, the pool's threads work on them, and
+// results are taken in the order of the text, so that the outcome is the same for any number of threads. What is made of a
+// chunk, and what is done with it, the caller says.
+import { BadRowAccount } from '../input-formats/bad-rows.ts'
+import type { BadRow, InputFormat, ParseSettings } from '../input-formats/input-format.ts'
+import { type LineChunk, LineChunks } from '../input-formats/line-chunks.ts'
+import { Reading } from '../input-formats/reading.ts'
+import type { Arena } from '../numeric/arena.ts'
+import { inOrder } from '../threads/in-order.ts'
+import type { ThreadPool } from '../threads/pool.ts'
+import { untilAborted } from '../threads/until-aborted.ts'
+
+/** Bytes of text a worker takes at a time: small enough for a core's cache, large enough to make messages cheap. */
+export const CHUNK_BYTES = 2 << 20
+
+export interface TextSettings {
+  /** The name of a format, or `auto`. */
+  format: string | undefined
+  /** 0 or 1; found out from the first row when not given. */
+  indexBase: number | undefined
+  onBadRow: 'fail' | 'skip'
+  valueBits: 32 | 64
+  chunkBytes?: number
+  /** Throws where the rows of a format cannot be used as they are meant to be. */
+  fit?: (format: InputFormat) => void
+  signal?: AbortSignal | undefined
+  /** Whether an abort leaves the whole rows that were read until then; else it is an error. */
+  keepsRows?: boolean
+}
+
+/** What every task that works on a chunk is told. */
+export interface ChunkToParse {
+  format: string
+  at: number
+  bytes: number
+  parse: ParseSettings
+}
+
+/** What every such task gives: the account of the chunk's lines. */
+export interface ParsedChunk {
+  lines: number
+  badRows: number
+  bad: BadRow[]
+  /** A bad row that cannot be left out. */
+  fatal?: boolean
+}
+
+export class TextReader {
+  readonly #arena: Arena
+  readonly #settings: TextSettings
+  readonly #reading: Reading
+  readonly #chunks: LineChunks
+  readonly #account = new BadRowAccount()
+
+  constructor(arena: Arena, pool: ThreadPool, settings: TextSettings) {
+    this.#arena = arena
+    this.#settings = settings
+    this.#reading = new Reading(settings.format, settings.indexBase, settings.fit)
+    this.#chunks = new LineChunks(arena, settings.chunkBytes ?? CHUNK_BYTES, pool.size + 3)
+  }
+
+  /** Has work started on every chunk, and takes the results in order. */
+  async read<Result extends ParsedChunk>(
+    paths: string[],
+    start: (chunk: LineChunk, toParse: ChunkToParse) => Promise<Result>,
+    take: (chunk: LineChunk, result: Result) => void | Promise<void>,
+  ): Promise<void> {
+    const { onBadRow, valueBits, signal, keepsRows = false } = this.#settings
+    await inOrder(
+      untilAborted(this.#chunks.read(paths), signal),
+      chunk => {
+        if (!keepsRows) signal?.throwIfAborted()
+        const { at, bytes } = chunk
+        const { format, indexBase } = this.#reading.look(this.#arena.bytes(at, bytes))
+        return start(chunk, { format, at, bytes, parse: { indexBase, skipBad: onBadRow === 'skip', valueBits } })
+      },
+      (chunk, result) => {
+        this.#account.add(chunk, result, onBadRow)
+        return take(chunk, result)
+      },
+      chunk => chunk.release(),
+    )
+    if (!keepsRows) signal?.throwIfAborted()
+  }
+
+  /** The format that the text is in, and the number that it gives to its first feature; as far as is known. */
+  get format(): InputFormat {
+    return this.#reading.format
+  }
+  get indexBase(): number {
+    return this.#reading.indexBase
+  }
+
+  get bytesRead(): number {
+    return this.#chunks.bytesRead
+  }
+  get bytesTotal(): number | undefined {
+    return this.#chunks.bytesTotal
+  }
+  get readMilliseconds(): number {
+    return this.#chunks.readMilliseconds
+  }
+  get badRows(): number {
+    return this.#account.badRows
+  }
+  /** The first few bad rows in words. */
+  get badRowMessages(): string[] {
+    return this.#account.messages
+  }
+}
