@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { ingest, scoreRow, train } from '../../src/index.ts'
+import { ingest, scoreRow, train, tune } from '../../src/index.ts'
 import { denseScaleFactors } from '../../src/model/model.ts'
 import type { TrainOptions } from '../../src/train/options.ts'
 import type { TrainResult } from '../../src/train/training-run.ts'
@@ -131,5 +131,14 @@ describe('factors of the smallest numbers', () => {
       for (const factor of factorsOf(result)) assert.ok(Number.isFinite(factor) && factor > 0)
       assert.ok(Number.isFinite(result.primal))
     }
+  })
+})
+
+describe('costs for rows whose squares pass the largest number', () => {
+  it('are above 0', async () => {
+    const text = Array.from({ length: 8 }, (_, i) => `${i % 2} 1:${i % 2 ? 1e160 : -1e160}\n`).join('')
+    const path = folder.write('huge.svm', text)
+    const { costs } = await tune(path, { values: 'f64', folds: 2, threads: 1, final: 'none' })
+    for (const { cost } of costs) assert.ok(cost > 0)
   })
 })
