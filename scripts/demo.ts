@@ -33,7 +33,7 @@ step(
 )
 step(
   '3. The same run, taken on to a gap a hundred times as small, from its checkpoint. The text is not read again.',
-  `train pages.svm.spill pages.model --memory ${MEMORY} --tolerance 1e-5 --resume`,
+  `train pages.svm pages.model --memory ${MEMORY} --tolerance 1e-5 --resume`,
 )
 step('4. Predicting, and what the model weighs most.', 'predict pages.t.svm pages.model labels.txt')
 step('   ', 'inspect pages.model --top 3')
