@@ -13,7 +13,7 @@ import { untilAborted } from '../threads/until-aborted.ts'
 /** Bytes of text a worker takes at a time: small enough for a core's cache, large enough to make messages cheap. */
 export const CHUNK_BYTES = 2 << 20
 
-export interface TextSettings {
+export interface TextToRead {
   /** The name of a format, or `auto`. */
   format: string | undefined
   /** 0 or 1; found out from the first row when not given. */
@@ -47,12 +47,12 @@ export interface ParsedChunk {
 
 export class TextReader {
   readonly #arena: Arena
-  readonly #settings: TextSettings
+  readonly #settings: TextToRead
   readonly #reading: Reading
   readonly #chunks: LineChunks
   readonly #account = new BadRowAccount()
 
-  constructor(arena: Arena, pool: ThreadPool, settings: TextSettings) {
+  constructor(arena: Arena, pool: ThreadPool, settings: TextToRead) {
     this.#arena = arena
     this.#settings = settings
     this.#reading = new Reading(settings.format, settings.indexBase, settings.fit)

@@ -25,7 +25,6 @@ import type { Solution } from '../optimise/objectives/solution.ts'
 import type { MemorySolver } from '../optimise/solvers/solver.ts'
 import { planLines } from '../optimise/sources/memory-plan.ts'
 import { RowsInMemory } from '../optimise/sources/rows-in-memory.ts'
-import { classesOf } from '../rows/folds.ts'
 import { loadRows, type ReadReport } from '../rows/load-rows.ts'
 import { binInMemory, placeSpace } from '../rows/place-space.ts'
 import { byFeature, inSpace, renumberFeatures } from '../rows/renumber-features.ts'
@@ -232,11 +231,6 @@ export class InMemory implements Place {
       `what would help: --memory ${Math.ceil(total / 2 ** 20)}M, --solver block, which keeps no rows in memory, or --multiclass one-vs-rest, which trains one class after the other`,
     )
   }
-}
-
-/** Class numbers of rows in memory. */
-export function classesInMemory({ arena, rows }: LoadedRows): Uint32Array {
-  return classesOf(arena, rows)
 }
 
 /** What rows in memory give to the outcome of training: numbers by the user's features, and the account of the reading. */

@@ -11,7 +11,7 @@ import type { FirstPass } from '../solvers/first-pass.ts'
 import { type Ledger, type Run, type Seen, type Solver, type SolverSettings, startRun } from '../solvers/solver.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
 import { type RowGroup, type RowSource, reads } from '../sources/row-source.ts'
-import { type PassProgress, Progress } from './progress.ts'
+import { type PassProgress, Progress, sum } from './progress.ts'
 
 export interface DriverSettings extends SolverSettings {
   tolerance: number
@@ -420,8 +420,4 @@ export class Driver {
     this.#state.done = done
     await this.#checkpoint(done.every(({ exitReason }) => exitReason === 'converged'))
   }
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0)
 }

@@ -98,6 +98,6 @@ function done({ solutions }: RunState): number {
   return solutions.filter(solution => solution !== null).length
 }
 
-function sum(values: readonly number[]): number {
+export function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0)
 }
