@@ -27,6 +27,9 @@ export interface NumericFunctions {
   axpyF64(row: number, step: number, w: number): void
   axpyF32(row: number, step: number, w: number): void
   squaredNorm(row: number): number
+  bringRows(rows: number, order: number, from: number, to: number, beside: number, bytesBeside: number): void
+  bringColumns(starts: number, order: number, from: number, to: number, entries: number, values: number): void
+  wordsTouched(): number
   recordBytes(row: number): number
   binRows(table: number, from: number, to: number, factors: number, bins: number, signs: boolean, unit: boolean): void
   findOutside(batch: number): number

@@ -12,6 +12,7 @@ import {
   ROW_KIND_F32, ROW_KIND_F64, ROW_KIND_SCALED_DENSE, ROW_NORM, ROW_SCALE, SWEEP_ACTIVE, SWEEP_CURSOR, SWEEP_INNER, SWEEP_NEWTON, SWEEP_ORDER, SWEEP_SHRINK,
   SWEEP_VISITED,
 } from '../layouts'
+import { AHEAD, bringLast, bringRows } from './ahead'
 import { axpyBinnedLanes, dotBinnedLanes } from './binned-row'
 import { boxLoss, logisticLoss, negativeEntropy } from './losses'
 import { isScaled, wideValues } from './row'
@@ -202,7 +203,13 @@ function sweepBundle<S>(bundle: usize, sweep: usize, budget: f64): bool {
   let cursor = load<u32>(sweep, SWEEP_CURSOR)
   let visited: f64 = 0
 
+  let loaded = cursor
+  let lastLoaded = active
   while (cursor < active && visited < budget) {
+    if (cursor == loaded) {
+      loaded = min(cursor + AHEAD, active)
+      bringRows(rows, order, cursor, loaded, alpha, usize(1) << rowShift)
+    }
     const i = load<u32>(order + (usize(cursor) << 2))
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     visited += f64(load<u32>(row, ROW_COUNT)) + 4
@@ -284,6 +291,7 @@ function sweepBundle<S>(bundle: usize, sweep: usize, budget: f64): bool {
     }
     if (worths) store<f64>(worths + (usize(i) << 3), worth)
     if (shrink && !needed) {
+      if (active == lastLoaded) lastLoaded = bringLast(rows, order, cursor, active, alpha, usize(1) << rowShift)
       active--
       const last = order + (usize(active) << 2)
       store<u32>(order + (usize(cursor) << 2), load<u32>(last))

@@ -11,6 +11,7 @@ import {
   ROW_COUNT, ROW_NORM, SWEEP_ACTIVE, SWEEP_CURSOR, SWEEP_GAP, SWEEP_GRADIENT_MAX, SWEEP_GRADIENT_MIN, SWEEP_INNER,
   SWEEP_LOSS, SWEEP_LOWER, SWEEP_NEWTON, SWEEP_ORDER, SWEEP_SHRINK, SWEEP_UPPER, SWEEP_VISITED,
 } from '../layouts'
+import { AHEAD, bringLast, bringRows } from './ahead'
 import { boxLoss, logisticLoss, negativeEntropy } from './losses'
 import { axpyParted, axpyRow, dotParted, place } from './row'
 import {
@@ -57,7 +58,13 @@ function sweepBox<W, S>(problem: usize, sweep: usize, budget: f64): bool {
   let gapSum = load<f64>(sweep, SWEEP_GAP)
   let visited: f64 = 0
 
+  let loaded = cursor
+  let lastLoaded = active
   while (cursor < active && visited < budget) {
+    if (cursor == loaded) {
+      loaded = min(cursor + AHEAD, active)
+      bringRows(rows, order, cursor, loaded, alpha, 8)
+    }
     const i = load<u32>(order + (usize(cursor) << 2))
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
@@ -81,6 +88,7 @@ function sweepBox<W, S>(problem: usize, sweep: usize, budget: f64): bool {
     let projected: f64 = 0
     if (a == 0) {
       if (shrink && gradient > upper) {
+        if (active == lastLoaded) lastLoaded = bringLast(rows, order, cursor, active, alpha, 8)
         active--
         const last = order + (usize(active) << 2)
         store<u32>(order + (usize(cursor) << 2), load<u32>(last))
@@ -90,6 +98,7 @@ function sweepBox<W, S>(problem: usize, sweep: usize, budget: f64): bool {
       if (gradient < 0) projected = gradient
     } else if (a == bound) {
       if (shrink && gradient < lower) {
+        if (active == lastLoaded) lastLoaded = bringLast(rows, order, cursor, active, alpha, 8)
         active--
         const last = order + (usize(active) << 2)
         store<u32>(order + (usize(cursor) << 2), load<u32>(last))
@@ -156,7 +165,12 @@ function sweepLogistic<W, S>(problem: usize, sweep: usize, budget: f64): bool {
   let gapSum = load<f64>(sweep, SWEEP_GAP)
   let visited: f64 = 0
 
+  let loaded = cursor
   while (cursor < active && visited < budget) {
+    if (cursor == loaded) {
+      loaded = min(cursor + AHEAD, active)
+      bringRows(rows, order, cursor, loaded, alpha, 16)
+    }
     const i = load<u32>(order + (usize(cursor) << 2))
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive

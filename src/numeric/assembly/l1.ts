@@ -12,6 +12,7 @@ import {
   L1_ACTIVE, L1_COSTS, L1_CURSOR, L1_CURVE, L1_ENTRIES, L1_FEATURES, L1_FIRST, L1_INNER, L1_LIMIT, L1_LOSS, L1_MARGINS,
   L1_MOST, L1_NEXT, L1_ORDER, L1_ROWS, L1_STARTS, L1_STATE, L1_STEEPEST, L1_SUM, L1_VALUES, L1_VISITED, L1_WEIGHTS, L1_WORST,
 } from '../l1-layout'
+import { AHEAD, bringColumns } from './ahead'
 import { addColumns } from './columns'
 
 /** Share of the promised decrease that a step has to bring. */
@@ -57,7 +58,12 @@ export function sweepL1Squared(l1: usize, budget: f64): bool {
   let cursor = load<u32>(l1, L1_CURSOR)
   let worst = load<f64>(l1, L1_WORST), sum = load<f64>(l1, L1_SUM), high = load<f64>(l1, L1_STEEPEST)
   let visited: f64 = 0
+  let loaded = cursor
   while (cursor < active && visited < budget) {
+    if (cursor == loaded) {
+      loaded = min(cursor + AHEAD, active)
+      bringColumns(starts, order, cursor, loaded, entries, values)
+    }
     const j = load<u32>(order + (usize(cursor) << 2))
     const from = load<u32>(starts + (usize(j) << 2))
     const n = load<u32>(starts + (usize(j) << 2), 4) - from
@@ -181,7 +187,12 @@ export function sweepL1Logistic(l1: usize, budget: f64): bool {
   let cursor = load<u32>(l1, L1_CURSOR)
   let worst = load<f64>(l1, L1_WORST), sum = load<f64>(l1, L1_SUM), high = load<f64>(l1, L1_STEEPEST)
   let visited: f64 = 0
+  let loaded = cursor
   while (cursor < inner && visited < budget) {
+    if (cursor == loaded) {
+      loaded = min(cursor + AHEAD, inner)
+      bringColumns(starts, order, cursor, loaded, entries, values)
+    }
     const j = load<u32>(order + (usize(cursor) << 2))
     const from = load<u32>(starts + (usize(j) << 2))
     const n = load<u32>(starts + (usize(j) << 2), 4) - from

@@ -8,6 +8,7 @@ import {
   PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_COUNT, PROBLEM_POSITIVE,
   PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS, ROW_NORM,
 } from '../layouts'
+import { AHEAD, bringRows } from './ahead'
 import { axpyRow, dotRow, squaredLengthF32, squaredLengthF64 } from './row'
 import { boundForNegative, boundForPositive, rowBound, rowWeightsOf } from './row-costs'
 
@@ -63,6 +64,7 @@ function pegasosRows<W>(problem: usize, order: usize, before: f64, all: f64, bal
   let length = lengthOf<W>(w, weights)
   let lossSum: f64 = 0
   for (let k: u32 = 0; k < count; k++) {
+    if (k % AHEAD == 0) bringRows(rows, order, k, min(k + AHEAD, count), 0, 0)
     const i = load<u32>(order + (usize(k) << 2))
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive

@@ -304,11 +304,11 @@ function squaredLength<W>(w: usize, count: u32): f64 {
   return a + b
 }
 
-/** Bytes of a record, padding included; rows of a block have no dictionaries, so a record is one piece. */
+/** Bytes of a record, padding included, its dictionary not. Rows of a block have no dictionaries, so a record is one piece. */
 export function recordBytes(row: usize): usize {
   const count = usize(load<u32>(row, ROW_COUNT))
   const kind = load<u32>(row, ROW_KIND)
-  const per: usize = kind == ROW_KIND_CONSTANT || kind == ROW_KIND_DENSE || kind == ROW_KIND_SCALED_DENSE ? 4 : kind == ROW_KIND_F64 ? 12
+  const per: usize = kind == ROW_KIND_CODED ? 5 : kind == ROW_KIND_CONSTANT || kind == ROW_KIND_DENSE || kind == ROW_KIND_SCALED_DENSE ? 4 : kind == ROW_KIND_F64 ? 12
     : kind == ROW_KIND_BINS8 ? 5 : kind == ROW_KIND_BINS16 ? 6 : kind == ROW_KIND_SHORT_BINS8 ? 3 : kind == ROW_KIND_SHORT_BINS16 ? 4 : kind == ROW_KIND_DENSE_BINS8 ? 1 : kind == ROW_KIND_DENSE_BINS16 ? 2 : 8
   return (usize(ROW_ENTRIES) + count * per + usize(kind == ROW_KIND_F64 ? 8 : 0) + 7) & ~7
 }

@@ -14,6 +14,7 @@ import {
   WORKING_FIRST_ROWS, WORKING_GRADIENTS, WORKING_LEDGER, WORKING_MOVED, WORKING_NUMBERS, WORKING_RADII, WORKING_RADIUS,
   WORKING_RANDOM, WORKING_RECORDS, WORKING_RESIDENT, WORKING_ROOM, WORKING_STRIDE, WORKING_TABLE, WORKING_USED,
 } from '../working-set-layout'
+import { AHEAD, bringRows } from './ahead'
 import { placeFeatures } from './first-pass'
 import { boxLoss, logisticLoss, negativeEntropy } from './losses'
 import { nextRandom } from './random'
@@ -148,6 +149,7 @@ function takeIn<W>(set: usize, problem: usize, order: usize, count: u32, numbers
   const diagonalPositive = diagonalForPositive(problem)
   const diagonalNegative = diagonalForNegative(problem)
   for (let k: u32 = 0; k < count; k++) {
+    if (k % AHEAD == 0) bringRows(rows, order, k, min(k + AHEAD, count), alpha, stride)
     const i = load<u32>(order + (usize(k) << 2))
     const number = load<u32>(numbers + (usize(i) << 2))
     const row = usize(load<u32>(rows + (usize(i) << 2)))
