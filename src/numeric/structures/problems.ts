@@ -1,0 +1,73 @@
+// A binary problem, sweeps over it, and the sums of a certificate: a part of layouts.ts.
+import type { Part } from './structure.ts'
+
+export const problems: readonly Part[] = [
+  {
+    structure: 'Problem',
+    prefix: 'PROBLEM_',
+    title: 'The problem: one binary problem over row records, shared by sweeps and certificates.',
+    fields: [
+      ['ROWS', 'address of u32[rows]', 'row record addresses.'],
+      ['COUNT', 'u32', 'number of rows.'],
+      ['ALPHA', 'address of the dual variables', 'f64 each (box losses), or pairs α, C−α (logistic).'],
+      ['WEIGHTS', 'address of the weights'],
+      ['POSITIVE', 'u32', 'class number that is positive; every other class is negative.'],
+      ['BIAS_FEATURE', 'u32', 'number of the bias feature; its weight stands at that place.'],
+      ['BIAS', 'f64', 'value of the bias feature in every row, 0 for none.'],
+      ['BOUND_POSITIVE', 'f64', 'upper bound of the box dual, for positive rows.'],
+      ['BOUND_NEGATIVE', 'f64', 'the same for negative rows.'],
+      ['DIAGONAL_POSITIVE', 'f64', 'diagonal of the box dual, for positive rows.'],
+      ['DIAGONAL_NEGATIVE', 'f64', 'the same for negative rows.'],
+      ['LOGISTIC', 'u32', '1 when the loss is logistic (bounds are the costs), 0 for box losses.'],
+      ['MARGINS', 'address of f64[rows]', "which receives each row's margin as it is met, or 0."],
+      [
+        'GRADIENTS',
+        'address of f64[rows]',
+        "which receives each row's gradient after its visit (its margin, for the logistic loss), or 0.",
+      ],
+      ['HOT', 'u32', 'of one of several trainers: how many of the first weights are its own.'],
+      ['OWN', 'address of those weights'],
+      ['ROW_WEIGHTS', 'address of f64[rows]', 'the weight of each row, which its costs are multiplied by; 0 for none.'],
+    ],
+  },
+  {
+    structure: 'Sweep',
+    prefix: 'SWEEP_',
+    title: 'A sweep of dual coordinate descent: what it carries from slice to slice.',
+    fields: [
+      ['ORDER', 'address of u32[rows]', 'row numbers, the active ones first.'],
+      ['ACTIVE', 'u32', 'number of active rows (in and out).'],
+      ['CURSOR', 'u32', 'next position in the order (in and out).'],
+      ['SHRINK', 'u32', '1 to shrink.'],
+      ['UPPER', 'f64', 'upper threshold of shrinking, from the last pass.'],
+      ['LOWER', 'f64', 'lower threshold of shrinking, from the last pass.'],
+      ['GRADIENT_MAX', 'f64', 'the largest projected gradient in this pass (out).'],
+      ['GRADIENT_MIN', 'f64', 'the smallest projected gradient in this pass (out).'],
+      ['LOSS', 'f64', 'sum of losses as the rows were met (out): an estimate, no certificate.'],
+      ['GAP', 'f64', 'sum of what the rows owed to the duality gap as they were met (out): an estimate.'],
+      ['VISITED', 'f64', 'nonzeros visited (in and out).'],
+      ['INNER', 'f64', 'inner Newton tolerance of the logistic loss.'],
+      ['NEWTON', 'f64', 'Newton steps in this sweep (in and out).'],
+      ['RANDOM', 'u64', 'state of the random numbers that order the rows.'],
+      ['LAST_GAP', 'f64', 'the gap that the last finished sweep met (out).'],
+      ['LAST_LOSS', 'f64', 'the loss that the last sweep over all rows met (out).'],
+      ['BEGAN', 'u32', 'one more than the active rows when the present sweep began, 0 when there is none.'],
+    ],
+    size: { bytes: 120 },
+  },
+  {
+    structure: 'Sums',
+    prefix: 'SUMS_',
+    title: 'Sums that a certificate is made of.',
+    fields: [
+      ['LOSS', 'f64', 'Σ loss.'],
+      ['DUAL', 'f64', "Σ of the dual objective's separable part."],
+      ['ALPHA_MARGIN', 'f64', 'Σ α·margin, which is wᵀ(Σ α y x).'],
+      ['CORRECT', 'f64', 'rows on the right side.'],
+      ['SUPPORT', 'f64', 'rows with α > 0.'],
+    ],
+  },
+  {
+    constants: [['SUMS_COUNT', 5, 'How many sums there are, f64 each.']],
+  },
+]
