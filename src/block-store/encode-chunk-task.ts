@@ -4,7 +4,7 @@ import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-format.ts'
 import { type LabelCount, LabelNumbers } from '../input-formats/label-numbers.ts'
 import { newFeatureMap } from '../numeric/feature-map.ts'
-import { BATCH_NONZEROS } from '../numeric/layouts.ts'
+import { BatchFields } from '../numeric/fields/batch.ts'
 import { roundUp } from '../numeric/rounding.ts'
 import { RowPacker } from '../rows/row-packer.ts'
 import { declareTask, type TaskContext } from '../threads/task.ts'
@@ -91,7 +91,7 @@ function encodeChunk({ arena, kept }: TaskContext, options: EncodeChunkOptions):
       break
     }
     if (options.bins) arena.numeric.roundBatch(batch, options.bins)
-    const nonzeros = arena.getU32(batch + BATCH_NONZEROS)
+    const { nonzeros } = new BatchFields(arena, batch)
     const codes = numbers.add(batch, rows, row => parser.labelText(row))
     // Rows after one that has no room are not packed: those that are have to be the first.
     if (packing) packing = packer.rows + rows <= pack!.rows && packer.pack(batch, rows, codes)

@@ -2,7 +2,7 @@
 
 import { refuseOutside } from '../features/bins.ts'
 import { Expander, piecesOf } from '../features/expander.ts'
-import { BATCH_ROWS } from '../numeric/layouts.ts'
+import { BatchFields } from '../numeric/fields/batch.ts'
 import type { Binning } from '../rows/place-space.ts'
 import { RowPacker } from '../rows/row-packer.ts'
 import { READ_BYTES } from '../sizes.ts'
@@ -98,7 +98,7 @@ async function loadBlock({ arena, kept }: TaskContext, options: LoadBlockOptions
       loaded.readMilliseconds += began - waited
       decoder.decode(at, bytes, batch, where)
       if (bins) refuseOutside(arena, batch, where, store.manifest.indexBase)
-      const rows = arena.getU32(batch + BATCH_ROWS)
+      const { rows } = new BatchFields(arena, batch)
       // The store's own numbering of its labels is the one that every block shares.
       const { at: codes, listed } = labels.numbersOf(batch, rows)
       if (!listed) throw unlistedLabel(where)

@@ -4,7 +4,7 @@ import { SpillwayError } from '../errors.ts'
 import { LabelNumbers } from '../input-formats/label-numbers.ts'
 import { type Label, type LabelKey, labelCode, labelKey } from '../input-formats/labels.ts'
 import type { Arena } from '../numeric/arena.ts'
-import { BATCH_LABELS } from '../numeric/layouts.ts'
+import { BatchFields } from '../numeric/fields/batch.ts'
 
 /** The number of a label that the manifest does not list. */
 export const UNLISTED = 0xffff_ffff
@@ -49,7 +49,7 @@ export class StoredLabels {
   /** One by one, without an object for every label that there is: segments of many small blocks have a row or two. */
   #numbersOfFew(batch: number, rows: number): { at: number; listed: boolean } {
     const arena = this.#arena
-    const labels = arena.getU32(batch + BATCH_LABELS)
+    const { labels } = new BatchFields(arena, batch)
     const values = arena.f64(labels, rows)
     const out = arena.u32(this.#few, rows)
     let listed = true

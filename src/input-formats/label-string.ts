@@ -12,7 +12,6 @@ import {
   PARSE_ERROR_NOT_FINITE,
   PARSE_ERROR_STRING_LENGTH,
   PARSE_ERROR_TOO_LARGE,
-  PARSE_NEEDS_ROOM,
 } from '../numeric/layouts.ts'
 import type { BadRow, InputFormat } from './input-format.ts'
 import { LABEL_ERRORS, type ParseError, shownToken, TextParser } from './text-parser.ts'
@@ -52,11 +51,11 @@ class LabelStringParser extends TextParser {
 
   protected override fill(): void {
     const { arena, state, batch } = this
-    arena.setU32(state + PARSE_NEEDS_ROOM, 0)
-    arena.numeric.parseLabelString(state, batch)
-    if (arena.getU32(state + PARSE_NEEDS_ROOM) === 0) return
+    state.needsRoom = 0
+    arena.numeric.parseLabelString(state.at, batch.at)
+    if (state.needsRoom === 0) return
     this.enlarge(LONGEST_STRING)
-    arena.numeric.parseLabelString(state, batch)
+    arena.numeric.parseLabelString(state.at, batch.at)
   }
 
   protected override describe(error: ParseError): BadRow {
