@@ -143,9 +143,9 @@ function fileName({ structure }: Structure): string {
 /** Every file that is made, by its path from the root. */
 export function madeFiles(): Map<string, string> {
   const constants = allLayoutFiles.map(file => [`${FOLDER}/${file.file}`, constantsText(file)] as const)
-  const accessors = allStructures.map(
-    structure => [`${FOLDER}/fields/${fileName(structure)}.ts`, accessorsText(structure)] as const,
-  )
+  const accessors = allStructures
+    .filter(structure => structure.accessors !== false)
+    .map(structure => [`${FOLDER}/fields/${fileName(structure)}.ts`, accessorsText(structure)] as const)
   return new Map([...constants, ...accessors])
 }
 

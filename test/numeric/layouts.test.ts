@@ -1,6 +1,6 @@
 // The tables of structures, and what is made from them: constants for both compilers, and accessors.
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -158,7 +158,17 @@ describe('accessors', async () => {
     ),
   )
 
-  for (const structure of allStructures) {
+  it('are all in use', () => {
+    const users = globSync('src/**/*.ts', { cwd: root, exclude: ['src/numeric/fields/**'] })
+    const text = users.map(path => readFileSync(join(root, path), 'utf8')).join('\n')
+    assert.deepEqual(
+      [...classes.keys()].filter(name => !text.includes(`new ${name}(`)),
+      [],
+      'a structure without users of its accessors says accessors: false',
+    )
+  })
+
+  for (const structure of allStructures.filter(({ accessors }) => accessors !== false)) {
     it(`of ${structure.structure} read and write their fields and nothing else`, () => {
       const arena = new Arena()
       const room = sizeOf(structure).bytes + 64

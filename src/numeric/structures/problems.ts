@@ -57,6 +57,7 @@ export const problems: readonly Part[] = [
   },
   {
     structure: 'Sums',
+    accessors: false,
     prefix: 'SUMS_',
     title: 'Sums that a certificate is made of.',
     fields: [

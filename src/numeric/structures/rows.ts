@@ -4,6 +4,7 @@ import type { Part } from './structure.ts'
 export const rows: readonly Part[] = [
   {
     structure: 'ControlPage',
+    accessors: false,
     prefix: '',
     title: 'The control page, at the bottom of the memory.',
     fields: [
@@ -42,6 +43,7 @@ export const rows: readonly Part[] = [
   },
   {
     structure: 'Row',
+    accessors: false,
     prefix: 'ROW_',
     title: 'A row record: what solvers and certificates read. Aligned to 8 bytes.',
     fields: [

@@ -144,6 +144,7 @@ export const segment: LayoutFile = {
     },
     {
       structure: 'Decode',
+      accessors: false,
       prefix: 'DECODE_',
       title: 'What decodeSegment is given besides header, payload and batch: scratch that it owns.',
       fields: [

@@ -20,6 +20,8 @@ export interface Structure {
   prefix: string
   title?: string
   fields: readonly Field[]
+  /** false where TypeScript reads single fields of many records, or none: there is no class of accessors then. */
+  accessors?: false
   /** The constant for its size: the prefix and BYTES, and the end of the last field, unless told otherwise. */
   size?: { name?: string; bytes?: number; says?: string }
 }
