@@ -10,7 +10,7 @@ import { BATCH_BYTES } from '../numeric/layouts.ts'
 import { Region } from '../numeric/region.ts'
 import { roundUp } from '../numeric/rounding.ts'
 import * as S from '../numeric/segment-layout.ts'
-import type { ByteCount } from '../sizes.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 import { ZSTD_PARAMS } from './compression.ts'
 import { damaged, mostPayload, readSegmentHeader, type SegmentHeader } from './file-layout.ts'
 
@@ -29,8 +29,8 @@ export interface EncodedSegment {
   rows: number
   nonzeros: number
   /** Address and length in shared memory, until the next encode. */
-  at: number
-  bytes: number
+  at: Address
+  bytes: ByteCount
 }
 
 /** Encodes batches inside one thread. Takes its room from the arena at the first encode, and again when it must grow. */
@@ -38,11 +38,11 @@ export class SegmentEncoder {
   readonly #arena: Arena
   readonly #options: EncoderOptions
   readonly #state: EncodeFields
-  readonly #hash: number
-  readonly #tables: number
+  readonly #hash: Address
+  readonly #tables: Address
   readonly #rows: Region
   readonly #work: Region
-  readonly #intervals: number
+  readonly #intervals: Address
   readonly #out: Region
 
   constructor(arena: Arena, options: EncoderOptions) {
@@ -59,7 +59,7 @@ export class SegmentEncoder {
 
   /** Encodes a batch into a segment for each block that gets rows, in order of blocks. `chunk` and `firstRowInChunk`
    *  decide the draw, so that any thread may encode any chunk; `block` is for mode sequential only. */
-  encode(batch: number, chunk: number, firstRowInChunk: number, block = 0): EncodedSegment[] {
+  encode(batch: Address, chunk: number, firstRowInChunk: number, block = 0): EncodedSegment[] {
     const arena = this.#arena
     const { mode, seed } = this.#options
     const { rows, nonzeros, valueBytes } = new BatchFields(arena, batch)
@@ -108,8 +108,8 @@ export class SegmentEncoder {
   /** Encodes some rows of a batch, those listed (u32 each, rising), into one segment. Row r of the batch has position
    *  firstPosition + r. */
   encodeListed(
-    batch: number,
-    list: { at: number; rows: number; nonzeros: number },
+    batch: Address,
+    list: { at: Address; rows: number; nonzeros: number },
     firstPosition: number,
     block: number,
   ): EncodedSegment {
@@ -122,7 +122,7 @@ export class SegmentEncoder {
   }
 
   /** Encodes the rows of a list at an address; the bytes of the segment. */
-  #encodeAt(at: number, list: number, rows: number, nonzeros: number, block: number): number {
+  #encodeAt(at: Address, list: Address, rows: number, nonzeros: number, block: number): ByteCount {
     const state = this.#state
     state.rowList = list
     state.rows = rows
@@ -133,7 +133,7 @@ export class SegmentEncoder {
     return this.#options.compression === 'zstd' ? this.#compress(at, bytes) : bytes
   }
 
-  #prepare(batch: number, firstRowInChunk: number, rows: number, nonzeros: number): void {
+  #prepare(batch: Address, firstRowInChunk: number, rows: number, nonzeros: number): void {
     const fields: ['indices' | 'gaps' | 'work' | 'values' | 'codes' | 'lengths', ByteCount][] = [
       ['indices', (nonzeros + 4) * 4],
       ['gaps', (nonzeros + 4) * 4],
@@ -156,7 +156,7 @@ export class SegmentEncoder {
   }
 
   /** Compresses a segment in place when that makes it smaller; its new length. */
-  #compress(at: number, bytes: number): number {
+  #compress(at: Address, bytes: ByteCount): ByteCount {
     const payload = this.#arena.bytes(at + S.SEGMENT_HEADER_BYTES, bytes - S.SEGMENT_HEADER_BYTES)
     const packed = zstdCompressSync(payload, ZSTD_PARAMS)
     if (packed.length >= payload.length) return bytes
@@ -169,13 +169,13 @@ export class SegmentEncoder {
   }
 }
 
-function segmentRoom(rows: number, nonzeros: number, valueBytes: number): number {
+function segmentRoom(rows: number, nonzeros: number, valueBytes: ByteCount): ByteCount {
   return S.SEGMENT_HEADER_BYTES + mostPayload(rows, nonzeros, valueBytes) + 64
 }
 
 /** Writes the number of the chunk's first row into a segment, and the block's if it has another one in the store than
  *  the encoder knew; only the header's checksum changes. */
-export function setBasePosition(arena: Arena, at: number, basePosition: number, block?: number): void {
+export function setBasePosition(arena: Arena, at: Address, basePosition: number, block?: number): void {
   const header = new SegmentFields(arena, at)
   if (block !== undefined) header.block = block
   header.basePosition = BigInt(basePosition)
@@ -197,7 +197,7 @@ const DECODE_ERRORS: Record<number, string> = {
 /** Decodes segments inside one thread. */
 export class SegmentDecoder {
   readonly #arena: Arena
-  readonly #scratch: number
+  readonly #scratch: Address
   readonly #raw: Region
 
   constructor(arena: Arena) {
@@ -207,14 +207,14 @@ export class SegmentDecoder {
   }
 
   /** A batch without room, for decode to grow. */
-  newBatch(): number {
+  newBatch(): Address {
     return this.#arena.allocateZeroed(BATCH_BYTES, 'a batch')
   }
 
   /** Fills the batch from the segment of `bytes` bytes at `at`. Room that is missing is taken from the arena. Row
    *  positions, to be added to the base position of the returned header, go where the batch has BATCH_LABEL_AT.
    *  `where` names the segment in errors. */
-  decode(at: number, bytes: number, batch: number, where: string): SegmentHeader {
+  decode(at: Address, bytes: ByteCount, batch: Address, where: string): SegmentHeader {
     const arena = this.#arena
     const header = checkSegment(arena, at, bytes, where)
     let payload = at + S.SEGMENT_HEADER_BYTES
@@ -231,7 +231,7 @@ export class SegmentDecoder {
 }
 
 /** Checks header, length and payload checksum of a segment in shared memory. */
-export function checkSegment(arena: Arena, at: number, bytes: number, where: string): SegmentHeader {
+export function checkSegment(arena: Arena, at: Address, bytes: ByteCount, where: string): SegmentHeader {
   const header = readSegmentHeader(arena, at, bytes, where)
   const expected = S.SEGMENT_HEADER_BYTES + header.payloadBytes
   if (bytes !== expected) {
@@ -243,7 +243,7 @@ export function checkSegment(arena: Arena, at: number, bytes: number, where: str
   return header
 }
 
-function decompress(packed: Uint8Array, rawBytes: number, where: string): Buffer {
+function decompress(packed: Uint8Array, rawBytes: ByteCount, where: string): Buffer {
   let raw: Buffer
   try {
     raw = zstdDecompressSync(packed, { maxOutputLength: Math.max(rawBytes, 1) })
@@ -255,7 +255,7 @@ function decompress(packed: Uint8Array, rawBytes: number, where: string): Buffer
 }
 
 /** Gives a batch buffers for at least so many rows and nonzeros of valueBytes each; contents are not kept. */
-export function growBatch(arena: Arena, batch: number, rows: number, nonzeros: number, valueBytes: number): void {
+export function growBatch(arena: Arena, batch: Address, rows: number, nonzeros: number, valueBytes: ByteCount): void {
   const fields = new BatchFields(arena, batch)
   const rowRoom = fields.rowCapacity
   if (rows > rowRoom || fields.starts === 0) {

@@ -8,12 +8,13 @@ import { windowFull } from '../numeric/arena.ts'
 import { BatchFields } from '../numeric/fields/batch.ts'
 import type { ExpansionOptions } from '../rows/parse-rows-task.ts'
 import { type PackSettings, RowPacker } from '../rows/row-packer.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 import { declareTask, type TaskContext } from '../threads/task.ts'
 import { SegmentDecoder } from './codecs.ts'
 
 export interface DecodeRowsOptions {
-  at: number
-  bytes: number
+  at: Address
+  bytes: ByteCount
   /** Names the segment in errors. */
   where: string
   expansion?: ExpansionOptions
@@ -28,12 +29,12 @@ export interface DecodedRows {
   names: number
   /** As stored: codes in place of texts. */
   labels: LabelCount[]
-  packedBytes: number
+  packedBytes: ByteCount
 }
 
 interface Kept {
   decoder: SegmentDecoder
-  batch: number
+  batch: Address
   packer: RowPacker
   numbers: LabelNumbers
   expander: Expander | undefined

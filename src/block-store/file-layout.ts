@@ -4,6 +4,7 @@ import { SpillwayError } from '../errors.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { SegmentFields } from '../numeric/fields/segment.ts'
 import * as S from '../numeric/segment-layout.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 
 export const MANIFEST_FILE = 'manifest.json'
 export const MANIFEST_TEMPORARY = 'manifest.json.partial'
@@ -65,7 +66,7 @@ export function damaged(where: string, what: string): SpillwayError {
 }
 
 /** Writes the header of a block file at `at`; returns its checksum, where the block's checksum starts from. */
-export function writeFileHeader(arena: Arena, at: number, block: number): bigint {
+export function writeFileHeader(arena: Arena, at: Address, block: number): bigint {
   arena.bytes(at, FILE_HEADER_BYTES).fill(0)
   const view = arena.view(at, FILE_HEADER_BYTES)
   for (let k = 0; k < 8; k++) view.setUint8(k, FILE_MAGIC.charCodeAt(k))
@@ -79,7 +80,7 @@ export function writeFileHeader(arena: Arena, at: number, block: number): bigint
 }
 
 /** Checks the header of a block file at `at`; returns its checksum. */
-export function checkFileHeader(arena: Arena, at: number, bytes: number, block: number, where: string): bigint {
+export function checkFileHeader(arena: Arena, at: Address, bytes: ByteCount, block: number, where: string): bigint {
   if (bytes < FILE_HEADER_BYTES) {
     throw damaged(where, `it is truncated, ${bytes} bytes are left of a header of ${FILE_HEADER_BYTES}`)
   }
@@ -114,17 +115,17 @@ export interface SegmentHeader {
   features: number
   basePosition: number
   /** 4 or 8: f32 or f64. */
-  valueBytes: number
+  valueBytes: ByteCount
   compressed: boolean
-  payloadBytes: number
-  rawBytes: number
+  payloadBytes: ByteCount
+  rawBytes: ByteCount
   payloadHash: bigint
   headerHash: bigint
   codecs: { lengths: number; positions: number; labels: number; indices: number; values: number }
 }
 
 /** Reads and checks the header of a segment in shared memory; the payload is not looked at. */
-export function readSegmentHeader(arena: Arena, at: number, bytes: number, where: string): SegmentHeader {
+export function readSegmentHeader(arena: Arena, at: Address, bytes: ByteCount, where: string): SegmentHeader {
   if (bytes < S.SEGMENT_HEADER_BYTES) {
     throw damaged(where, `it is truncated, ${bytes} bytes are left of a header of ${S.SEGMENT_HEADER_BYTES}`)
   }
@@ -181,14 +182,14 @@ export function readSegmentHeader(arena: Arena, at: number, bytes: number, where
 
 /** No payload before compression is larger: what the encoder reserves and what the decoder lets itself be asked for.
  *  A packed number takes at most 32 bits and a quarter of a control byte. */
-export function mostPayload(rows: number, nonzeros: number, valueBytes: number): number {
+export function mostPayload(rows: number, nonzeros: number, valueBytes: ByteCount): ByteCount {
   const packed = (count: number) => 8 + 4 * (count + 3) + Math.ceil(count / 4)
   return 64 + 2 * packed(rows) + 9 * rows + packed(nonzeros) + rows + nonzeros * valueBytes
 }
 
 /** The next step of a block's checksum: each segment's header checksum, which covers its payload's, is
  *  hashed together with the checksum so far. `scratch` is 16 bytes of shared memory. */
-export function chainChecksum(arena: Arena, scratch: number, soFar: bigint, headerHash: bigint): bigint {
+export function chainChecksum(arena: Arena, scratch: Address, soFar: bigint, headerHash: bigint): bigint {
   const view = arena.view(scratch, 16)
   view.setBigUint64(0, soFar, true)
   view.setBigUint64(8, headerHash, true)

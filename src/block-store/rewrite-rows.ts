@@ -4,6 +4,7 @@ import { BatchFields } from '../numeric/fields/batch.ts'
 import { BATCH_BYTES } from '../numeric/layouts.ts'
 import { Region } from '../numeric/region.ts'
 import { roundUp } from '../numeric/rounding.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 import { type EncodedSegment, SegmentDecoder, SegmentEncoder } from './codecs.ts'
 import type { Manifest } from './manifest.ts'
 import { ReadBuffer, type Store } from './reader.ts'
@@ -13,7 +14,7 @@ import { StoredLabels } from './stored-labels.ts'
 export interface SegmentRows {
   count: number
   base: number
-  batch: number
+  batch: Address
   positions: Uint32Array
   /** Their numbers in the manifest. */
   labels: Uint32Array
@@ -26,11 +27,11 @@ export class RowReader {
   readonly #store: Store
   readonly #buffer: ReadBuffer
   readonly #decoder: SegmentDecoder
-  readonly #batch: number
+  readonly #batch: Address
   readonly #labels: StoredLabels
   bytesRead = 0
 
-  constructor(arena: Arena, store: Store, readBytes?: number) {
+  constructor(arena: Arena, store: Store, readBytes?: ByteCount) {
     this.#arena = arena
     this.#store = store
     this.#buffer = new ReadBuffer(arena, readBytes)
@@ -65,7 +66,7 @@ export class RowReader {
 export class Rewriter {
   readonly #arena: Arena
   readonly #encoder: SegmentEncoder
-  readonly #batch: number
+  readonly #batch: Address
   readonly #room: Region
 
   constructor(arena: Arena, { seed, compression }: Manifest) {

@@ -2,7 +2,7 @@
 // block, and parts take the place of their block, so rows of other blocks keep their order. Rows keep their positions.
 import { Arena } from '../numeric/arena.ts'
 import { BatchFields } from '../numeric/fields/batch.ts'
-import type { ByteCount } from '../sizes.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 import { CarriedStates } from './carried-states.ts'
 import { changeStore, freeBlockNumbers } from './change-store.ts'
 import { growBatch, SegmentDecoder } from './codecs.ts'
@@ -116,7 +116,7 @@ function placeRows(drawn: Uint32Array, parts: number, firstRow: number, places: 
  *  meet in one follows from nothing in the data. */
 class PartDraw {
   readonly #filled: Float64Array
-  #state: number
+  #state: Address
 
   constructor(parts: number, seed: number, block: number) {
     this.#filled = new Float64Array(parts)
@@ -145,7 +145,7 @@ class PartDraw {
 /** Rows of several segments, or of a part of one, in one batch. */
 class GatheredRows {
   readonly #arena: Arena
-  readonly #batch: number
+  readonly #batch: Address
   #nonzeros = 0
   #base = 0
   #first = 0

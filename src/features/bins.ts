@@ -3,9 +3,10 @@ import { SpillwayError } from '../errors.ts'
 import type { BadRow } from '../input-formats/input-format.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { BatchFields } from '../numeric/fields/batch.ts'
+import type { Address } from '../sizes.ts'
 
 /** Refuses a batch with values that no bin is for. `where` names it. */
-export function refuseOutside(arena: Arena, batch: number, where: string, indexBase = 1): void {
+export function refuseOutside(arena: Arena, batch: Address, where: string, indexBase = 1): void {
   const entry = arena.numeric.findOutside(batch) >>> 0
   if (entry === 0xffffffff) return
   const { found, expected, advice } = outsideWords(arena, batch, entry, indexBase)
@@ -15,7 +16,7 @@ export function refuseOutside(arena: Arena, batch: number, where: string, indexB
 /** The words for an entry whose value lies outside [0, 1]. */
 export function outsideWords(
   arena: Arena,
-  batch: number,
+  batch: Address,
   entry: number,
   indexBase: number,
 ): { found: string; expected: string; advice: string } {
@@ -30,7 +31,7 @@ export function outsideWords(
 }
 
 /** Where a value stands that no bin is for; `at`: where the chunk's text begins. */
-export function badValue(arena: Arena, batch: number, entry: number, at: number, indexBase: number): BadRow {
+export function badValue(arena: Arena, batch: Address, entry: number, at: Address, indexBase: number): BadRow {
   const fields = new BatchFields(arena, batch)
   const starts = arena.u32(fields.starts, fields.rows + 1)
   const row = starts.findLastIndex(start => start <= entry)

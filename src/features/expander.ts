@@ -17,12 +17,13 @@ import {
 } from '../numeric/layouts.ts'
 import { Region } from '../numeric/region.ts'
 import { roundUp } from '../numeric/rounding.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 import type { ExpansionStep } from './expansion.ts'
 import { parseExpansion } from './expansion-steps.ts'
 
 /** Rows of a batch, expanded or as they were. */
 export interface BatchPiece {
-  batch: number
+  batch: Address
   /** The first of them in the batch that they come from. */
   first: number
   rows: number
@@ -49,16 +50,16 @@ export class Expander {
   }
 
   /** Bytes of memory that the stages take now. */
-  get bytes(): number {
+  get bytes(): ByteCount {
     return this.#stages.reduce((sum, stage) => sum + stage.bytes, 0)
   }
 
   /** The rows of a batch, expanded, in pieces; each piece is there until the next is asked for. */
-  expand(batch: number): Generator<BatchPiece> {
+  expand(batch: Address): Generator<BatchPiece> {
     return this.#from(batch, 0, 0)
   }
 
-  *#from(batch: number, first: number, stage: number): Generator<BatchPiece> {
+  *#from(batch: Address, first: number, stage: number): Generator<BatchPiece> {
     if (stage === this.#stages.length) {
       const { rows, nonzeros } = new BatchFields(this.#arena, batch)
       yield { batch, first, rows, nonzeros }
@@ -120,7 +121,7 @@ class Stage {
     this.#tableBytes = table.byteLength
   }
 
-  *run(from: number): Generator<{ batch: number; first: number }> {
+  *run(from: Address): Generator<{ batch: Address; first: number }> {
     const arena = this.#arena
     const state = this.#state
     const loop = arena.numeric[this.step.loop]
@@ -143,7 +144,7 @@ class Stage {
     }
   }
 
-  #makeRoom(entries: number, valueBytes: number): void {
+  #makeRoom(entries: number, valueBytes: ByteCount): void {
     if (entries <= this.#capacity && valueBytes === this.#valueBytes) return
     const capacity = Math.max(entries, this.#capacity)
     const values = roundUp(capacity * valueBytes, 16)
@@ -181,7 +182,7 @@ class Stage {
 }
 
 /** A batch in pieces: expanded, or as it is when there is nothing to expand. */
-export function* piecesOf(arena: Arena, batch: number, expander: Expander | undefined): Generator<BatchPiece> {
+export function* piecesOf(arena: Arena, batch: Address, expander: Expander | undefined): Generator<BatchPiece> {
   if (expander) yield* expander.expand(batch)
   else {
     const { rows, nonzeros } = new BatchFields(arena, batch)

@@ -3,6 +3,7 @@ import type { Arena } from '../numeric/arena.ts'
 import { GroupFields } from '../numeric/fields/group.ts'
 import { PlanFields } from '../numeric/fields/plan.ts'
 import * as layout from '../numeric/generate-layout.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 import { drawCounts, normalQuantiles, PowerLaw } from './distributions.ts'
 import type { DenseShape, Group, Likeness, SparseShape } from './likenesses.ts'
 
@@ -13,13 +14,13 @@ export interface PlanOptions {
 }
 
 export interface Plan {
-  address: number
+  address: Address
   /** Rows of a full chunk. It depends on the likeness, never on threads: a chunk's seed is its number. */
   chunkRows: number
   /** Scratch that a chunk in the making needs. */
-  slotBytes: number
+  slotBytes: ByteCount
   /** Bytes of text that a chunk can have at most. */
-  textBytes: number
+  textBytes: ByteCount
 }
 
 /** Text of a chunk, about: small enough for the caches, large enough for the disk. */
@@ -61,8 +62,8 @@ interface RowSize {
   /** Entries of the longest row. */
   most: number
   /** Bytes of the longest entry. */
-  entryBytes: number
-  typicalBytes: number
+  entryBytes: ByteCount
+  typicalBytes: ByteCount
 }
 
 function laySparse(arena: Arena, plan: PlanFields, shape: SparseShape, features: number): RowSize {
@@ -84,7 +85,7 @@ function laySparse(arena: Arena, plan: PlanFields, shape: SparseShape, features:
   }
   const widths = shareOut(groups, features)
   // Groups of one make, such as the letters of a string, share their tables.
-  const made = new Map<string, { ranks: number; draws: number; most: number }>()
+  const made = new Map<string, { ranks: Address; draws: Address; most: number }>()
   let most = 0
   let nonzeros = 0
   let first = 0
@@ -139,7 +140,7 @@ function layTables(
   group: Group,
   used: number,
   burst: number,
-): { ranks: number; draws: number; most: number } {
+): { ranks: Address; draws: Address; most: number } {
   const law = new PowerLaw(used, group.skew, group.plateau ?? 1)
   // No row can have more features than there are; half of them leaves the number of draws sensible.
   const fresh = drawCounts(law, Math.min(group.nonzeros, used / 2), group.spread ?? 0)
@@ -176,7 +177,7 @@ function layDense(arena: Arena, plan: PlanFields, shape: DenseShape, features: n
   return { most: features, entryBytes: indexBytes + valueBytes, typicalBytes: features * (indexBytes + valueBytes) }
 }
 
-function keepF64(arena: Arena, values: Float64Array): number {
+function keepF64(arena: Arena, values: Float64Array): Address {
   const at = arena.allocate(values.byteLength, 'distribution tables')
   arena.f64(at, values.length).set(values)
   return at

@@ -13,6 +13,7 @@ import {
   PARSE_ERROR_STRING_LENGTH,
   PARSE_ERROR_TOO_LARGE,
 } from '../numeric/layouts.ts'
+import type { ByteCount } from '../sizes.ts'
 import type { BadRow, InputFormat } from './input-format.ts'
 import { LABEL_ERRORS, type ParseError, shownToken, TextParser } from './text-parser.ts'
 
@@ -45,7 +46,7 @@ const MOST_AT_ONCE = 1 << 20
 
 class LabelStringParser extends TextParser {
   /** A letter is a byte. Many letters in a batch make long segments; that is worth more than small buffers. */
-  protected override entryCapacity(bytes: number): number {
+  protected override entryCapacity(bytes: ByteCount): number {
     return Math.max(Math.floor(bytes / 4) + 16, Math.min(bytes, MOST_AT_ONCE))
   }
 

@@ -18,6 +18,7 @@ import {
   PARSE_ERROR_UNSORTED,
   PARSE_ERROR_VALUE,
 } from '../numeric/layouts.ts'
+import type { ByteCount } from '../sizes.ts'
 import type { BadRow, InputFormat } from './input-format.ts'
 import { labelOf } from './labels.ts'
 import { LABEL_ERRORS, type ParseError, shownToken, TextParser } from './text-parser.ts'
@@ -58,7 +59,7 @@ const EXPECTED: Record<number, { expected: string; advice?: string }> = {
 
 class LibsvmParser extends TextParser {
   /** The shortest entry, ` 1:1`, has four bytes. */
-  protected override entryCapacity(bytes: number): number {
+  protected override entryCapacity(bytes: ByteCount): number {
     return Math.floor(bytes / 4) + 16
   }
 

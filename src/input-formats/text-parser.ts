@@ -14,6 +14,7 @@ import {
   PARSE_ERRORS,
 } from '../numeric/layouts.ts'
 import { roundUp } from '../numeric/rounding.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 import type { BadRow, ChunkParser, ParsedBatch, ParseSettings } from './input-format.ts'
 
 /** Where a compiled parser met what it refuses. */
@@ -21,8 +22,8 @@ export interface ParseError {
   code: number
   line: number
   /** Addresses of the offending byte and of its line's start. */
-  address: number
-  lineStart: number
+  address: Address
+  lineStart: Address
 }
 
 const isBlank = (byte: number): boolean => byte === 32 || byte === 10 || byte === 9 || byte === 13
@@ -59,18 +60,18 @@ export abstract class TextParser implements ChunkParser {
   }
 
   /** The most entries of a batch, given the bytes of a chunk. */
-  protected abstract entryCapacity(bytes: number): number
+  protected abstract entryCapacity(bytes: ByteCount): number
   /** Calls the compiled parser once: it fills the batch from where it stands. */
   protected abstract fill(): void
   /** The words for what was refused. */
   protected abstract describe(error: ParseError): BadRow
 
-  #makeRoom(bytes: number, valueBytes: number): void {
+  #makeRoom(bytes: ByteCount, valueBytes: ByteCount): void {
     if (bytes <= this.#madeFor && valueBytes === this.valueBytes) return
     this.#allocate(bytes, Math.max(this.entryCapacity(bytes), this.#entries), valueBytes)
   }
 
-  #allocate(bytes: number, entries: number, valueBytes: number): void {
+  #allocate(bytes: ByteCount, entries: number, valueBytes: ByteCount): void {
     const size = Math.max(bytes, this.#madeFor)
     const rows = rowCapacity(size)
     const slow = valueBytes === 8 ? entries : 1
@@ -101,7 +102,7 @@ export abstract class TextParser implements ChunkParser {
     this.batch.nonzeroCapacity = entries
   }
 
-  *parse(at: number, bytes: number, settings: ParseSettings): Generator<ParsedBatch> {
+  *parse(at: Address, bytes: ByteCount, settings: ParseSettings): Generator<ParsedBatch> {
     const { state, batch } = this
     this.#makeRoom(bytes, settings.valueBits / 8)
     // Where a chunk is cut into batches depends on the chunk alone, not on how large the buffers have grown.
@@ -149,7 +150,7 @@ export abstract class TextParser implements ChunkParser {
 
   /** The token around an address, and where it starts. */
   protected token(
-    address: number,
+    address: Address,
     lineStart = address,
     most = Number.POSITIVE_INFINITY,
   ): { text: string; start: number } {
@@ -169,4 +170,4 @@ export function shownToken(text: string): string {
 }
 
 /** Rows beyond it go into the next batch. */
-const rowCapacity = (bytes: number): number => Math.floor(bytes / 32) + 1024
+const rowCapacity = (bytes: ByteCount): number => Math.floor(bytes / 32) + 1024

@@ -7,12 +7,13 @@ import { type Label, labelKey } from '../input-formats/labels.ts'
 import { type Calibration, classProbabilities } from '../model/calibration.ts'
 import type { ScorerMemory } from '../model/scorer.ts'
 import { BatchFields } from '../numeric/fields/batch.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 import { declareTask, type TaskContext } from '../threads/task.ts'
 
 export interface PredictChunkOptions {
   format: string
-  at: number
-  bytes: number
+  at: Address
+  bytes: ByteCount
   parse: ParseSettings
   expand: string | undefined
   scorer: ScorerMemory

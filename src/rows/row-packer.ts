@@ -2,6 +2,7 @@
 import type { Arena } from '../numeric/arena.ts'
 import { PackFields } from '../numeric/fields/pack.ts'
 import { PACK_BYTES, PACK_HASH_SLOTS } from '../numeric/layouts.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 
 export interface PackSettings {
   /** Make every row unit length. */
@@ -42,8 +43,8 @@ export class RowPacker {
   /** Begins a block: rows go into a room of their own, and their addresses into a table of their own. */
   startRoom(
     settings: Omit<PackSettings, 'load'>,
-    room: { at: number; bytes: number },
-    table: number,
+    room: { at: Address; bytes: ByteCount },
+    table: Address,
     rows: number,
   ): void {
     const state = this.#state
@@ -58,7 +59,7 @@ export class RowPacker {
   }
 
   /** Packs one batch, with class numbers at an address; false when the window is full. */
-  pack(batch: number, rows: number, classes: number): boolean {
+  pack(batch: Address, rows: number, classes: Address): boolean {
     const arena = this.#arena
     const done = this.#state.rows
     if (done + rows > this.#tableRoom) {
@@ -83,7 +84,7 @@ export class RowPacker {
     return this.#state.rows
   }
 
-  get written(): number {
+  get written(): ByteCount {
     return this.#state.written
   }
 }

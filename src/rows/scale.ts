@@ -10,6 +10,7 @@
 import type { Arena } from '../numeric/arena.ts'
 import { MomentsFields } from '../numeric/fields/moments.ts'
 import { MOMENTS_BYTES, SPACE_FACTORS } from '../numeric/layouts.ts'
+import type { Address } from '../sizes.ts'
 import type { RowSet } from './row-set.ts'
 
 export const scaleKinds = ['minmax', 'standard'] as const
@@ -37,7 +38,7 @@ export interface PlainRows {
   /** Rows in all. */
   readonly rows: number
   /** Block after block, in the order of the store: the same bits for any number of threads. `map`: from features to weights. */
-  plainRows(map: number): AsyncIterable<{ table: number; rows: number }>
+  plainRows(map: number): AsyncIterable<{ table: Address; rows: number }>
 }
 
 /** Learns the factors of rows that come in blocks, by a reading pass of its own; the address of f64[weights]. */
@@ -66,13 +67,13 @@ function statisticsBytes(kind: ScaleKind, weights: number): number {
   return (weights + 1) * (kind === 'standard' ? MOMENTS_BYTES : 8)
 }
 
-function gather(arena: Arena, kind: ScaleKind, table: number, rows: number, at: number): void {
+function gather(arena: Arena, kind: ScaleKind, table: Address, rows: number, at: Address): void {
   if (kind === 'minmax') arena.numeric.gatherExtremes(table, 0, rows, at)
   else arena.numeric.gatherMoments(table, 0, rows, at)
 }
 
 /** Largest values, or moments, at an address become factors; those may be written over them, from the first on. */
-function toFactors(arena: Arena, kind: ScaleKind, at: number, factors: Float64Array, rows: number): void {
+function toFactors(arena: Arena, kind: ScaleKind, at: Address, factors: Float64Array, rows: number): void {
   for (let j = 0; j < factors.length; j++) {
     factors[j] = kind === 'minmax' ? minmaxFactor(arena.getF64(at + j * 8)) : standardFactor(arena, at, j, rows)
   }

@@ -3,12 +3,13 @@ import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-format.ts'
 import { type LabelCount, LabelNumbers } from '../input-formats/label-numbers.ts'
 import { BatchFields } from '../numeric/fields/batch.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 import { declareTask, type TaskContext } from '../threads/task.ts'
 
 export interface ScanChunkOptions {
   format: string
-  at: number
-  bytes: number
+  at: Address
+  bytes: ByteCount
   parse: ParseSettings
 }
 

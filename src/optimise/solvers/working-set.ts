@@ -8,6 +8,7 @@ import { WorkingSetFields } from '../../numeric/fields/working-set.ts'
 import { PROBLEM_BYTES, PROBLEM_GRADIENTS, SWEEP_BYTES } from '../../numeric/layouts.ts'
 import { roundDown } from '../../numeric/rounding.ts'
 import { LEDGER_BYTES, LEDGER_RADII, WORKING_BYTES } from '../../numeric/working-set-layout.ts'
+import type { Address, ByteCount } from '../../sizes.ts'
 import { type ProblemSettings, writeProblem } from '../objectives/problem.ts'
 
 /** As in the paper: rows leave first when their gradient is so far beyond the bound. */
@@ -16,16 +17,16 @@ const FIRST_EPSILON = 9
 const RECORD_SHARE = 0.6
 
 /** Room for something, zeroed or not. */
-export type Allocate = (what: string, bytes: number, zeroed?: boolean) => number
+export type Allocate = (what: string, bytes: ByteCount, zeroed?: boolean) => Address
 
 export interface WorkingSetSettings {
   /** Bytes to stay within. */
-  bytes: number
+  bytes: ByteCount
   /** Bytes of records, were all rows here. */
-  mostBytes: number
+  mostBytes: ByteCount
   /** All rows that there are or may be, and what one of them takes on average. */
   rows: number
-  recordBytes: number
+  recordBytes: ByteCount
   /** Number of each block's first row. */
   firstRows: number[]
   /** Dual variables of all rows, and weights. */
@@ -41,7 +42,7 @@ export interface WorkingSetSettings {
 
 export class WorkingSet {
   /** Address of the WORKING_ structure. */
-  readonly at: number
+  readonly at: Address
   /** Of the problem that the rows here are. */
   readonly problem: number
   readonly sweep: number
