@@ -66,7 +66,8 @@ export function isAddress(type: FieldType): boolean {
 
 function scalarsOf(type: FieldType): { scalar: Scalar; count: number | undefined } {
   if (type === 'bytes' || isAddress(type)) return { scalar: 'u32', count: undefined }
-  const [, scalar, count] = /^(\w+?)(?:\[(\d+)\])?$/.exec(type) as unknown as [string, Scalar, string | undefined]
+  // 'f64[3]' is 'f64' and '3'.
+  const [scalar, count] = type.split(/[[\]]/) as [Scalar, string?]
   return { scalar, count: count === undefined ? undefined : Number(count) }
 }
 
