@@ -4,6 +4,7 @@ import { ball } from './ball.ts'
 import { bundle } from './bundle.ts'
 import { common } from './common.ts'
 import { crammerSinger } from './crammer-singer.ts'
+import { featureMap } from './feature-map.ts'
 import { generate } from './generate.ts'
 import { l1 } from './l1.ts'
 import { segment } from './segment.ts'
@@ -16,6 +17,7 @@ export const allLayoutFiles: readonly LayoutFile[] = [
   ball,
   bundle,
   crammerSinger,
+  featureMap,
   generate,
   l1,
   segment,
