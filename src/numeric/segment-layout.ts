@@ -135,13 +135,41 @@ export const ENCODE_INTERVALS = 60
 export const ENCODE_GENERATION = 64
 export const ENCODE_BYTES = 80
 
-export const ENCODE_TABLE_BYTES = 1024
-export const ENCODE_INTERVALS_BYTES = 46080
 /** Slots of 16 bytes: u64 value bits, u32 code, u32 generation. */
 export const ENCODE_HASH_SLOTS = 65536
 export const ENCODE_HASH_BYTES = 1048576
 /** Most entries of a segment's value dictionary: half of the slots. */
 export const ENCODE_MOST_CODES = 32768
+
+// --- What stands at ENCODE_INTERVALS: scratch of cutting the space of features into intervals.
+/** u32[4096]: a sample of feature numbers. */
+export const CUT_SAMPLED = 0
+/** u32[4096]: room to sort it. */
+export const CUT_SORTED = 16384
+/** u32[256]: counts of bytes, for sorting. */
+export const CUT_BUCKETS = 32768
+/** u32[1024]: where intervals start. */
+export const CUT_STARTS = 33792
+/** u32[1024]: how often each step is taken. */
+export const CUT_HISTOGRAM = 37888
+/** u16[1024]: codes of the steps. */
+export const CUT_CODES = 41984
+/** u8[1024]: bits of a place in each interval. */
+export const CUT_WIDTHS = 44032
+/** u8[1024]: bits of the code of each step. */
+export const CUT_BITS = 45056
+export const ENCODE_INTERVALS_BYTES = 46080
+
+// --- What stands at ENCODE_TABLES: scratch of packing a stream.
+/** u32[33]: how many numbers have so many bits. */
+export const STREAM_HISTOGRAM = 0
+/** u8[33]: the code of a width. */
+export const STREAM_CODES = 256
+/** u8[4]: the widths. */
+export const STREAM_WIDTHS = 320
+/** u32[33]: a second histogram: neighbours of equal width would otherwise wait for each other's store. */
+export const STREAM_SECOND = 384
+export const ENCODE_TABLE_BYTES = 1024
 
 // --- What decodeSegment is given besides header, payload and batch: scratch that it owns.
 /** u32: widths of the last tables, so that they are made once for a run of alike segments. */

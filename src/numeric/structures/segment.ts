@@ -2,6 +2,8 @@
 import type { LayoutFile } from './structure.ts'
 
 const INTERVALS_MOST = 1024
+/** Feature numbers that decide where intervals are cut. */
+const SAMPLE = 4096
 
 export const segment: LayoutFile = {
   file: 'segment-layout.ts',
@@ -135,12 +137,45 @@ export const segment: LayoutFile = {
     },
     {
       constants: [
-        ['ENCODE_TABLE_BYTES', 1024],
-        ['ENCODE_INTERVALS_BYTES', 46080],
         ['ENCODE_HASH_SLOTS', 65536, 'Slots of 16 bytes: u64 value bits, u32 code, u32 generation.'],
         ['ENCODE_HASH_BYTES', 1048576],
         ['ENCODE_MOST_CODES', 32768, "Most entries of a segment's value dictionary: half of the slots."],
       ],
+    },
+    {
+      structure: 'Cut',
+      accessors: false,
+      prefix: 'CUT_',
+      title: 'What stands at ENCODE_INTERVALS: scratch of cutting the space of features into intervals.',
+      fields: [
+        ['SAMPLED', `u32[${SAMPLE}]`, 'a sample of feature numbers.'],
+        ['SORTED', `u32[${SAMPLE}]`, 'room to sort it.'],
+        ['BUCKETS', 'u32[256]', 'counts of bytes, for sorting.'],
+        ['STARTS', `u32[${INTERVALS_MOST}]`, 'where intervals start.'],
+        ['HISTOGRAM', `u32[${INTERVALS_MOST}]`, 'how often each step is taken.'],
+        ['CODES', `u16[${INTERVALS_MOST}]`, 'codes of the steps.'],
+        ['WIDTHS', `u8[${INTERVALS_MOST}]`, 'bits of a place in each interval.'],
+        ['BITS', `u8[${INTERVALS_MOST}]`, 'bits of the code of each step.'],
+      ],
+      size: { name: 'ENCODE_INTERVALS_BYTES' },
+    },
+    {
+      structure: 'Stream',
+      accessors: false,
+      prefix: 'STREAM_',
+      title: 'What stands at ENCODE_TABLES: scratch of packing a stream.',
+      fields: [
+        ['HISTOGRAM', 'u32[33]', 'how many numbers have so many bits.'],
+        ['CODES', 'u8[33]', 'the code of a width.', { at: 256 }],
+        ['WIDTHS', 'u8[4]', 'the widths.', { at: 320 }],
+        [
+          'SECOND',
+          'u32[33]',
+          "a second histogram: neighbours of equal width would otherwise wait for each other's store.",
+          { at: 384 },
+        ],
+      ],
+      size: { name: 'ENCODE_TABLE_BYTES', bytes: 1024 },
     },
     {
       structure: 'Decode',
