@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
+import type { ByteCount } from './sizes.ts'
 
 /** Shares that a run may take when nobody says how much. A machine has other programs; a container is for this one, and the
  *  rest is for the shell around it and for what the system counts besides. */
@@ -12,7 +13,7 @@ const PLENTY = 1.5 * 2 ** 30
 
 /** Memory that a run may take when nobody says how much. Of what there is, not of what happens to be free: the same run on the
  *  same machine goes the same way. */
-export function usableMemory(): number {
+export function usableMemory(): ByteCount {
   const total = totalmem()
   const limit = Math.min(memoryLimit(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
   const ofLimit = limit < total ? SHARE_OF_LIMIT * limit : Number.POSITIVE_INFINITY
@@ -20,13 +21,13 @@ export function usableMemory(): number {
 }
 
 /** The same where it is so little that it has to be planned for like a named memory; undefined where there is plenty. */
-export function scarceMemory(usable = usableMemory()): number | undefined {
+export function scarceMemory(usable = usableMemory()): ByteCount | undefined {
   return usable < PLENTY ? usable : undefined
 }
 
 /** The least that the control groups of this process allow, version 1 or 2, those around them included; infinite without a
  *  limit, and where there are none. `root` is where the file system begins. */
-export function memoryLimit(root = '/'): number {
+export function memoryLimit(root = '/'): ByteCount {
   const lines = read(join(root, 'proc/self/cgroup')).split('\n')
   const limits = lines.flatMap(line => {
     const [, controllers = '', path = '/'] = /^\d+:([^:]*):(.*)$/.exec(line) ?? []

@@ -1,8 +1,13 @@
 // Sizes as people write them, such as 512M, and sizes that are fixed: of Node, of a read, of the memory window.
 import { UsageError } from './errors.ts'
 
+/** A place in the shared memory. A plain number is taken for one; a ByteCount is refused. */
+export type Address = number & { readonly kind?: 'address' }
+/** A number of bytes. A plain number is taken for one; an Address is refused. */
+export type ByteCount = number & { readonly kind?: 'bytes' }
+
 /** Bytes written as 4096, 64K, 512M, 2G, 1.5GiB. */
-export function parseBytes(text: string, name: string): number {
+export function parseBytes(text: string, name: string): ByteCount {
   const match = /^(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?$/i.exec(text.trim())
   const value = match ? Number(match[1]) * 1024 ** ' kmgt'.indexOf(match[2].toLowerCase() || ' ') : 0
   if (!match || value < 1) throw new UsageError(`${name} is "${text}"; expected a size such as 512M or 2G`)
@@ -14,8 +19,8 @@ export const blocksText = (blocks: number): string => `${blocks} ${blocks === 1 
 /** Node, its heap, its threads and the program itself, as a memory cap counts them. Measured on tiny data: 61 MB of
  *  anonymous memory, and some 20 MB of the program's own file that must stay in memory if it is not to be read again and
  *  again. */
-export const NODE_BYTES = 84 << 20
+export const NODE_BYTES: ByteCount = 84 << 20
 /** Bytes of a block file that are read at a time. */
-export const READ_BYTES = 1 << 20
+export const READ_BYTES: ByteCount = 1 << 20
 /** A WebAssembly memory ends at 4 GiB; a little is left for rounding. */
-export const WINDOW_BYTES = 4 * 2 ** 30 - (64 << 20)
+export const WINDOW_BYTES: ByteCount = 4 * 2 ** 30 - (64 << 20)

@@ -9,6 +9,7 @@ import { SpillwayError } from '../errors.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { LAYOUT_VERSION } from '../numeric/layouts.ts'
 import { roundUp } from '../numeric/rounding.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 
 export const CHECKPOINT_MAGIC = Buffer.from('SPCHECK1', 'latin1')
 const ALPHA_MAGIC = Buffer.from('SPALPHA1', 'latin1')
@@ -18,8 +19,8 @@ const VERSION_AT = 12
 
 /** A stretch of the arena. */
 export interface Stretch {
-  at: number
-  bytes: number
+  at: Address
+  bytes: ByteCount
 }
 
 /** The beginning of a file. */
@@ -57,7 +58,7 @@ export function checkpointHead(
   arena: Arena,
   state: object,
   weights: number,
-  bytes: number,
+  bytes: ByteCount,
 ): { header: Buffer; json: Buffer } {
   const text = Buffer.from(JSON.stringify(state))
   const json = Buffer.alloc(roundUp(text.length, 8), ' ')
@@ -66,7 +67,7 @@ export function checkpointHead(
 }
 
 /** Header of a file of dual variables that lie at an address. */
-export function alphaHead(arena: Arena, stride: number, at: number, bytes: number): Buffer {
+export function alphaHead(arena: Arena, stride: number, at: Address, bytes: ByteCount): Buffer {
   return headOf(ALPHA_MAGIC, stride, hashOf(arena, Buffer.alloc(0), at, bytes))
 }
 
@@ -76,7 +77,7 @@ export function alphaStrideOf(file: Buffer): number {
 }
 
 /** Whether a file's checksum is that of the bytes at an address. */
-export function alphaMatches(arena: Arena, file: Buffer, at: number, bytes: number): boolean {
+export function alphaMatches(arena: Arena, file: Buffer, at: Address, bytes: ByteCount): boolean {
   return hashOf(arena, Buffer.alloc(0), at, bytes) === file.readBigUInt64LE(16)
 }
 
@@ -86,7 +87,7 @@ export function alphaOf(file: Buffer): Buffer {
 }
 
 /** Of some bytes and of a stretch of the arena. */
-export function hashOf(arena: Arena, json: Buffer, at: number, bytes: number): bigint {
+export function hashOf(arena: Arena, json: Buffer, at: Address, bytes: ByteCount): bigint {
   const hash = createHash('sha256').update(json).digest().readBigUInt64LE(0)
   return hash ^ BigInt.asUintN(64, arena.numeric.xxh64(at, bytes))
 }

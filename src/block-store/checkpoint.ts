@@ -13,6 +13,7 @@ import { join } from 'node:path'
 import { fileError, SpillwayError } from '../errors.ts'
 import { writeAtomically } from '../files/atomic-file.ts'
 import type { Arena } from '../numeric/arena.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 import {
   alphaFile,
   alphaHead,
@@ -84,14 +85,14 @@ export interface StatePlaces {
   weights: number
   weightCount: number
   /** Bytes of a weight. */
-  weightBytes: number
+  weightBytes: ByteCount
   /** Address of all dual variables, in the order of the store's rows; 0 for methods without. */
   alpha: number
   alphaStride: number
 }
 
 export interface StoredState extends RunState {
-  weightBytes: number
+  weightBytes: ByteCount
   weightCount: number
   /** Version of each block's dual variables, by the block's file. */
   alpha: Record<string, number>
@@ -304,7 +305,7 @@ export class Checkpoints {
     }
   }
 
-  #alphaPlace(block: number): { at: number; bytes: number } {
+  #alphaPlace(block: number): { at: Address; bytes: ByteCount } {
     const { alpha, alphaStride } = this.#problem
     return { at: alpha + this.#firstRows[block] * alphaStride, bytes: this.#manifest.blocks[block].rows * alphaStride }
   }
@@ -334,7 +335,7 @@ export class Checkpoints {
     }
   }
 
-  *#pieces(header: Buffer | undefined, json: Buffer | undefined, at: number, bytes: number): Generator<Uint8Array> {
+  *#pieces(header: Buffer | undefined, json: Buffer | undefined, at: Address, bytes: ByteCount): Generator<Uint8Array> {
     if (header) yield header
     if (json) yield json
     for (let from = 0; from < bytes; from += WRITE_PIECE) {

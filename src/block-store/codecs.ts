@@ -3,24 +3,16 @@
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { SpillwayError } from '../errors.ts'
 import type { Arena } from '../numeric/arena.ts'
-import {
-  BATCH_BYTES,
-  BATCH_INDICES,
-  BATCH_LABEL_AT,
-  BATCH_LABELS,
-  BATCH_NONZERO_CAPACITY,
-  BATCH_NONZEROS,
-  BATCH_ROW_CAPACITY,
-  BATCH_ROWS,
-  BATCH_STARTS,
-  BATCH_VALUE_BYTES,
-  BATCH_VALUES,
-} from '../numeric/layouts.ts'
+import { BatchFields } from '../numeric/fields/batch.ts'
+import { EncodeFields } from '../numeric/fields/encode.ts'
+import { SegmentFields } from '../numeric/fields/segment.ts'
+import { BATCH_BYTES } from '../numeric/layouts.ts'
 import { Region } from '../numeric/region.ts'
 import { roundUp } from '../numeric/rounding.ts'
 import * as S from '../numeric/segment-layout.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 import { ZSTD_PARAMS } from './compression.ts'
-import { damaged, mostPayload, readSegmentHeader, type SegmentHeader, viewOf } from './file-layout.ts'
+import { damaged, mostPayload, readSegmentHeader, type SegmentHeader } from './file-layout.ts'
 
 export interface EncoderOptions {
   /** Number of blocks. */
@@ -37,26 +29,26 @@ export interface EncodedSegment {
   rows: number
   nonzeros: number
   /** Address and length in shared memory, until the next encode. */
-  at: number
-  bytes: number
+  at: Address
+  bytes: ByteCount
 }
 
 /** Encodes batches inside one thread. Takes its room from the arena at the first encode, and again when it must grow. */
 export class SegmentEncoder {
   readonly #arena: Arena
   readonly #options: EncoderOptions
-  readonly #state: number
-  readonly #hash: number
-  readonly #tables: number
+  readonly #state: EncodeFields
+  readonly #hash: Address
+  readonly #tables: Address
   readonly #rows: Region
   readonly #work: Region
-  readonly #intervals: number
+  readonly #intervals: Address
   readonly #out: Region
 
   constructor(arena: Arena, options: EncoderOptions) {
     this.#arena = arena
     this.#options = options
-    this.#state = arena.allocateZeroed(S.ENCODE_BYTES, 'the encoder')
+    this.#state = new EncodeFields(arena, arena.allocateZeroed(S.ENCODE_BYTES, 'the encoder'))
     this.#hash = arena.allocateZeroed(S.ENCODE_HASH_BYTES, 'the dictionary of values')
     this.#tables = arena.allocate(S.ENCODE_TABLE_BYTES, 'the encoder')
     this.#rows = new Region(arena, 'the assignment of rows to blocks')
@@ -67,10 +59,10 @@ export class SegmentEncoder {
 
   /** Encodes a batch into a segment for each block that gets rows, in order of blocks. `chunk` and `firstRowInChunk`
    *  decide the draw, so that any thread may encode any chunk; `block` is for mode sequential only. */
-  encode(batch: number, chunk: number, firstRowInChunk: number, block = 0): EncodedSegment[] {
+  encode(batch: Address, chunk: number, firstRowInChunk: number, block = 0): EncodedSegment[] {
     const arena = this.#arena
     const { mode, seed } = this.#options
-    const [rows, nonzeros] = [arena.getU32(batch + BATCH_ROWS), arena.getU32(batch + BATCH_NONZEROS)]
+    const { rows, nonzeros, valueBytes } = new BatchFields(arena, batch)
     if (rows === 0) return []
     if (rows > S.SEGMENT_MOST_ROWS || nonzeros > S.SEGMENT_MOST_NONZEROS) {
       throw new SpillwayError(
@@ -88,7 +80,6 @@ export class SegmentEncoder {
     const sizes = arena.u32(counts, blocks * 2).slice()
 
     let [mostRows, mostNonzeros, room] = [0, 0, 0]
-    const valueBytes = arena.getU32(batch + BATCH_VALUE_BYTES)
     for (let k = 0; k < blocks; k++) {
       if (sizes[2 * k] === 0) continue
       mostRows = Math.max(mostRows, sizes[2 * k])
@@ -117,79 +108,78 @@ export class SegmentEncoder {
   /** Encodes some rows of a batch, those listed (u32 each, rising), into one segment. Row r of the batch has position
    *  firstPosition + r. */
   encodeListed(
-    batch: number,
-    list: { at: number; rows: number; nonzeros: number },
+    batch: Address,
+    list: { at: Address; rows: number; nonzeros: number },
     firstPosition: number,
     block: number,
   ): EncodedSegment {
-    const arena = this.#arena
     const { rows, nonzeros } = list
+    const { valueBytes } = new BatchFields(this.#arena, batch)
     this.#prepare(batch, firstPosition, rows, nonzeros)
-    const at = this.#out.room(segmentRoom(rows, nonzeros, arena.getU32(batch + BATCH_VALUE_BYTES)))
+    const at = this.#out.room(segmentRoom(rows, nonzeros, valueBytes))
     const bytes = this.#encodeAt(at, list.at, rows, nonzeros, block)
     return { block, rows, nonzeros, at, bytes }
   }
 
   /** Encodes the rows of a list at an address; the bytes of the segment. */
-  #encodeAt(at: number, list: number, rows: number, nonzeros: number, block: number): number {
-    const state = this.#arena.u32(this.#state, S.ENCODE_BYTES / 4)
-    state[S.ENCODE_ROW_LIST / 4] = list
-    state[S.ENCODE_ROWS / 4] = rows
-    state[S.ENCODE_NONZEROS / 4] = nonzeros
-    state[S.ENCODE_BLOCK / 4] = block
-    state[S.ENCODE_OUT / 4] = at
-    const bytes = this.#arena.numeric.encodeSegment(this.#state) >>> 0
+  #encodeAt(at: Address, list: Address, rows: number, nonzeros: number, block: number): ByteCount {
+    const state = this.#state
+    state.rowList = list
+    state.rows = rows
+    state.nonzeros = nonzeros
+    state.block = block
+    state.out = at
+    const bytes = this.#arena.numeric.encodeSegment(state.at) >>> 0
     return this.#options.compression === 'zstd' ? this.#compress(at, bytes) : bytes
   }
 
-  #prepare(batch: number, firstRowInChunk: number, rows: number, nonzeros: number): void {
-    const arena = this.#arena
-    const fields: [number, number][] = [
-      [S.ENCODE_INDICES, (nonzeros + 4) * 4],
-      [S.ENCODE_GAPS, (nonzeros + 4) * 4],
-      [S.ENCODE_WORK, (Math.max(nonzeros, rows) + 4) * 4],
-      [S.ENCODE_VALUES, (nonzeros + 2) * arena.getU32(batch + BATCH_VALUE_BYTES)],
-      [S.ENCODE_CODES, (Math.max(nonzeros, rows) + 4) * 2],
-      [S.ENCODE_LENGTHS, (rows + 4) * 4],
+  #prepare(batch: Address, firstRowInChunk: number, rows: number, nonzeros: number): void {
+    const fields: ['indices' | 'gaps' | 'work' | 'values' | 'codes' | 'lengths', ByteCount][] = [
+      ['indices', (nonzeros + 4) * 4],
+      ['gaps', (nonzeros + 4) * 4],
+      ['work', (Math.max(nonzeros, rows) + 4) * 4],
+      ['values', (nonzeros + 2) * new BatchFields(this.#arena, batch).valueBytes],
+      ['codes', (Math.max(nonzeros, rows) + 4) * 2],
+      ['lengths', (rows + 4) * 4],
     ]
+    const state = this.#state
     let at = this.#work.room(fields.reduce((sum, [, bytes]) => sum + roundUp(bytes, 64), 0))
-    const state = arena.u32(this.#state, S.ENCODE_BYTES / 4)
     for (const [field, bytes] of fields) {
-      state[field / 4] = at
+      state[field] = at
       at += roundUp(bytes, 64)
     }
-    state[S.ENCODE_BATCH / 4] = batch
-    state[S.ENCODE_FIRST_POSITION / 4] = firstRowInChunk
-    state[S.ENCODE_HASH / 4] = this.#hash
-    state[S.ENCODE_TABLES / 4] = this.#tables
-    state[S.ENCODE_INTERVALS / 4] = this.#intervals
+    state.batch = batch
+    state.firstPosition = firstRowInChunk
+    state.hash = this.#hash
+    state.tables = this.#tables
+    state.intervals = this.#intervals
   }
 
   /** Compresses a segment in place when that makes it smaller; its new length. */
-  #compress(at: number, bytes: number): number {
+  #compress(at: Address, bytes: ByteCount): ByteCount {
     const payload = this.#arena.bytes(at + S.SEGMENT_HEADER_BYTES, bytes - S.SEGMENT_HEADER_BYTES)
     const packed = zstdCompressSync(payload, ZSTD_PARAMS)
     if (packed.length >= payload.length) return bytes
     payload.set(packed)
-    const view = viewOf(this.#arena, at, S.SEGMENT_HEADER_BYTES)
-    view.setUint8(S.SEGMENT_FLAGS, S.SEGMENT_FLAG_ZSTD)
-    view.setBigUint64(S.SEGMENT_PAYLOAD_BYTES, BigInt(packed.length), true)
+    const header = new SegmentFields(this.#arena, at)
+    header.flags = S.SEGMENT_FLAG_ZSTD
+    header.payloadBytes = BigInt(packed.length)
     this.#arena.numeric.sealSegment(at)
     return S.SEGMENT_HEADER_BYTES + packed.length
   }
 }
 
-function segmentRoom(rows: number, nonzeros: number, valueBytes: number): number {
+function segmentRoom(rows: number, nonzeros: number, valueBytes: ByteCount): ByteCount {
   return S.SEGMENT_HEADER_BYTES + mostPayload(rows, nonzeros, valueBytes) + 64
 }
 
 /** Writes the number of the chunk's first row into a segment, and the block's if it has another one in the store than
  *  the encoder knew; only the header's checksum changes. */
-export function setBasePosition(arena: Arena, at: number, basePosition: number, block?: number): void {
-  const view = viewOf(arena, at, S.SEGMENT_HEADER_BYTES)
-  if (block !== undefined) view.setUint32(S.SEGMENT_BLOCK, block, true)
-  view.setBigUint64(S.SEGMENT_BASE_POSITION, BigInt(basePosition), true)
-  view.setBigUint64(S.SEGMENT_HEADER_HASH, arena.numeric.xxh64(at, S.SEGMENT_HEADER_HASH), true)
+export function setBasePosition(arena: Arena, at: Address, basePosition: number, block?: number): void {
+  const header = new SegmentFields(arena, at)
+  if (block !== undefined) header.block = block
+  header.basePosition = BigInt(basePosition)
+  header.headerHash = arena.numeric.xxh64(at, S.SEGMENT_HEADER_HASH)
 }
 
 const DECODE_ERRORS: Record<number, string> = {
@@ -207,7 +197,7 @@ const DECODE_ERRORS: Record<number, string> = {
 /** Decodes segments inside one thread. */
 export class SegmentDecoder {
   readonly #arena: Arena
-  readonly #scratch: number
+  readonly #scratch: Address
   readonly #raw: Region
 
   constructor(arena: Arena) {
@@ -217,14 +207,14 @@ export class SegmentDecoder {
   }
 
   /** A batch without room, for decode to grow. */
-  newBatch(): number {
+  newBatch(): Address {
     return this.#arena.allocateZeroed(BATCH_BYTES, 'a batch')
   }
 
   /** Fills the batch from the segment of `bytes` bytes at `at`. Room that is missing is taken from the arena. Row
    *  positions, to be added to the base position of the returned header, go where the batch has BATCH_LABEL_AT.
    *  `where` names the segment in errors. */
-  decode(at: number, bytes: number, batch: number, where: string): SegmentHeader {
+  decode(at: Address, bytes: ByteCount, batch: Address, where: string): SegmentHeader {
     const arena = this.#arena
     const header = checkSegment(arena, at, bytes, where)
     let payload = at + S.SEGMENT_HEADER_BYTES
@@ -241,7 +231,7 @@ export class SegmentDecoder {
 }
 
 /** Checks header, length and payload checksum of a segment in shared memory. */
-export function checkSegment(arena: Arena, at: number, bytes: number, where: string): SegmentHeader {
+export function checkSegment(arena: Arena, at: Address, bytes: ByteCount, where: string): SegmentHeader {
   const header = readSegmentHeader(arena, at, bytes, where)
   const expected = S.SEGMENT_HEADER_BYTES + header.payloadBytes
   if (bytes !== expected) {
@@ -253,7 +243,7 @@ export function checkSegment(arena: Arena, at: number, bytes: number, where: str
   return header
 }
 
-function decompress(packed: Uint8Array, rawBytes: number, where: string): Buffer {
+function decompress(packed: Uint8Array, rawBytes: ByteCount, where: string): Buffer {
   let raw: Buffer
   try {
     raw = zstdDecompressSync(packed, { maxOutputLength: Math.max(rawBytes, 1) })
@@ -265,24 +255,24 @@ function decompress(packed: Uint8Array, rawBytes: number, where: string): Buffer
 }
 
 /** Gives a batch buffers for at least so many rows and nonzeros of valueBytes each; contents are not kept. */
-export function growBatch(arena: Arena, batch: number, rows: number, nonzeros: number, valueBytes: number): void {
-  const fields = arena.u32(batch, BATCH_BYTES / 4)
-  const rowRoom = fields[BATCH_ROW_CAPACITY / 4]
-  if (rows > rowRoom || fields[BATCH_STARTS / 4] === 0) {
+export function growBatch(arena: Arena, batch: Address, rows: number, nonzeros: number, valueBytes: ByteCount): void {
+  const fields = new BatchFields(arena, batch)
+  const rowRoom = fields.rowCapacity
+  if (rows > rowRoom || fields.starts === 0) {
     const room = Math.max(rows, Math.min(rowRoom * 2, S.SEGMENT_MOST_ROWS))
-    fields[BATCH_STARTS / 4] = arena.allocate((room + 1) * 4, 'the rows of a batch')
-    fields[BATCH_LABELS / 4] = arena.allocate(room * 8, 'the labels of a batch')
-    fields[BATCH_LABEL_AT / 4] = arena.allocate(room * 4, 'the positions of a batch')
-    fields[BATCH_ROW_CAPACITY / 4] = room
+    fields.starts = arena.allocate((room + 1) * 4, 'the rows of a batch')
+    fields.labels = arena.allocate(room * 8, 'the labels of a batch')
+    fields.labelAt = arena.allocate(room * 4, 'the positions of a batch')
+    fields.rowCapacity = room
   }
-  const nonzeroRoom = fields[BATCH_NONZERO_CAPACITY / 4]
-  const wider = valueBytes > fields[BATCH_VALUE_BYTES / 4]
-  if (nonzeros > nonzeroRoom || wider || fields[BATCH_INDICES / 4] === 0) {
+  const nonzeroRoom = fields.nonzeroCapacity
+  const wider = valueBytes > fields.valueBytes
+  if (nonzeros > nonzeroRoom || wider || fields.indices === 0) {
     const grown = nonzeros > nonzeroRoom ? Math.min(nonzeroRoom * 2, S.SEGMENT_MOST_NONZEROS) : nonzeroRoom
     const room = Math.max(nonzeros, grown)
-    fields[BATCH_INDICES / 4] = arena.allocate(room * 4, 'the feature numbers of a batch')
-    fields[BATCH_VALUES / 4] = arena.allocate(room * valueBytes, 'the values of a batch')
-    fields[BATCH_NONZERO_CAPACITY / 4] = room
+    fields.indices = arena.allocate(room * 4, 'the feature numbers of a batch')
+    fields.values = arena.allocate(room * valueBytes, 'the values of a batch')
+    fields.nonzeroCapacity = room
   }
-  fields[BATCH_VALUE_BYTES / 4] = valueBytes
+  fields.valueBytes = valueBytes
 }

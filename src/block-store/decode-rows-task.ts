@@ -5,15 +5,16 @@ import { Expander, piecesOf } from '../features/expander.ts'
 import { newNameMap } from '../features/kept-names.ts'
 import { type LabelCount, LabelNumbers } from '../input-formats/label-numbers.ts'
 import { windowFull } from '../numeric/arena.ts'
-import { BATCH_ROWS } from '../numeric/layouts.ts'
+import { BatchFields } from '../numeric/fields/batch.ts'
 import type { ExpansionOptions } from '../rows/parse-rows-task.ts'
 import { type PackSettings, RowPacker } from '../rows/row-packer.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 import { declareTask, type TaskContext } from '../threads/task.ts'
 import { SegmentDecoder } from './codecs.ts'
 
 export interface DecodeRowsOptions {
-  at: number
-  bytes: number
+  at: Address
+  bytes: ByteCount
   /** Names the segment in errors. */
   where: string
   expansion?: ExpansionOptions
@@ -28,12 +29,12 @@ export interface DecodedRows {
   names: number
   /** As stored: codes in place of texts. */
   labels: LabelCount[]
-  packedBytes: number
+  packedBytes: ByteCount
 }
 
 interface Kept {
   decoder: SegmentDecoder
-  batch: number
+  batch: Address
   packer: RowPacker
   numbers: LabelNumbers
   expander: Expander | undefined
@@ -64,7 +65,7 @@ function decodeRows({ arena, kept }: TaskContext, options: DecodeRowsOptions): D
   numbers.start()
   packer.start(options.pack)
   if (options.pack.bins) refuseOutside(arena, batch, options.where)
-  const rows = arena.getU32(batch + BATCH_ROWS)
+  const { rows } = new BatchFields(arena, batch)
   const classes = numbers.addStored(batch, rows)
   let nonzeros = 0
   for (const piece of piecesOf(arena, batch, expander)) {

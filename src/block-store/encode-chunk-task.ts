@@ -4,9 +4,10 @@ import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-format.ts'
 import { type LabelCount, LabelNumbers } from '../input-formats/label-numbers.ts'
 import { newFeatureMap } from '../numeric/feature-map.ts'
-import { BATCH_NONZEROS } from '../numeric/layouts.ts'
+import { BatchFields } from '../numeric/fields/batch.ts'
 import { roundUp } from '../numeric/rounding.ts'
 import { RowPacker } from '../rows/row-packer.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 import { declareTask, type TaskContext } from '../threads/task.ts'
 import { type EncodedSegment, type EncoderOptions, SegmentEncoder } from './codecs.ts'
 
@@ -16,8 +17,8 @@ const NONE = 0xffffffff
 export interface EncodeChunkOptions {
   format: string
   chunk: number
-  at: number
-  bytes: number
+  at: Address
+  bytes: ByteCount
   parse: ParseSettings
   encoder: EncoderOptions
   /** Round values, which lie in [0, 1], to those of so many bins; 0 for none. */
@@ -25,17 +26,17 @@ export interface EncodeChunkOptions {
   /** The block of the whole chunk, when rows are not drawn into blocks. */
   block: number
   /** Where the segments go; they are kept apart from the encoder's own memory, which the next chunk needs. */
-  out: { at: number; bytes: number }
+  out: { at: Address; bytes: ByteCount }
   /** Pages that this thread's map of features may take. */
   mapPages: number
   /** Where rows are packed besides, for a trainer that works on them meanwhile; as many as there is room for. */
-  pack?: { at: number; bytes: number; table: number; rows: number; unit: boolean; plain: boolean } | undefined
+  pack?: { at: Address; bytes: ByteCount; table: Address; rows: number; unit: boolean; plain: boolean } | undefined
 }
 
 export interface EncodedChunk {
   segments: EncodedSegment[]
   /** Where they went: the given room, or more when that was too small. */
-  out: { at: number; bytes: number }
+  out: { at: Address; bytes: ByteCount }
   rows: number
   nonzeros: number
   features: number
@@ -91,7 +92,7 @@ function encodeChunk({ arena, kept }: TaskContext, options: EncodeChunkOptions):
       break
     }
     if (options.bins) arena.numeric.roundBatch(batch, options.bins)
-    const nonzeros = arena.getU32(batch + BATCH_NONZEROS)
+    const { nonzeros } = new BatchFields(arena, batch)
     const codes = numbers.add(batch, rows, row => parser.labelText(row))
     // Rows after one that has no room are not packed: those that are have to be the first.
     if (packing) packing = packer.rows + rows <= pack!.rows && packer.pack(batch, rows, codes)

@@ -9,7 +9,8 @@ import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { fileError, SpillwayError } from '../errors.ts'
 import { writeAtomically } from '../files/atomic-file.ts'
 import type { Arena } from '../numeric/arena.ts'
-import { MAP_TOP_BYTES, mapBits, PAGE_BITS, PAGE_ROOM, placeMap, TOP_ENTRIES } from '../numeric/feature-map.ts'
+import { mapBits, placeMap } from '../numeric/feature-map.ts'
+import { MAP_TOP_BYTES, PAGE_BITS, PAGE_BYTES, TOP_ENTRIES } from '../numeric/feature-map-layout.ts'
 import { FEATURE_SET_FILE } from './file-layout.ts'
 
 const MAGIC = Buffer.from('SPFEATS1', 'latin1')
@@ -37,7 +38,7 @@ export async function writeFeatureSet(
 /** Bytes that the map of a store's feature set will take in memory. */
 export async function featureSetBytes(folder: string, name = FEATURE_SET_FILE): Promise<number> {
   const header = (await readSet(folder, name)).subarray(0, HEADER_BYTES)
-  return MAP_TOP_BYTES + header.readUInt32LE(8) * PAGE_ROOM
+  return MAP_TOP_BYTES + header.readUInt32LE(8) * PAGE_BYTES
 }
 
 /** Reads a store's feature set into a map ready for look-ups; its address. */

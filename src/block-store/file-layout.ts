@@ -2,7 +2,9 @@
 // other. Everything is little-endian. docs/block-store.md describes it for writers of other readers.
 import { SpillwayError } from '../errors.ts'
 import type { Arena } from '../numeric/arena.ts'
+import { SegmentFields } from '../numeric/fields/segment.ts'
 import * as S from '../numeric/segment-layout.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 
 export const MANIFEST_FILE = 'manifest.json'
 export const MANIFEST_TEMPORARY = 'manifest.json.partial'
@@ -63,15 +65,10 @@ export function damaged(where: string, what: string): SpillwayError {
   )
 }
 
-export function viewOf(arena: Arena, at: number, bytes: number): DataView {
-  const view = arena.bytes(at, bytes)
-  return new DataView(view.buffer, view.byteOffset, bytes)
-}
-
 /** Writes the header of a block file at `at`; returns its checksum, where the block's checksum starts from. */
-export function writeFileHeader(arena: Arena, at: number, block: number): bigint {
+export function writeFileHeader(arena: Arena, at: Address, block: number): bigint {
   arena.bytes(at, FILE_HEADER_BYTES).fill(0)
-  const view = viewOf(arena, at, FILE_HEADER_BYTES)
+  const view = arena.view(at, FILE_HEADER_BYTES)
   for (let k = 0; k < 8; k++) view.setUint8(k, FILE_MAGIC.charCodeAt(k))
   view.setUint32(FILE_VERSION, FILE_FORMAT_VERSION, true)
   view.setUint32(FILE_ORDER, ORDER_MARK, true)
@@ -83,11 +80,11 @@ export function writeFileHeader(arena: Arena, at: number, block: number): bigint
 }
 
 /** Checks the header of a block file at `at`; returns its checksum. */
-export function checkFileHeader(arena: Arena, at: number, bytes: number, block: number, where: string): bigint {
+export function checkFileHeader(arena: Arena, at: Address, bytes: ByteCount, block: number, where: string): bigint {
   if (bytes < FILE_HEADER_BYTES) {
     throw damaged(where, `it is truncated, ${bytes} bytes are left of a header of ${FILE_HEADER_BYTES}`)
   }
-  const view = viewOf(arena, at, FILE_HEADER_BYTES)
+  const view = arena.view(at, FILE_HEADER_BYTES)
   let magic = ''
   for (let k = 0; k < 8; k++) magic += String.fromCharCode(view.getUint8(k))
   if (magic !== FILE_MAGIC) throw damaged(where, `it does not start with ${FILE_MAGIC}, so it is no block file`)
@@ -118,58 +115,53 @@ export interface SegmentHeader {
   features: number
   basePosition: number
   /** 4 or 8: f32 or f64. */
-  valueBytes: number
+  valueBytes: ByteCount
   compressed: boolean
-  payloadBytes: number
-  rawBytes: number
+  payloadBytes: ByteCount
+  rawBytes: ByteCount
   payloadHash: bigint
   headerHash: bigint
   codecs: { lengths: number; positions: number; labels: number; indices: number; values: number }
 }
 
 /** Reads and checks the header of a segment in shared memory; the payload is not looked at. */
-export function readSegmentHeader(arena: Arena, at: number, bytes: number, where: string): SegmentHeader {
+export function readSegmentHeader(arena: Arena, at: Address, bytes: ByteCount, where: string): SegmentHeader {
   if (bytes < S.SEGMENT_HEADER_BYTES) {
     throw damaged(where, `it is truncated, ${bytes} bytes are left of a header of ${S.SEGMENT_HEADER_BYTES}`)
   }
-  const view = viewOf(arena, at, S.SEGMENT_HEADER_BYTES)
-  const magic = view.getUint32(S.SEGMENT_MAGIC, true)
-  if (magic !== S.SEGMENT_MAGIC_VALUE) throw damaged(where, 'no segment starts where one should')
-  const order = view.getUint16(S.SEGMENT_ORDER, true)
+  const fields = new SegmentFields(arena, at)
+  if (fields.magic !== S.SEGMENT_MAGIC_VALUE) throw damaged(where, 'no segment starts where one should')
+  const { order, version, flags, rows } = fields
   if (order !== S.SEGMENT_ORDER_VALUE) {
     throw damaged(where, `its byte order mark is 0x${order.toString(16).padStart(4, '0')}, 0x0102 was expected`)
   }
-  const version = view.getUint16(S.SEGMENT_VERSION, true)
   if (version > S.SEGMENT_VERSION_VALUE) throw newerVersion(where, 'segment', version, S.SEGMENT_VERSION_VALUE)
   const headerHash = BigInt.asUintN(64, arena.numeric.xxh64(at, S.SEGMENT_HEADER_HASH))
-  if (view.getBigUint64(S.SEGMENT_HEADER_HASH, true) !== headerHash) {
+  if (fields.headerHash !== headerHash) {
     throw damaged(where, 'the checksum of its header does not match')
   }
-  const flags = view.getUint8(S.SEGMENT_FLAGS)
-  const count = (offset: number, most: number, what: string) => {
-    const value = view.getBigUint64(offset, true)
+  const count = (value: bigint, most: number, what: string) => {
     if (value > BigInt(most)) throw damaged(where, `${value} ${what} are more than the ${most} that can be`)
     return Number(value)
   }
-  const rows = view.getUint32(S.SEGMENT_ROWS, true)
   const header: SegmentHeader = {
-    block: view.getUint32(S.SEGMENT_BLOCK, true),
+    block: fields.block,
     rows,
-    nonzeros: count(S.SEGMENT_NONZEROS, S.SEGMENT_MOST_NONZEROS, 'nonzeros'),
-    features: view.getUint32(S.SEGMENT_FEATURES, true),
-    basePosition: count(S.SEGMENT_BASE_POSITION, Number.MAX_SAFE_INTEGER, 'rows before it'),
-    valueBytes: view.getUint8(S.SEGMENT_VALUE_BYTES),
+    nonzeros: count(fields.nonzeros, S.SEGMENT_MOST_NONZEROS, 'nonzeros'),
+    features: fields.features,
+    basePosition: count(fields.basePosition, Number.MAX_SAFE_INTEGER, 'rows before it'),
+    valueBytes: fields.valueBytes,
     compressed: (flags & S.SEGMENT_FLAG_ZSTD) !== 0,
-    payloadBytes: count(S.SEGMENT_PAYLOAD_BYTES, 0xffffffff, 'bytes of payload'),
-    rawBytes: count(S.SEGMENT_RAW_BYTES, 0xffffffff, 'bytes of payload'),
-    payloadHash: view.getBigUint64(S.SEGMENT_PAYLOAD_HASH, true),
+    payloadBytes: count(fields.payloadBytes, 0xffffffff, 'bytes of payload'),
+    rawBytes: count(fields.rawBytes, 0xffffffff, 'bytes of payload'),
+    payloadHash: fields.payloadHash,
     headerHash,
     codecs: {
-      lengths: view.getUint8(S.SEGMENT_LENGTH_CODEC),
-      positions: view.getUint8(S.SEGMENT_POSITION_CODEC),
-      labels: view.getUint8(S.SEGMENT_LABEL_CODEC),
-      indices: view.getUint8(S.SEGMENT_INDEX_CODEC),
-      values: view.getUint8(S.SEGMENT_VALUE_CODEC),
+      lengths: fields.lengthCodec,
+      positions: fields.positionCodec,
+      labels: fields.labelCodec,
+      indices: fields.indexCodec,
+      values: fields.valueCodec,
     },
   }
   if (version !== S.SEGMENT_VERSION_VALUE || (flags & ~S.SEGMENT_FLAG_ZSTD) !== 0) {
@@ -190,15 +182,15 @@ export function readSegmentHeader(arena: Arena, at: number, bytes: number, where
 
 /** No payload before compression is larger: what the encoder reserves and what the decoder lets itself be asked for.
  *  A packed number takes at most 32 bits and a quarter of a control byte. */
-export function mostPayload(rows: number, nonzeros: number, valueBytes: number): number {
+export function mostPayload(rows: number, nonzeros: number, valueBytes: ByteCount): ByteCount {
   const packed = (count: number) => 8 + 4 * (count + 3) + Math.ceil(count / 4)
   return 64 + 2 * packed(rows) + 9 * rows + packed(nonzeros) + rows + nonzeros * valueBytes
 }
 
 /** The next step of a block's checksum: each segment's header checksum, which covers its payload's, is
  *  hashed together with the checksum so far. `scratch` is 16 bytes of shared memory. */
-export function chainChecksum(arena: Arena, scratch: number, soFar: bigint, headerHash: bigint): bigint {
-  const view = viewOf(arena, scratch, 16)
+export function chainChecksum(arena: Arena, scratch: Address, soFar: bigint, headerHash: bigint): bigint {
+  const view = arena.view(scratch, 16)
   view.setBigUint64(0, soFar, true)
   view.setBigUint64(8, headerHash, true)
   return BigInt.asUintN(64, arena.numeric.xxh64(scratch, 16))

@@ -2,10 +2,10 @@
 
 import { refuseOutside } from '../features/bins.ts'
 import { Expander, piecesOf } from '../features/expander.ts'
-import { BATCH_ROWS } from '../numeric/layouts.ts'
+import { BatchFields } from '../numeric/fields/batch.ts'
 import type { Binning } from '../rows/place-space.ts'
 import { RowPacker } from '../rows/row-packer.ts'
-import { READ_BYTES } from '../sizes.ts'
+import { type Address, type ByteCount, READ_BYTES } from '../sizes.ts'
 import { declareTask, type TaskContext } from '../threads/task.ts'
 import { SegmentDecoder } from './codecs.ts'
 import { openStore, ReadBuffer, type Store } from './reader.ts'
@@ -17,9 +17,9 @@ export interface LoadBlockOptions {
   fingerprint: string
   /** Physical blocks, one after the other into the same room. */
   blocks: number[]
-  room: { at: number; bytes: number }
+  room: { at: Address; bytes: ByteCount }
   /** Address of u32[rows]. */
-  table: number
+  table: Address
   tableRows: number
   /** How rows are expanded, if they are. */
   expand: string | undefined
@@ -37,7 +37,7 @@ export interface LoadBlockOptions {
 export interface LoadedRows {
   rows: number
   nonzeros: number
-  packedBytes: number
+  packedBytes: ByteCount
   bytesRead: number
   readMilliseconds: number
   decodeMilliseconds: number
@@ -48,7 +48,7 @@ interface Kept {
   store: Store
   buffer: ReadBuffer
   decoder: SegmentDecoder
-  batch: number
+  batch: Address
   packer: RowPacker
   labels: StoredLabels
   expander: Expander | undefined
@@ -98,7 +98,7 @@ async function loadBlock({ arena, kept }: TaskContext, options: LoadBlockOptions
       loaded.readMilliseconds += began - waited
       decoder.decode(at, bytes, batch, where)
       if (bins) refuseOutside(arena, batch, where, store.manifest.indexBase)
-      const rows = arena.getU32(batch + BATCH_ROWS)
+      const { rows } = new BatchFields(arena, batch)
       // The store's own numbering of its labels is the one that every block shares.
       const { at: codes, listed } = labels.numbersOf(batch, rows)
       if (!listed) throw unlistedLabel(where)

@@ -15,7 +15,7 @@ import { type Arena, formatBytes } from '../numeric/arena.ts'
 import { roundDown } from '../numeric/rounding.ts'
 import { SEGMENT_HEADER_BYTES } from '../numeric/segment-layout.ts'
 import { type ChunkToParse, TextReader } from '../rows/read-text.ts'
-import { NODE_BYTES, WINDOW_BYTES } from '../sizes.ts'
+import { type Address, type ByteCount, NODE_BYTES, WINDOW_BYTES } from '../sizes.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { askedCompression, type CompressionChoice, chooseCompression } from './compression.ts'
 import type { EncodeChunkOptions, EncodedChunk } from './encode-chunk-task.ts'
@@ -54,7 +54,7 @@ export interface TextSettings {
   firstPosition: number
   sizes: BufferSizes
   /** Bytes of text to come, as far as is known. */
-  textBytes: number | undefined
+  textBytes: ByteCount | undefined
   /** Who trains on the rows meanwhile. */
   follower?: Follower | undefined
   signal: AbortSignal | undefined
@@ -63,10 +63,10 @@ export interface TextSettings {
 
 /** Room for the records of a chunk that is being parsed. */
 export interface PieceRoom {
-  at: number
-  bytes: number
+  at: Address
+  bytes: ByteCount
   /** u32[rows]. */
-  table: number
+  table: Address
   rows: number
   unit: boolean
 }
@@ -244,7 +244,7 @@ export function bufferSizes(memory = scarceMemory()): BufferSizes {
 }
 
 /** Blocks that text goes into when nobody says how many. */
-export function blocksOf(textBytes: number | undefined, { blockText }: Pick<BufferSizes, 'blockText'>): number {
+export function blocksOf(textBytes: ByteCount | undefined, { blockText }: Pick<BufferSizes, 'blockText'>): number {
   return textBytes === undefined ? BLOCKS_OF_A_STREAM : Math.max(1, Math.ceil(textBytes / blockText))
 }
 

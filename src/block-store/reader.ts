@@ -5,6 +5,7 @@ import { fileError, SpillwayError } from '../errors.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { Region } from '../numeric/region.ts'
 import { SEGMENT_HEADER_BYTES } from '../numeric/segment-layout.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 import { checkSegment, SegmentDecoder } from './codecs.ts'
 import {
   BLOCK_FILE_PATTERN,
@@ -25,8 +26,8 @@ import { fingerprintOf } from './writer.ts'
 /** A segment in shared memory, until the next one is asked for. */
 export interface LoadedSegment {
   header: SegmentHeader
-  at: number
-  bytes: number
+  at: Address
+  bytes: ByteCount
   /** Names file and segment, for errors of the decoder. */
   where: string
 }
@@ -68,7 +69,7 @@ export async function openStore(folder: string): Promise<Store> {
 /** A buffer in the arena through which block files are read, to be used again for the next block. */
 export class ReadBuffer {
   readonly arena: Arena
-  readonly readBytes: number
+  readonly readBytes: ByteCount
   readonly region: Region
   /** 16 bytes for checksums. */
   readonly scratch: number
@@ -115,7 +116,7 @@ export class Store {
     let room = buffer.readBytes
     // What is in memory: `held` bytes from `offset` of the file on, of which `used` are done with.
     let [offset, held, used] = [FILE_HEADER_BYTES, 0, 0]
-    const fill = async (bytes: number) => {
+    const fill = async (bytes: ByteCount) => {
       if (held - used >= bytes) return
       arena.bytes(at, held).copyWithin(0, used)
       offset += used
@@ -165,7 +166,7 @@ export class Store {
   }
 
   /** Reads everything and checks every checksum and count. With `decode` every segment is decoded as well. */
-  async verify(arena: Arena, options: { decode?: boolean; readBytes?: number } = {}): Promise<VerifyResult> {
+  async verify(arena: Arena, options: { decode?: boolean; readBytes?: ByteCount } = {}): Promise<VerifyResult> {
     const buffer = new ReadBuffer(arena, options.readBytes)
     const decoder = options.decode ? new SegmentDecoder(arena) : undefined
     const batch = decoder?.newBatch() ?? 0
@@ -207,8 +208,8 @@ async function openFile(path: string): Promise<FileHandle> {
 async function readFully(
   file: FileHandle,
   arena: Arena,
-  at: number,
-  bytes: number,
+  at: Address,
+  bytes: ByteCount,
   position: number,
   path: string,
 ): Promise<void> {

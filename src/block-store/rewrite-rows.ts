@@ -1,15 +1,10 @@
 // Rows of a store read to be written again: by `remove`, which leaves some out, and when blocks are split.
 import type { Arena } from '../numeric/arena.ts'
-import {
-  BATCH_BYTES,
-  BATCH_LABEL_AT,
-  BATCH_LABELS,
-  BATCH_NONZEROS,
-  BATCH_ROWS,
-  BATCH_STARTS,
-} from '../numeric/layouts.ts'
+import { BatchFields } from '../numeric/fields/batch.ts'
+import { BATCH_BYTES } from '../numeric/layouts.ts'
 import { Region } from '../numeric/region.ts'
 import { roundUp } from '../numeric/rounding.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 import { type EncodedSegment, SegmentDecoder, SegmentEncoder } from './codecs.ts'
 import type { Manifest } from './manifest.ts'
 import { ReadBuffer, type Store } from './reader.ts'
@@ -19,7 +14,7 @@ import { StoredLabels } from './stored-labels.ts'
 export interface SegmentRows {
   count: number
   base: number
-  batch: number
+  batch: Address
   positions: Uint32Array
   /** Their numbers in the manifest. */
   labels: Uint32Array
@@ -32,11 +27,11 @@ export class RowReader {
   readonly #store: Store
   readonly #buffer: ReadBuffer
   readonly #decoder: SegmentDecoder
-  readonly #batch: number
+  readonly #batch: Address
   readonly #labels: StoredLabels
   bytesRead = 0
 
-  constructor(arena: Arena, store: Store, readBytes?: number) {
+  constructor(arena: Arena, store: Store, readBytes?: ByteCount) {
     this.#arena = arena
     this.#store = store
     this.#buffer = new ReadBuffer(arena, readBytes)
@@ -49,18 +44,19 @@ export class RowReader {
   async *rows(block: number, within?: { end: number }): AsyncGenerator<SegmentRows, void, void> {
     const arena = this.#arena
     const batch = this.#batch
+    const fields = new BatchFields(arena, batch)
     for await (const { header, at, bytes, where } of this.#store.blockSegments(block, this.#buffer)) {
       this.bytesRead += bytes
       if (within && header.basePosition >= within.end) continue
       this.#decoder.decode(at, bytes, batch, where)
-      const count = arena.getU32(batch + BATCH_ROWS)
+      const count = fields.rows
       yield {
         count,
         base: header.basePosition,
         batch,
-        positions: arena.u32(arena.getU32(batch + BATCH_LABEL_AT), count),
+        positions: arena.u32(fields.labelAt, count),
         labels: arena.u32(this.#labels.numbersOf(batch, count).at, count),
-        starts: arena.u32(arena.getU32(batch + BATCH_STARTS), count + 1),
+        starts: arena.u32(fields.starts, count + 1),
       }
     }
   }
@@ -70,7 +66,7 @@ export class RowReader {
 export class Rewriter {
   readonly #arena: Arena
   readonly #encoder: SegmentEncoder
-  readonly #batch: number
+  readonly #batch: Address
   readonly #room: Region
 
   constructor(arena: Arena, { seed, compression }: Manifest) {
@@ -98,7 +94,7 @@ export class Rewriter {
     const list = arena.u32(at, rows)
     const wideStarts = arena.u32(at + listBytes, span + 1)
     // As bits: a number of the language need not keep those of a NaN.
-    const labels = arena.u32(arena.getU32(batch + BATCH_LABELS), count * 2)
+    const labels = arena.u32(new BatchFields(arena, batch).labels, count * 2)
     const wideLabels = arena.u32(at + listBytes + startBytes, span * 2)
     let [filled, nonzeros] = [0, 0]
     for (let r = 0; r < count; r++) {
@@ -112,10 +108,11 @@ export class Rewriter {
       nonzeros += starts[r + 1] - starts[r]
     }
     arena.bytes(this.#batch, BATCH_BYTES).set(arena.bytes(batch, BATCH_BYTES))
-    arena.setU32(this.#batch + BATCH_ROWS, span)
-    arena.setU32(this.#batch + BATCH_NONZEROS, starts[count])
-    arena.setU32(this.#batch + BATCH_STARTS, at + listBytes)
-    arena.setU32(this.#batch + BATCH_LABELS, at + listBytes + startBytes)
+    const own = new BatchFields(arena, this.#batch)
+    own.rows = span
+    own.nonzeros = starts[count]
+    own.starts = at + listBytes
+    own.labels = at + listBytes + startBytes
     return this.#encoder.encodeListed(this.#batch, { at, rows, nonzeros }, first, block)
   }
 }

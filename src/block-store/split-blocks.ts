@@ -1,17 +1,8 @@
 // Blocks that are too large for the memory, split into smaller ones without the text. Every row is drawn into a part of its
 // block, and parts take the place of their block, so rows of other blocks keep their order. Rows keep their positions.
 import { Arena } from '../numeric/arena.ts'
-import {
-  BATCH_FEATURES,
-  BATCH_INDICES,
-  BATCH_LABEL_AT,
-  BATCH_LABELS,
-  BATCH_NONZEROS,
-  BATCH_ROWS,
-  BATCH_STARTS,
-  BATCH_VALUE_BYTES,
-  BATCH_VALUES,
-} from '../numeric/layouts.ts'
+import { BatchFields } from '../numeric/fields/batch.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 import { CarriedStates } from './carried-states.ts'
 import { changeStore, freeBlockNumbers } from './change-store.ts'
 import { growBatch, SegmentDecoder } from './codecs.ts'
@@ -125,7 +116,7 @@ function placeRows(drawn: Uint32Array, parts: number, firstRow: number, places: 
  *  meet in one follows from nothing in the data. */
 class PartDraw {
   readonly #filled: Float64Array
-  #state: number
+  #state: Address
 
   constructor(parts: number, seed: number, block: number) {
     this.#filled = new Float64Array(parts)
@@ -154,7 +145,7 @@ class PartDraw {
 /** Rows of several segments, or of a part of one, in one batch. */
 class GatheredRows {
   readonly #arena: Arena
-  readonly #batch: number
+  readonly #batch: Address
   #nonzeros = 0
   #base = 0
   #first = 0
@@ -171,8 +162,9 @@ class GatheredRows {
   add(rows: SegmentRows, from: number): number {
     const { base, batch, positions, starts } = rows
     const arena = this.#arena
-    const to = this.#batch
-    const valueBytes = arena.getU32(batch + BATCH_VALUE_BYTES)
+    const source = new BatchFields(arena, batch)
+    const to = new BatchFields(arena, this.#batch)
+    const { valueBytes } = source
     const empty = this.count === 0
     if (empty) {
       this.#base = base
@@ -188,38 +180,36 @@ class GatheredRows {
     const nonzeros = starts[end] - starts[from]
     if (empty) {
       const room = Math.max(nonzeros, Math.ceil(this.most / decodedSegment({ rows: 0, nonzeros: 1 })))
-      growBatch(arena, to, MOST_SPAN, room, valueBytes)
-      arena.setU32(to + BATCH_FEATURES, 0)
+      growBatch(arena, this.#batch, MOST_SPAN, room, valueBytes)
+      to.features = 0
     }
-    const field = (of: number, at: number): number => arena.getU32(of + at)
-    const toPositions = arena.u32(field(to, BATCH_LABEL_AT) + this.count * 4, count)
-    const toStarts = arena.u32(field(to, BATCH_STARTS) + this.count * 4, count + 1)
+    const toPositions = arena.u32(to.labelAt + this.count * 4, count)
+    const toStarts = arena.u32(to.starts + this.count * 4, count + 1)
     for (let r = 0; r < count; r++) toPositions[r] = base + positions[from + r] - this.#base
     for (let r = 0; r <= count; r++) toStarts[r] = this.#nonzeros + starts[from + r] - starts[from]
-    const copy = (at: number, first: number, before: number, size: number, each: number): void =>
-      arena
-        .bytes(field(to, at) + before * each, size * each)
-        .set(arena.bytes(field(batch, at) + first * each, size * each))
-    copy(BATCH_LABELS, from, this.count, count, 8)
-    copy(BATCH_INDICES, starts[from], this.#nonzeros, nonzeros, 4)
-    copy(BATCH_VALUES, starts[from], this.#nonzeros, nonzeros, valueBytes)
+    type Column = 'labels' | 'indices' | 'values'
+    const copy = (column: Column, first: number, before: number, size: number, each: ByteCount): void =>
+      arena.bytes(to[column] + before * each, size * each).set(arena.bytes(source[column] + first * each, size * each))
+    copy('labels', from, this.count, count, 8)
+    copy('indices', starts[from], this.#nonzeros, nonzeros, 4)
+    copy('values', starts[from], this.#nonzeros, nonzeros, valueBytes)
     this.count += count
     this.#nonzeros += nonzeros
-    arena.setU32(to + BATCH_ROWS, this.count)
-    arena.setU32(to + BATCH_NONZEROS, this.#nonzeros)
-    arena.setU32(to + BATCH_FEATURES, Math.max(field(to, BATCH_FEATURES), field(batch, BATCH_FEATURES)))
+    to.rows = this.count
+    to.nonzeros = this.#nonzeros
+    to.features = Math.max(to.features, source.features)
     return end
   }
 
   rows(): Omit<SegmentRows, 'labels'> {
     const arena = this.#arena
-    const at = (field: number): number => arena.getU32(this.#batch + field)
+    const fields = new BatchFields(arena, this.#batch)
     return {
       count: this.count,
       base: this.#base,
       batch: this.#batch,
-      positions: arena.u32(at(BATCH_LABEL_AT), this.count),
-      starts: arena.u32(at(BATCH_STARTS), this.count + 1),
+      positions: arena.u32(fields.labelAt, this.count),
+      starts: arena.u32(fields.starts, this.count + 1),
     }
   }
 

@@ -4,7 +4,8 @@ import { SpillwayError } from '../errors.ts'
 import { LabelNumbers } from '../input-formats/label-numbers.ts'
 import { type Label, type LabelKey, labelCode, labelKey } from '../input-formats/labels.ts'
 import type { Arena } from '../numeric/arena.ts'
-import { BATCH_LABELS } from '../numeric/layouts.ts'
+import { BatchFields } from '../numeric/fields/batch.ts'
+import type { Address } from '../sizes.ts'
 
 /** The number of a label that the manifest does not list. */
 export const UNLISTED = 0xffff_ffff
@@ -33,7 +34,7 @@ export class StoredLabels {
   }
 
   /** Numbers the labels of a decoded batch: the address of u32[rows], and whether each is listed. */
-  numbersOf(batch: number, rows: number): { at: number; listed: boolean } {
+  numbersOf(batch: Address, rows: number): { at: Address; listed: boolean } {
     if (rows <= FEW_ROWS) return this.#numbersOfFew(batch, rows)
     const numbers = this.#numbers
     numbers.start()
@@ -47,9 +48,9 @@ export class StoredLabels {
   }
 
   /** One by one, without an object for every label that there is: segments of many small blocks have a row or two. */
-  #numbersOfFew(batch: number, rows: number): { at: number; listed: boolean } {
+  #numbersOfFew(batch: Address, rows: number): { at: Address; listed: boolean } {
     const arena = this.#arena
-    const labels = arena.getU32(batch + BATCH_LABELS)
+    const { labels } = new BatchFields(arena, batch)
     const values = arena.f64(labels, rows)
     const out = arena.u32(this.#few, rows)
     let listed = true
@@ -65,7 +66,7 @@ export class StoredLabels {
   }
 }
 
-function codeAt(arena: Arena, at: number): string {
+function codeAt(arena: Arena, at: Address): string {
   const [low, high] = arena.u32(at, 2)
   return high.toString(16).padStart(8, '0') + low.toString(16).padStart(8, '0')
 }

@@ -4,7 +4,7 @@ import { Expander } from '../features/expander.ts'
 import { newNameMap } from '../features/kept-names.ts'
 import { newFeatureMap } from '../numeric/feature-map.ts'
 import type { ExpansionOptions } from '../rows/parse-rows-task.ts'
-import { READ_BYTES } from '../sizes.ts'
+import { type Address, type ByteCount, READ_BYTES } from '../sizes.ts'
 import { declareTask, type TaskContext } from '../threads/task.ts'
 import { SegmentDecoder } from './codecs.ts'
 import { openStore, ReadBuffer, type Store } from './reader.ts'
@@ -24,14 +24,14 @@ export interface SurveyedBlock {
   /** The same of the features that were hashed, if their names are kept. */
   names: number
   /** What expanding takes in this thread. */
-  expanderBytes: number
+  expanderBytes: ByteCount
 }
 
 interface Kept {
   store: Store
   buffer: ReadBuffer
   decoder: SegmentDecoder
-  batch: number
+  batch: Address
   expander: Expander
   map: number
   names: number

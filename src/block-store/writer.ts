@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { fileError, SpillwayError, UsageError } from '../errors.ts'
 import { lockOwner, takeLock } from '../files/lock-file.ts'
 import type { Arena } from '../numeric/arena.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 import { type EncodedSegment, setBasePosition } from './codecs.ts'
 import {
   BLOCK_FILE_PATTERN,
@@ -44,7 +45,7 @@ export interface WriterOptions {
   /** Replace a finished store of the same name. */
   overwrite?: boolean
   /** Memory for gathering small writes, shared by all blocks. */
-  bufferBytes?: number
+  bufferBytes?: ByteCount
   /** false leaves it to the system when bytes reach the disk: faster, and a power cut may damage a finished store. */
   durable?: boolean
 }
@@ -74,9 +75,9 @@ export class StoreWriter {
   readonly folder: string
   readonly #arena: Arena
   readonly #durable: boolean
-  readonly #bufferBytes: number
+  readonly #bufferBytes: ByteCount
   readonly #made: boolean
-  readonly #scratch: number
+  readonly #scratch: Address
   readonly #blocks: OpenBlock[] = []
   /** The feature set that belongs to what is written: abort removes it. */
   #featureFile: string | undefined
@@ -279,7 +280,7 @@ export class StoreWriter {
   }
 
   /** Through the block's buffer. Bytes leave shared memory before the next await that the caller sees. */
-  async #write(block: OpenBlock, at: number, bytes: number): Promise<void> {
+  async #write(block: OpenBlock, at: Address, bytes: ByteCount): Promise<void> {
     for (let done = 0; done < bytes; ) {
       block.buffer ??= Buffer.allocUnsafeSlow(this.#bufferBytes)
       const part = Math.min(bytes - done, block.buffer.length - block.filled)

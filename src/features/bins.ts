@@ -2,17 +2,11 @@
 import { SpillwayError } from '../errors.ts'
 import type { BadRow } from '../input-formats/input-format.ts'
 import type { Arena } from '../numeric/arena.ts'
-import {
-  BATCH_INDICES,
-  BATCH_LABEL_AT,
-  BATCH_ROWS,
-  BATCH_STARTS,
-  BATCH_VALUE_BYTES,
-  BATCH_VALUES,
-} from '../numeric/layouts.ts'
+import { BatchFields } from '../numeric/fields/batch.ts'
+import type { Address } from '../sizes.ts'
 
 /** Refuses a batch with values that no bin is for. `where` names it. */
-export function refuseOutside(arena: Arena, batch: number, where: string, indexBase = 1): void {
+export function refuseOutside(arena: Arena, batch: Address, where: string, indexBase = 1): void {
   const entry = arena.numeric.findOutside(batch) >>> 0
   if (entry === 0xffffffff) return
   const { found, expected, advice } = outsideWords(arena, batch, entry, indexBase)
@@ -22,14 +16,13 @@ export function refuseOutside(arena: Arena, batch: number, where: string, indexB
 /** The words for an entry whose value lies outside [0, 1]. */
 export function outsideWords(
   arena: Arena,
-  batch: number,
+  batch: Address,
   entry: number,
   indexBase: number,
 ): { found: string; expected: string; advice: string } {
-  const wide = arena.getU32(batch + BATCH_VALUE_BYTES) === 8
-  const values = arena.getU32(batch + BATCH_VALUES)
-  const value = wide ? arena.getF64(values + entry * 8) : arena.f32(values + entry * 4, 1)[0]
-  const feature = arena.getU32(arena.getU32(batch + BATCH_INDICES) + entry * 4) + indexBase
+  const { indices, values, valueBytes } = new BatchFields(arena, batch)
+  const value = valueBytes === 8 ? arena.getF64(values + entry * 8) : arena.f32(values + entry * 4, 1)[0]
+  const feature = arena.getU32(indices + entry * 4) + indexBase
   return {
     found: `the value ${Number(value.toPrecision(7))} of feature ${feature}`,
     expected: 'values from 0 to 1, which additive kernels are for',
@@ -38,10 +31,11 @@ export function outsideWords(
 }
 
 /** Where a value stands that no bin is for; `at`: where the chunk's text begins. */
-export function badValue(arena: Arena, batch: number, entry: number, at: number, indexBase: number): BadRow {
-  const starts = arena.u32(arena.getU32(batch + BATCH_STARTS), arena.getU32(batch + BATCH_ROWS) + 1)
+export function badValue(arena: Arena, batch: Address, entry: number, at: Address, indexBase: number): BadRow {
+  const fields = new BatchFields(arena, batch)
+  const starts = arena.u32(fields.starts, fields.rows + 1)
   const row = starts.findLastIndex(start => start <= entry)
-  const labelAt = arena.getU32(arena.getU32(batch + BATCH_LABEL_AT) + row * 4)
+  const labelAt = arena.getU32(fields.labelAt + row * 4)
   const line = arena.bytes(at, labelAt - at).reduce((lines, byte) => lines + (byte === 10 ? 1 : 0), 0)
   return { line, column: 1, ...outsideWords(arena, batch, entry, indexBase) }
 }

@@ -3,47 +3,27 @@
 
 import { SpillwayError } from '../errors.ts'
 import { type Arena, windowFull } from '../numeric/arena.ts'
+import { BatchFields } from '../numeric/fields/batch.ts'
+import { ExpandFields } from '../numeric/fields/expand.ts'
 import {
   BATCH_BYTES,
-  BATCH_INDICES,
-  BATCH_NONZERO_CAPACITY,
-  BATCH_NONZEROS,
-  BATCH_ROW_CAPACITY,
-  BATCH_ROWS,
-  BATCH_STARTS,
-  BATCH_UPPER,
-  BATCH_VALUE_BYTES,
-  BATCH_VALUES,
-  EXPAND_BEYOND,
-  EXPAND_BINS,
-  EXPAND_BITS,
   EXPAND_BYTES,
-  EXPAND_CODES,
-  EXPAND_DEGREE,
-  EXPAND_ERROR,
   EXPAND_ERROR_FEATURE,
   EXPAND_ERROR_NEGATIVE,
   EXPAND_ERROR_VALUE,
-  EXPAND_LETTERS,
   EXPAND_MOST_ENTRIES,
-  EXPAND_NEEDED,
-  EXPAND_PERIOD,
-  EXPAND_ROW,
-  EXPAND_SCRATCH,
   EXPAND_SCRATCH_BYTES,
   EXPAND_SCRATCH_ENTRY,
-  EXPAND_TABLE,
-  EXPAND_VALUE,
-  EXPAND_WIDTH,
 } from '../numeric/layouts.ts'
 import { Region } from '../numeric/region.ts'
 import { roundUp } from '../numeric/rounding.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 import type { ExpansionStep } from './expansion.ts'
 import { parseExpansion } from './expansion-steps.ts'
 
 /** Rows of a batch, expanded or as they were. */
 export interface BatchPiece {
-  batch: number
+  batch: Address
   /** The first of them in the batch that they come from. */
   first: number
   rows: number
@@ -70,19 +50,18 @@ export class Expander {
   }
 
   /** Bytes of memory that the stages take now. */
-  get bytes(): number {
+  get bytes(): ByteCount {
     return this.#stages.reduce((sum, stage) => sum + stage.bytes, 0)
   }
 
   /** The rows of a batch, expanded, in pieces; each piece is there until the next is asked for. */
-  expand(batch: number): Generator<BatchPiece> {
+  expand(batch: Address): Generator<BatchPiece> {
     return this.#from(batch, 0, 0)
   }
 
-  *#from(batch: number, first: number, stage: number): Generator<BatchPiece> {
+  *#from(batch: Address, first: number, stage: number): Generator<BatchPiece> {
     if (stage === this.#stages.length) {
-      const arena = this.#arena
-      const [rows, nonzeros] = [arena.getU32(batch + BATCH_ROWS), arena.getU32(batch + BATCH_NONZEROS)]
+      const { rows, nonzeros } = new BatchFields(this.#arena, batch)
       yield { batch, first, rows, nonzeros }
       return
     }
@@ -99,8 +78,8 @@ class Stage {
   readonly step: ExpansionStep
   readonly #arena: Arena
   readonly #upper: boolean
-  readonly #state: number
-  readonly #batch: number
+  readonly #state: ExpandFields
+  readonly #batch: BatchFields
   readonly #room: Region
   #tableBytes = 0
   bytes = 0
@@ -111,19 +90,19 @@ class Stage {
     this.#arena = arena
     this.step = step
     this.#upper = upper
-    this.#state = arena.allocateZeroed(EXPAND_BYTES, 'the expansion')
-    this.#batch = arena.allocateZeroed(BATCH_BYTES, 'the expansion')
+    this.#state = new ExpandFields(arena, arena.allocateZeroed(EXPAND_BYTES, 'the expansion'))
+    this.#batch = new BatchFields(arena, arena.allocateZeroed(BATCH_BYTES, 'the expansion'))
     this.#room = new Region(arena, 'expanded rows')
-    arena.setU32(this.#batch + BATCH_STARTS, arena.allocate((PIECE_ROWS + 1) * 4, 'the expansion'))
-    arena.setU32(this.#batch + BATCH_ROW_CAPACITY, PIECE_ROWS)
+    this.#batch.starts = arena.allocate((PIECE_ROWS + 1) * 4, 'the expansion')
+    this.#batch.rowCapacity = PIECE_ROWS
     const { degree = 0, letters = 0, codes, bits = 0, table } = step.settings
-    arena.setU32(this.#state + EXPAND_DEGREE, degree)
-    arena.setU32(this.#state + EXPAND_LETTERS, letters)
-    arena.setU32(this.#state + EXPAND_BITS, bits)
+    this.#state.degree = degree
+    this.#state.letters = letters
+    this.#state.bits = bits
     if (codes) {
       const at = arena.allocate(codes.length, 'the alphabet')
       arena.bytes(at, codes.length).set(codes)
-      arena.setU32(this.#state + EXPAND_CODES, at)
+      this.#state.codes = at
     }
     if (table) this.#placeTable(table, step.settings)
   }
@@ -134,40 +113,39 @@ class Stage {
     if (table.length !== (bins + 1) * width) throw new Error(`a table of ${table.length} values for ${bins} bins`)
     const at = arena.allocate(table.byteLength, 'the table of an expansion')
     arena.f64(at, table.length).set(table)
-    arena.setU32(this.#state + EXPAND_TABLE, at)
-    arena.setU32(this.#state + EXPAND_WIDTH, width)
-    arena.setU32(this.#state + EXPAND_BINS, bins)
-    arena.setU32(this.#state + EXPAND_BEYOND, beyond)
-    arena.setF64(this.#state + EXPAND_PERIOD, period)
+    this.#state.table = at
+    this.#state.width = width
+    this.#state.bins = bins
+    this.#state.beyond = beyond
+    this.#state.period = period
     this.#tableBytes = table.byteLength
   }
 
-  *run(from: number): Generator<{ batch: number; first: number }> {
+  *run(from: Address): Generator<{ batch: Address; first: number }> {
     const arena = this.#arena
     const state = this.#state
     const loop = arena.numeric[this.step.loop]
-    const rows = arena.getU32(from + BATCH_ROWS)
-    this.#makeRoom(this.#capacity || PIECE_ENTRIES, this.step.valueBytes(arena.getU32(from + BATCH_VALUE_BYTES)))
-    arena.setU32(state + EXPAND_ROW, 0)
+    const { rows, valueBytes } = new BatchFields(arena, from)
+    this.#makeRoom(this.#capacity || PIECE_ENTRIES, this.step.valueBytes(valueBytes))
+    state.row = 0
     for (let first = 0; first < rows; ) {
-      arena.setU32(state + EXPAND_NEEDED, 0)
-      arena.setU32(state + EXPAND_ERROR, 0)
-      loop(state, from, this.#batch)
-      const error = arena.getU32(state + EXPAND_ERROR)
+      state.needed = 0
+      state.error = 0
+      loop(state.at, from, this.#batch.at)
+      const error = state.error
       if (error !== 0) throw this.#describe(error)
-      const needed = arena.getU32(state + EXPAND_NEEDED)
+      const needed = state.needed
       if (needed > 0) {
         this.#makeRoom(needed, this.#valueBytes)
         continue
       }
-      yield { batch: this.#batch, first }
-      first = arena.getU32(state + EXPAND_ROW)
+      yield { batch: this.#batch.at, first }
+      first = state.row
     }
   }
 
-  #makeRoom(entries: number, valueBytes: number): void {
+  #makeRoom(entries: number, valueBytes: ByteCount): void {
     if (entries <= this.#capacity && valueBytes === this.#valueBytes) return
-    const arena = this.#arena
     const capacity = Math.max(entries, this.#capacity)
     const values = roundUp(capacity * valueBytes, 16)
     const indices = roundUp(capacity * 4, 16)
@@ -176,11 +154,11 @@ class Stage {
     this.bytes = bytes + this.#tableBytes
     if (bytes > 0xf0000000) throw windowFull('an expanded row')
     const at = this.#room.room(bytes)
-    arena.setU32(this.#batch + BATCH_VALUES, at)
-    arena.setU32(this.#batch + BATCH_INDICES, at + values)
-    arena.setU32(this.#batch + BATCH_UPPER, this.#upper ? at + values + indices : 0)
-    arena.setU32(this.#state + EXPAND_SCRATCH, at + values + indices * (this.#upper ? 2 : 1))
-    arena.setU32(this.#batch + BATCH_NONZERO_CAPACITY, capacity)
+    this.#batch.values = at
+    this.#batch.indices = at + values
+    this.#batch.upper = this.#upper ? at + values + indices : 0
+    this.#state.scratch = at + values + indices * (this.#upper ? 2 : 1)
+    this.#batch.nonzeroCapacity = capacity
     this.#capacity = capacity
     this.#valueBytes = valueBytes
   }
@@ -188,7 +166,7 @@ class Stage {
   #describe(error: number): SpillwayError {
     if (error === EXPAND_ERROR_FEATURE) return this.step.tooManyFeatures()
     if (error === EXPAND_ERROR_NEGATIVE && this.step.negativeValue) {
-      return this.step.negativeValue(this.#arena.getF64(this.#state + EXPAND_VALUE))
+      return this.step.negativeValue(this.#state.value)
     }
     if (error === EXPAND_ERROR_VALUE) {
       return new SpillwayError(
@@ -204,7 +182,10 @@ class Stage {
 }
 
 /** A batch in pieces: expanded, or as it is when there is nothing to expand. */
-export function* piecesOf(arena: Arena, batch: number, expander: Expander | undefined): Generator<BatchPiece> {
+export function* piecesOf(arena: Arena, batch: Address, expander: Expander | undefined): Generator<BatchPiece> {
   if (expander) yield* expander.expand(batch)
-  else yield { batch, first: 0, rows: arena.getU32(batch + BATCH_ROWS), nonzeros: arena.getU32(batch + BATCH_NONZEROS) }
+  else {
+    const { rows, nonzeros } = new BatchFields(arena, batch)
+    yield { batch, first: 0, rows, nonzeros }
+  }
 }

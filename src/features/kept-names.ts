@@ -3,14 +3,14 @@
 
 import { SpillwayError } from '../errors.ts'
 import type { Arena } from '../numeric/arena.ts'
-import { MAP_TOP_BYTES, newFeatureMap } from '../numeric/feature-map.ts'
+import { newFeatureMap } from '../numeric/feature-map.ts'
+import { MAP_TOP_BYTES, PAGE_BYTES } from '../numeric/feature-map-layout.ts'
 import { parseExpansion } from './expansion-steps.ts'
 
 /** More are not kept: 16 MiB in the model. */
 export const MOST_NAMES = 1 << 22
 /** Pages of 65,536 features that a thread's map may take: 24 MiB. */
 const NAME_PAGES = 2048
-const PAGE_BYTES = 12288
 
 /** What a thread's map takes at most. */
 export const NAME_MAP_BYTES = MAP_TOP_BYTES + NAME_PAGES * PAGE_BYTES

@@ -1,5 +1,6 @@
 // The worker's share of generating: one chunk of rows, as text in shared memory. The main thread writes it from there.
-import { SLOT_NONZEROS } from '../numeric/generate-layout.ts'
+
+import { SlotFields } from '../numeric/fields/slot.ts'
 import { declareTask, type TaskContext } from '../threads/task.ts'
 
 export interface GenerateChunkOptions {
@@ -23,5 +24,5 @@ export const generateChunkTask = declareTask(import.meta.url, 'generate-chunk', 
 function generateChunk({ arena }: TaskContext, options: GenerateChunkOptions): GeneratedChunk {
   const { plan, slot, text, rows, chunk, stream } = options
   const bytes = arena.numeric.generateRows(plan, slot, text, rows, chunk, stream) >>> 0
-  return { bytes, nonzeros: arena.getU32(slot + SLOT_NONZEROS) }
+  return { bytes, nonzeros: new SlotFields(arena, slot).nonzeros }
 }

@@ -1,6 +1,9 @@
 // A likeness turned into the tables that the generating loops read, laid out in shared memory as generate-layout.ts says.
 import type { Arena } from '../numeric/arena.ts'
+import { GroupFields } from '../numeric/fields/group.ts'
+import { PlanFields } from '../numeric/fields/plan.ts'
 import * as layout from '../numeric/generate-layout.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 import { drawCounts, normalQuantiles, PowerLaw } from './distributions.ts'
 import type { DenseShape, Group, Likeness, SparseShape } from './likenesses.ts'
 
@@ -11,37 +14,37 @@ export interface PlanOptions {
 }
 
 export interface Plan {
-  address: number
+  address: Address
   /** Rows of a full chunk. It depends on the likeness, never on threads: a chunk's seed is its number. */
   chunkRows: number
   /** Scratch that a chunk in the making needs. */
-  slotBytes: number
+  slotBytes: ByteCount
   /** Bytes of text that a chunk can have at most. */
-  textBytes: number
+  textBytes: ByteCount
 }
 
 /** Text of a chunk, about: small enough for the caches, large enough for the disk. */
 const CHUNK_BYTES = 1 << 20
 
 export function layPlan(arena: Arena, likeness: Likeness, options: PlanOptions): Plan {
-  const address = arena.allocateZeroed(layout.PLAN_BYTES, 'the plan of the generator')
+  const plan = new PlanFields(arena, arena.allocateZeroed(layout.PLAN_BYTES, 'the plan of the generator'))
   const { shape } = likeness
-  arena.u64(address + layout.PLAN_SEED, 1)[0] = BigInt(options.seed)
-  arena.setU32(address + layout.PLAN_FEATURES, options.features)
-  arena.setF64(address + layout.PLAN_POSITIVE, hiddenShare(likeness.positive, options.noise))
-  arena.setF64(address + layout.PLAN_NOISE, options.noise)
-  arena.setF64(address + layout.PLAN_TILT, likeness.tilt)
-  arena.setF64(address + layout.PLAN_HARDNESS, likeness.hardness)
-  arena.setU32(address + layout.PLAN_CLASSES, likeness.classes ?? 0)
+  plan.seed = BigInt(options.seed)
+  plan.features = options.features
+  plan.positive = hiddenShare(likeness.positive, options.noise)
+  plan.noise = options.noise
+  plan.tilt = likeness.tilt
+  plan.hardness = likeness.hardness
+  plan.classes = likeness.classes ?? 0
   const size =
     shape.kind === 'sparse'
-      ? laySparse(arena, address, shape, options.features)
-      : layDense(arena, address, shape, options.features)
-  arena.setU32(address + layout.PLAN_MOST, size.most)
+      ? laySparse(arena, plan, shape, options.features)
+      : layDense(arena, plan, shape, options.features)
+  plan.most = size.most
   const labelBytes = 2 + String(likeness.classes ?? 1).length
   const chunkRows = Math.max(1, Math.round(CHUNK_BYTES / size.typicalBytes))
   return {
-    address,
+    address: plan.at,
     chunkRows,
     slotBytes: layout.SLOT_ARRAYS + 4 * 4 * (size.most + 4),
     // 64 bytes of slack: entries are written in words that reach beyond their text.
@@ -59,30 +62,30 @@ interface RowSize {
   /** Entries of the longest row. */
   most: number
   /** Bytes of the longest entry. */
-  entryBytes: number
-  typicalBytes: number
+  entryBytes: ByteCount
+  typicalBytes: ByteCount
 }
 
-function laySparse(arena: Arena, plan: number, shape: SparseShape, features: number): RowSize {
+function laySparse(arena: Arena, plan: PlanFields, shape: SparseShape, features: number): RowSize {
   const { groups } = shape
   const table = arena.allocateZeroed(groups.length * layout.GROUP_BYTES, 'groups of features')
-  arena.setU32(plan + layout.PLAN_KIND, layout.PLAN_KIND_SPARSE)
-  arena.setU32(plan + layout.PLAN_TELLING, Math.round(shape.telling * 256))
-  arena.setU32(plan + layout.PLAN_GROUPS, groups.length)
-  arena.setU32(plan + layout.PLAN_GROUP_TABLE, table)
-  arena.setU32(plan + layout.PLAN_ONES, shape.values === 'ones' ? 1 : 0)
-  arena.setU32(plan + layout.PLAN_BY_LARGEST, shape.values === 'counts-by-largest' ? 1 : 0)
-  arena.setU32(plan + layout.PLAN_BURST, Math.round((shape.burst ?? 0) * 65536))
+  plan.kind = layout.PLAN_KIND_SPARSE
+  plan.telling = Math.round(shape.telling * 256)
+  plan.groups = groups.length
+  plan.groupTable = table
+  plan.ones = shape.values === 'ones' ? 1 : 0
+  plan.byLargest = shape.values === 'counts-by-largest' ? 1 : 0
+  plan.burst = Math.round((shape.burst ?? 0) * 65536)
   if (shape.values !== 'ones') {
     const logarithm = shape.values === 'log-counts'
     const values = Float64Array.from({ length: layout.GENERATE_COUNTS }, (_, count) =>
       logarithm && count > 0 ? 1 + Math.log(count) : count,
     )
-    arena.setU32(plan + layout.PLAN_COUNT_VALUES, keepF64(arena, values))
+    plan.countValues = keepF64(arena, values)
   }
   const widths = shareOut(groups, features)
   // Groups of one make, such as the letters of a string, share their tables.
-  const made = new Map<string, { ranks: number; draws: number; most: number }>()
+  const made = new Map<string, { ranks: Address; draws: Address; most: number }>()
   let most = 0
   let nonzeros = 0
   let first = 0
@@ -93,8 +96,14 @@ function laySparse(arena: Arena, plan: number, shape: SparseShape, features: num
     const tables = made.get(key) ?? layTables(arena, group, used, shape.burst ?? 0)
     made.set(key, tables)
     const keyBytes = Math.max(1, Math.ceil(Math.log2(Math.max(2, width)) / 8))
-    const words = [first, tables.ranks, tables.draws, clusters, stride, run, keyBytes]
-    arena.u32(table + k * layout.GROUP_BYTES, words.length).set(words)
+    const fields = new GroupFields(arena, table + k * layout.GROUP_BYTES)
+    fields.first = first
+    fields.ranks = tables.ranks
+    fields.draws = tables.draws
+    fields.clusters = clusters
+    fields.stride = stride
+    fields.run = run
+    fields.keyBytes = keyBytes
     first += width
     most += tables.most
     nonzeros += group.nonzeros
@@ -131,7 +140,7 @@ function layTables(
   group: Group,
   used: number,
   burst: number,
-): { ranks: number; draws: number; most: number } {
+): { ranks: Address; draws: Address; most: number } {
   const law = new PowerLaw(used, group.skew, group.plateau ?? 1)
   // No row can have more features than there are; half of them leaves the number of draws sensible.
   const fresh = drawCounts(law, Math.min(group.nonzeros, used / 2), group.spread ?? 0)
@@ -145,14 +154,14 @@ function layTables(
   return { ranks: keepF64(arena, law.quantiles()), draws, most: counts.reduce((a, b) => Math.max(a, b), 0) }
 }
 
-function layDense(arena: Arena, plan: number, shape: DenseShape, features: number): RowSize {
-  arena.setU32(plan + layout.PLAN_KIND, layout.PLAN_KIND_DENSE)
-  arena.setF64(plan + layout.PLAN_CORRELATION, shape.correlation)
-  arena.setF64(plan + layout.PLAN_INNOVATION, Math.sqrt(1 - shape.correlation ** 2))
+function layDense(arena: Arena, plan: PlanFields, shape: DenseShape, features: number): RowSize {
+  plan.kind = layout.PLAN_KIND_DENSE
+  plan.correlation = shape.correlation
+  plan.innovation = Math.sqrt(1 - shape.correlation ** 2)
   const quantiles = normalQuantiles()
   const normal = arena.allocate(quantiles.byteLength, 'normal quantiles')
   arena.f32(normal, quantiles.length).set(quantiles)
-  arena.setU32(plan + layout.PLAN_NORMAL, normal)
+  plan.normal = normal
   if (shape.values === 'levels') {
     const levels = arena.allocateZeroed(256 * 8, 'grey levels')
     for (let level = 0; level < 256; level++) {
@@ -161,14 +170,14 @@ function layDense(arena: Arena, plan: number, shape: DenseShape, features: numbe
       bytes.set(new TextEncoder().encode(text))
       bytes[7] = text.length
     }
-    arena.setU32(plan + layout.PLAN_LEVELS, levels)
+    plan.levels = levels
   }
   const indexBytes = String(features).length
   const valueBytes = shape.values === 'levels' ? 7 : 12
   return { most: features, entryBytes: indexBytes + valueBytes, typicalBytes: features * (indexBytes + valueBytes) }
 }
 
-function keepF64(arena: Arena, values: Float64Array): number {
+function keepF64(arena: Arena, values: Float64Array): Address {
   const at = arena.allocate(values.byteLength, 'distribution tables')
   arena.f64(at, values.length).set(values)
   return at

@@ -1,6 +1,7 @@
 // What an input format is to the rest of the program: a parser that runs inside a worker thread and turns chunks of
 // whole lines into batches.
 import type { Arena } from '../numeric/arena.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 
 /** A row that could not be read: where, what was found, what was expected. */
 export interface BadRow {
@@ -25,7 +26,7 @@ export interface ParseSettings {
 
 export interface ParsedBatch {
   /** Address of the batch; valid until the next one is asked for. */
-  batch: number
+  batch: Address
   rows: number
   nonzeros: number
   features: number
@@ -34,7 +35,7 @@ export interface ParsedBatch {
 /** A parser of one thread. It owns its batch and reuses it. */
 export interface ChunkParser {
   /** Parses a chunk; yields its batches in order. */
-  parse(at: number, bytes: number, settings: ParseSettings): Generator<ParsedBatch>
+  parse(at: Address, bytes: ByteCount, settings: ParseSettings): Generator<ParsedBatch>
   /** After the last batch: lines and bad rows of the chunk, the first few of them in full. */
   lines: number
   badRows: number

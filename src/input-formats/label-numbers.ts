@@ -2,7 +2,8 @@
 // numbering of many chunks, in the order of the chunks.
 
 import type { Arena } from '../numeric/arena.ts'
-import { BATCH_LABEL_AT, BATCH_LABELS } from '../numeric/layouts.ts'
+import { BatchFields } from '../numeric/fields/batch.ts'
+import type { Address } from '../sizes.ts'
 import { type Label, type LabelKey, labelKey } from './labels.ts'
 
 export interface LabelCount extends Label {
@@ -39,15 +40,15 @@ export class LabelNumbers {
   }
 
   /** Numbers the labels of a batch that a parser made; the address of its class numbers. */
-  add(batch: number, rows: number, textOf: (row: number) => string): number {
-    const labels = this.#arena.getU32(batch + BATCH_LABELS)
-    return this.#number(labels, rows, this.#arena.getU32(batch + BATCH_LABEL_AT), textOf)
+  add(batch: Address, rows: number, textOf: (row: number) => string): Address {
+    const { labels, labelAt } = new BatchFields(this.#arena, batch)
+    return this.#number(labels, rows, labelAt, textOf)
   }
 
   /** Numbers the labels of a batch from a store, which knows no texts: a label of text has its code in place of it. */
-  addStored(batch: number, rows: number): number {
+  addStored(batch: Address, rows: number): Address {
     const arena = this.#arena
-    const labels = arena.getU32(batch + BATCH_LABELS)
+    const { labels } = new BatchFields(arena, batch)
     return this.#number(labels, rows, 0, row => {
       const value = arena.f64(labels, rows)[row]
       if (!Number.isNaN(value)) return String(value)
@@ -56,7 +57,7 @@ export class LabelNumbers {
     })
   }
 
-  #number(labels: number, rows: number, labelAt: number, textOf: (row: number) => string): number {
+  #number(labels: Address, rows: number, labelAt: Address, textOf: (row: number) => string): Address {
     const arena = this.#arena
     this.#makeRoom(rows)
     const found = arena.numeric.numberLabels(labels, rows, this.#codes, this.#firsts, this.#table, this.#slots, labelAt)

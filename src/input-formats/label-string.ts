@@ -12,8 +12,8 @@ import {
   PARSE_ERROR_NOT_FINITE,
   PARSE_ERROR_STRING_LENGTH,
   PARSE_ERROR_TOO_LARGE,
-  PARSE_NEEDS_ROOM,
 } from '../numeric/layouts.ts'
+import type { ByteCount } from '../sizes.ts'
 import type { BadRow, InputFormat } from './input-format.ts'
 import { LABEL_ERRORS, type ParseError, shownToken, TextParser } from './text-parser.ts'
 
@@ -46,17 +46,17 @@ const MOST_AT_ONCE = 1 << 20
 
 class LabelStringParser extends TextParser {
   /** A letter is a byte. Many letters in a batch make long segments; that is worth more than small buffers. */
-  protected override entryCapacity(bytes: number): number {
+  protected override entryCapacity(bytes: ByteCount): number {
     return Math.max(Math.floor(bytes / 4) + 16, Math.min(bytes, MOST_AT_ONCE))
   }
 
   protected override fill(): void {
     const { arena, state, batch } = this
-    arena.setU32(state + PARSE_NEEDS_ROOM, 0)
-    arena.numeric.parseLabelString(state, batch)
-    if (arena.getU32(state + PARSE_NEEDS_ROOM) === 0) return
+    state.needsRoom = 0
+    arena.numeric.parseLabelString(state.at, batch.at)
+    if (state.needsRoom === 0) return
     this.enlarge(LONGEST_STRING)
-    arena.numeric.parseLabelString(state, batch)
+    arena.numeric.parseLabelString(state.at, batch.at)
   }
 
   protected override describe(error: ParseError): BadRow {

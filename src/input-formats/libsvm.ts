@@ -2,8 +2,6 @@
 // numeric/assembly/parse-libsvm.ts; here are its buffers and the words for what it refuses.
 
 import {
-  BATCH_NONZEROS,
-  BATCH_VALUES,
   MOST_FEATURES,
   PARSE_ERROR_AFTER_LABEL,
   PARSE_ERROR_AFTER_VALUE,
@@ -19,10 +17,8 @@ import {
   PARSE_ERROR_TOO_LARGE,
   PARSE_ERROR_UNSORTED,
   PARSE_ERROR_VALUE,
-  PARSE_INDEX_BASE,
-  PARSE_SLOW,
-  PARSE_SLOW_COUNT,
 } from '../numeric/layouts.ts'
+import type { ByteCount } from '../sizes.ts'
 import type { BadRow, InputFormat } from './input-format.ts'
 import { labelOf } from './labels.ts'
 import { LABEL_ERRORS, type ParseError, shownToken, TextParser } from './text-parser.ts'
@@ -63,22 +59,22 @@ const EXPECTED: Record<number, { expected: string; advice?: string }> = {
 
 class LibsvmParser extends TextParser {
   /** The shortest entry, ` 1:1`, has four bytes. */
-  protected override entryCapacity(bytes: number): number {
+  protected override entryCapacity(bytes: ByteCount): number {
     return Math.floor(bytes / 4) + 16
   }
 
   protected override fill(): void {
-    this.arena.numeric.parseLibsvm(this.state, this.batch)
+    this.arena.numeric.parseLibsvm(this.state.at, this.batch.at)
     if (this.valueBytes === 8) this.#exactValues()
   }
 
   /** Values with more digits than one division can round correctly are read again, by the language's own parser. */
   #exactValues(): void {
     const { arena, state, batch } = this
-    const count = arena.getU32(state + PARSE_SLOW_COUNT)
+    const count = state.slowCount
     if (count === 0) return
-    const list = arena.u32(arena.getU32(state + PARSE_SLOW), count * 2)
-    const values = arena.f64(arena.getU32(batch + BATCH_VALUES), arena.getU32(batch + BATCH_NONZEROS))
+    const list = arena.u32(state.slow, count * 2)
+    const values = arena.f64(batch.values, batch.nonzeros)
     for (let k = 0; k < count; k++) values[list[2 * k]] = Number(this.token(list[2 * k + 1]).text)
   }
 
@@ -87,7 +83,7 @@ class LibsvmParser extends TextParser {
     if (code === PARSE_ERROR_LABEL_BYTE) return this.describeByte(error)
     const { text, start } = this.token(address, lineStart, 4096)
     // Where indices count from 0 the last of the features that a model can have has a smaller one.
-    const base = this.arena.getU32(this.state + PARSE_INDEX_BASE)
+    const base = this.state.indexBase
     const range = `an index of at most ${MOST_FEATURES - 1 + base}${base === 0 ? ', for the indices of this data count from 0' : ''}`
     // Only values that are kept as floats are bound by what a float holds; labels never are.
     const wide = code === PARSE_ERROR_TOO_LARGE && (this.valueBytes === 8 || !text.includes(':'))

@@ -2,6 +2,7 @@
 // chunk ends depends on the bytes alone, never on timing or threads: everything seeded by chunk stays the same.
 import { SpillwayError } from '../errors.ts'
 import { type Arena, formatBytes } from '../numeric/arena.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 import { type ByteSource, openSource } from './byte-source.ts'
 
 export interface LineChunk {
@@ -13,8 +14,8 @@ export interface LineChunk {
   /** Whether this is the first chunk of its source. */
   first: boolean
   /** Address of the text; its last byte is a line feed. */
-  at: number
-  bytes: number
+  at: Address
+  bytes: ByteCount
   /** Gives the slot back. */
   release(): void
 }
@@ -26,7 +27,7 @@ export const LONGEST_LINE = 256 * 1024 * 1024
 const LINE_FEED = 10
 
 interface Slot {
-  at: number
+  at: Address
   /** Bytes it can hold, slack not counted. A slot that held a long line stays large. */
   capacity: number
 }
@@ -38,12 +39,12 @@ export class LineChunks {
   /** Milliseconds spent waiting for the disk, the decompressor, or the pipe. */
   readMilliseconds = 0
   readonly #arena: Arena
-  readonly #chunkBytes: number
+  readonly #chunkBytes: ByteCount
   readonly #free: Slot[] = []
   #wake: (() => void) | undefined
 
   /** `slots` chunks may be out at a time; then reading waits for a release. */
-  constructor(arena: Arena, chunkBytes: number, slots: number) {
+  constructor(arena: Arena, chunkBytes: ByteCount, slots: number) {
     this.#arena = arena
     this.#chunkBytes = chunkBytes
     for (let k = 0; k < slots; k++) this.#free.push(this.#newSlot(chunkBytes))
@@ -100,7 +101,7 @@ export class LineChunks {
     }
   }
 
-  async *#cut(source: ByteSource): AsyncGenerator<{ slot: Slot; bytes: number }> {
+  async *#cut(source: ByteSource): AsyncGenerator<{ slot: Slot; bytes: ByteCount }> {
     let slot = await this.#takeSlot()
     let filled = 0
     let counted = 0

@@ -1,37 +1,20 @@
 // What parsers of text have in common: the buffers around a compiled parser, batch after batch of a chunk, and the tokens
 // that errors show.
 import type { Arena } from '../numeric/arena.ts'
+import { BatchFields } from '../numeric/fields/batch.ts'
+import { ParseFields } from '../numeric/fields/parse.ts'
 import {
   BATCH_BYTES,
-  BATCH_FEATURES,
-  BATCH_INDICES,
-  BATCH_LABEL_AT,
-  BATCH_LABELS,
-  BATCH_NONZERO_CAPACITY,
-  BATCH_NONZEROS,
-  BATCH_ROW_CAPACITY,
-  BATCH_ROWS,
-  BATCH_STARTS,
-  BATCH_VALUE_BYTES,
-  BATCH_VALUES,
   LONGEST_LABEL,
-  PARSE_BAD_ROWS,
   PARSE_BYTES,
-  PARSE_CURSOR,
-  PARSE_END,
   PARSE_ERROR_BYTES,
   PARSE_ERROR_LABEL_BYTE,
   PARSE_ERROR_LABEL_LENGTH,
   PARSE_ERROR_ROOM,
   PARSE_ERRORS,
-  PARSE_INDEX_BASE,
-  PARSE_LINES,
-  PARSE_SKIP_BAD,
-  PARSE_SLOW,
-  PARSE_SLOW_CAPACITY,
-  PARSE_ZEROS,
 } from '../numeric/layouts.ts'
 import { roundUp } from '../numeric/rounding.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 import type { BadRow, ChunkParser, ParsedBatch, ParseSettings } from './input-format.ts'
 
 /** Where a compiled parser met what it refuses. */
@@ -39,8 +22,8 @@ export interface ParseError {
   code: number
   line: number
   /** Addresses of the offending byte and of its line's start. */
-  address: number
-  lineStart: number
+  address: Address
+  lineStart: Address
 }
 
 const isBlank = (byte: number): boolean => byte === 32 || byte === 10 || byte === 9 || byte === 13
@@ -60,8 +43,8 @@ export abstract class TextParser implements ChunkParser {
   badRows = 0
   bad: BadRow[] = []
   protected readonly arena: Arena
-  protected readonly state: number
-  protected readonly batch: number
+  protected readonly state: ParseFields
+  protected readonly batch: BatchFields
   /** 4 or 8: the width of the values that the buffers were made for. */
   protected valueBytes = 0
   /** Text bytes that the buffers were made for, and the entries that they hold. */
@@ -72,23 +55,23 @@ export abstract class TextParser implements ChunkParser {
 
   constructor(arena: Arena) {
     this.arena = arena
-    this.state = arena.allocateZeroed(PARSE_BYTES, 'the parser')
-    this.batch = arena.allocateZeroed(BATCH_BYTES, 'the parser')
+    this.state = new ParseFields(arena, arena.allocateZeroed(PARSE_BYTES, 'the parser'))
+    this.batch = new BatchFields(arena, arena.allocateZeroed(BATCH_BYTES, 'the parser'))
   }
 
   /** The most entries of a batch, given the bytes of a chunk. */
-  protected abstract entryCapacity(bytes: number): number
+  protected abstract entryCapacity(bytes: ByteCount): number
   /** Calls the compiled parser once: it fills the batch from where it stands. */
   protected abstract fill(): void
   /** The words for what was refused. */
   protected abstract describe(error: ParseError): BadRow
 
-  #makeRoom(bytes: number, valueBytes: number): void {
+  #makeRoom(bytes: ByteCount, valueBytes: ByteCount): void {
     if (bytes <= this.#madeFor && valueBytes === this.valueBytes) return
     this.#allocate(bytes, Math.max(this.entryCapacity(bytes), this.#entries), valueBytes)
   }
 
-  #allocate(bytes: number, entries: number, valueBytes: number): void {
+  #allocate(bytes: ByteCount, entries: number, valueBytes: ByteCount): void {
     const size = Math.max(bytes, this.#madeFor)
     const rows = rowCapacity(size)
     const slow = valueBytes === 8 ? entries : 1
@@ -100,14 +83,14 @@ export abstract class TextParser implements ChunkParser {
     const starts = indices + roundUp(entries * 4, 8)
     this.#labelAt = starts + roundUp((rows + 1) * 4, 8)
     const batch = this.batch
-    arena.setU32(batch + BATCH_VALUES, values)
-    arena.setU32(batch + BATCH_LABELS, labels)
-    arena.setU32(batch + BATCH_INDICES, indices)
-    arena.setU32(batch + BATCH_STARTS, starts)
-    arena.setU32(batch + BATCH_LABEL_AT, this.#labelAt)
-    arena.setU32(batch + BATCH_VALUE_BYTES, valueBytes)
-    arena.setU32(this.state + PARSE_SLOW, this.#labelAt + roundUp(rows * 4, 8))
-    arena.setU32(this.state + PARSE_SLOW_CAPACITY, slow)
+    batch.values = values
+    batch.labels = labels
+    batch.indices = indices
+    batch.starts = starts
+    batch.labelAt = this.#labelAt
+    batch.valueBytes = valueBytes
+    this.state.slow = this.#labelAt + roundUp(rows * 4, 8)
+    this.state.slowCapacity = slow
     this.#madeFor = size
     this.#entries = entries
     this.valueBytes = valueBytes
@@ -116,46 +99,43 @@ export abstract class TextParser implements ChunkParser {
   /** Room for a row longer than usual; what is in the batch is lost. */
   protected enlarge(entries: number): void {
     if (entries > this.#entries) this.#allocate(this.#madeFor, entries, this.valueBytes)
-    this.arena.setU32(this.batch + BATCH_NONZERO_CAPACITY, entries)
+    this.batch.nonzeroCapacity = entries
   }
 
-  *parse(at: number, bytes: number, settings: ParseSettings): Generator<ParsedBatch> {
-    const { arena, state, batch } = this
+  *parse(at: Address, bytes: ByteCount, settings: ParseSettings): Generator<ParsedBatch> {
+    const { state, batch } = this
     this.#makeRoom(bytes, settings.valueBits / 8)
     // Where a chunk is cut into batches depends on the chunk alone, not on how large the buffers have grown.
-    arena.setU32(batch + BATCH_ROW_CAPACITY, rowCapacity(bytes))
-    arena.setU32(batch + BATCH_NONZERO_CAPACITY, this.entryCapacity(bytes))
+    batch.rowCapacity = rowCapacity(bytes)
+    batch.nonzeroCapacity = this.entryCapacity(bytes)
     this.#chunkEnd = at + bytes
-    arena.setU32(state + PARSE_CURSOR, at)
-    arena.setU32(state + PARSE_END, at + bytes)
-    arena.setU32(state + PARSE_INDEX_BASE, settings.indexBase)
-    arena.setU32(state + PARSE_SKIP_BAD, settings.skipBad ? 1 : 0)
-    arena.setU32(state + PARSE_LINES, 0)
-    arena.setU32(state + PARSE_BAD_ROWS, 0)
-    arena.setU32(state + PARSE_ZEROS, 0)
+    state.cursor = at
+    state.end = at + bytes
+    state.indexBase = settings.indexBase
+    state.skipBad = settings.skipBad ? 1 : 0
+    state.lines = 0
+    state.badRows = 0
+    state.zeros = 0
     this.badRows = 0
     this.bad = []
     for (;;) {
       this.fill()
-      this.lines = arena.getU32(state + PARSE_LINES)
-      this.badRows = arena.getU32(state + PARSE_BAD_ROWS)
-      const rows = arena.getU32(batch + BATCH_ROWS)
-      if (rows > 0) {
-        const nonzeros = arena.getU32(batch + BATCH_NONZEROS)
-        yield { batch, rows, nonzeros, features: arena.getU32(batch + BATCH_FEATURES) }
-      }
+      this.lines = state.lines
+      this.badRows = state.badRows
+      const { rows, nonzeros, features } = batch
+      if (rows > 0) yield { batch: batch.at, rows, nonzeros, features }
       if (this.badRows > 0 && !settings.skipBad) break
-      if (arena.getU32(state + PARSE_CURSOR) >= at + bytes) break
+      if (state.cursor >= at + bytes) break
     }
     for (let k = 0; k < Math.min(this.badRows, PARSE_ERROR_ROOM); k++) {
-      const [code, line, address, lineStart] = arena.u32(state + PARSE_ERRORS + k * PARSE_ERROR_BYTES, 4)
+      const [code, line, address, lineStart] = this.arena.u32(state.at + PARSE_ERRORS + k * PARSE_ERROR_BYTES, 4)
       this.bad.push(this.describe({ code, line, address, lineStart }))
     }
   }
 
   labelText(row: number): string {
     const at = this.arena.u32(this.#labelAt, row + 1)[row]
-    const isNumber = !Number.isNaN(this.arena.f64(this.arena.getU32(this.batch + BATCH_LABELS), row + 1)[row])
+    const isNumber = !Number.isNaN(this.arena.f64(this.batch.labels, row + 1)[row])
     if (isNumber) return this.token(at).text
     // No # ends a label of text.
     const room = this.arena.bytes(at, Math.min(LONGEST_LABEL + 1, this.#chunkEnd - at))
@@ -170,7 +150,7 @@ export abstract class TextParser implements ChunkParser {
 
   /** The token around an address, and where it starts. */
   protected token(
-    address: number,
+    address: Address,
     lineStart = address,
     most = Number.POSITIVE_INFINITY,
   ): { text: string; start: number } {
@@ -190,4 +170,4 @@ export function shownToken(text: string): string {
 }
 
 /** Rows beyond it go into the next batch. */
-const rowCapacity = (bytes: number): number => Math.floor(bytes / 32) + 1024
+const rowCapacity = (bytes: ByteCount): number => Math.floor(bytes / 32) + 1024

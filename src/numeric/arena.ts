@@ -1,5 +1,6 @@
 // The arena: typed views and room in the one shared memory. Addresses are plain numbers below 2^32.
 import { SpillwayError } from '../errors.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 import { ARENA_NEXT, ARENA_START } from './layouts.ts'
 import { instantiateNumeric, type NumericFunctions, type NumericShare, newNumericShare } from './numeric.ts'
 import { CACHE_LINE, roundUp } from './rounding.ts'
@@ -18,7 +19,7 @@ export class Arena {
   }
 
   /** Room for bytes, aligned to a cache line, contents unspecified. Throws when the 4 GiB window is full. */
-  allocate(bytes: number, purpose: string): number {
+  allocate(bytes: ByteCount, purpose: string): Address {
     // A negative size would be taken for a huge one, or, rounded up by the caller, for a tiny one that is written beyond.
     if (!(bytes >= 0)) throw new Error(`${bytes} bytes were asked for: ${purpose}`)
     const size = roundUp(bytes, CACHE_LINE)
@@ -28,53 +29,57 @@ export class Arena {
   }
 
   /** The same, filled with zeros: released room may have been used before. */
-  allocateZeroed(bytes: number, purpose: string): number {
+  allocateZeroed(bytes: ByteCount, purpose: string): Address {
     const at = this.allocate(bytes, purpose)
     this.bytes(at, bytes).fill(0)
     return at
   }
 
   /** Where the arena ends now; release(mark) gives back all that was allocated since. */
-  mark(): number {
+  mark(): Address {
     return Atomics.load(this.u32(ARENA_NEXT, 1), 0)
   }
 
-  release(mark: number): void {
+  release(mark: Address): void {
     Atomics.store(this.u32(ARENA_NEXT, 1), 0, mark)
   }
 
   // A memory that has grown in another thread shows its new length only through a new buffer object.
-  #reach(end: number): ArrayBufferLike {
+  #reach(end: Address): ArrayBufferLike {
     if (end > this.#buffer.byteLength) this.#buffer = this.share.memory.buffer
     return this.#buffer
   }
 
-  bytes(at: number, count: number): Uint8Array {
+  bytes(at: Address, count: ByteCount): Uint8Array {
     return new Uint8Array(this.#reach(at + count), at, count)
   }
-  u32(at: number, count: number): Uint32Array {
+  /** Of the fields of a structure, which the classes in fields/ read and write by name. */
+  view(at: Address, bytes: ByteCount): DataView {
+    return new DataView(this.#reach(at + bytes), at, bytes)
+  }
+  u32(at: Address, count: number): Uint32Array {
     return new Uint32Array(this.#reach(at + count * 4), at, count)
   }
-  f32(at: number, count: number): Float32Array {
+  f32(at: Address, count: number): Float32Array {
     return new Float32Array(this.#reach(at + count * 4), at, count)
   }
-  f64(at: number, count: number): Float64Array {
+  f64(at: Address, count: number): Float64Array {
     return new Float64Array(this.#reach(at + count * 8), at, count)
   }
-  u64(at: number, count: number): BigUint64Array {
+  u64(at: Address, count: number): BigUint64Array {
     return new BigUint64Array(this.#reach(at + count * 8), at, count)
   }
 
-  getU32(at: number): number {
+  getU32(at: Address): number {
     return this.u32(at, 1)[0]
   }
-  setU32(at: number, value: number): void {
+  setU32(at: Address, value: number): void {
     this.u32(at, 1)[0] = value
   }
-  getF64(at: number): number {
+  getF64(at: Address): number {
     return this.f64(at, 1)[0]
   }
-  setF64(at: number, value: number): void {
+  setF64(at: Address, value: number): void {
     this.f64(at, 1)[0] = value
   }
 }
@@ -87,7 +92,7 @@ export function windowFull(what: string): SpillwayError {
 }
 
 /** 1536 → "1.5 KiB". */
-export function formatBytes(bytes: number): string {
+export function formatBytes(bytes: ByteCount): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
   let k = 0
   let value = bytes

@@ -1,5 +1,5 @@
-// Byte layout of the one-pass method's ball between two blocks. Shared by assembly/one-pass.ts and
-// optimise/solvers/one-pass-task.ts. Integer constants only, for both compilers read this file.
+// Byte layout of the one-pass method's ball between two blocks. Made by `npm run layouts` from the tables in
+// structures/: change those. Integer constants only, for both compilers read this file.
 
 /** f64: the radius R. */
 export const BALL_RADIUS = 0

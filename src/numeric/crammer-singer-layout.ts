@@ -1,12 +1,12 @@
-// Byte layout of Crammer and Singer's problem: all classes at once, over row records. Shared by
-// assembly/crammer-singer.ts and optimise/objectives/crammer-singer.ts. Integer constants only, for both compilers read
-// this file.
+// Byte layout of Crammer and Singer's problem: all classes at once, over row records. Made by `npm run layouts` from
+// the tables in structures/: change those. Integer constants only, for both compilers read this file.
 
 /** u32: address of u32[rows], row record addresses. */
 export const TOGETHER_ROWS = 0
 /** u32: classes, K. */
 export const TOGETHER_CLASSES = 4
-/** u32: bytes from one feature's weights to the next: K is rounded up to an even number, and the weight too many stays 0. */
+/** u32, bytes: from one feature's weights to the next: K is rounded up to an even number, and the weight too many stays
+ *  0. */
 export const TOGETHER_STRIDE = 8
 /** u32: address of the weights, f64, one for each class of a feature together. */
 export const TOGETHER_WEIGHTS = 12
@@ -22,7 +22,7 @@ export const TOGETHER_COSTS = 28
 export const TOGETHER_SHRUNK = 32
 /** u32: words of 64 bits for each row. */
 export const TOGETHER_WORDS = 36
-/** u32: address of scratch memory of the sweep, TOGETHER_SCRATCH_CLASS bytes for each class (K rounded up). */
+/** u32: address of scratch memory of the sweep. TOGETHER_SCRATCH_CLASS bytes for each class (K rounded up). */
 export const TOGETHER_SCRATCH = 40
 /** u32: address of f64[rows], the weight of each row, which its cost is multiplied by; 0 for none. */
 export const TOGETHER_ROW_WEIGHTS = 44

@@ -2,27 +2,21 @@
 // The compiled look-ups are in assembly/feature-map.ts.
 import type { Arena } from './arena.ts'
 import { FeatureBits, type FeaturePage } from './feature-bits.ts'
-
-/** Bytes of a page's bits, and of a page with its counts. */
-export const PAGE_BITS = 8192
-export const PAGE_ROOM = 12288
-/** Pages that there can be. */
-export const TOP_ENTRIES = 65536
-
-/** Room for a map's top table, and for the count of pages behind it that enterBatch keeps. */
-export const MAP_TOP_BYTES = TOP_ENTRIES * 4 + 64
+import { MAP_TOP_BYTES, PAGE_BITS, PAGE_BYTES, TOP_ENTRIES } from './feature-map-layout.ts'
+import { MapTopFields } from './fields/map-top.ts'
+import { PageFields } from './fields/page.ts'
 
 /** An empty map that may take so many pages. */
 export function newFeatureMap(arena: Arena, mostPages: number): number {
   const top = arena.allocateZeroed(MAP_TOP_BYTES, 'the feature map')
-  arena.setU32(top + TOP_ENTRIES * 4, mostPages)
+  new MapTopFields(arena, top).left = mostPages
   return top
 }
 
 /** The pages of a map, each with its number before it. */
 export function mapBits(arena: Arena, top: number): Buffer {
   const pages: number[] = []
-  const table = arena.u32(top, TOP_ENTRIES)
+  const table = new MapTopFields(arena, top).pages
   for (let p = 0; p < TOP_ENTRIES; p++) if (table[p] !== 0) pages.push(p)
   const payload = Buffer.alloc(pages.length * (PAGE_BITS + 4))
   pages.forEach((page, k) => {
@@ -34,7 +28,7 @@ export function mapBits(arena: Arena, top: number): Buffer {
 
 /** Bytes that a map of such pages takes in memory. */
 export function mapBytes(payload: Buffer): number {
-  return MAP_TOP_BYTES + (payload.length / (PAGE_BITS + 4)) * PAGE_ROOM
+  return MAP_TOP_BYTES + (payload.length / (PAGE_BITS + 4)) * PAGE_BYTES
 }
 
 /** A map of such pages, ready for look-ups. `wrong` is told of a page number that cannot be. */
@@ -47,7 +41,7 @@ export function placeMap(
   for (let from = 0; from < payload.length; from += PAGE_BITS + 4) {
     const number = payload.readUInt32LE(from)
     if (number >= TOP_ENTRIES) throw wrong(number)
-    const page = arena.allocateZeroed(PAGE_ROOM, 'the feature map')
+    const page = arena.allocateZeroed(PAGE_BYTES, 'the feature map')
     arena.bytes(page, PAGE_BITS).set(payload.subarray(from + 4, from + 4 + PAGE_BITS))
     arena.setU32(top + number * 4, page)
   }
@@ -56,12 +50,13 @@ export function placeMap(
 
 /** The features of a map that is ready for look-ups, where they are. */
 export function bitsOfMap(arena: Arena, top: number): FeatureBits {
-  const table = arena.u32(top, TOP_ENTRIES)
+  const table = new MapTopFields(arena, top).pages
   const pages: FeaturePage[] = []
   for (let number = 0; number < TOP_ENTRIES; number++) {
     const at = table[number]
     if (at === 0) continue
-    pages.push({ number, bits: arena.u32(at, PAGE_BITS / 4), before: arena.u32(at + PAGE_BITS, 1024) })
+    const { words, before } = new PageFields(arena, at)
+    pages.push({ number, bits: words, before })
   }
   return new FeatureBits(pages)
 }

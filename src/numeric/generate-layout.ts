@@ -1,7 +1,7 @@
-// Byte layouts of the data generator, shared by assembly/generate.ts and src/generate/plan.ts. Integer constants only,
-// for both compilers read this file.
+// Byte layouts of the data generator: its plan, the groups of features, and what a thread works in. Made by `npm run
+// layouts` from the tables in structures/: change those. Integer constants only, for both compilers read this file.
 
-// --- The plan: what every thread reads and none writes
+// --- The plan: what every thread reads and none writes.
 /** u32: one of the PLAN_KIND_ constants. */
 export const PLAN_KIND = 0
 /** u32: features of a dense row. */
@@ -47,7 +47,7 @@ export const PLAN_BYTES = 112
 export const PLAN_KIND_SPARSE = 0
 export const PLAN_KIND_DENSE = 1
 
-// --- A group: a range of features from which a sparse row draws
+// --- A group: a range of features from which a sparse row draws.
 /** u32: zero-based number of its first feature. */
 export const GROUP_FIRST = 0
 /** u32: address of f64[GENERATE_BINS + 1], ranks at even steps of probability. */
@@ -72,17 +72,17 @@ export const GENERATE_LENGTHS = 256
 /** Counts above the last are taken for the last. */
 export const GENERATE_COUNTS = 1024
 
-// --- A slot: scratch of one chunk in the making, followed by four arrays of PLAN_MOST + 4 words
+// --- A slot: scratch of one chunk in the making, followed by four arrays of PLAN_MOST + 4 words.
 /** u32: nonzeros of the chunk (out). */
 export const SLOT_NONZEROS = 0
 /** u32: rows labelled positive (out). */
 export const SLOT_POSITIVE = 4
-/** u32[4][256]. */
+/** u32[1024]: four histograms of bytes. */
 export const SLOT_HISTOGRAMS = 64
-/** 16 bytes a count: `:value `, the last byte its length. */
+/** u8[16384]: 16 bytes a count: `:value `, the last byte its length. */
 export const SLOT_TEXTS = 4160
-/** u32 a count: number of the row whose value the text is. */
+/** u32[1024]: for each count, the number of the row whose value the text is. */
 export const SLOT_STAMPS = 20544
-/** u32 a count: the counts that a row has. */
+/** u32[1024]: the counts that a row has. */
 export const SLOT_DISTINCT = 24640
 export const SLOT_ARRAYS = 28736

@@ -1,24 +1,26 @@
-// Byte layouts that the AssemblyScript loops and the TypeScript around them share. This file is compiled by both
-// compilers, so it holds integer constants and nothing else. All addresses are bytes in the one shared memory.
+// Byte layouts that the AssemblyScript loops and the TypeScript around them share. All addresses are bytes in the one
+// shared memory. Made by `npm run layouts` from the tables in structures/: change those. Integer constants only, for
+// both compilers read this file.
 
-// --- The control page, at the bottom of the memory
-/** u32: the next free byte of the arena; threads move it by compare and swap. */
+// --- The control page, at the bottom of the memory.
+/** u32: address of the next free byte of the arena, which threads move by compare and swap. */
 export const ARENA_NEXT = 16
-/** u32: address of f64[][width], what each bin of binned rows stands for, and the width. */
+/** u32: address of f64[][width], what each bin of binned rows stands for. */
 export const SPACE_TABLE = 24
+/** u32: numbers that each bin has in that table. */
 export const SPACE_WIDTH = 28
 /** u32: address of f64[], the factor of each feature of scaled rows. */
 export const SPACE_FACTORS = 32
 /** First byte the arena hands out. Below it: this page and the constants of the compiled code. */
 export const ARENA_START = 65536
 
-// --- The most that a packed row of n entries takes: ROW_BOUND bytes and 8 for each entry (12 when values are f64); a batch
-// may add one dictionary of BATCH_BOUND bytes. Rooms for blocks are reckoned by it.
+// --- The most that a packed row of n entries takes: ROW_BOUND bytes and 8 for each entry (12 when values are f64); a
+// batch may add one dictionary of BATCH_BOUND bytes. Rooms for blocks are reckoned by it.
 export const ROW_BOUND = 48
 export const BATCH_BOUND = 1040
 
-/** The version of what training states hold: row records, dual variables, working sets, and the JSON of a run. It rises with
- *  every change of one of these, so that no run goes on from memory that means something else. */
+/** The version of what training states hold: row records, dual variables, working sets, and the JSON of a run. It rises
+ *  with every change of one of these, so that no run goes on from memory that means something else. */
 export const LAYOUT_VERSION = 1
 
 // --- A row record: what solvers and certificates read. Aligned to 8 bytes.
@@ -60,9 +62,10 @@ export const ROW_KIND_DENSE_BINS16 = 8
 export const ROW_KIND_SCALED_F32 = 11
 export const ROW_KIND_SCALED_DENSE = 12
 
-// --- Mean and spread of the values that a feature has, zeros left out: a record for each feature
-/** f64: the mean, and the sum of squared distances from it, of values times 2^(1023 − exponent). */
+// --- Mean and spread of the values that a feature has, zeros left out: a record for each feature.
+/** f64: the mean of values times 2^(1023 − exponent). */
 export const MOMENTS_MEAN = 0
+/** f64: the sum of squared distances from the mean, of values times 2^(1023 − exponent). */
 export const MOMENTS_SQUARES = 8
 /** u32: how many values there were. */
 export const MOMENTS_COUNT = 16
@@ -70,9 +73,9 @@ export const MOMENTS_COUNT = 16
 export const MOMENTS_EXPONENT = 20
 export const MOMENTS_BYTES = 24
 
-// --- Features that data and models can have: their numbers are u32 and the largest one is kept free, so that "one past the
-// last" is a u32 too.
-export const MOST_FEATURES = 0xffff_fffe
+// --- Features that data and models can have: their numbers are u32 and the largest one is kept free, so that "one past
+// the last" is a u32 too.
+export const MOST_FEATURES = 0xfffffffe
 
 // --- A batch: rows as a parser or decoder leaves them (compressed sparse rows), before they are packed or encoded.
 /** u32: rows. */
@@ -81,14 +84,15 @@ export const BATCH_ROWS = 0
 export const BATCH_NONZEROS = 4
 /** u32: address of u32[rows + 1], where each row starts among the entries. */
 export const BATCH_STARTS = 8
-/** u32: address of f64[rows], the labels. In place of a label of text stands its code: XXH64 of its bytes with the bits of
- *  LABEL_TEXT_UPPER set in the upper half, which no number has. Loops must move labels as bits: arithmetic may change a NaN. */
+/** u32: address of f64[rows], the labels. In place of a label of text stands its code: XXH64 of its bytes with the bits
+ *  of LABEL_TEXT_UPPER set in the upper half, which no number has. Loops must move labels as bits: arithmetic may
+ *  change a NaN. */
 export const BATCH_LABELS = 12
 /** u32: address of u32[nonzeros], zero-based feature numbers, rising within a row. */
 export const BATCH_INDICES = 16
 /** u32: address of f32[nonzeros] or f64[nonzeros]. */
 export const BATCH_VALUES = 20
-/** u32: 4 when values are f32, 8 when they are f64. */
+/** u32, bytes: 4 when values are f32, 8 when they are f64. */
 export const BATCH_VALUE_BYTES = 24
 /** u32: features seen: one more than the largest feature number, explicit zeros included. */
 export const BATCH_FEATURES = 28
@@ -98,15 +102,15 @@ export const BATCH_ROW_CAPACITY = 32
 export const BATCH_NONZERO_CAPACITY = 36
 /** u32: address of u32[rows], where each row's label stands in the text. */
 export const BATCH_LABEL_AT = 40
-/** u32: address of u32[nonzeros], the upper halves of feature numbers that may pass 2^32, or 0. Only expansions that hash
- *  them afterwards make such. */
+/** u32: address of u32[nonzeros], the upper halves of feature numbers that may pass 2^32, or 0. Only expansions that
+ *  hash them afterwards make such. */
 export const BATCH_UPPER = 44
 export const BATCH_BYTES = 64
 
-// --- The state of a text parser between calls
-/** u32: next byte to parse (in and out). */
+// --- The state of a text parser between calls.
+/** u32: address of the next byte to parse, in and out. */
 export const PARSE_CURSOR = 0
-/** u32: end of the text; the byte before it is a line feed, 32 readable bytes follow it. */
+/** u32: address of the end of the text. The byte before it is a line feed, 32 readable bytes follow it. */
 export const PARSE_END = 4
 /** u32: number that the file gives to its first feature, 0 or 1. */
 export const PARSE_INDEX_BASE = 8
@@ -116,10 +120,9 @@ export const PARSE_SKIP_BAD = 12
 export const PARSE_LINES = 16
 /** u32: bad rows so far (in and out). */
 export const PARSE_BAD_ROWS = 20
-/** u32: the first PARSE_ERROR_ROOM errors: code, line, address of the offending byte, address of the line's start. */
+/** u32[64]: the first PARSE_ERROR_ROOM errors: code, line, address of the offending byte, address of the line's
+ *  start. */
 export const PARSE_ERRORS = 24
-export const PARSE_ERROR_BYTES = 16
-export const PARSE_ERROR_ROOM = 16
 /** u32: explicit zero values dropped so far (in and out). */
 export const PARSE_ZEROS = 280
 /** u32: values that need the slow, exact conversion (only when values are f64): entry number and text address. */
@@ -131,6 +134,9 @@ export const PARSE_SLOW_CAPACITY = 292
 /** u32: 1 when the next row alone is too long for the batch, and a longer one may be read (out). */
 export const PARSE_NEEDS_ROOM = 296
 export const PARSE_BYTES = 320
+
+export const PARSE_ERROR_BYTES = 16
+export const PARSE_ERROR_ROOM = 16
 
 export const PARSE_ERROR_LABEL = 1
 export const PARSE_ERROR_INDEX = 2
@@ -157,28 +163,31 @@ export const PARSE_ERROR_LABEL_BYTE = 20
 export const LABEL_TEXT_UPPER = 0x7ff80000
 /** Bytes of the longest label of text. */
 export const LONGEST_LABEL = 255
-
 /** Letters of the longest string that is read. */
 export const LONGEST_STRING = 1048576
 
-// --- The state of an expansion: rows of one batch become rows of another, as many at a time as that has room for
+// --- The state of an expansion: rows of one batch become rows of another, as many at a time as that has room for.
 /** u32: the next row to be read (in and out). */
 export const EXPAND_ROW = 0
 /** u32: entries that there must be room for, when the next row does not even fit alone (out); else 0. */
 export const EXPAND_NEEDED = 4
 /** u32: one of the EXPAND_ERROR_ constants (out); EXPAND_ROW is the row. */
 export const EXPAND_ERROR = 8
-/** u32: weighted degree: the degree, the letters of the alphabet, and the address of u8[256], the code of each byte. */
+/** u32: weighted degree: the degree. */
 export const EXPAND_DEGREE = 12
+/** u32: weighted degree: the letters of the alphabet. */
 export const EXPAND_LETTERS = 16
+/** u32: address of u8[256], weighted degree: the code of each byte. */
 export const EXPAND_CODES = 20
-/** u32: hashing: bits of the new feature numbers, and the address of scratch memory for rows of the batch's capacity. */
+/** u32: hashing: bits of the new feature numbers. */
 export const EXPAND_BITS = 24
+/** u32: address of scratch memory, for hashing rows of the batch's capacity. */
 export const EXPAND_SCRATCH = 28
-/** u32: table: the address of f64[(bins + 1) · width], how many entries one entry becomes, and the bins: what stands at bin k
- *  is for the value k / bins. */
+/** u32: address of f64[(bins + 1) · width], table: what stands at bin k is for the value k / bins. */
 export const EXPAND_TABLE = 32
+/** u32: table: how many entries one entry becomes. */
 export const EXPAND_WIDTH = 36
+/** u32: table: the bins. */
 export const EXPAND_BINS = 40
 /** u32: table: one of the EXPAND_BEYOND_ constants, for values below 0, close to 0 and above 1. */
 export const EXPAND_BEYOND = 44
@@ -187,6 +196,7 @@ export const EXPAND_PERIOD = 48
 /** f64: the value that EXPAND_ERROR_NEGATIVE is about (out). */
 export const EXPAND_VALUE = 56
 export const EXPAND_BYTES = 64
+
 /** Bytes of that scratch memory besides EXPAND_SCRATCH_ENTRY for each entry. */
 export const EXPAND_SCRATCH_BYTES = 8192
 export const EXPAND_SCRATCH_ENTRY = 16
@@ -194,7 +204,8 @@ export const EXPAND_SCRATCH_ENTRY = 16
 export const EXPAND_NO_LETTER = 255
 /** Values above 1 count as 1; values nearest to 0 and below, and what is no number, are left out. */
 export const EXPAND_BEYOND_CLIP = 0
-/** Values above 1 are worked out; values above 0 are never taken for 0; below 0 is an error, and so is what is no number. */
+/** Values above 1 are worked out; values above 0 are never taken for 0; below 0 is an error, and so is what is no
+ *  number. */
 export const EXPAND_BEYOND_HOMOGENEOUS = 1
 /** As the first, but a negative value gives the negative of its opposite. */
 export const EXPAND_BEYOND_ODD = 2
@@ -209,17 +220,17 @@ export const EXPAND_ERROR_LENGTH = 3
 export const EXPAND_ERROR_NEGATIVE = 4
 export const EXPAND_MOST_ENTRIES = 67108864
 
-// --- The state of a packer: where row records of one thread go
-/** u32: next free byte of the present extent. */
+// --- The state of a packer: where row records of one thread go.
+/** u32: address of the next free byte of the present extent. */
 export const PACK_NEXT = 0
-/** u32: end of the present extent. */
+/** u32: address of the end of the present extent. */
 export const PACK_END = 4
 /** u32: address of u32[], receives the address of every packed row. */
 export const PACK_TABLE = 8
 /** u32: 1 makes every row unit length. */
 export const PACK_UNIT = 12
-/** u32: 1 keeps every row as indices and values (scaling will change them); 2 makes no dictionaries, which cost more than
- *  they save when rows are packed for a few visits only. */
+/** u32: 1 keeps every row as indices and values (scaling will change them); 2 makes no dictionaries, which cost more
+ *  than they save when rows are packed for a few visits only. */
 export const PACK_PLAIN = 16
 /** u32: address of u32[rows], class numbers. */
 export const PACK_CLASSES = 20
@@ -227,16 +238,17 @@ export const PACK_CLASSES = 20
 export const PACK_HASH = 24
 /** u32: rows packed of the present batch (in and out). */
 export const PACK_ROWS = 28
-/** u32: bytes of records written so far (in and out). */
+/** u32, bytes: of records written so far (in and out). */
 export const PACK_WRITTEN = 32
 /** u32: 1 when the extent is all there is: no room beyond it is taken from the arena. */
 export const PACK_FIXED = 36
 /** u32: values, which lie in [0, 1], become numbers of so many bins; 0 for none. */
 export const PACK_BINS = 40
 export const PACK_BYTES = 64
+
 export const PACK_HASH_SLOTS = 1024
 
-// --- The problem: one binary problem over row records, shared by sweeps and certificates
+// --- The problem: one binary problem over row records, shared by sweeps and certificates.
 /** u32: address of u32[rows], row record addresses. */
 export const PROBLEM_ROWS = 0
 /** u32: number of rows. */
@@ -251,25 +263,30 @@ export const PROBLEM_POSITIVE = 16
 export const PROBLEM_BIAS_FEATURE = 20
 /** f64: value of the bias feature in every row, 0 for none. */
 export const PROBLEM_BIAS = 24
-/** f64: address-free parameters of the box dual for positive and negative rows: upper bound, then diagonal. */
+/** f64: upper bound of the box dual, for positive rows. */
 export const PROBLEM_BOUND_POSITIVE = 32
+/** f64: the same for negative rows. */
 export const PROBLEM_BOUND_NEGATIVE = 40
+/** f64: diagonal of the box dual, for positive rows. */
 export const PROBLEM_DIAGONAL_POSITIVE = 48
+/** f64: the same for negative rows. */
 export const PROBLEM_DIAGONAL_NEGATIVE = 56
 /** u32: 1 when the loss is logistic (bounds are the costs), 0 for box losses. */
 export const PROBLEM_LOGISTIC = 64
-/** u32: address of f64[rows] that receives each row's margin as it is met, or 0. */
+/** u32: address of f64[rows], which receives each row's margin as it is met, or 0. */
 export const PROBLEM_MARGINS = 68
-/** u32: address of f64[rows] that receives each row's gradient after its visit (its margin, for the logistic loss), or 0. */
+/** u32: address of f64[rows], which receives each row's gradient after its visit (its margin, for the logistic loss),
+ *  or 0. */
 export const PROBLEM_GRADIENTS = 72
-/** u32: of one of several trainers: how many of the first weights are its own, and the address of those. */
+/** u32: of one of several trainers: how many of the first weights are its own. */
 export const PROBLEM_HOT = 76
+/** u32: address of those weights. */
 export const PROBLEM_OWN = 80
 /** u32: address of f64[rows], the weight of each row, which its costs are multiplied by; 0 for none. */
 export const PROBLEM_ROW_WEIGHTS = 84
 export const PROBLEM_BYTES = 88
 
-// --- A sweep of dual coordinate descent: what it carries from slice to slice
+// --- A sweep of dual coordinate descent: what it carries from slice to slice.
 /** u32: address of u32[rows], row numbers, the active ones first. */
 export const SWEEP_ORDER = 0
 /** u32: number of active rows (in and out). */
@@ -278,11 +295,13 @@ export const SWEEP_ACTIVE = 4
 export const SWEEP_CURSOR = 8
 /** u32: 1 to shrink. */
 export const SWEEP_SHRINK = 12
-/** f64: shrinking thresholds from the last pass. */
+/** f64: upper threshold of shrinking, from the last pass. */
 export const SWEEP_UPPER = 16
+/** f64: lower threshold of shrinking, from the last pass. */
 export const SWEEP_LOWER = 24
-/** f64: extremes of the projected gradient in this pass (out). */
+/** f64: the largest projected gradient in this pass (out). */
 export const SWEEP_GRADIENT_MAX = 32
+/** f64: the smallest projected gradient in this pass (out). */
 export const SWEEP_GRADIENT_MIN = 40
 /** f64: sum of losses as the rows were met (out): an estimate, no certificate. */
 export const SWEEP_LOSS = 48
@@ -296,14 +315,15 @@ export const SWEEP_INNER = 72
 export const SWEEP_NEWTON = 80
 /** u64: state of the random numbers that order the rows. */
 export const SWEEP_RANDOM = 88
-/** f64: the gap that the last finished sweep met, and the loss (out). */
+/** f64: the gap that the last finished sweep met (out). */
 export const SWEEP_LAST_GAP = 96
+/** f64: the loss that the last sweep over all rows met (out). */
 export const SWEEP_LAST_LOSS = 104
-/** u32: active rows when the present sweep began. */
+/** u32: one more than the active rows when the present sweep began, 0 when there is none. */
 export const SWEEP_BEGAN = 112
 export const SWEEP_BYTES = 120
 
-// --- Sums that a certificate is made of
+// --- Sums that a certificate is made of.
 /** f64: Σ loss. */
 export const SUMS_LOSS = 0
 /** f64: Σ of the dual objective's separable part. */
@@ -315,3 +335,6 @@ export const SUMS_CORRECT = 24
 /** f64: rows with α > 0. */
 export const SUMS_SUPPORT = 32
 export const SUMS_BYTES = 40
+
+/** How many sums there are, f64 each. */
+export const SUMS_COUNT = 5

@@ -1,6 +1,7 @@
 // The compiled loops of assembly/, instantiated over one shared memory. Each thread makes its own instance from the
 // same compiled module and the same memory; only {module, memory} crosses to a worker.
 import { readFileSync } from 'node:fs'
+import type { Address, ByteCount } from '../sizes.ts'
 
 // The part of the WebAssembly API in use here: TypeScript ships it only with the browser's library.
 interface WebAssemblyMemory {
@@ -19,277 +20,285 @@ const { WebAssembly } = globalThis as unknown as { WebAssembly: WebAssemblyApi }
 
 /** The functions that assembly/index.ts exports. Addresses are bytes in the shared memory. */
 export interface NumericFunctions {
-  allocate(bytes: number): number
-  iota(array: number, count: number): void
-  shuffle(array: number, count: number, state: number): void
-  dotF64(row: number, w: number): number
-  dotF32(row: number, w: number): number
-  axpyF64(row: number, step: number, w: number): void
-  axpyF32(row: number, step: number, w: number): void
-  squaredNorm(row: number): number
-  bringRows(rows: number, order: number, from: number, to: number, beside: number, bytesBeside: number): void
-  bringColumns(starts: number, order: number, from: number, to: number, entries: number, values: number): void
+  allocate(bytes: ByteCount): number
+  iota(array: Address, count: number): void
+  shuffle(array: Address, count: number, state: Address): void
+  dotF64(row: Address, w: Address): number
+  dotF32(row: Address, w: Address): number
+  axpyF64(row: Address, step: number, w: Address): void
+  axpyF32(row: Address, step: number, w: Address): void
+  squaredNorm(row: Address): number
+  bringRows(rows: Address, order: Address, from: number, to: number, beside: Address, bytesBeside: ByteCount): void
+  bringColumns(starts: Address, order: Address, from: number, to: number, entries: Address, values: Address): void
   wordsTouched(): number
-  recordBytes(row: number): number
-  binRows(table: number, from: number, to: number, factors: number, bins: number, signs: boolean, unit: boolean): void
-  findOutside(batch: number): number
-  roundBatch(batch: number, bins: number): void
-  gatherRanges(table: number, from: number, to: number, ranges: number): void
-  fitBatch(batch: number, ranges: number, features: number, bins: number): void
-  squaredLengthF64(w: number, count: number): number
-  squaredLengthF32(w: number, count: number): number
-  sweepBoxF64(problem: number, sweep: number, budget: number): number
-  sweepBoxF32(problem: number, sweep: number, budget: number): number
-  sweepLogisticF64(problem: number, sweep: number, budget: number): number
-  sweepLogisticF32(problem: number, sweep: number, budget: number): number
-  startEntropicF64(problem: number, order: number, listed: number): void
-  visitedSums(problem: number, count: number, margins: number, alpha: number, sums: number): void
-  rowWorth(problem: number, count: number, worth: number): void
-  startEntropicF32(problem: number, order: number, listed: number): void
-  addDualF64(problem: number, from: number, to: number, stride: number): void
-  addDualF32(problem: number, from: number, to: number, stride: number): void
-  pegasosRowsF64(problem: number, order: number, before: number, all: number, ball: number): number
-  pegasosRowsF32(problem: number, order: number, before: number, all: number, ball: number): number
-  pegasosBlockF64(problem: number, list: number, before: number, all: number, ball: number): number
-  pegasosBlockF32(problem: number, list: number, before: number, all: number, ball: number): number
-  growBallF64(problem: number, ball: number): void
-  growBallF32(problem: number, ball: number): void
-  evaluateF64(problem: number, from: number, to: number, sums: number): void
-  evaluateF32(problem: number, from: number, to: number, sums: number): void
-  alongF64(problem: number, from: number, to: number, along: number): void
-  alongF32(problem: number, from: number, to: number, along: number): void
-  alongTogether(problem: number, from: number, to: number, scores: number, along: number): void
-  alongBundle2(bundle: number, from: number, to: number, along: number): void
-  alongBundle4(bundle: number, from: number, to: number, along: number): void
-  alongBundle8(bundle: number, from: number, to: number, along: number): void
-  sweepTogether(problem: number, sweep: number, budget: number): number
-  evaluateTogether(problem: number, from: number, to: number, scores: number, sums: number): void
-  addDualTogether(problem: number, from: number, to: number): void
-  scoreTogether(row: number, w: number, stride: number, biasWeights: number, bias: number, out: number): void
+  recordBytes(row: Address): ByteCount
+  binRows(table: Address, from: number, to: number, factors: Address, bins: number, signs: boolean, unit: boolean): void
+  findOutside(batch: Address): number
+  roundBatch(batch: Address, bins: number): void
+  gatherRanges(table: Address, from: number, to: number, ranges: Address): void
+  fitBatch(batch: Address, ranges: Address, features: number, bins: number): void
+  squaredLengthF64(w: Address, count: number): number
+  squaredLengthF32(w: Address, count: number): number
+  sweepBoxF64(problem: Address, sweep: Address, budget: number): number
+  sweepBoxF32(problem: Address, sweep: Address, budget: number): number
+  sweepLogisticF64(problem: Address, sweep: Address, budget: number): number
+  sweepLogisticF32(problem: Address, sweep: Address, budget: number): number
+  startEntropicF64(problem: Address, order: Address, listed: number): void
+  visitedSums(problem: Address, count: number, margins: Address, alpha: Address, sums: Address): void
+  rowWorth(problem: Address, count: number, worth: Address): void
+  startEntropicF32(problem: Address, order: Address, listed: number): void
+  addDualF64(problem: Address, from: number, to: number, stride: number): void
+  addDualF32(problem: Address, from: number, to: number, stride: number): void
+  pegasosRowsF64(problem: Address, order: Address, before: number, all: number, ball: number): number
+  pegasosRowsF32(problem: Address, order: Address, before: number, all: number, ball: number): number
+  pegasosBlockF64(problem: Address, list: Address, before: number, all: number, ball: number): number
+  pegasosBlockF32(problem: Address, list: Address, before: number, all: number, ball: number): number
+  growBallF64(problem: Address, ball: Address): void
+  growBallF32(problem: Address, ball: Address): void
+  evaluateF64(problem: Address, from: number, to: number, sums: Address): void
+  evaluateF32(problem: Address, from: number, to: number, sums: Address): void
+  alongF64(problem: Address, from: number, to: number, along: Address): void
+  alongF32(problem: Address, from: number, to: number, along: Address): void
+  alongTogether(problem: Address, from: number, to: number, scores: Address, along: Address): void
+  alongBundle2(bundle: Address, from: number, to: number, along: Address): void
+  alongBundle4(bundle: Address, from: number, to: number, along: Address): void
+  alongBundle8(bundle: Address, from: number, to: number, along: Address): void
+  sweepTogether(problem: Address, sweep: Address, budget: number): number
+  evaluateTogether(problem: Address, from: number, to: number, scores: Address, sums: Address): void
+  addDualTogether(problem: Address, from: number, to: number): void
+  scoreTogether(row: Address, w: Address, stride: number, biasWeights: Address, bias: number, out: Address): void
   scoreSome(
     ...args: [
-      row: number,
-      w: number,
+      row: Address,
+      w: Address,
       stride: number,
-      biasWeights: number,
+      biasWeights: Address,
       bias: number,
-      list: number,
+      list: Address,
       count: number,
-      out: number,
+      out: Address,
     ]
   ): void
   addSome(
     ...args: [
-      row: number,
-      w: number,
+      row: Address,
+      w: Address,
       stride: number,
-      biasWeights: number,
+      biasWeights: Address,
       bias: number,
-      list: number,
+      list: Address,
       count: number,
-      steps: number,
+      steps: Address,
     ]
   ): void
-  solveSimplex(values: number, count: number, curvature: number, cost: number, scratch: number): void
-  parseLibsvm(state: number, batch: number): void
-  parseLabelString(state: number, batch: number): void
-  expandWeightedDegree(state: number, from: number, to: number): void
-  expandPolynomial(state: number, from: number, to: number): void
-  expandTable(state: number, from: number, to: number): void
-  expandHash(state: number, from: number, to: number): void
-  hashFeatures(features: number, count: number, bits: number, out: number): void
+  solveSimplex(values: Address, count: number, curvature: number, cost: number, scratch: Address): void
+  parseLibsvm(state: Address, batch: Address): void
+  parseLabelString(state: Address, batch: Address): void
+  expandWeightedDegree(state: Address, from: Address, to: Address): void
+  expandPolynomial(state: Address, from: Address, to: Address): void
+  expandTable(state: Address, from: Address, to: Address): void
+  expandHash(state: Address, from: Address, to: Address): void
+  hashFeatures(features: Address, count: number, bits: number, out: Address): void
   numberLabels(
     ...args: [
-      labels: number,
+      labels: Address,
       rows: number,
-      codes: number,
-      firsts: number,
-      table: number,
+      codes: Address,
+      firsts: Address,
+      table: Address,
       slots: number,
-      labelAt: number,
+      labelAt: Address,
     ]
   ): number
-  packBatch(state: number, batch: number): number
-  workOf(table: number, rows: number): number
-  relabelRows(table: number, rows: number, map: number): void
-  xxh64(data: number, bytes: number): bigint
+  packBatch(state: Address, batch: Address): number
+  workOf(table: Address, rows: number): number
+  relabelRows(table: Address, rows: number, map: Address): void
+  xxh64(data: Address, bytes: ByteCount): bigint
   assignRows(
     ...args: [
-      batch: number,
+      batch: Address,
       blocks: number,
       seed: bigint,
       chunk: number,
       first: number,
-      order: number,
-      counts: number,
-      drawn: number,
+      order: Address,
+      counts: Address,
+      drawn: Address,
     ]
   ): void
-  encodeSegment(state: number): number
-  sealSegment(header: number): void
-  decodeSegment(header: number, payload: number, bytes: number, batch: number, scratch: number): number
-  enterBatch(top: number, batch: number): number
-  enterFeatures(top: number, features: number, count: number): number
-  enterRows(top: number, table: number, from: number, to: number, longestDense: number): number
-  mergeMap(top: number, other: number): void
-  countFeatures(top: number, table: number, rows: number, step: number, counts: number): void
-  orderByFrequency(counts: number, features: number, fixed: number, scratch: number): void
-  finishMap(top: number): number
-  listFeatures(top: number, out: number): void
-  renumberRows(top: number, places: number, table: number, from: number, to: number): number
-  renumberBatch(top: number, batch: number): void
-  gatherExtremes(table: number, from: number, to: number, extremes: number): void
-  gatherMoments(table: number, from: number, to: number, moments: number): void
-  scaleRows(table: number, from: number, to: number, factors: number, unit: boolean): void
+  encodeSegment(state: Address): number
+  sealSegment(header: Address): void
+  decodeSegment(header: Address, payload: Address, bytes: ByteCount, batch: Address, scratch: Address): number
+  enterBatch(top: Address, batch: Address): number
+  enterFeatures(top: Address, features: Address, count: number): number
+  enterRows(top: Address, table: Address, from: number, to: number, longestDense: Address): number
+  mergeMap(top: Address, other: Address): void
+  countFeatures(top: Address, table: Address, rows: number, step: number, counts: Address): void
+  orderByFrequency(counts: Address, features: number, fixed: number, scratch: Address): void
+  finishMap(top: Address): number
+  listFeatures(top: Address, out: Address): void
+  renumberRows(top: Address, places: Address, table: Address, from: number, to: number): number
+  renumberBatch(top: Address, batch: Address): void
+  gatherExtremes(table: Address, from: number, to: number, extremes: Address): void
+  gatherMoments(table: Address, from: number, to: number, moments: Address): void
+  scaleRows(table: Address, from: number, to: number, factors: Address, unit: boolean): void
   scoreBatch(
-    batch: number,
-    weights: number,
+    batch: Address,
+    weights: Address,
     features: number,
     models: number,
-    bias: number,
-    factors: number,
+    bias: Address,
+    factors: Address,
     unit: boolean,
-    scores: number,
+    scores: Address,
     narrow?: boolean,
   ): void
   listAbsent(
     ...args: [
-      set: number,
-      order: number,
+      set: Address,
+      order: Address,
       listed: number,
-      numbers: number,
+      numbers: Address,
       first: number,
       rows: number,
       firstNumber: number,
     ]
   ): number
-  keepListed(order: number, count: number, table: number, alpha: number, stride: number): void
+  keepListed(order: Address, count: number, table: Address, alpha: Address, stride: number): void
   takeInF64(
     ...args: [
-      set: number,
-      problem: number,
-      order: number,
+      set: Address,
+      problem: Address,
+      order: Address,
       count: number,
-      numbers: number,
-      alpha: number,
-      gradients: number,
+      numbers: Address,
+      alpha: Address,
+      gradients: Address,
     ]
   ): void
   takeInF32(
     ...args: [
-      set: number,
-      problem: number,
-      order: number,
+      set: Address,
+      problem: Address,
+      order: Address,
       count: number,
-      numbers: number,
-      alpha: number,
-      gradients: number,
+      numbers: Address,
+      alpha: Address,
+      gradients: Address,
     ]
   ): void
-  listNear(set: number, problem: number, order: number, nearness: number): number
-  settleAlpha(set: number): void
+  listNear(set: Address, problem: Address, order: Address, nearness: number): number
+  settleAlpha(set: Address): void
   enterEvaluated(
     ...args: [
-      set: number,
-      problem: number,
+      set: Address,
+      problem: Address,
       count: number,
-      order: number,
-      numbers: number,
-      alpha: number,
-      margins: number,
+      order: Address,
+      numbers: Address,
+      alpha: Address,
+      margins: Address,
     ]
   ): void
-  adoptRows(set: number, from: number, places: number, features: number, map: number): void
-  followWeights(w: number, copy: number, count: number): number
-  numberFeatures(dictionary: number, rows: number, count: number, order: number): number
-  placeRows(seed: bigint, chunk: number, rows: number, blocks: number, next: number, places: number): void
-  placeAlpha(from: number, places: number, rows: number, to: number, stride: number): void
-  placeWeightsF64(features: number, count: number, map: number, from: number, to: number): void
-  placeWeightsF32(features: number, count: number, map: number, from: number, to: number): void
-  placeFeatures(features: number, map: number, row: number): void
+  adoptRows(set: Address, from: Address, places: Address, features: Address, map: Address): void
+  followWeights(w: Address, copy: Address, count: number): number
+  numberFeatures(dictionary: Address, rows: Address, count: number, order: Address): number
+  placeRows(seed: bigint, chunk: number, rows: number, blocks: number, next: Address, places: Address): void
+  placeAlpha(from: Address, places: Address, rows: number, to: Address, stride: number): void
+  placeWeightsF64(features: Address, count: number, map: Address, from: Address, to: Address): void
+  placeWeightsF32(features: Address, count: number, map: Address, from: Address, to: Address): void
+  placeFeatures(features: Address, map: Address, row: Address): void
   copyStrided(
-    ...args: [from: number, fromStride: number, to: number, toStride: number, bytes: number, count: number]
+    ...args: [from: Address, fromStride: number, to: Address, toStride: number, bytes: ByteCount, count: number]
   ): void
-  gatherListed(...args: [from: number, stride: number, numbers: number, to: number, bytes: number, count: number]): void
+  gatherListed(
+    ...args: [from: Address, stride: number, numbers: Address, to: Address, bytes: ByteCount, count: number]
+  ): void
   scatterListed(
-    ...args: [from: number, bytes: number, numbers: number, to: number, stride: number, count: number]
+    ...args: [from: Address, bytes: ByteCount, numbers: Address, to: Address, stride: number, count: number]
   ): void
-  sweepBundle2(bundle: number, sweep: number, budget: number): number
-  evaluateBundle2(bundle: number, from: number, to: number, sums: number): void
-  scoreHeldOut2(...args: [bundle: number, from: number, to: number, scores: number, rows: number, dots: number]): void
-  squaredLengths2(w: number, count: number, out: number): void
-  startEntropicBundle2(bundle: number, count: number): void
-  addDualBundle2(bundle: number, count: number): void
-  sweepBundle4(bundle: number, sweep: number, budget: number): number
-  evaluateBundle4(bundle: number, from: number, to: number, sums: number): void
-  scoreHeldOut4(...args: [bundle: number, from: number, to: number, scores: number, rows: number, dots: number]): void
-  squaredLengths4(w: number, count: number, out: number): void
-  startEntropicBundle4(bundle: number, count: number): void
-  addDualBundle4(bundle: number, count: number): void
-  sweepBundle8(bundle: number, sweep: number, budget: number): number
-  evaluateBundle8(bundle: number, from: number, to: number, sums: number): void
-  scoreHeldOut8(...args: [bundle: number, from: number, to: number, scores: number, rows: number, dots: number]): void
-  squaredLengths8(w: number, count: number, out: number): void
-  startEntropicBundle8(bundle: number, count: number): void
-  addDualBundle8(bundle: number, count: number): void
-  sweepBoxPartedF64(problem: number, sweep: number, budget: number): number
-  sweepBoxPartedF32(problem: number, sweep: number, budget: number): number
-  sweepLogisticPartedF64(problem: number, sweep: number, budget: number): number
-  sweepLogisticPartedF32(problem: number, sweep: number, budget: number): number
-  mergeHotF64(w: number, own: number, seen: number, count: number, lock: number): void
-  mergeHotF32(w: number, own: number, seen: number, count: number, lock: number): void
-  countOccurrences(table: number, rows: number, step: number, counts: number): number
-  renumberEntries(numbers: number, table: number, from: number, to: number): void
-  renumberWeightsF64(numbers: number, count: number, w: number, scratch: number): void
-  renumberWeightsF32(numbers: number, count: number, w: number, scratch: number): void
-  invertNumbers(numbers: number, count: number, inverse: number): void
+  sweepBundle2(bundle: Address, sweep: Address, budget: number): number
+  evaluateBundle2(bundle: Address, from: number, to: number, sums: Address): void
+  scoreHeldOut2(
+    ...args: [bundle: Address, from: number, to: number, scores: Address, rows: number, dots: Address]
+  ): void
+  squaredLengths2(w: Address, count: number, out: Address): void
+  startEntropicBundle2(bundle: Address, count: number): void
+  addDualBundle2(bundle: Address, count: number): void
+  sweepBundle4(bundle: Address, sweep: Address, budget: number): number
+  evaluateBundle4(bundle: Address, from: number, to: number, sums: Address): void
+  scoreHeldOut4(
+    ...args: [bundle: Address, from: number, to: number, scores: Address, rows: number, dots: Address]
+  ): void
+  squaredLengths4(w: Address, count: number, out: Address): void
+  startEntropicBundle4(bundle: Address, count: number): void
+  addDualBundle4(bundle: Address, count: number): void
+  sweepBundle8(bundle: Address, sweep: Address, budget: number): number
+  evaluateBundle8(bundle: Address, from: number, to: number, sums: Address): void
+  scoreHeldOut8(
+    ...args: [bundle: Address, from: number, to: number, scores: Address, rows: number, dots: Address]
+  ): void
+  squaredLengths8(w: Address, count: number, out: Address): void
+  startEntropicBundle8(bundle: Address, count: number): void
+  addDualBundle8(bundle: Address, count: number): void
+  sweepBoxPartedF64(problem: Address, sweep: Address, budget: number): number
+  sweepBoxPartedF32(problem: Address, sweep: Address, budget: number): number
+  sweepLogisticPartedF64(problem: Address, sweep: Address, budget: number): number
+  sweepLogisticPartedF32(problem: Address, sweep: Address, budget: number): number
+  mergeHotF64(w: Address, own: Address, seen: Address, count: number, lock: Address): void
+  mergeHotF32(w: Address, own: Address, seen: Address, count: number, lock: Address): void
+  countOccurrences(table: Address, rows: number, step: number, counts: Address): number
+  renumberEntries(numbers: Address, table: Address, from: number, to: number): void
+  renumberWeightsF64(numbers: Address, count: number, w: Address, scratch: Address): void
+  renumberWeightsF32(numbers: Address, count: number, w: Address, scratch: Address): void
+  invertNumbers(numbers: Address, count: number, inverse: Address): void
   sumReplicasF64(
-    ...args: [w: number, base: number, replicas: number, stride: number, count: number, weights: number]
+    ...args: [w: Address, base: Address, replicas: Address, stride: number, count: number, weights: number]
   ): number
   sumReplicasF32(
-    ...args: [w: number, base: number, replicas: number, stride: number, count: number, weights: number]
+    ...args: [w: Address, base: Address, replicas: Address, stride: number, count: number, weights: number]
   ): number
   withoutReplicasF64(
-    ...args: [w: number, base: number, replicas: number, stride: number, count: number, weights: number]
+    ...args: [w: Address, base: Address, replicas: Address, stride: number, count: number, weights: number]
   ): void
   withoutReplicasF32(
-    ...args: [w: number, base: number, replicas: number, stride: number, count: number, weights: number]
+    ...args: [w: Address, base: Address, replicas: Address, stride: number, count: number, weights: number]
   ): void
-  countColumns(table: number, rows: number, counts: number): number
-  startColumns(counts: number, columns: number): void
+  countColumns(table: Address, rows: number, counts: Address): number
+  startColumns(counts: Address, columns: number): void
   fillColumns(
     ...args: [
-      problem: number,
+      problem: Address,
       rows: number,
-      next: number,
-      entries: number,
-      values: number,
+      next: Address,
+      entries: Address,
+      values: Address,
       positive: number,
       negative: number,
     ]
   ): void
-  rowCosts(problem: number, rows: number, costs: number, positive: number, negative: number): void
-  columnBounds(l1: number, weighted: boolean): void
-  addColumns(l1: number, w: number, sign: number, out: number): void
-  lengthL1(w: number, count: number): number
-  steepest(v: number, count: number): number
-  sweepL1Squared(l1: number, budget: number): number
-  stateOfSquared(l1: number): void
-  sumsOfSquared(l1: number): number
-  marginsOfColumns(l1: number): void
-  startModel(l1: number): void
-  sweepL1Logistic(l1: number, budget: number): number
-  directionL1(l1: number, budget: number): number
-  stepL1(l1: number, least: number): number
-  stepL1Squared(l1: number, least: number): number
+  rowCosts(problem: Address, rows: number, costs: Address, positive: number, negative: number): void
+  columnBounds(l1: Address, weighted: boolean): void
+  addColumns(l1: Address, w: Address, sign: number, out: Address): void
+  lengthL1(w: Address, count: number): number
+  steepest(v: Address, count: number): number
+  sweepL1Squared(l1: Address, budget: number): number
+  stateOfSquared(l1: Address): void
+  sumsOfSquared(l1: Address): number
+  marginsOfColumns(l1: Address): void
+  startModel(l1: Address): void
+  sweepL1Logistic(l1: Address, budget: number): number
+  directionL1(l1: Address, budget: number): number
+  stepL1(l1: Address, least: number): number
+  stepL1Squared(l1: Address, least: number): number
   newtonL1(
-    ...args: [l1: number, logistic: boolean, damping: number, share: number, rounds: number, budget: number]
+    ...args: [l1: Address, logistic: boolean, damping: number, share: number, rounds: number, budget: number]
   ): void
-  clipNewton(l1: number, t: number): void
-  dualOfLogistic(l1: number, factor: number): number
-  evaluateL1(problem: number, from: number, to: number, sums: number): void
-  shortenDual(problem: number, rows: number, factor: number): number
-  generateRows(plan: number, slot: number, out: number, rows: number, chunk: number, stream: number): number
+  clipNewton(l1: Address, t: number): void
+  dualOfLogistic(l1: Address, factor: number): number
+  evaluateL1(problem: Address, from: number, to: number, sums: Address): void
+  shortenDual(problem: Address, rows: number, factor: number): number
+  generateRows(plan: Address, slot: Address, out: Address, rows: number, chunk: number, stream: number): number
 }
 
 /** What crosses a thread boundary. */

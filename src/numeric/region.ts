@@ -1,4 +1,5 @@
 // Room in the arena that grows.
+import type { Address, ByteCount } from '../sizes.ts'
 import type { Arena } from './arena.ts'
 
 /** Room in the arena that grows. The arena frees nothing, so growth doubles: what is left behind is never more than
@@ -6,8 +7,8 @@ import type { Arena } from './arena.ts'
 export class Region {
   readonly #arena: Arena
   readonly #purpose: string
-  #at = 0
-  #bytes = 0
+  #at: Address = 0
+  #bytes: ByteCount = 0
 
   constructor(arena: Arena, purpose: string) {
     this.#arena = arena
@@ -15,7 +16,7 @@ export class Region {
   }
 
   /** Address of at least so many bytes. */
-  room(bytes: number): number {
+  room(bytes: ByteCount): Address {
     if (bytes > this.#bytes) {
       const size = Math.max(bytes, Math.min(this.#bytes * 2, 0x40000000))
       this.#at = this.#arena.allocate(size, this.#purpose)

@@ -1,5 +1,6 @@
 // Byte layouts of a segment, the unit that block files are made of, and of what its encoder and decoder are given.
-// Compiled by both compilers like layouts.ts: integer constants and nothing else. docs/block-store.md explains them.
+// docs/block-store.md explains them. Made by `npm run layouts` from the tables in structures/: change those. Integer
+// constants only, for both compilers read this file.
 
 // --- Segment header. Little-endian, no alignment.
 /** u32: SEGMENT_MAGIC_VALUE, "SPSG" as bytes. */
@@ -10,11 +11,15 @@ export const SEGMENT_VERSION = 4
 export const SEGMENT_ORDER = 6
 /** u8: SEGMENT_FLAG_ bits. */
 export const SEGMENT_FLAGS = 8
-/** u8 each: the codec of a section of the payload. */
+/** u8: codec of row lengths: one of the LENGTHS_ constants. */
 export const SEGMENT_LENGTH_CODEC = 9
+/** u8: codec of positions: one of the POSITIONS_ constants. */
 export const SEGMENT_POSITION_CODEC = 10
+/** u8: codec of labels: one of the LABELS_ constants. */
 export const SEGMENT_LABEL_CODEC = 11
+/** u8: codec of feature numbers: one of the INDICES_ constants. */
 export const SEGMENT_INDEX_CODEC = 12
+/** u8: codec of values: one of the VALUES_ constants. */
 export const SEGMENT_VALUE_CODEC = 13
 /** u8: bytes of a value in the batch that went in, 4 or 8. */
 export const SEGMENT_VALUE_BYTES = 14
@@ -34,8 +39,7 @@ export const SEGMENT_PAYLOAD_BYTES = 40
 export const SEGMENT_RAW_BYTES = 48
 /** u32: number of the block that this segment belongs to. */
 export const SEGMENT_BLOCK = 56
-// u32 at 60: zero.
-/** u64: XXH64 of the payload as stored. */
+/** u64: XXH64 of the payload as stored. The four bytes before it are zero. */
 export const SEGMENT_PAYLOAD_HASH = 64
 /** u64: XXH64 of the header's bytes before this one. */
 export const SEGMENT_HEADER_HASH = 72
@@ -50,7 +54,7 @@ export const SEGMENT_FLAG_ZSTD = 1
 export const SEGMENT_MOST_ROWS = 0x1000000
 export const SEGMENT_MOST_NONZEROS = 0x8000000
 
-// --- Codecs
+// --- Codecs.
 /** Every row has the same number of entries: one u32. */
 export const LENGTHS_EQUAL = 0
 /** A packed stream of row lengths. */
@@ -88,50 +92,84 @@ export const VALUES_RAW = 3
 /** Every row has one value: u16 count − 1, that many values, then a code for each row. */
 export const VALUES_BY_ROW = 4
 
-// --- The head of an intervals section: u8 bits of the space, u16 intervals, u16 steps, u32 bytes of each of four streams
-// of steps, u32 bytes of places. Then u8 widths, code lengths of 4 bits, the four streams, the places.
+// --- The head of an intervals section: u8 bits of the space, u16 intervals, u16 steps, u32 bytes of each of four
+// streams of steps, u32 bytes of places. Then u8 widths, code lengths of 4 bits, the four streams, the places.
 export const INTERVALS_HEADER_BYTES = 25
 export const INTERVALS_MOST = 1024
 export const INTERVALS_MOST_CODE_BITS = 12
 
-// --- What encodeSegment is given. All u32 addresses or counts unless told otherwise.
+// --- What encodeSegment is given.
+/** u32: address of the batch. */
 export const ENCODE_BATCH = 0
-/** u32[]: numbers of the batch's rows that go into this segment, rising. */
+/** u32: address of u32[rows], numbers of the batch's rows that go into this segment, rising. */
 export const ENCODE_ROW_LIST = 4
+/** u32: rows of the segment. */
 export const ENCODE_ROWS = 8
+/** u32: nonzeros of the segment. */
 export const ENCODE_NONZEROS = 12
-/** Position of the batch's first row in its chunk. */
+/** u32: position of the batch's first row in its chunk. */
 export const ENCODE_FIRST_POSITION = 16
+/** u32: number of the block. */
 export const ENCODE_BLOCK = 20
-/** Where the segment goes: header, then payload. */
+/** u32: address of the segment, header, then payload. */
 export const ENCODE_OUT = 24
-/** u32[nonzeros + 4] each. */
+/** u32: address of u32[nonzeros + 4]. */
 export const ENCODE_INDICES = 28
+/** u32: address of u32[nonzeros + 4]. */
 export const ENCODE_GAPS = 32
-/** u32[max(nonzeros, rows) + 4]. */
+/** u32: address of u32[max(nonzeros, rows) + 4]. */
 export const ENCODE_WORK = 36
-/** f64[nonzeros + 2]. */
+/** u32: address of f64[nonzeros + 2], or f32, as the batch has them. */
 export const ENCODE_VALUES = 40
-/** u16[max(nonzeros, rows) + 4]. */
+/** u32: address of u16[max(nonzeros, rows) + 4]. */
 export const ENCODE_CODES = 44
-/** u32[rows + 4]. */
+/** u32: address of u32[rows + 4]. */
 export const ENCODE_LENGTHS = 48
-/** ENCODE_HASH_BYTES, zeros at first: the dictionary of values. */
+/** u32: address of ENCODE_HASH_BYTES bytes, zeros at first: the dictionary of values. */
 export const ENCODE_HASH = 52
-/** 256 × 4 bytes: width and code tables. */
+/** u32: address of u32[256], width and code tables. */
 export const ENCODE_TABLES = 56
-/** ENCODE_INTERVALS_BYTES of scratch. */
+/** u32: address of ENCODE_INTERVALS_BYTES bytes, scratch. */
 export const ENCODE_INTERVALS = 60
 /** u32: generation of the value hash (in and out). */
 export const ENCODE_GENERATION = 64
 export const ENCODE_BYTES = 80
-export const ENCODE_TABLE_BYTES = 1024
-export const ENCODE_INTERVALS_BYTES = 46080
+
 /** Slots of 16 bytes: u64 value bits, u32 code, u32 generation. */
 export const ENCODE_HASH_SLOTS = 65536
 export const ENCODE_HASH_BYTES = 1048576
 /** Most entries of a segment's value dictionary: half of the slots. */
 export const ENCODE_MOST_CODES = 32768
+
+// --- What stands at ENCODE_INTERVALS: scratch of cutting the space of features into intervals.
+/** u32[4096]: a sample of feature numbers. */
+export const CUT_SAMPLED = 0
+/** u32[4096]: room to sort it. */
+export const CUT_SORTED = 16384
+/** u32[256]: counts of bytes, for sorting. */
+export const CUT_BUCKETS = 32768
+/** u32[1024]: where intervals start. */
+export const CUT_STARTS = 33792
+/** u32[1024]: how often each step is taken. */
+export const CUT_HISTOGRAM = 37888
+/** u16[1024]: codes of the steps. */
+export const CUT_CODES = 41984
+/** u8[1024]: bits of a place in each interval. */
+export const CUT_WIDTHS = 44032
+/** u8[1024]: bits of the code of each step. */
+export const CUT_BITS = 45056
+export const ENCODE_INTERVALS_BYTES = 46080
+
+// --- What stands at ENCODE_TABLES: scratch of packing a stream.
+/** u32[33]: how many numbers have so many bits. */
+export const STREAM_HISTOGRAM = 0
+/** u8[33]: the code of a width. */
+export const STREAM_CODES = 256
+/** u8[4]: the widths. */
+export const STREAM_WIDTHS = 320
+/** u32[33]: a second histogram: neighbours of equal width would otherwise wait for each other's store. */
+export const STREAM_SECOND = 384
+export const ENCODE_TABLE_BYTES = 1024
 
 // --- What decodeSegment is given besides header, payload and batch: scratch that it owns.
 /** u32: widths of the last tables, so that they are made once for a run of alike segments. */
@@ -140,18 +178,19 @@ export const DECODE_WIDTHS = 0
 export const DECODE_VALID = 4
 /** u8[256]: bytes of a group, by its control byte; DECODE_WIDE is added when a lane is wider than 25 bits. */
 export const DECODE_GROUP_BYTES = 16
-/** v128[3 × 256]: byte shuffle, multiplier, mask. */
+/** v128[768]: byte shuffle, multiplier, mask. */
 export const DECODE_TABLES = 272
-/** Dictionary of values, padded to a power of two: up to 256 × 8 bytes. */
+/** u64[256]: dictionary of values, padded to a power of two: up to 256 of 8 bytes. */
 export const DECODE_DICTIONARY = 12560
 /** u16[4096]: step << 6 | bits, by the next 12 bits of a stream of steps. */
 export const DECODE_STEPS = 14608
-/** u64[INTERVALS_MOST]: where intervals start, and above that how wide they are. */
+/** u64[1024]: where intervals start, and above that how wide they are. */
 export const DECODE_STARTS = 22800
 export const DECODE_BYTES = 30992
+
 export const DECODE_WIDE = 64
 
-// --- Why decodeSegment refuses a segment
+// --- Why decodeSegment refuses a segment.
 export const DECODE_ERROR_TRUNCATED = 1
 export const DECODE_ERROR_TRAILING = 2
 export const DECODE_ERROR_WIDTH = 3

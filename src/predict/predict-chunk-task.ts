@@ -6,13 +6,14 @@ import { LabelNumbers } from '../input-formats/label-numbers.ts'
 import { type Label, labelKey } from '../input-formats/labels.ts'
 import { type Calibration, classProbabilities } from '../model/calibration.ts'
 import type { ScorerMemory } from '../model/scorer.ts'
-import { BATCH_LABELS } from '../numeric/layouts.ts'
+import { BatchFields } from '../numeric/fields/batch.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 import { declareTask, type TaskContext } from '../threads/task.ts'
 
 export interface PredictChunkOptions {
   format: string
-  at: number
-  bytes: number
+  at: Address
+  bytes: ByteCount
   parse: ParseSettings
   expand: string | undefined
   scorer: ScorerMemory
@@ -123,7 +124,7 @@ function predictChunk({ arena, kept }: TaskContext, options: PredictChunkOptions
       )
     }
     const scores = arena.f64(tools.scores, count * K)
-    const truth = arena.f64(arena.getU32(batch + BATCH_LABELS), count)
+    const truth = arena.f64(new BatchFields(arena, batch).labels, count)
     // Codes of texts do not tell for certain: such labels are numbered, and each is looked up among the model's.
     const named =
       known &&

@@ -2,6 +2,7 @@
 // the whole.
 import type { Arena } from '../numeric/arena.ts'
 import { ROW_CLASS } from '../numeric/layouts.ts'
+import type { Address } from '../sizes.ts'
 
 /** A fold is a byte. */
 export const MOST_FOLDS = 255
@@ -36,7 +37,7 @@ export function dealFolds(arena: Arena, classes: Uint32Array, folds: number, see
 }
 
 /** Class numbers of rows in memory. */
-export function classesOf(arena: Arena, rows: { table: number; rows: number }): Uint32Array {
+export function classesOf(arena: Arena, rows: { table: Address; rows: number }): Uint32Array {
   const table = arena.u32(rows.table, rows.rows)
   return Uint32Array.from(table, record => arena.getU32(record + ROW_CLASS))
 }

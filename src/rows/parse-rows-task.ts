@@ -6,13 +6,14 @@ import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-format.ts'
 import { type LabelCount, LabelNumbers } from '../input-formats/label-numbers.ts'
 import { windowFull } from '../numeric/arena.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 import { declareTask, type TaskContext } from '../threads/task.ts'
 import { type PackSettings, RowPacker } from './row-packer.ts'
 
 export interface ParseRowsOptions {
   format: string
-  at: number
-  bytes: number
+  at: Address
+  bytes: ByteCount
   parse: ParseSettings
   expansion?: ExpansionOptions
   pack: PackSettings
@@ -42,7 +43,7 @@ export interface ParsedRows {
   /** A bad row that cannot be left out. */
   fatal?: boolean
   /** Bytes of row records written. */
-  packedBytes: number
+  packedBytes: ByteCount
   /** Of the chunk's text. */
   hash: bigint
 }

@@ -4,6 +4,7 @@ import { type RowSpace, signedTableOf, tableOf, widthOf } from '../additive-kern
 import { rangeMark } from '../features/additive-kernel.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { SPACE_TABLE, SPACE_WIDTH } from '../numeric/layouts.ts'
+import type { Address } from '../sizes.ts'
 import type { RowSet } from './row-set.ts'
 import { minmaxFactor, type PlainRows } from './scale.ts'
 
@@ -57,7 +58,7 @@ export async function learnRanges(
 /** Pairs of the largest and the smallest value become pairs of a factor, by the larger of them, and of a mark. */
 function toRanges(
   arena: Arena,
-  at: number,
+  at: Address,
   features: number,
 ): { factors: Float64Array; signs: boolean; ranges: Float64Array } {
   const ranges = arena.f64(at, features * 2).slice()

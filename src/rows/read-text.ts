@@ -6,6 +6,7 @@ import type { BadRow, InputFormat, ParseSettings } from '../input-formats/input-
 import { type LineChunk, LineChunks } from '../input-formats/line-chunks.ts'
 import { Reading } from '../input-formats/reading.ts'
 import type { Arena } from '../numeric/arena.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 import { inOrder } from '../threads/in-order.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { untilAborted } from '../threads/until-aborted.ts'
@@ -20,7 +21,7 @@ export interface TextToRead {
   indexBase: number | undefined
   onBadRow: 'fail' | 'skip'
   valueBits: 32 | 64
-  chunkBytes?: number
+  chunkBytes?: ByteCount
   /** Throws where the rows of a format cannot be used as they are meant to be. */
   fit?: (format: InputFormat) => void
   signal?: AbortSignal | undefined
@@ -31,8 +32,8 @@ export interface TextToRead {
 /** What every task that works on a chunk is told. */
 export interface ChunkToParse {
   format: string
-  at: number
-  bytes: number
+  at: Address
+  bytes: ByteCount
   parse: ParseSettings
 }
 

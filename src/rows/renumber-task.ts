@@ -1,10 +1,11 @@
 // The parallel parts of renumbering features: finding those that occur, and rewriting the rows.
 import { windowFull } from '../numeric/arena.ts'
+import type { Address } from '../sizes.ts'
 import { declareTask, type TaskContext } from '../threads/task.ts'
 
 export interface EnterFeaturesOptions {
   map: number
-  table: number
+  table: Address
   from: number
   to: number
 }

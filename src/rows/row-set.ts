@@ -3,12 +3,13 @@
 import { type LabelCount, mergeLabels } from '../input-formats/label-numbers.ts'
 import type { LabelKey } from '../input-formats/labels.ts'
 import type { Arena } from '../numeric/arena.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 import type { ExpansionOptions } from './parse-rows-task.ts'
 
 /** Rows as solvers see them: records in the arena and a table of their addresses. */
 export interface RowSet {
   /** Address of u32[rows]. */
-  table: number
+  table: Address
   rows: number
   nonzeros: number
   /** Address of f64[rows], what the cost of each row is multiplied by, when that was said. */
@@ -28,7 +29,7 @@ export interface RowSet {
   indexBase: number
   /** Of the values as they were read. */
   valueBits: 32 | 64
-  packedBytes: number
+  packedBytes: ByteCount
   /** Names the text exactly: a hash over all its bytes. */
   fingerprint: string
   sources: { name: string; rows: number }[]
@@ -48,7 +49,7 @@ export interface RowMaking {
 export interface PackedPiece {
   table: Uint32Array
   labels: LabelCount[]
-  packedBytes: number
+  packedBytes: ByteCount
 }
 
 let loads = 0

@@ -7,16 +7,10 @@
 // Values of f32 are kept as they were read, and multiplied by their factors in f64 wherever a row is used, in training, in
 // certificates and in predicting. All of them compute the same scores, and so does a program that multiplies the weights by
 // the factors.
-
 import type { Arena } from '../numeric/arena.ts'
-import {
-  MOMENTS_BYTES,
-  MOMENTS_COUNT,
-  MOMENTS_EXPONENT,
-  MOMENTS_MEAN,
-  MOMENTS_SQUARES,
-  SPACE_FACTORS,
-} from '../numeric/layouts.ts'
+import { MomentsFields } from '../numeric/fields/moments.ts'
+import { MOMENTS_BYTES, SPACE_FACTORS } from '../numeric/layouts.ts'
+import type { Address } from '../sizes.ts'
 import type { RowSet } from './row-set.ts'
 
 export const scaleKinds = ['minmax', 'standard'] as const
@@ -44,7 +38,7 @@ export interface PlainRows {
   /** Rows in all. */
   readonly rows: number
   /** Block after block, in the order of the store: the same bits for any number of threads. `map`: from features to weights. */
-  plainRows(map: number): AsyncIterable<{ table: number; rows: number }>
+  plainRows(map: number): AsyncIterable<{ table: Address; rows: number }>
 }
 
 /** Learns the factors of rows that come in blocks, by a reading pass of its own; the address of f64[weights]. */
@@ -73,13 +67,13 @@ function statisticsBytes(kind: ScaleKind, weights: number): number {
   return (weights + 1) * (kind === 'standard' ? MOMENTS_BYTES : 8)
 }
 
-function gather(arena: Arena, kind: ScaleKind, table: number, rows: number, at: number): void {
+function gather(arena: Arena, kind: ScaleKind, table: Address, rows: number, at: Address): void {
   if (kind === 'minmax') arena.numeric.gatherExtremes(table, 0, rows, at)
   else arena.numeric.gatherMoments(table, 0, rows, at)
 }
 
 /** Largest values, or moments, at an address become factors; those may be written over them, from the first on. */
-function toFactors(arena: Arena, kind: ScaleKind, at: number, factors: Float64Array, rows: number): void {
+function toFactors(arena: Arena, kind: ScaleKind, at: Address, factors: Float64Array, rows: number): void {
   for (let j = 0; j < factors.length; j++) {
     factors[j] = kind === 'minmax' ? minmaxFactor(arena.getF64(at + j * 8)) : standardFactor(arena, at, j, rows)
   }
@@ -91,13 +85,12 @@ export function minmaxFactor(largest: number): number {
 }
 
 function standardFactor(arena: Arena, moments: number, feature: number, rows: number): number {
-  const at = moments + feature * MOMENTS_BYTES
-  const count = arena.getU32(at + MOMENTS_COUNT)
+  const record = new MomentsFields(arena, moments + feature * MOMENTS_BYTES)
+  const { count, mean } = record
   if (count === 0) return 1
-  const mean = arena.getF64(at + MOMENTS_MEAN)
-  const unit = 2 ** (1023 - arena.getU32(at + MOMENTS_EXPONENT))
+  const unit = 2 ** (1023 - record.exponent)
   // Absent entries are so many zeros: their distance from the mean, and that of the mean of the others, come on top.
-  const squares = arena.getF64(at + MOMENTS_SQUARES) + mean * mean * count * ((rows - count) / rows)
+  const squares = record.squares + mean * mean * count * ((rows - count) / rows)
   // A constant feature has no spread to divide by: it is brought to 1 instead.
   const spread = squares > 0 ? Math.sqrt(squares / rows) : Math.abs(mean)
   return Math.min(unit / spread, Number.MAX_VALUE)

@@ -2,13 +2,14 @@
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-format.ts'
 import { type LabelCount, LabelNumbers } from '../input-formats/label-numbers.ts'
-import { BATCH_STARTS, BATCH_VALUES } from '../numeric/layouts.ts'
+import { BatchFields } from '../numeric/fields/batch.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 import { declareTask, type TaskContext } from '../threads/task.ts'
 
 export interface ScanChunkOptions {
   format: string
-  at: number
-  bytes: number
+  at: Address
+  bytes: ByteCount
   parse: ParseSettings
 }
 
@@ -42,13 +43,14 @@ function scanChunk({ arena, kept }: TaskContext, options: ScanChunkOptions): Sca
   let largest = Number.NEGATIVE_INFINITY
   for (const { batch, rows, nonzeros, features } of parser.parse(options.at, options.bytes, options.parse)) {
     numbers.add(batch, rows, row => parser.labelText(row))
-    const starts = arena.u32(arena.getU32(batch + BATCH_STARTS), rows + 1)
+    const fields = new BatchFields(arena, batch)
+    const starts = arena.u32(fields.starts, rows + 1)
     for (let r = 0; r < rows; r++) {
       const length = starts[r + 1] - starts[r]
       if (length === 0) scanned.emptyRows++
       scanned.longestRow = Math.max(scanned.longestRow, length)
     }
-    for (const value of arena.f32(arena.getU32(batch + BATCH_VALUES), nonzeros)) {
+    for (const value of arena.f32(fields.values, nonzeros)) {
       if (value < smallest) smallest = value
       if (value > largest) largest = value
     }

@@ -12,6 +12,7 @@ import { expandedFeatures } from '../features/kept-names.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { Arena } from '../numeric/arena.ts'
 import { mapBits, mapBytes, placeMap } from '../numeric/feature-map.ts'
+import { PAGE_BYTES } from '../numeric/feature-map-layout.ts'
 import { READERS } from '../optimise/sources/block-engine.ts'
 import { entryBytes } from '../optimise/sources/memory-plan.ts'
 import { NODE_BYTES } from '../sizes.ts'
@@ -47,7 +48,6 @@ function binnedEntry(features: number): number {
 const WORTH_A_MAP = 0.7
 /** Pages of 65,536 features that a thread's map may take: 48 MiB. */
 const MAP_PAGES = 4096
-const PAGE_BYTES = 12288
 
 /** `pool` has threads for a survey, whose map then lies in `arena`; a survey makes its own when they are not given. */
 export async function rowsOfStore(

@@ -13,6 +13,7 @@ import { SpillwayError, UsageError } from '../errors.ts'
 import { askedInputFormat } from '../input-formats/all-input-formats.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import type { Arena } from '../numeric/arena.ts'
+import { PAGE_BYTES } from '../numeric/feature-map-layout.ts'
 import { FirstPass, type FirstPassSettings, type FirstPassSizes, pieceBytes } from '../optimise/solvers/first-pass.ts'
 import type { BlockSolver } from '../optimise/solvers/solver.ts'
 import { MOST_FIRST_PASS } from '../optimise/sources/memory-plan.ts'
@@ -171,7 +172,7 @@ function firstPassSizes(
 }
 
 /** A page of a map of features, for each of two threads that read. */
-const MAP_PAGE_BYTES = 2 * 12288
+const MAP_PAGE_BYTES = 2 * PAGE_BYTES
 /** Share of the memory besides Node that reading and writing get while there is training too. */
 const FIRST_PASS_READING = 0.3
 const LEAST_FIRST_PASS = 16 << 20

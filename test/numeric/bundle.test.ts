@@ -6,7 +6,7 @@ import { findLoss } from '../../src/losses/all-losses.ts'
 import type { Loss } from '../../src/losses/loss.ts'
 import { Arena } from '../../src/numeric/arena.ts'
 import { BUNDLE_GAP, BUNDLE_LANES, BUNDLE_LOSS } from '../../src/numeric/bundle-layout.ts'
-import { SUMS_BYTES, SWEEP_ACTIVE, SWEEP_BYTES, SWEEP_INNER, SWEEP_ORDER } from '../../src/numeric/layouts.ts'
+import { SUMS_COUNT, SWEEP_ACTIVE, SWEEP_BYTES, SWEEP_INNER, SWEEP_ORDER } from '../../src/numeric/layouts.ts'
 import { Bundle, type BundledProblem, bundleSizes, lanesFor } from '../../src/optimise/objectives/bundle.ts'
 import { boxLoss, logisticLoss, type PlainProblem, type PlainSweep, sweepBox, sweepLogistic } from './dual-reference.ts'
 import { allRowKinds, randomNumbers, seed, writeRow } from './reference.ts'
@@ -170,7 +170,7 @@ describe('a bundle of models', () => {
                 for (const [j, x] of w.entries()) near(x, single.w[j], `weight ${j} of model ${k}`)
               }
             }
-            const sums = arena.allocate((SUMS_BYTES / 8 + 1) * 64, 'test')
+            const sums = arena.allocate((SUMS_COUNT + 1) * 64, 'test')
             arena.numeric[`evaluateBundle${bundle.lanes}`](bundle.at, 0, rows, sums)
             const lengths = bundle.squaredLengths()
             for (const [k, single] of singles.entries()) {

@@ -39,7 +39,10 @@ function outcomeOf(world: World): unknown[] {
     outcome.push(bitsOf(world.w), bitsOf(world.alphas().flat()), bitsOf(world.gradientsHere()))
   }
   for (let block = 0; block < world.blocks; block++) world.evaluate(block)
-  for (let block = 0; block < world.blocks; block++) outcome.push(bitsOf([...world.set.ledger(block)]))
+  for (let block = 0; block < world.blocks; block++) {
+    const { dual, support, correct, owed } = world.set.ledger(block)
+    outcome.push(bitsOf([dual, support, correct, ...owed]))
+  }
   return outcome
 }
 

@@ -254,7 +254,7 @@ export class World {
   /** Visits the rows of a block that are not here, once each, and lets them in; how they stood before they came in. */
   visit(block: number): Newcomer[] {
     const { arena } = this
-    this.set.ledger(block).fill(0)
+    this.set.clearLedger(block)
     const count = this.load(block)
     const { from } = this.range(block)
     arena.setU32(this.problem + PROBLEM_GRADIENTS, this.gradients)
@@ -287,7 +287,7 @@ export class World {
     const { arena } = this
     const { numeric } = arena
     numeric.settleAlpha(this.set.at)
-    this.set.ledger(block).fill(0)
+    this.set.clearLedger(block)
     const count = this.load(block)
     numeric.keepListed(this.order, count, this.table, this.blockAlpha, this.stride)
     arena.setU32(this.problem + PROBLEM_MARGINS, this.gradients)

@@ -4,13 +4,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { Arena } from '../../src/numeric/arena.ts'
 import { SUMS_CORRECT } from '../../src/numeric/layouts.ts'
-import {
-  LEDGER_CORRECT,
-  LEDGER_DUAL,
-  LEDGER_SUPPORT,
-  WORKING_DRAWN,
-  WORKING_MOVED,
-} from '../../src/numeric/working-set-layout.ts'
+import { WORKING_DRAWN, WORKING_MOVED } from '../../src/numeric/working-set-layout.ts'
 import type { PlainRow } from './dual-reference.ts'
 import { seed } from './reference.ts'
 import {
@@ -201,8 +195,8 @@ for (const loss of losses) {
             near(set.mostOwed(block, 0), sum(w), size, 'what is owed')
             const ledger = set.ledger(block)
             const dual = absent.reduce((total, { row, alpha }) => total + world.dualPart(row, alpha), 0)
-            near(ledger[LEDGER_DUAL / 8], dual, size, 'the dual part')
-            assert.equal(ledger[LEDGER_SUPPORT / 8], absent.filter(({ alpha }) => alpha[0] > 0).length)
+            near(ledger.dual, dual, size, 'the dual part')
+            assert.equal(ledger.support, absent.filter(({ alpha }) => alpha[0] > 0).length)
             if (world.logistic) {
               assert.equal(set.mostOwed(block, 1e-9), absent.length > 0 ? Number.POSITIVE_INFINITY : 0)
               continue
@@ -237,7 +231,7 @@ for (const loss of losses) {
             world.evaluate(block)
             // What the evaluating pass counted of the same rows.
             const counted = arena.getF64(world.sums + SUMS_CORRECT)
-            assert.equal(world.set.ledger(block)[LEDGER_CORRECT / 8], counted)
+            assert.equal(world.set.ledger(block).correct, counted)
           }
         }),
         { seed, numRuns: 60 },

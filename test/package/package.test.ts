@@ -77,7 +77,9 @@ describe('the package', () => {
     assert.deepEqual(surplus, [])
     const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
     for (const source of sources.filter(file => file.endsWith('.ts') && !/\.d\.ts$|assembly/.test(file))) {
-      assert.ok(paths.includes(`dist/${source.replace(/\.ts$/, '.js')}`), `${source} is not built`)
+      // Tables of structures are for the build alone: what is made from them is in the package.
+      const wanted = !/numeric.structures/.test(source)
+      assert.equal(paths.includes(`dist/${source.replace(/\.ts$/, '.js')}`), wanted, source)
     }
   })
 

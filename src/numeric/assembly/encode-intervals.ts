@@ -3,6 +3,8 @@
 // interval before it in the row, and its place within, as plain bits. Skewed data come near their entropy this way,
 // which gaps alone do not: a gap that leads from one dense region to the next is long whatever is frequent.
 import {
+  CUT_BITS as BITS, CUT_BUCKETS as BUCKETS, CUT_CODES as CODES, CUT_HISTOGRAM as HISTOGRAM, CUT_SAMPLED as SAMPLED,
+  CUT_SORTED as SORTED, CUT_STARTS as STARTS, CUT_WIDTHS as WIDTHS,
   ENCODE_INDICES, ENCODE_INTERVALS, ENCODE_LENGTHS, ENCODE_NONZEROS, ENCODE_ROWS, ENCODE_WORK,
   INDICES_INTERVALS, INTERVALS_HEADER_BYTES, INTERVALS_MOST, INTERVALS_MOST_CODE_BITS, SEGMENT_INDEX_CODEC,
 } from '../segment-layout'
@@ -12,16 +14,6 @@ const SAMPLE: u32 = 4096
 const HEAVY: u32 = 16
 /** Segments with fewer nonzeros would pay more for the tables than they gain. */
 const LEAST: u32 = 2048
-
-// Within ENCODE_INTERVALS
-const SAMPLED: usize = 0
-const SORTED: usize = 16384
-const BUCKETS: usize = 32768
-const STARTS: usize = 33792
-const HISTOGRAM: usize = 37888
-const CODES: usize = 41984
-const WIDTHS: usize = 44032
-const BITS: usize = 45056
 
 let base: usize = 0
 let intervals: u32 = 0

@@ -6,12 +6,11 @@
 import {
   BATCH_INDICES, BATCH_NONZEROS, ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_BINS8,
 } from '../layouts'
+import { PAGE_BEFORE, PAGE_BITS, PAGE_BYTES, TOP_ENTRIES, TOP_LEFT } from '../feature-map-layout'
 import { allocate } from './memory'
 import { hasWideBins } from './binned-row'
 import { isDense, isShort } from './row'
 
-const PAGE_BITS: usize = 8192
-const PAGE_BYTES: u32 = 12288
 const ABSENT: u32 = 0xffffffff
 
 /** Enters a feature; false when there is no room for another page. */
@@ -41,9 +40,9 @@ export function enterBatch(top: usize, batch: usize): bool {
   for (const end = at + (usize(load<u32>(batch, BATCH_NONZEROS)) << 2); at < end; at += 4) {
     const feature = load<u32>(at)
     if (load<u32>(top + (usize(feature >> 16) << 2)) == 0) {
-      const left = load<u32>(top, 262144)
+      const left = load<u32>(top, TOP_LEFT)
       if (left == 0) return false
-      store<u32>(top, left - 1, 262144)
+      store<u32>(top, left - 1, TOP_LEFT)
     }
     if (!enter(top, feature)) return false
   }
@@ -79,11 +78,11 @@ export function enterRows(top: usize, table: usize, from: u32, to: u32, longestD
 /** Counts the features before every word; the number of features in all. */
 export function finishMap(top: usize): u32 {
   let before: u32 = 0
-  for (let p: usize = 0; p < 65536; p++) {
+  for (let p: usize = 0; p < usize(TOP_ENTRIES); p++) {
     const page = <usize>load<u32>(top + (p << 2))
     if (page == 0) continue
     for (let k: usize = 0; k < 1024; k++) {
-      store<u32>(page + PAGE_BITS + (k << 2), before)
+      store<u32>(page + PAGE_BEFORE + (k << 2), before)
       before += u32(popcnt(load<u64>(page + (k << 3))))
     }
   }
@@ -92,7 +91,7 @@ export function finishMap(top: usize): u32 {
 
 /** The features in rising order, u32 each. */
 export function listFeatures(top: usize, out: usize): void {
-  for (let p: usize = 0; p < 65536; p++) {
+  for (let p: usize = 0; p < usize(TOP_ENTRIES); p++) {
     const page = <usize>load<u32>(top + (p << 2))
     if (page == 0) continue
     for (let k: usize = 0; k < 1024; k++) {
@@ -112,7 +111,7 @@ export function lookup(top: usize, feature: u32): u32 {
   const word = load<u64>(page + (k << 3))
   const bit = u64(feature & 63)
   if (((word >> bit) & 1) == 0) return ABSENT
-  return load<u32>(page + PAGE_BITS + (k << 2)) + u32(popcnt(word & ((u64(1) << bit) - 1)))
+  return load<u32>(page + PAGE_BEFORE + (k << 2)) + u32(popcnt(word & ((u64(1) << bit) - 1)))
 }
 
 /** Counts how often each mapped feature occurs in every `step`-th row, into u32[]. */
@@ -192,13 +191,13 @@ function lengthened(row: usize): usize {
 
 /** Enters all of another map's features. */
 export function mergeMap(top: usize, other: usize): void {
-  for (let p: usize = 0; p < 65536; p++) {
+  for (let p: usize = 0; p < usize(TOP_ENTRIES); p++) {
     const from = <usize>load<u32>(other + (p << 2))
     if (from == 0) continue
     const slot = top + (p << 2)
     const to = <usize>load<u32>(slot)
     if (to == 0) store<u32>(slot, u32(from))
-    else for (let k: usize = 0; k < PAGE_BITS; k += 8) store<u64>(to + k, load<u64>(to + k) | load<u64>(from + k))
+    else for (let k: usize = 0; k < usize(PAGE_BITS); k += 8) store<u64>(to + k, load<u64>(to + k) | load<u64>(from + k))
   }
 }
 

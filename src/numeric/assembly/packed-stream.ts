@@ -4,13 +4,8 @@
 // these waste half a bit, and four numbers still decode with one shuffle, one multiplication, one shift and one mask.
 import {
   DECODE_GROUP_BYTES, DECODE_TABLES, DECODE_VALID, DECODE_WIDE, DECODE_WIDTHS, ENCODE_TABLE_BYTES,
+  STREAM_CODES as CODES, STREAM_SECOND as SECOND, STREAM_WIDTHS as WIDTHS,
 } from '../segment-layout'
-
-// Within ENCODE_TABLES: u32[33] histogram, then u8[33] code of a width, then u8[4] widths.
-const CODES: usize = 256
-const WIDTHS: usize = 320
-/** Second, third and fourth histogram: neighbours of equal width would otherwise wait for each other's store. */
-const HISTOGRAM: usize = 384
 
 @inline
 function widthOf(x: u32): u32 {
@@ -23,7 +18,7 @@ export function planStream(numbers: usize, count: u32, tables: usize): u64 {
   let p = numbers
   for (const end = numbers + (usize(count & ~1) << 2); p < end; p += 8) {
     const a = tables + (usize(widthOf(load<u32>(p))) << 2)
-    const b = tables + HISTOGRAM + (usize(widthOf(load<u32>(p, 4))) << 2)
+    const b = tables + SECOND + (usize(widthOf(load<u32>(p, 4))) << 2)
     store<u32>(a, load<u32>(a) + 1)
     store<u32>(b, load<u32>(b) + 1)
   }
@@ -34,7 +29,7 @@ export function planStream(numbers: usize, count: u32, tables: usize): u64 {
   let widest: u32 = 0
   for (let w: u32 = 0; w <= 32; w++) {
     const a = tables + (usize(w) << 2)
-    const total = load<u32>(a) + load<u32>(a + HISTOGRAM)
+    const total = load<u32>(a) + load<u32>(a + SECOND)
     if (total > 0) widest = w
     // From here on cumulative: numbers of at most w bits.
     store<u32>(a, total + (w > 0 ? load<u32>(a - 4) : 0))

@@ -1,7 +1,7 @@
 // The driver: asks a method to visit group after group of rows, keeps checkpoints, asks the certificate for the truth, and
 // decides when to stop. Rows in memory are a source of one group; one model and many, all of them go through here.
 import type { Checkpoints, RunState } from '../../block-store/checkpoint.ts'
-import { SUMS_BYTES } from '../../numeric/layouts.ts'
+import { SUMS_COUNT } from '../../numeric/layouts.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
 import { type Certificate, certificateOf } from '../objectives/certificate.ts'
 import { certificateAt, LossesAlong } from '../objectives/line-search.ts'
@@ -335,7 +335,7 @@ export class Driver {
     // With narrow weights, w is not quite Σ α y x, and nothing is certain without reading.
     if (this.#run.ledger && this.#objective.weightBytes === 8) return this.#certifyByLedger(this.#run.ledger, look)
     if (look) this.#startLook()
-    const totals = this.#state.primals.map(() => new Float64Array(SUMS_BYTES / 8))
+    const totals = this.#state.primals.map(() => new Float64Array(SUMS_COUNT))
     // In the order of the source, whatever order the method took: the sums are the same bits for the same weights.
     for await (const group of this.#source.pass(this.#groups(-1))) {
       if (this.#settings.signal?.aborted && reads(this.#source)) return undefined

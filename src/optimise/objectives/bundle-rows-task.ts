@@ -10,7 +10,7 @@ import {
   BUNDLE_MODELS,
   BUNDLE_ROWS,
 } from '../../numeric/bundle-layout.ts'
-import { SUMS_BYTES } from '../../numeric/layouts.ts'
+import { SUMS_COUNT } from '../../numeric/layouts.ts'
 import { declareTask, type TaskContext } from '../../threads/task.ts'
 import type { Lanes } from './bundle.ts'
 import { lookAlong } from './look-along-task.ts'
@@ -76,9 +76,9 @@ function bundleRows({ arena }: TaskContext, options: BundleRowsOptions): number[
 
 function evaluated(arena: Arena, bundle: BundlePlace, from: number, to: number, sums: number): number[][] {
   arena.numeric[`evaluateBundle${bundle.lanes}`](bundle.at, from, to, sums)
-  const all = arena.f64(sums, (SUMS_BYTES / 8) * BUNDLE_LANES)
+  const all = arena.f64(sums, SUMS_COUNT * BUNDLE_LANES)
   return Array.from({ length: arena.getU32(bundle.at + BUNDLE_MODELS) }, (_, k) =>
-    Array.from({ length: SUMS_BYTES / 8 }, (_, s) => all[s * BUNDLE_LANES + k]),
+    Array.from({ length: SUMS_COUNT }, (_, s) => all[s * BUNDLE_LANES + k]),
   )
 }
 

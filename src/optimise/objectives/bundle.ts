@@ -1,31 +1,8 @@
 // A bundle: up to eight binary problems over the same rows, trained side by side. See numeric/bundle-layout.ts.
 import type { BoxDual } from '../../losses/loss.ts'
 import type { Arena } from '../../numeric/arena.ts'
-import {
-  BUNDLE_ACTIVE,
-  BUNDLE_ALPHA,
-  BUNDLE_BIAS,
-  BUNDLE_BIAS_FEATURE,
-  BUNDLE_BOUND_NEGATIVE,
-  BUNDLE_BOUND_POSITIVE,
-  BUNDLE_BYTES,
-  BUNDLE_COLUMN,
-  BUNDLE_COUNT,
-  BUNDLE_DIAGONAL_NEGATIVE,
-  BUNDLE_DIAGONAL_POSITIVE,
-  BUNDLE_DOTS,
-  BUNDLE_FOLDS,
-  BUNDLE_HELD_OUT,
-  BUNDLE_LANES,
-  BUNDLE_LOGISTIC,
-  BUNDLE_LOWER,
-  BUNDLE_MODELS,
-  BUNDLE_POSITIVE,
-  BUNDLE_ROW_WEIGHTS,
-  BUNDLE_ROWS,
-  BUNDLE_UPPER,
-  BUNDLE_WEIGHTS,
-} from '../../numeric/bundle-layout.ts'
+import { BUNDLE_BYTES, BUNDLE_DOTS, BUNDLE_LANES } from '../../numeric/bundle-layout.ts'
+import { BundleFields } from '../../numeric/fields/bundle.ts'
 import type { ProblemSettings } from './problem.ts'
 
 /** One of many models: a binary problem, perhaps without the rows of a fold. */
@@ -64,8 +41,9 @@ export function bundleBytes(models: number, rows: number, weights: number, entro
 /** ‖w‖² of each model of the bundle at an address. They pass through the scratch of its sweeps, which is free between two. */
 export function squaredLengths(arena: Arena, bundle: number, lanes: Lanes, weightCount: number): number[] {
   const out = bundle + BUNDLE_DOTS
-  arena.numeric[`squaredLengths${lanes}`](arena.getU32(bundle + BUNDLE_WEIGHTS), weightCount, out)
-  return [...arena.f64(out, arena.getU32(bundle + BUNDLE_MODELS))]
+  const { weights, models } = new BundleFields(arena, bundle)
+  arena.numeric[`squaredLengths${lanes}`](weights, weightCount, out)
+  return [...arena.f64(out, models)]
 }
 
 export class Bundle {
@@ -78,6 +56,7 @@ export class Bundle {
   /** Bytes from one row's dual variables to the next. */
   readonly alphaStride: number
   readonly #arena: Arena
+  readonly #fields: BundleFields
 
   /** `folds`: address of each row's fold, or 0. `places`: where weights and dual variables are. */
   constructor(
@@ -96,39 +75,39 @@ export class Bundle {
     this.alpha = places.alpha
     this.weights = places.weights
     this.at = arena.allocateZeroed(BUNDLE_BYTES, 'a bundle')
-    const u32 = (offset: number, value: number): void => arena.setU32(this.at + offset, value)
-    u32(BUNDLE_COUNT, rows.rows)
-    u32(BUNDLE_ALPHA, this.alpha)
-    u32(BUNDLE_WEIGHTS, this.weights)
-    u32(BUNDLE_BIAS_FEATURE, rows.weights)
-    u32(BUNDLE_LOGISTIC, entropic ? 1 : 0)
-    arena.setF64(this.at + BUNDLE_BIAS, problems[0].bias)
-    u32(BUNDLE_FOLDS, folds)
-    u32(BUNDLE_MODELS, problems.length)
+    const fields = new BundleFields(arena, this.at)
+    this.#fields = fields
+    fields.count = rows.rows
+    fields.alpha = this.alpha
+    fields.weights = this.weights
+    fields.biasFeature = rows.weights
+    fields.logistic = entropic ? 1 : 0
+    fields.bias = problems[0].bias
+    fields.folds = folds
+    fields.models = problems.length
     this.#writeProblems()
     this.activate(problems.map(() => true))
   }
 
   /** All rows are in memory, and these are their table and their weights. */
   see({ table, rowWeights = 0 }: { table: number; rowWeights?: number | undefined }): void {
-    this.#arena.setU32(this.at + BUNDLE_ROWS, table)
-    this.#arena.setU32(this.at + BUNDLE_ROW_WEIGHTS, rowWeights)
+    this.#fields.rows = table
+    this.#fields.rowWeights = rowWeights
   }
 
   #writeProblems(): void {
+    const fields = this.#fields
     for (const [k, problem] of this.problems.entries()) {
-      const u32 = (offset: number, value: number): void => this.#arena.setU32(this.at + offset + k * 4, value)
-      const f64 = (offset: number, value: number): void => this.#arena.setF64(this.at + offset + k * 8, value)
-      u32(BUNDLE_POSITIVE, problem.positive)
-      u32(BUNDLE_HELD_OUT, problem.heldOut ?? 0xffffffff)
-      u32(BUNDLE_COLUMN, problem.column ?? 0)
+      fields.positive[k] = problem.positive
+      fields.heldOut[k] = problem.heldOut ?? 0xffffffff
+      fields.column[k] = problem.column ?? 0
       const box = (cost: number): BoxDual => problem.loss.box?.(cost) ?? { bound: cost, diagonal: 0 }
       const positive = box(problem.costPositive)
       const negative = box(problem.costNegative)
-      f64(BUNDLE_BOUND_POSITIVE, positive.bound)
-      f64(BUNDLE_BOUND_NEGATIVE, negative.bound)
-      f64(BUNDLE_DIAGONAL_POSITIVE, positive.diagonal)
-      f64(BUNDLE_DIAGONAL_NEGATIVE, negative.diagonal)
+      fields.boundPositive[k] = positive.bound
+      fields.boundNegative[k] = negative.bound
+      fields.diagonalPositive[k] = positive.diagonal
+      fields.diagonalNegative[k] = negative.diagonal
     }
   }
 
@@ -136,21 +115,21 @@ export class Bundle {
   activate(models: boolean[]): void {
     let bits = 0
     for (const [k, trained] of models.entries()) if (trained) bits |= 1 << k
-    this.#arena.setU32(this.at + BUNDLE_ACTIVE, bits)
-    this.#arena.f64(this.at + BUNDLE_UPPER, BUNDLE_LANES).fill(Number.POSITIVE_INFINITY)
-    this.#arena.f64(this.at + BUNDLE_LOWER, BUNDLE_LANES).fill(Number.NEGATIVE_INFINITY)
+    this.#fields.active = bits
+    this.#fields.upper.fill(Number.POSITIVE_INFINITY)
+    this.#fields.lower.fill(Number.NEGATIVE_INFINITY)
   }
 
   /** Whether no model of it is trained. */
   get rests(): boolean {
-    return this.#arena.getU32(this.at + BUNDLE_ACTIVE) === 0
+    return this.#fields.active === 0
   }
 
   /** Goes on to problems that differ in their costs, from the dual variables of these times a factor. */
   rescale(problems: BundledProblem[], factor: number): void {
     this.problems.splice(0, this.problems.length, ...problems)
     this.#writeProblems()
-    const rows = this.#arena.getU32(this.at + BUNDLE_COUNT)
+    const rows = this.#fields.count
     for (const [at, count] of [
       [this.alpha, (rows * this.alphaStride) / 8],
       [this.weights, this.weightCount * this.lanes],

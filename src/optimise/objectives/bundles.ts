@@ -2,7 +2,7 @@
 // dual variables side by side; each bundle has weights of its own. See bundle.ts.
 import type { Arena } from '../../numeric/arena.ts'
 import { BUNDLE_LANES } from '../../numeric/bundle-layout.ts'
-import { SUMS_BYTES } from '../../numeric/layouts.ts'
+import { SUMS_COUNT } from '../../numeric/layouts.ts'
 import type { ThreadPool } from '../../threads/pool.ts'
 import type { RowGroup } from '../sources/row-source.ts'
 import { Bundle, type BundledProblem, bundleSizes, lanesFor } from './bundle.ts'
@@ -14,7 +14,7 @@ import { allocatePlaces, type Objective } from './objective.ts'
 /** Rows of a bundle that has all of them in memory are summed in so many pieces. */
 const PIECES = 16
 /** Eight of each sum, and room for eight numbers behind them. */
-const PIECE_BYTES = (SUMS_BYTES / 8 + 1) * BUNDLE_LANES * 8
+const PIECE_BYTES = (SUMS_COUNT + 1) * BUNDLE_LANES * 8
 
 /** Lanes that so many models take. */
 export function lanesOf(models: number): number {
@@ -136,7 +136,7 @@ export class BundlesObjective implements Objective {
   }
 
   async evaluate(threads: ThreadPool, group: RowGroup): Promise<Float64Array[]> {
-    const totals = Array.from({ length: this.models }, () => new Float64Array(SUMS_BYTES / 8))
+    const totals = Array.from({ length: this.models }, () => new Float64Array(SUMS_COUNT))
     for (const sums of await this.#run(threads, group, 'evaluate')) {
       for (const [k, parts] of sums.entries()) for (const [s, part] of parts.entries()) totals[k][s] += part
     }

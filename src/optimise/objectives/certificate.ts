@@ -1,7 +1,7 @@
 // The certificate: primal, dual and their gap over all rows, by a reading pass of its own. A solver never marks its own
 // work: it only hands over α and w.
 import type { Arena } from '../../numeric/arena.ts'
-import { SUMS_BYTES } from '../../numeric/layouts.ts'
+import { SUMS_BYTES, SUMS_COUNT } from '../../numeric/layouts.ts'
 import type { RowGroup } from '../sources/row-source.ts'
 
 export interface Certificate {
@@ -48,7 +48,7 @@ export async function sumInPieces(
 ): Promise<Float64Array> {
   const pieces = piecesOf(group)
   await Promise.all(pieces.map(piece => evaluate({ ...piece, sums: room + piece.piece * SUMS_BYTES })))
-  const total = new Float64Array(SUMS_BYTES / 8)
+  const total = new Float64Array(SUMS_COUNT)
   arena.f64(room, pieces.length * total.length).forEach((part, k) => {
     total[k % total.length] += part
   })

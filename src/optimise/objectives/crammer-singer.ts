@@ -1,22 +1,8 @@
 // The problem of Crammer and Singer: the weights of all classes, those of a feature together, and a dual variable for every
 // row and class. The formulas are at the head of optimise/solvers/crammer-singer.ts.
 import type { Arena } from '../../numeric/arena.ts'
-import {
-  TOGETHER_ALPHA,
-  TOGETHER_BIAS,
-  TOGETHER_BIAS_WEIGHTS,
-  TOGETHER_CLASSES,
-  TOGETHER_COSTS,
-  TOGETHER_PLACES,
-  TOGETHER_ROW_WEIGHTS,
-  TOGETHER_ROWS,
-  TOGETHER_SCRATCH,
-  TOGETHER_SCRATCH_CLASS,
-  TOGETHER_SHRUNK,
-  TOGETHER_STRIDE,
-  TOGETHER_WEIGHTS,
-  TOGETHER_WORDS,
-} from '../../numeric/crammer-singer-layout.ts'
+import { TOGETHER_SCRATCH_CLASS } from '../../numeric/crammer-singer-layout.ts'
+import { TogetherFields } from '../../numeric/fields/together.ts'
 import type { ThreadPool } from '../../threads/pool.ts'
 import type { RowGroup } from '../sources/row-source.ts'
 import { PIECES, roomForSums, sumInPieces } from './certificate.ts'
@@ -107,21 +93,21 @@ export class CrammerSingerObjective implements Objective {
     // Rows that come in blocks are met afresh every time.
     if (!group.whole) this.activateClasses(group.rows)
     const at = group.problem
-    const u32 = (offset: number, value: number): void => arena.setU32(at + offset, value)
+    const fields = new TogetherFields(arena, at)
     const stride = even(this.classes) * 8
-    u32(TOGETHER_ROWS, group.table)
-    u32(TOGETHER_CLASSES, this.classes)
-    u32(TOGETHER_STRIDE, stride)
-    u32(TOGETHER_WEIGHTS, this.weights)
-    u32(TOGETHER_BIAS_WEIGHTS, this.weights + this.#features * stride)
-    u32(TOGETHER_ALPHA, group.whole ? this.alpha : group.alpha)
-    u32(TOGETHER_PLACES, this.#places)
-    u32(TOGETHER_COSTS, this.#costs)
-    u32(TOGETHER_SHRUNK, this.#shrunk)
-    u32(TOGETHER_WORDS, this.#words)
-    u32(TOGETHER_SCRATCH, this.#scratch)
-    u32(TOGETHER_ROW_WEIGHTS, group.rowWeights ?? 0)
-    arena.setF64(at + TOGETHER_BIAS, this.#settings.bias)
+    fields.rows = group.table
+    fields.classes = this.classes
+    fields.stride = stride
+    fields.weights = this.weights
+    fields.biasWeights = this.weights + this.#features * stride
+    fields.alpha = group.whole ? this.alpha : group.alpha
+    fields.places = this.#places
+    fields.costs = this.#costs
+    fields.shrunk = this.#shrunk
+    fields.words = this.#words
+    fields.scratch = this.#scratch
+    fields.rowWeights = group.rowWeights ?? 0
+    fields.bias = this.#settings.bias
     return at
   }
 

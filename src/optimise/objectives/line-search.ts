@@ -6,18 +6,10 @@
 // w. φ is convex and the t are a factor √2 apart, so at least 0.7 of what the best t would gain over w = 0 is gained. The dual
 // variables stay as they are: their objective bounds that of any weights from below, so it is the dual of t·w as well. The
 // solver's own w stays too, and t is applied where the model is made: a run that is resumed goes on from Σ α y x.
-import {
-  ALONG_BYTES,
-  ALONG_FACTORS,
-  ALONG_LEAST,
-  ALONG_LONGEST,
-  ALONG_LOSSES,
-  ALONG_MOST,
-  ALONG_MULTIPLES,
-  ALONG_SHORTEST,
-} from '../../numeric/along-layout.ts'
+import { ALONG_BYTES, ALONG_FACTORS } from '../../numeric/along-layout.ts'
 import type { Arena } from '../../numeric/arena.ts'
 import { BUNDLE_LANES } from '../../numeric/bundle-layout.ts'
+import { AlongFields } from '../../numeric/fields/along.ts'
 import type { RowGroup } from '../sources/row-source.ts'
 import { type Certificate, type Piece, piecesOf } from './certificate.ts'
 
@@ -46,15 +38,13 @@ export class LossesAlong {
 
   /** Adds what the task look-along has found in some rows. */
   add(arena: Arena, at: number, rows: number): void {
-    const found = arena.f64(at + ALONG_LOSSES, this.#losses.length)
+    const fields = new AlongFields(arena, at)
+    const found = fields.losses
     for (let k = 0; k < found.length; k++) this.#losses[k] += found[k]
-    this.#values = [
-      Math.min(this.#values[0], arena.getF64(at + ALONG_LEAST)),
-      Math.max(this.#values[1], arena.getF64(at + ALONG_MOST)),
-    ]
+    this.#values = [Math.min(this.#values[0], fields.least), Math.max(this.#values[1], fields.most)]
     this.#lengths = [
-      Math.min(this.#lengths[0], Math.sqrt(arena.getF64(at + ALONG_SHORTEST))),
-      Math.max(this.#lengths[1], Math.sqrt(arena.getF64(at + ALONG_LONGEST))),
+      Math.min(this.#lengths[0], Math.sqrt(fields.shortest)),
+      Math.max(this.#lengths[1], Math.sqrt(fields.longest)),
     ]
     this.rows += rows
   }
@@ -135,10 +125,11 @@ export function shortenScores(
 /** Makes a place for the task look-along ready. */
 export function startAlong(arena: Arena, at: number): void {
   arena.bytes(at, ALONG_BYTES).fill(0)
-  arena.f64(at + ALONG_MULTIPLES, ALONG_FACTORS).set(MULTIPLES)
-  arena.setF64(at + ALONG_LEAST, Number.POSITIVE_INFINITY)
-  arena.setF64(at + ALONG_MOST, Number.NEGATIVE_INFINITY)
-  arena.setF64(at + ALONG_SHORTEST, Number.POSITIVE_INFINITY)
+  const fields = new AlongFields(arena, at)
+  fields.multiples.set(MULTIPLES)
+  fields.least = Number.POSITIVE_INFINITY
+  fields.most = Number.NEGATIVE_INFINITY
+  fields.shortest = Number.POSITIVE_INFINITY
 }
 
 /** Rows in memory are looked at in so many pieces. */

@@ -5,21 +5,7 @@
 import type { Regularizer } from '../../losses/formulations.ts'
 import type { BoxDual, Loss } from '../../losses/loss.ts'
 import type { Arena } from '../../numeric/arena.ts'
-import {
-  PROBLEM_ALPHA,
-  PROBLEM_BIAS,
-  PROBLEM_BIAS_FEATURE,
-  PROBLEM_BOUND_NEGATIVE,
-  PROBLEM_BOUND_POSITIVE,
-  PROBLEM_COUNT,
-  PROBLEM_DIAGONAL_NEGATIVE,
-  PROBLEM_DIAGONAL_POSITIVE,
-  PROBLEM_LOGISTIC,
-  PROBLEM_POSITIVE,
-  PROBLEM_ROW_WEIGHTS,
-  PROBLEM_ROWS,
-  PROBLEM_WEIGHTS,
-} from '../../numeric/layouts.ts'
+import { ProblemFields } from '../../numeric/fields/problem.ts'
 
 export interface ProblemSettings {
   loss: Loss
@@ -50,22 +36,21 @@ export interface ProblemPlaces {
 /** Fills a PROBLEM_ structure. */
 export function writeProblem(arena: Arena, at: number, settings: ProblemSettings, places: ProblemPlaces): void {
   const { loss } = settings
-  const u32 = (offset: number, value: number): void => arena.setU32(at + offset, value)
-  const f64 = (offset: number, value: number): void => arena.setF64(at + offset, value)
-  u32(PROBLEM_ROWS, places.table)
-  u32(PROBLEM_COUNT, places.rows)
-  u32(PROBLEM_ALPHA, places.alpha)
-  u32(PROBLEM_WEIGHTS, places.weights)
-  u32(PROBLEM_POSITIVE, settings.positive)
-  u32(PROBLEM_BIAS_FEATURE, places.biasFeature)
-  f64(PROBLEM_BIAS, settings.bias)
+  const fields = new ProblemFields(arena, at)
+  fields.rows = places.table
+  fields.count = places.rows
+  fields.alpha = places.alpha
+  fields.weights = places.weights
+  fields.positive = settings.positive
+  fields.biasFeature = places.biasFeature
+  fields.bias = settings.bias
   const box = (cost: number): BoxDual => loss.box?.(cost) ?? { bound: cost, diagonal: 0 }
   const positive = box(settings.costPositive)
   const negative = box(settings.costNegative)
-  f64(PROBLEM_BOUND_POSITIVE, positive.bound)
-  f64(PROBLEM_BOUND_NEGATIVE, negative.bound)
-  f64(PROBLEM_DIAGONAL_POSITIVE, positive.diagonal)
-  f64(PROBLEM_DIAGONAL_NEGATIVE, negative.diagonal)
-  u32(PROBLEM_ROW_WEIGHTS, places.rowWeights ?? 0)
-  u32(PROBLEM_LOGISTIC, loss.entropicDual === true ? 1 : 0)
+  fields.boundPositive = positive.bound
+  fields.boundNegative = negative.bound
+  fields.diagonalPositive = positive.diagonal
+  fields.diagonalNegative = negative.diagonal
+  fields.rowWeights = places.rowWeights ?? 0
+  fields.logistic = loss.entropicDual === true ? 1 : 0
 }

@@ -1,27 +1,8 @@
 // Sweeps of dual coordinate descent over a bundle of models.
 import type { Arena } from '../../numeric/arena.ts'
-import {
-  BUNDLE_ACTIVE,
-  BUNDLE_GAP,
-  BUNDLE_GRADIENT_MAX,
-  BUNDLE_GRADIENT_MIN,
-  BUNDLE_LANES,
-  BUNDLE_LOGISTIC,
-  BUNDLE_LOSS,
-  BUNDLE_LOWER,
-  BUNDLE_UPPER,
-} from '../../numeric/bundle-layout.ts'
-import {
-  SWEEP_ACTIVE,
-  SWEEP_BEGAN,
-  SWEEP_CURSOR,
-  SWEEP_INNER,
-  SWEEP_NEWTON,
-  SWEEP_ORDER,
-  SWEEP_RANDOM,
-  SWEEP_SHRINK,
-  SWEEP_VISITED,
-} from '../../numeric/layouts.ts'
+import { BundleFields } from '../../numeric/fields/bundle.ts'
+import { SweepFields } from '../../numeric/fields/sweep.ts'
+import { SWEEP_RANDOM } from '../../numeric/layouts.ts'
 import { declareTask, type TaskContext } from '../../threads/task.ts'
 import { type Lanes, squaredLengths } from '../objectives/bundle.ts'
 
@@ -56,23 +37,23 @@ function bundleSweeps({ arena }: TaskContext, options: BundleSweepsOptions): Bun
   const run = arena.numeric[`sweepBundle${lanes}`]
   const primals = [...options.primals]
   const gaps: number[] = new Array(models).fill(Number.POSITIVE_INFINITY)
-  arena.setF64(sweep + SWEEP_VISITED, 0)
-  const work = (): number => arena.getF64(sweep + SWEEP_VISITED)
+  const [bundleFields, sweepFields] = [new BundleFields(arena, bundle), new SweepFields(arena, sweep)]
+  sweepFields.visited = 0
+  const work = (): number => sweepFields.visited
   for (;;) {
-    if (arena.getU32(sweep + SWEEP_BEGAN) === 0) beginSweep(arena, bundle, sweep, shrink)
+    if (sweepFields.began === 0) beginSweep(arena, bundle, sweep, shrink)
     if (run(bundle, sweep, Math.max(budget - work(), 1))) {
       const all = endSweep(arena, bundle, sweep, rows, models, shrink)
       const lengths = all ? squaredLengths(arena, bundle, lanes, options.weightCount) : undefined
-      const found = arena.f64(bundle + BUNDLE_GAP, models)
-      const losses = arena.f64(bundle + BUNDLE_LOSS, models)
-      let active = arena.getU32(bundle + BUNDLE_ACTIVE)
+      const { gap: found, loss: losses } = bundleFields
+      let { active } = bundleFields
       for (let k = 0; k < models; k++) {
         if (!(active & (1 << k))) continue
         gaps[k] = found[k]
         if (lengths) primals[k] = 0.5 * lengths[k] + losses[k]
         if (gaps[k] <= targets[k] * primals[k]) active &= ~(1 << k)
       }
-      arena.setU32(bundle + BUNDLE_ACTIVE, active)
+      bundleFields.active = active
       if (active === 0) return { work: work(), ready: true, gaps, primals }
     }
     if (work() >= budget) return { work: work(), ready: false, gaps, primals }
@@ -81,18 +62,19 @@ function bundleSweeps({ arena }: TaskContext, options: BundleSweepsOptions): Bun
 
 /** Shuffles the active rows, and forgets what the last sweep saw. */
 export function beginSweep(arena: Arena, bundle: number, sweep: number, shrink: boolean): void {
-  const logistic = arena.getU32(bundle + BUNDLE_LOGISTIC) === 1
-  const active = arena.getU32(sweep + SWEEP_ACTIVE)
-  arena.numeric.shuffle(arena.getU32(sweep + SWEEP_ORDER), active, sweep + SWEEP_RANDOM)
+  const { logistic, loss, gap, gradientMax, gradientMin } = new BundleFields(arena, bundle)
+  const fields = new SweepFields(arena, sweep)
+  const { active, order } = fields
+  arena.numeric.shuffle(order, active, sweep + SWEEP_RANDOM)
   // One more than the active rows, so that 0 can say that no sweep is under way.
-  arena.setU32(sweep + SWEEP_BEGAN, active + 1)
-  arena.setU32(sweep + SWEEP_CURSOR, 0)
-  arena.setU32(sweep + SWEEP_SHRINK, shrink ? 1 : 0)
-  arena.setF64(sweep + SWEEP_NEWTON, 0)
-  arena.f64(bundle + BUNDLE_LOSS, BUNDLE_LANES).fill(0)
-  arena.f64(bundle + BUNDLE_GAP, BUNDLE_LANES).fill(0)
-  arena.f64(bundle + BUNDLE_GRADIENT_MAX, BUNDLE_LANES).fill(logistic ? 0 : Number.NEGATIVE_INFINITY)
-  arena.f64(bundle + BUNDLE_GRADIENT_MIN, BUNDLE_LANES).fill(logistic ? 0 : Number.POSITIVE_INFINITY)
+  fields.began = active + 1
+  fields.cursor = 0
+  fields.shrink = shrink ? 1 : 0
+  fields.newton = 0
+  loss.fill(0)
+  gap.fill(0)
+  gradientMax.fill(logistic ? 0 : Number.NEGATIVE_INFINITY)
+  gradientMin.fill(logistic ? 0 : Number.POSITIVE_INFINITY)
 }
 
 /** Sets each model's thresholds by what the sweep saw; whether it met every row. */
@@ -104,15 +86,12 @@ export function endSweep(
   models: number,
   shrink: boolean,
 ): boolean {
-  const all = arena.getU32(sweep + SWEEP_BEGAN) === rows + 1
-  arena.setU32(sweep + SWEEP_BEGAN, 0)
-  const logistic = arena.getU32(bundle + BUNDLE_LOGISTIC) === 1
+  const fields = new SweepFields(arena, sweep)
+  const all = fields.began === rows + 1
+  fields.began = 0
+  const { logistic, gradientMax: highest, gradientMin: lowest, upper, lower } = new BundleFields(arena, bundle)
   // Once most visits need no Newton step at this accuracy, a finer one.
-  if (logistic && arena.getF64(sweep + SWEEP_NEWTON) <= (rows * models) / 10)
-    arena.setF64(sweep + SWEEP_INNER, Math.max(1e-9, arena.getF64(sweep + SWEEP_INNER) * 0.1))
-  const f64 = (offset: number): Float64Array => arena.f64(bundle + offset, models)
-  const [highest, lowest] = [f64(BUNDLE_GRADIENT_MAX), f64(BUNDLE_GRADIENT_MIN)]
-  const [upper, lower] = [f64(BUNDLE_UPPER), f64(BUNDLE_LOWER)]
+  if (logistic && fields.newton <= (rows * models) / 10) fields.inner = Math.max(1e-9, fields.inner * 0.1)
   for (let k = 0; k < models; k++) {
     upper[k] = shrink && highest[k] > 0 ? highest[k] : Number.POSITIVE_INFINITY
     lower[k] = shrink && lowest[k] < 0 ? lowest[k] : Number.NEGATIVE_INFINITY

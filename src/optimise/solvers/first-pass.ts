@@ -9,16 +9,10 @@ import type { Piece, PieceRoom } from '../../block-store/read-into-blocks.ts'
 import type { Store } from '../../block-store/reader.ts'
 import type { LabelCount } from '../../input-formats/label-numbers.ts'
 import type { Arena } from '../../numeric/arena.ts'
+import { DictionaryFields } from '../../numeric/fields/dictionary.ts'
 import { PROBLEM_BYTES, ROW_BOUND, SUMS_BYTES, SWEEP_BYTES } from '../../numeric/layouts.ts'
 import { CACHE_LINE, roundUp } from '../../numeric/rounding.ts'
-import {
-  DICTIONARY_BYTES,
-  DICTIONARY_CAPACITY,
-  DICTIONARY_COUNT,
-  DICTIONARY_FEATURES,
-  DICTIONARY_SLOTS,
-  DICTIONARY_TABLE,
-} from '../../numeric/working-set-layout.ts'
+import { DICTIONARY_BYTES, DICTIONARY_COUNT, DICTIONARY_FEATURES } from '../../numeric/working-set-layout.ts'
 import { ThreadPool } from '../../threads/pool.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
 import { type ProblemSettings, writeProblem } from '../objectives/problem.ts'
@@ -247,10 +241,11 @@ export class FirstPass {
     // Two slots for each feature at least: half of a power of two is wasted on average, so the capacity follows.
     const slots = 2 ** Math.floor(Math.log2(capacity * 2))
     const at = this.#allocate(DICTIONARY_BYTES, true)
-    this.#arena.setU32(at + DICTIONARY_CAPACITY, Math.min(capacity, Math.floor(slots * 0.7)))
-    this.#arena.setU32(at + DICTIONARY_FEATURES, this.#allocate(capacity * 4, false))
-    this.#arena.setU32(at + DICTIONARY_SLOTS, slots)
-    this.#arena.setU32(at + DICTIONARY_TABLE, this.#allocate(slots * 8, true))
+    const fields = new DictionaryFields(this.#arena, at)
+    fields.capacity = Math.min(capacity, Math.floor(slots * 0.7))
+    fields.features = this.#allocate(capacity * 4, false)
+    fields.slots = slots
+    fields.table = this.#allocate(slots * 8, true)
     return at
   }
 

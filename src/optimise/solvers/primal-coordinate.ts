@@ -10,35 +10,9 @@
 // loops are in numeric/assembly/l1.ts. Between sweeps come Newton steps for all weights that are not zero (l1-newton.ts). Weights
 // of zero whose derivative lies well within ±1 are shrunk.
 
-import type { Arena } from '../../numeric/arena.ts'
-import {
-  L1_ACTIVE,
-  L1_BYTES,
-  L1_CHANGE,
-  L1_COSTS,
-  L1_CURVE,
-  L1_DAMPING,
-  L1_ENTRIES,
-  L1_FEATURES,
-  L1_GAP,
-  L1_GRADIENTS,
-  L1_LIMIT,
-  L1_LIST,
-  L1_MARGINS,
-  L1_MOST,
-  L1_NEXT,
-  L1_ORDER,
-  L1_OUTER_LIMIT,
-  L1_PRIMAL,
-  L1_RANDOM,
-  L1_ROWS,
-  L1_SHARE,
-  L1_STARTS,
-  L1_STATE,
-  L1_VALUES,
-  L1_WAIT,
-  L1_WEIGHTS,
-} from '../../numeric/l1-layout.ts'
+import { L1Fields } from '../../numeric/fields/l1.ts'
+import { L1_BYTES } from '../../numeric/l1-layout.ts'
+import type { Address } from '../../sizes.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
 import type { RowGroup, RowSource } from '../sources/row-source.ts'
 import { primalCoordinateTask, wakeColumns } from './primal-coordinate-task.ts'
@@ -67,7 +41,7 @@ class PrimalCoordinateRun implements Run {
   #columnsOf(group: RowGroup): { at: number; work: number } {
     if (!this.#columns) {
       this.#columns = makeColumns(this.#problem, group, this.#logistic)
-      this.#source.arena.u64(this.#columns.at + L1_RANDOM, 1)[0] = BigInt(this.#settings.seed)
+      new L1Fields(this.#source.arena, this.#columns.at).random = BigInt(this.#settings.seed)
       this.#refresh(this.#columns.at)
     }
     return this.#columns
@@ -139,32 +113,29 @@ export function makeColumns(problem: BinaryObjective, rows: RowGroup, logistic: 
     entries += rows.rows
   }
   const at = arena.allocateZeroed(L1_BYTES, 'the columns')
-  const u32 = (offset: number, value: number): void => arena.setU32(at + offset, value)
-  const f64s = (offset: number, count: number): number => {
-    const place = arena.allocateZeroed(Math.max(count, 1) * 8, 'the state of the columns')
-    u32(offset, place)
-    return place
-  }
+  const fields = new L1Fields(arena, at)
+  const f64s = (count: number): Address => arena.allocateZeroed(Math.max(count, 1) * 8, 'the state of the columns')
   const order = arena.allocate(Math.max(columns, 1) * 4, 'the order of the columns')
   const entryRows = arena.allocate(Math.max(entries, 1) * 4, 'the columns')
   const values = arena.allocate(Math.max(entries, 1) * 8, 'the columns')
-  u32(L1_ROWS, rows.rows)
-  u32(L1_FEATURES, columns)
-  u32(L1_STARTS, starts)
-  u32(L1_ENTRIES, entryRows)
-  u32(L1_VALUES, values)
-  u32(L1_WEIGHTS, problem.weights)
-  u32(L1_ORDER, order)
-  f64s(L1_MOST, columns)
-  const costs = f64s(L1_COSTS, rows.rows)
-  f64s(L1_STATE, rows.rows * (logistic ? 2 : 1))
-  f64s(L1_NEXT, columns)
-  f64s(L1_CHANGE, rows.rows)
-  f64s(L1_GRADIENTS, columns * 4)
-  u32(L1_LIST, arena.allocate(Math.max(columns, 1) * 4, 'the state of the columns'))
+  fields.rows = rows.rows
+  fields.features = columns
+  fields.starts = starts
+  fields.entries = entryRows
+  fields.values = values
+  fields.weights = problem.weights
+  fields.order = order
+  fields.most = f64s(columns)
+  const costs = f64s(rows.rows)
+  fields.costs = costs
+  fields.state = f64s(rows.rows * (logistic ? 2 : 1))
+  fields.next = f64s(columns)
+  fields.change = f64s(rows.rows)
+  fields.gradients = f64s(columns * 4)
+  fields.list = arena.allocate(Math.max(columns, 1) * 4, 'the state of the columns')
   if (logistic) {
-    f64s(L1_CURVE, columns)
-    f64s(L1_MARGINS, rows.rows)
+    fields.curve = f64s(columns)
+    fields.margins = f64s(rows.rows)
   }
   numeric.iota(order, columns)
   numeric.startColumns(starts, columns)
@@ -178,21 +149,21 @@ export function makeColumns(problem: BinaryObjective, rows: RowGroup, logistic: 
   numeric.rowCosts(problemAt, rows.rows, costs, logistic ? costPositive : positive, logistic ? costNegative : negative)
   arena.release(mark)
   numeric.columnBounds(at, logistic)
-  startState(arena, at, arena.f64(costs, rows.rows), logistic)
+  startState(fields, arena.f64(costs, rows.rows), logistic)
   return { at, work: entries + 4 * columns }
 }
 
-function startState(arena: Arena, at: number, costs: Float64Array, logistic: boolean): void {
+function startState(fields: L1Fields, costs: Float64Array, logistic: boolean): void {
   // All weights are zero: every margin is.
   const primal = costs.reduce((sum, cost) => sum + (logistic ? cost * Math.LN2 : cost * cost), 0)
-  arena.setF64(at + L1_PRIMAL, primal)
-  arena.setF64(at + L1_GAP, primal)
-  arena.setF64(at + L1_SHARE, 1)
-  arena.setF64(at + L1_WAIT, 4)
-  arena.setF64(at + L1_DAMPING, 1e-3)
-  arena.setF64(at + L1_LIMIT, Number.NEGATIVE_INFINITY)
-  arena.setF64(at + L1_OUTER_LIMIT, Number.NEGATIVE_INFINITY)
-  arena.setU32(at + L1_ACTIVE, arena.getU32(at + L1_FEATURES))
+  fields.primal = primal
+  fields.gap = primal
+  fields.share = 1
+  fields.wait = 4
+  fields.damping = 1e-3
+  fields.limit = Number.NEGATIVE_INFINITY
+  fields.outerLimit = Number.NEGATIVE_INFINITY
+  fields.active = fields.features
 }
 
 export const primalCoordinate: MemorySolver = {

@@ -3,15 +3,16 @@
 
 import type { Stretch } from '../../block-store/checkpoint.ts'
 import type { Arena } from '../../numeric/arena.ts'
+import type { Address, ByteCount } from '../../sizes.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
 import type { Saved } from './solver.ts'
 
 /** Where the cache and the union of block and cache are: addresses only, for it crosses to the trainer's thread. */
 export interface CacheMemory {
   /** Row records of the cache. */
-  records: { at: number; bytes: number }
+  records: { at: Address; bytes: ByteCount }
   /** u32[capacity]: the record of each cached row; u32[capacity]: its number in the order of the store. */
-  table: number
+  table: Address
   rowNumbers: number
   capacity: number
   /** Of the union, room for every row of a block and of the cache: records, numbers, dual variables, an order, f64 worth. */
@@ -66,7 +67,7 @@ export class RowCache implements Saved {
     }
   }
 
-  room(what: string, bytes: number): number {
+  room(what: string, bytes: ByteCount): Address {
     return this.#engine.room(`the cache of rows: ${what}`, bytes)
   }
 
@@ -100,7 +101,7 @@ export class RowCache implements Saved {
 }
 
 export interface BlockRows {
-  table: number
+  table: Address
   rows: number
   parts: { rows: number; firstRow: number }[]
 }

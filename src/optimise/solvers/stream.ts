@@ -12,8 +12,7 @@
 
 import type { Stretch } from '../../block-store/checkpoint.ts'
 import type { Arena } from '../../numeric/arena.ts'
-import { ROW_NORM, SUMS_BYTES, SWEEP_LOWER, SWEEP_RANDOM, SWEEP_UPPER } from '../../numeric/layouts.ts'
-import { LEDGER_CORRECT, LEDGER_DUAL, LEDGER_OWED, LEDGER_SUPPORT } from '../../numeric/working-set-layout.ts'
+import { ROW_NORM, SUMS_BYTES, SUMS_COUNT, SWEEP_LOWER, SWEEP_RANDOM, SWEEP_UPPER } from '../../numeric/layouts.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
 import { evaluateRowsTask } from '../objectives/evaluate-rows-task.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
@@ -139,7 +138,7 @@ class DualCachedLoops implements Run, Ledger, Saved {
   async visit(block: RowGroup, { pass }: Turn): Promise<Seen> {
     const { seed, innerPasses } = this.#settings
     this.#setRadius(block)
-    for (const { block: b } of block.parts) this.#set.ledger(b).fill(0)
+    for (const { block: b } of block.parts) this.#set.clearLedger(b)
     const met = await this.#engine.threads.run(streamVisitTask, {
       memory: this.#memory,
       problem: this.#problem.of(block),
@@ -245,9 +244,9 @@ class DualCachedLoops implements Run, Ledger, Saved {
         }),
       ),
     )
-    const parts = arena.f64(sums, (trainers * SUMS_BYTES) / 8)
-    const [loss, dualPart, alphaMargin, right, supporting] = Array.from({ length: SUMS_BYTES / 8 }, (_, sum) =>
-      parts.reduce((total, part, at) => (at % (SUMS_BYTES / 8) === sum ? total + part : total), 0),
+    const parts = arena.f64(sums, trainers * SUMS_COUNT)
+    const [loss, dualPart, alphaMargin, right, supporting] = Array.from({ length: SUMS_COUNT }, (_, sum) =>
+      parts.reduce((total, part, at) => (at % SUMS_COUNT === sum ? total + part : total), 0),
     )
     if (followed) {
       this.#path += Math.sqrt(arena.numeric.followWeights(this.#problem.weights, followed, this.#problem.weightCount))
@@ -257,10 +256,10 @@ class DualCachedLoops implements Run, Ledger, Saved {
     let exact = true
     for (let b = 0; b < this.#blocks; b++) {
       const record = this.#set.ledger(b)
-      dual += record[LEDGER_DUAL / 8]
-      support += record[LEDGER_SUPPORT / 8]
-      correct += record[LEDGER_CORRECT / 8]
-      owed += this.#metAt[b] === undefined ? this.#mostOwed(b) : record[LEDGER_OWED / 8]
+      dual += record.dual
+      support += record.support
+      correct += record.correct
+      owed += this.#metAt[b] === undefined ? this.#mostOwed(b) : record.owed[0]
       certain += this.#mostOwed(b)
       if (this.#metAt[b] !== this.#path && this.#set.lacks(b)) exact = false
     }
@@ -291,7 +290,7 @@ class DualCachedLoops implements Run, Ledger, Saved {
   /** Looks at the rows of a block that are not in memory, for the certificate: the ledger then knows them exactly. */
   async evaluate(block: RowGroup): Promise<void> {
     this.#setRadius(block)
-    for (const { block: b } of block.parts) this.#set.ledger(b).fill(0)
+    for (const { block: b } of block.parts) this.#set.clearLedger(b)
     await this.#engine.threads.run(streamEvaluateTask, {
       memory: this.#memory,
       problem: this.#problem.of(block),

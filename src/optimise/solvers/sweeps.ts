@@ -1,26 +1,8 @@
 // The bookkeeping around the sweeps of numeric/assembly/dual.ts, over one problem's rows. The solver decides how many
 // sweeps there are. All state is in the SWEEP_ structure.
 import type { Arena } from '../../numeric/arena.ts'
-import {
-  SWEEP_ACTIVE,
-  SWEEP_BEGAN,
-  SWEEP_BYTES,
-  SWEEP_CURSOR,
-  SWEEP_GAP,
-  SWEEP_GRADIENT_MAX,
-  SWEEP_GRADIENT_MIN,
-  SWEEP_INNER,
-  SWEEP_LAST_GAP,
-  SWEEP_LAST_LOSS,
-  SWEEP_LOSS,
-  SWEEP_LOWER,
-  SWEEP_NEWTON,
-  SWEEP_ORDER,
-  SWEEP_RANDOM,
-  SWEEP_SHRINK,
-  SWEEP_UPPER,
-  SWEEP_VISITED,
-} from '../../numeric/layouts.ts'
+import { SweepFields } from '../../numeric/fields/sweep.ts'
+import { SWEEP_BYTES, SWEEP_RANDOM } from '../../numeric/layouts.ts'
 
 /** Makes a structure ready: rows in the order 0, 1, 2, …, all active, random numbers from a seed. */
 export function startSweeps(
@@ -45,18 +27,20 @@ export function startListed(
   inner = 1e-2,
 ): void {
   arena.bytes(sweep, SWEEP_BYTES).fill(0)
-  arena.setU32(sweep + SWEEP_ORDER, order)
-  arena.setU32(sweep + SWEEP_ACTIVE, rows)
-  arena.setF64(sweep + SWEEP_INNER, inner)
-  arena.u64(sweep + SWEEP_RANDOM, 1)[0] = random
+  const fields = new SweepFields(arena, sweep)
+  fields.order = order
+  fields.active = rows
+  fields.inner = inner
+  fields.random = random
   activateAll(arena, sweep, rows)
 }
 
 /** Brings shrunk rows back and forgets the thresholds: the next sweep shrinks nothing, the one after it by what it saw. */
 export function activateAll(arena: Arena, sweep: number, rows: number): void {
-  arena.setU32(sweep + SWEEP_ACTIVE, rows)
-  arena.setF64(sweep + SWEEP_UPPER, Number.POSITIVE_INFINITY)
-  arena.setF64(sweep + SWEEP_LOWER, Number.NEGATIVE_INFINITY)
+  const fields = new SweepFields(arena, sweep)
+  fields.active = rows
+  fields.upper = Number.POSITIVE_INFINITY
+  fields.lower = Number.NEGATIVE_INFINITY
 }
 
 export interface SweepSettings {
@@ -86,87 +70,79 @@ export interface SweepOutcome {
 export class Sweeps {
   readonly #arena: Arena
   readonly #problem: number
-  readonly #sweep: number
   readonly #settings: SweepSettings
   readonly #run: (problem: number, sweep: number, budget: number) => number
-  readonly #u32: Uint32Array
-  readonly #f64: Float64Array
+  readonly #fields: SweepFields
 
   constructor(arena: Arena, problem: number, sweep: number, settings: SweepSettings) {
     const { numeric } = arena
     const { logistic, narrow, parted = false, together = false } = settings
     this.#arena = arena
     this.#problem = problem
-    this.#sweep = sweep
     this.#settings = settings
     const bits = narrow ? 'F32' : 'F64'
     this.#run = together
       ? numeric.sweepTogether
       : numeric[`sweep${logistic ? 'Logistic' : 'Box'}${parted ? 'Parted' : ''}${bits}`]
-    this.#u32 = arena.u32(sweep, SWEEP_BYTES / 4)
-    this.#f64 = arena.f64(sweep, SWEEP_BYTES / 8)
-    this.#u32[SWEEP_SHRINK / 4] = settings.shrink ? 1 : 0
-    this.#f64[SWEEP_VISITED / 8] = 0
+    this.#fields = new SweepFields(arena, sweep)
+    this.#fields.shrink = settings.shrink ? 1 : 0
+    this.#fields.visited = 0
   }
 
   /** Nonzeros visited since this object was made. */
   get work(): number {
-    return this.#f64[SWEEP_VISITED / 8]
+    return this.#fields.visited
   }
 
   /** Of the last finished sweep; the loss of the last one that met every row. */
   get last(): { gap: number; loss: number } {
-    return { gap: this.#f64[SWEEP_LAST_GAP / 8], loss: this.#f64[SWEEP_LAST_LOSS / 8] }
+    return { gap: this.#fields.lastGap, loss: this.#fields.lastLoss }
   }
 
   /** The largest and the smallest projected gradient of the present sweep so far. */
   get extremes(): { highest: number; lowest: number } {
-    const highest = this.#f64[SWEEP_GRADIENT_MAX / 8]
-    const lowest = this.#f64[SWEEP_GRADIENT_MIN / 8]
+    const highest = this.#fields.gradientMax
+    const lowest = this.#fields.gradientMin
     return highest >= lowest ? { highest, lowest } : { highest: 0, lowest: 0 }
   }
 
   /** Goes on with the present sweep, or begins one, until about `budget` nonzeros were visited; its outcome if it ended. */
   advance(budget: number): SweepOutcome | undefined {
-    if (this.#u32[SWEEP_BEGAN / 4] === 0) this.#begin()
+    if (this.#fields.began === 0) this.#begin()
     // The loop needs the sweep to have begun even when no row is active.
-    if (!this.#run(this.#problem, this.#sweep, budget)) return undefined
+    if (!this.#run(this.#problem, this.#fields.at, budget)) return undefined
     return this.#end()
   }
 
   #begin(): void {
-    const u32 = this.#u32
-    const f64 = this.#f64
-    const active = u32[SWEEP_ACTIVE / 4]
-    this.#arena.numeric.shuffle(u32[SWEEP_ORDER / 4], active, this.#sweep + SWEEP_RANDOM)
+    const fields = this.#fields
+    const { active } = fields
+    this.#arena.numeric.shuffle(fields.order, active, fields.at + SWEEP_RANDOM)
     // One more than the active rows, so that 0 can say that no sweep is under way.
-    u32[SWEEP_BEGAN / 4] = active + 1
-    u32[SWEEP_CURSOR / 4] = 0
-    f64[SWEEP_GRADIENT_MAX / 8] = this.#settings.logistic ? 0 : Number.NEGATIVE_INFINITY
-    f64[SWEEP_GRADIENT_MIN / 8] = this.#settings.logistic ? 0 : Number.POSITIVE_INFINITY
-    f64[SWEEP_LOSS / 8] = 0
-    f64[SWEEP_GAP / 8] = 0
-    f64[SWEEP_NEWTON / 8] = 0
+    fields.began = active + 1
+    fields.cursor = 0
+    fields.gradientMax = this.#settings.logistic ? 0 : Number.NEGATIVE_INFINITY
+    fields.gradientMin = this.#settings.logistic ? 0 : Number.POSITIVE_INFINITY
+    fields.loss = 0
+    fields.gap = 0
+    fields.newton = 0
   }
 
   #end(): SweepOutcome {
-    const u32 = this.#u32
-    const f64 = this.#f64
+    const fields = this.#fields
     const { rows, logistic } = this.#settings
-    const all = u32[SWEEP_BEGAN / 4] === rows + 1
-    u32[SWEEP_BEGAN / 4] = 0
-    const gap = f64[SWEEP_GAP / 8]
-    const loss = f64[SWEEP_LOSS / 8]
-    f64[SWEEP_LAST_GAP / 8] = gap
+    const all = fields.began === rows + 1
+    fields.began = 0
+    const { gap, loss } = fields
+    fields.lastGap = gap
     // Rows that were shrunk are not met: the loss of a full sweep stands until the next one.
-    if (all) f64[SWEEP_LAST_LOSS / 8] = loss
+    if (all) fields.lastLoss = loss
     // Once most rows need no Newton step at this accuracy, a finer one.
-    if (logistic && f64[SWEEP_NEWTON / 8] <= rows / 10)
-      f64[SWEEP_INNER / 8] = Math.max(1e-9, f64[SWEEP_INNER / 8] * 0.1)
-    const upper = f64[SWEEP_GRADIENT_MAX / 8]
-    const lower = f64[SWEEP_GRADIENT_MIN / 8]
-    f64[SWEEP_UPPER / 8] = upper > 0 ? upper : Number.POSITIVE_INFINITY
-    f64[SWEEP_LOWER / 8] = lower < 0 ? lower : Number.NEGATIVE_INFINITY
+    if (logistic && fields.newton <= rows / 10) fields.inner = Math.max(1e-9, fields.inner * 0.1)
+    const upper = fields.gradientMax
+    const lower = fields.gradientMin
+    fields.upper = upper > 0 ? upper : Number.POSITIVE_INFINITY
+    fields.lower = lower < 0 ? lower : Number.NEGATIVE_INFINITY
     const [highest, lowest] = upper >= lower ? [upper, lower] : [0, 0]
     return { gap, loss, all, highest, lowest, spread: highest - lowest }
   }

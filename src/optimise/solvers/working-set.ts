@@ -3,33 +3,12 @@
 
 import type { Stretch } from '../../block-store/checkpoint.ts'
 import type { Arena } from '../../numeric/arena.ts'
+import { LedgerFields } from '../../numeric/fields/ledger.ts'
+import { WorkingSetFields } from '../../numeric/fields/working-set.ts'
 import { PROBLEM_BYTES, PROBLEM_GRADIENTS, SWEEP_BYTES } from '../../numeric/layouts.ts'
 import { roundDown } from '../../numeric/rounding.ts'
-import {
-  LEDGER_BYTES,
-  LEDGER_OWED,
-  LEDGER_RADII,
-  WORKING_ALL_ALPHA,
-  WORKING_ALPHA,
-  WORKING_BLOCKS,
-  WORKING_BYTES,
-  WORKING_CAPACITY,
-  WORKING_COUNT,
-  WORKING_EPSILON,
-  WORKING_FIRST_ROWS,
-  WORKING_GRADIENTS,
-  WORKING_LEDGER,
-  WORKING_NUMBERS,
-  WORKING_RADII,
-  WORKING_RADIUS,
-  WORKING_RANDOM,
-  WORKING_RECORDS,
-  WORKING_RESIDENT,
-  WORKING_ROOM,
-  WORKING_STRIDE,
-  WORKING_TABLE,
-  WORKING_USED,
-} from '../../numeric/working-set-layout.ts'
+import { LEDGER_BYTES, LEDGER_RADII, WORKING_BYTES } from '../../numeric/working-set-layout.ts'
+import type { Address, ByteCount } from '../../sizes.ts'
 import { type ProblemSettings, writeProblem } from '../objectives/problem.ts'
 
 /** As in the paper: rows leave first when their gradient is so far beyond the bound. */
@@ -38,16 +17,16 @@ const FIRST_EPSILON = 9
 const RECORD_SHARE = 0.6
 
 /** Room for something, zeroed or not. */
-export type Allocate = (what: string, bytes: number, zeroed?: boolean) => number
+export type Allocate = (what: string, bytes: ByteCount, zeroed?: boolean) => Address
 
 export interface WorkingSetSettings {
   /** Bytes to stay within. */
-  bytes: number
+  bytes: ByteCount
   /** Bytes of records, were all rows here. */
-  mostBytes: number
+  mostBytes: ByteCount
   /** All rows that there are or may be, and what one of them takes on average. */
   rows: number
-  recordBytes: number
+  recordBytes: ByteCount
   /** Number of each block's first row. */
   firstRows: number[]
   /** Dual variables of all rows, and weights. */
@@ -63,13 +42,14 @@ export interface WorkingSetSettings {
 
 export class WorkingSet {
   /** Address of the WORKING_ structure. */
-  readonly at: number
+  readonly at: Address
   /** Of the problem that the rows here are. */
   readonly problem: number
   readonly sweep: number
   /** u32[capacity]: an order of the rows. */
   readonly order: number
   readonly #arena: Arena
+  readonly #fields: WorkingSetFields
   readonly #settings: WorkingSetSettings
   #moved = 0
 
@@ -83,25 +63,26 @@ export class WorkingSet {
     // Nine tenths full is full: where there is memory for all rows, there must be room for them.
     const bytes = roundDown(Math.max(0, Math.min(settings.bytes - capacity * perRow, settings.mostBytes / 0.89)), 8)
     this.at = allocate('itself', WORKING_BYTES)
-    this.#set(WORKING_RECORDS, allocate('records', bytes, false))
-    this.#set(WORKING_ROOM, bytes)
-    this.#set(WORKING_CAPACITY, capacity)
-    this.#set(WORKING_TABLE, allocate('table', capacity * 4, false))
-    this.#set(WORKING_NUMBERS, allocate('row numbers', capacity * 4, false))
-    this.#set(WORKING_ALPHA, allocate('dual variables', capacity * alphaStride, false))
-    this.#set(WORKING_STRIDE, alphaStride)
-    this.#set(WORKING_GRADIENTS, allocate('gradients', capacity * 8, false))
-    this.#set(WORKING_RESIDENT, allocate('who is here', Math.ceil(rows / 8)))
-    this.#set(WORKING_ALL_ALPHA, settings.alpha)
-    this.#set(WORKING_LEDGER, allocate('ledger', firstRows.length * LEDGER_BYTES))
+    this.#fields = new WorkingSetFields(arena, this.at)
+    this.#fields.records = allocate('records', bytes, false)
+    this.#fields.room = bytes
+    this.#fields.capacity = capacity
+    this.#fields.table = allocate('table', capacity * 4, false)
+    this.#fields.numbers = allocate('row numbers', capacity * 4, false)
+    this.#fields.alpha = allocate('dual variables', capacity * alphaStride, false)
+    this.#fields.stride = alphaStride
+    this.#fields.gradients = allocate('gradients', capacity * 8, false)
+    this.#fields.resident = allocate('who is here', Math.ceil(rows / 8))
+    this.#fields.allAlpha = settings.alpha
+    this.#fields.ledger = allocate('ledger', firstRows.length * LEDGER_BYTES)
     const firsts = allocate('first rows', (firstRows.length + 1) * 4)
     arena.u32(firsts, firstRows.length + 1).set([...firstRows, rows])
-    this.#set(WORKING_FIRST_ROWS, firsts)
-    this.#set(WORKING_BLOCKS, firstRows.length)
+    this.#fields.firstRows = firsts
+    this.#fields.blocks = firstRows.length
     // Far rows of the logistic loss owe a little at any distance: there is nothing to gain by following them.
-    this.#set(WORKING_RADII, settings.followed && !settings.problem.loss.entropicDual ? LEDGER_RADII : 1)
-    arena.setF64(this.at + WORKING_EPSILON, FIRST_EPSILON)
-    arena.u64(this.at + WORKING_RANDOM, 1)[0] = BigInt(settings.seed)
+    this.#fields.radii = settings.followed && !settings.problem.loss.entropicDual ? LEDGER_RADII : 1
+    this.#fields.epsilon = FIRST_EPSILON
+    this.#fields.random = BigInt(settings.seed)
     this.problem = allocate('problem', PROBLEM_BYTES)
     this.sweep = allocate('sweep', SWEEP_BYTES)
     this.order = allocate('order', capacity * 4, false)
@@ -111,29 +92,21 @@ export class WorkingSet {
   /** The problem whose rows are those that are here. */
   writeProblem(problem: ProblemSettings): void {
     const { weights, biasFeature } = this.#settings
-    const places = { table: this.#get(WORKING_TABLE), rows: 0, alpha: this.#get(WORKING_ALPHA), weights, biasFeature }
+    const places = { table: this.#fields.table, rows: 0, alpha: this.#fields.alpha, weights, biasFeature }
     writeProblem(this.#arena, this.problem, problem, places)
-    this.#arena.setU32(this.problem + PROBLEM_GRADIENTS, this.#get(WORKING_GRADIENTS))
-  }
-
-  #get(offset: number): number {
-    return this.#arena.getU32(this.at + offset)
-  }
-
-  #set(offset: number, value: number): void {
-    this.#arena.setU32(this.at + offset, value)
+    this.#arena.setU32(this.problem + PROBLEM_GRADIENTS, this.#fields.gradients)
   }
 
   get count(): number {
-    return this.#get(WORKING_COUNT)
+    return this.#fields.count
   }
 
   get table(): Uint32Array {
-    return this.#arena.u32(this.#get(WORKING_TABLE), this.count)
+    return this.#arena.u32(this.#fields.table, this.count)
   }
 
   get numbers(): Uint32Array {
-    return this.#arena.u32(this.#get(WORKING_NUMBERS), this.count)
+    return this.#arena.u32(this.#fields.numbers, this.count)
   }
 
   /** Takes over the rows of the set of a first pass. */
@@ -142,16 +115,21 @@ export class WorkingSet {
   }
 
   /** Numbers that all rows of a block's ledger are within reach of: see LEDGER_ in the layout. */
-  ledger(block: number): Float64Array {
-    return this.#arena.f64(this.#get(WORKING_LEDGER) + block * LEDGER_BYTES, LEDGER_BYTES / 8)
+  ledger(block: number): LedgerFields {
+    return new LedgerFields(this.#arena, this.#fields.ledger + block * LEDGER_BYTES)
+  }
+
+  /** Forgets what is known of a block's absent rows. */
+  clearLedger(block: number): void {
+    this.#arena.bytes(this.ledger(block).at, LEDGER_BYTES).fill(0)
   }
 
   get radius(): number {
-    return this.#arena.getF64(this.at + WORKING_RADIUS)
+    return this.#fields.radius
   }
 
   set radius(radius: number) {
-    this.#arena.setF64(this.at + WORKING_RADIUS, radius)
+    this.#fields.radius = radius
   }
 
   /** Whether a block has rows that are not here. */
@@ -164,15 +142,15 @@ export class WorkingSet {
   }
 
   get #resident(): Uint8Array {
-    return this.#arena.bytes(this.#get(WORKING_RESIDENT), Math.ceil(this.#settings.rows / 8))
+    return this.#arena.bytes(this.#fields.resident, Math.ceil(this.#settings.rows / 8))
   }
 
   /** The most that a block's absent rows can owe to the gap when w has moved by a distance since they were met. What they
    *  owe is convex in the distance, so between two radii of the ledger the straight line is above it. */
   mostOwed(block: number, distance: number): number {
-    const owed = this.ledger(block).subarray(LEDGER_OWED / 8, LEDGER_OWED / 8 + LEDGER_RADII)
+    const { owed } = this.ledger(block)
     if (distance === 0) return owed[0]
-    const radii = this.#get(WORKING_RADII)
+    const radii = this.#fields.radii
     let [below, radius] = [0, this.radius]
     for (let k = 1; k < radii; k++) {
       if (distance <= radius) {
@@ -186,7 +164,7 @@ export class WorkingSet {
 
   /** Room that the records take, and bytes of them. */
   get records(): Stretch {
-    return { at: this.#get(WORKING_RECORDS), bytes: this.#get(WORKING_USED) }
+    return { at: this.#fields.records, bytes: this.#fields.used }
   }
 
   /** Small plain data that describes the set, for a checkpoint. Dual variables go to their places. */
@@ -194,35 +172,35 @@ export class WorkingSet {
     this.#arena.numeric.settleAlpha(this.at)
     return {
       count: this.count,
-      used: this.#get(WORKING_USED),
-      base: this.#get(WORKING_RECORDS),
-      epsilon: this.#arena.getF64(this.at + WORKING_EPSILON),
+      used: this.#fields.used,
+      base: this.#fields.records,
+      epsilon: this.#fields.epsilon,
       radius: this.radius,
-      random: String(this.#arena.u64(this.at + WORKING_RANDOM, 1)[0]),
+      random: String(this.#fields.random),
     }
   }
 
   /** All that a checkpoint holds of it besides. */
   stretches(): Stretch[] {
-    const part = (offset: number, bytes: number): Stretch => ({ at: this.#get(offset), bytes })
+    const { numbers, table, alpha, gradients, ledger } = this.#fields
     const { count } = this
     return [
-      part(WORKING_NUMBERS, count * 4),
-      part(WORKING_TABLE, count * 4),
-      part(WORKING_ALPHA, count * this.#settings.alphaStride),
-      part(WORKING_GRADIENTS, count * 8),
+      { at: numbers, bytes: count * 4 },
+      { at: table, bytes: count * 4 },
+      { at: alpha, bytes: count * this.#settings.alphaStride },
+      { at: gradients, bytes: count * 8 },
       this.records,
-      part(WORKING_LEDGER, this.#settings.firstRows.length * LEDGER_BYTES),
+      { at: ledger, bytes: this.#settings.firstRows.length * LEDGER_BYTES },
     ]
   }
 
   restore(state: Record<string, number | string>): void {
-    this.#set(WORKING_COUNT, Number(state['count']))
-    this.#set(WORKING_USED, Number(state['used']))
-    this.#arena.setF64(this.at + WORKING_EPSILON, Number(state['epsilon']))
+    this.#fields.count = Number(state['count'])
+    this.#fields.used = Number(state['used'])
+    this.#fields.epsilon = Number(state['epsilon'])
     this.radius = Number(state['radius'])
-    this.#arena.u64(this.at + WORKING_RANDOM, 1)[0] = BigInt(state['random'])
-    this.#moved = this.#get(WORKING_RECORDS) - Number(state['base'])
+    this.#fields.random = BigInt(state['random'])
+    this.#moved = this.#fields.records - Number(state['base'])
   }
 
   /** The stretches have been filled in. */

@@ -10,6 +10,7 @@ import { drawFrom } from '../../numeric/draw.ts'
 import { PROBLEM_BYTES, SWEEP_BYTES } from '../../numeric/layouts.ts'
 import { CACHE_LINE, roundUp } from '../../numeric/rounding.ts'
 import type { Binning } from '../../rows/place-space.ts'
+import type { Address, ByteCount } from '../../sizes.ts'
 import { ThreadPool } from '../../threads/pool.ts'
 import { groupsOf, type MemoryPlan } from './memory-plan.ts'
 import type { BlockOrder, RowGroup, RowSource } from './row-source.ts'
@@ -19,8 +20,8 @@ export const READERS = 2
 
 /** Room for one block and for what a solver needs with it. */
 interface Slot {
-  room: { at: number; bytes: number }
-  table: number
+  room: { at: Address; bytes: ByteCount }
+  table: Address
   order: number
   problem: number
   sweep: number
@@ -67,7 +68,7 @@ export class BlockEngine implements RowSource {
   readonly #slots: Slot[] = []
   readonly #alphaStride: number
   #spare = { at: 0, end: 0 }
-  readonly #rooms = new Map<string, { at: number; bytes: number }>()
+  readonly #rooms = new Map<string, { at: Address; bytes: ByteCount }>()
   /** Number of each block's first row in the order of the store. */
   readonly firstRows: number[] = []
   #transforms: RowTransforms = { map: 0, factors: 0, unit: false, plain: false }
@@ -97,7 +98,7 @@ export class BlockEngine implements RowSource {
   }
 
   /** Room for a solver. Classes are solved one after the other: the same name is the same room. */
-  room(name: string, bytes: number, zeroed = true): number {
+  room(name: string, bytes: ByteCount, zeroed = true): Address {
     const found = this.#rooms.get(name)
     const at = found?.bytes === bytes ? found.at : this.arena.allocate(bytes || 8, name)
     this.#rooms.set(name, { at, bytes })
@@ -110,7 +111,7 @@ export class BlockEngine implements RowSource {
     this.#spare = { at: roundUp(spare.at, CACHE_LINE), end: spare.at + spare.bytes }
   }
 
-  #allocate(bytes: number): number {
+  #allocate(bytes: ByteCount): Address {
     const { at, end } = this.#spare
     if (at + bytes > end) return this.arena.allocate(bytes, 'a block')
     this.#spare.at = roundUp(at + bytes, CACHE_LINE)

@@ -8,24 +8,24 @@ import { parseExpansion } from '../../features/expansion-steps.ts'
 import { formatBytes } from '../../numeric/arena.ts'
 import { BATCH_BOUND, ROW_BOUND } from '../../numeric/layouts.ts'
 import { roundUp } from '../../numeric/rounding.ts'
-import { NODE_BYTES, READ_BYTES, WINDOW_BYTES } from '../../sizes.ts'
+import { type ByteCount, NODE_BYTES, READ_BYTES, WINDOW_BYTES } from '../../sizes.ts'
 
 /** What a first pass over the text takes of it at most. */
 export const MOST_FIRST_PASS = 1 << 30
 
 export interface PlanNeeds {
   /** 8 or 4. */
-  weightBytes: number
+  weightBytes: ByteCount
   /** Bytes of dual variable for each row; 0 for methods without. */
-  alphaBytes: number
+  alphaBytes: ByteCount
   /** Bytes of a map from features to weights; 0 when features keep their numbers. */
-  mapBytes: number
+  mapBytes: ByteCount
   /** Weights, the bias not counted. */
   weights: number
   /** Bytes of other numbers for each weight (scale factors, say). */
-  perWeight: number
+  perWeight: ByteCount
   /** Bytes of other things for each row. */
-  perRow?: number
+  perRow?: ByteCount
   /** Blocks in memory at a time: the one being worked on and the one being read. */
   slots: number
   /** Share of what is left for blocks that is to be kept for a cache of rows. */
@@ -33,13 +33,13 @@ export interface PlanNeeds {
   /** Whether training may have begun while the text was read. */
   firstPass?: boolean
   /** Bytes of an entry at most. */
-  entryBytes?: number
+  entryBytes?: ByteCount
   /** When rows are expanded: nonzeros of each block, and what expanding takes in a thread. */
-  expanded?: { nonzeros: number[]; threadBytes: number } | undefined
+  expanded?: { nonzeros: number[]; threadBytes: ByteCount } | undefined
   /** Bytes left alone of so much memory: what the system and an earlier ingest hold on to. */
-  reserve?: (memory: number) => number
+  reserve?: (memory: ByteCount) => ByteCount
   /** The same at its most, for advice that holds for the store and for the text it came from. */
-  mostReserve?: (memory: number) => number
+  mostReserve?: (memory: ByteCount) => ByteCount
   /** The needs with weights in f32, where that is a choice. */
   narrow?: PlanNeeds | undefined
 }
@@ -57,26 +57,26 @@ export class BlocksTooLarge extends SpillwayError {
 }
 
 export interface MemoryPlan {
-  memory: number
-  parts: { what: string; bytes: number }[]
+  memory: ByteCount
+  parts: { what: string; bytes: ByteCount }[]
   /** Loaded blocks in memory at a time, and the bytes of row records and the rows that each can hold. */
   slots: number
-  slotBytes: number
+  slotBytes: ByteCount
   slotRows: number
   /** What each block of the store takes of that. */
-  costs: { bytes: number; rows: number }[]
-  cacheBytes: number
+  costs: { bytes: ByteCount; rows: number }[]
+  cacheBytes: ByteCount
   /** Whether the window has room beside it for what was learnt while the text was read, until that has moved. */
   firstPass: boolean
   /** Of a weight: 8 or 4. */
-  weightBytes: number
+  weightBytes: ByteCount
   /** What a row's record takes on average, at most. */
-  recordBytes: number
+  recordBytes: ByteCount
 }
 
 /** The most that an entry of a packed row takes: its index and its value. Strings without gaps have no indices, and rows of
  *  equal values no values. */
-export function entryBytes(valueBits: number, format: { letters: boolean }, expand?: string): number {
+export function entryBytes(valueBits: number, format: { letters: boolean }, expand?: string): ByteCount {
   if (expand !== undefined) return parseExpansion(expand).entryBytes(valueBits)
   return valueBits === 64 ? 12 : format.letters ? 4 : 8
 }
@@ -86,14 +86,14 @@ export function decodedBound(
   block: { rows: number; nonzeros: number; segments: number },
   valueBits: number,
   perEntry = entryBytes(valueBits, { letters: false }),
-): number {
+): ByteCount {
   const bytes = block.rows * ROW_BOUND + block.nonzeros * perEntry + block.segments * BATCH_BOUND + 4096
   // The next block's records begin where these may end.
   return roundUp(bytes, 8)
 }
 
 /** What decoding takes: a segment of about the average size, its batch with room to grow, and label numbers. */
-function decodeBytes(manifest: Manifest): number {
+function decodeBytes(manifest: Manifest): ByteCount {
   const average = manifest.blocks.map(block => decodedSegment(block) / Math.max(block.segments, 1))
   return DECODER_BYTES + Math.ceil(Math.max(0, ...average))
 }
@@ -113,7 +113,12 @@ const UNEVEN = 1.1
 const MOST_PARTS = 100_000
 
 /** What is needed besides the blocks, when decoding takes so much in a thread. */
-function besidesBlocks(manifest: Manifest, memory: number, needs: PlanNeeds, decode: number): MemoryPlan['parts'] {
+function besidesBlocks(
+  manifest: Manifest,
+  memory: ByteCount,
+  needs: PlanNeeds,
+  decode: ByteCount,
+): MemoryPlan['parts'] {
   return [
     { what: 'Node and the program', bytes: NODE_BYTES },
     { what: 'reading and decoding, two threads', bytes: 2 * (READ_BYTES + decode) },
@@ -132,17 +137,17 @@ function besidesBlocks(manifest: Manifest, memory: number, needs: PlanNeeds, dec
 }
 
 /** What the window has left beside these. */
-function windowBeside(parts: MemoryPlan['parts']): number {
+function windowBeside(parts: MemoryPlan['parts']): ByteCount {
   return WINDOW_BYTES - (parts.reduce((sum, part) => sum + part.bytes, 0) - NODE_BYTES)
 }
 
 /** Bytes that are left for blocks and a cache. */
-function leftOf(parts: MemoryPlan['parts'], memory: number): number {
+function leftOf(parts: MemoryPlan['parts'], memory: ByteCount): ByteCount {
   const fixed = parts.reduce((sum, part) => sum + part.bytes, 0)
   return Math.min(memory - fixed, windowBeside(parts))
 }
 
-export function planMemory(manifest: Manifest, memory: number, needs: PlanNeeds, fill: boolean): MemoryPlan {
+export function planMemory(manifest: Manifest, memory: ByteCount, needs: PlanNeeds, fill: boolean): MemoryPlan {
   const parts = besidesBlocks(manifest, memory, needs, decodeBytes(manifest))
   const left = leftOf(parts, memory)
   const perRow = PER_LOADED_ROW + needs.alphaBytes
@@ -200,7 +205,7 @@ const FOR_SLOTS = MOST_FIRST_PASS - 4096
 
 /** What the window has left for a cache. The cache takes rows over from the first pass, which lies beside it until then, with
  *  the places of all rows; only afterwards do slots go where it was, as many as fit. */
-function besideFirstPass(window: number, slot: number, slots: number, rows: number): number {
+function besideFirstPass(window: ByteCount, slot: ByteCount, slots: number, rows: number): ByteCount {
   const others = Math.max(0, slots - Math.floor(FOR_SLOTS / Math.max(slot, 1)))
   return window - MOST_FIRST_PASS - rows * 4 - others * slot
 }
@@ -230,7 +235,7 @@ export function groupsOf(plan: MemoryPlan, order: number[]): number[][] {
 }
 
 /** The plan as lines of an aligned table. */
-export function planLines(parts: MemoryPlan['parts'], memory: number): string[] {
+export function planLines(parts: MemoryPlan['parts'], memory: ByteCount): string[] {
   const total = parts.reduce((sum, part) => sum + part.bytes, 0)
   const rows = [...parts, { what: 'in all', bytes: total }, { what: 'allowed', bytes: memory }]
   const width = Math.max(...rows.map(row => row.what.length))
@@ -238,14 +243,14 @@ export function planLines(parts: MemoryPlan['parts'], memory: number): string[] 
 }
 
 /** Mebibytes that would do. What is left alone grows with the memory, and so this is more than the sum for too little. */
-function enough(others: number, reserve: (memory: number) => number): number {
+function enough(others: ByteCount, reserve: (memory: ByteCount) => ByteCount): number {
   let megabytes = Math.ceil(others / 2 ** 20)
   while (megabytes * 2 ** 20 < others + reserve(megabytes * 2 ** 20)) megabytes++
   return megabytes
 }
 
 /** Whether weights in f32 would do, once blocks have been split if need be. */
-function narrowWorks(manifest: Manifest, memory: number, { narrow }: PlanNeeds, fill: boolean): boolean {
+function narrowWorks(manifest: Manifest, memory: ByteCount, { narrow }: PlanNeeds, fill: boolean): boolean {
   if (!narrow) return false
   try {
     planMemory(manifest, memory, narrow, fill)
@@ -259,16 +264,16 @@ function narrowWorks(manifest: Manifest, memory: number, { narrow }: PlanNeeds, 
 /** Blocks that do not fit: whether smaller ones would. Those have smaller segments too. */
 function refused(
   manifest: Manifest,
-  memory: number,
+  memory: ByteCount,
   needs: PlanNeeds,
   fill: boolean,
-  planned: { parts: MemoryPlan['parts']; costs: MemoryPlan['costs']; largest: number; perRow: number },
+  planned: { parts: MemoryPlan['parts']; costs: MemoryPlan['costs']; largest: ByteCount; perRow: ByteCount },
 ): SpillwayError {
   const narrow = narrowWorks(manifest, memory, needs, fill)
   const decode = Math.min(decodeBytes(manifest), DECODER_BYTES + SPLIT_SEGMENT_BYTES)
   const parts = besidesBlocks(manifest, memory, needs, decode)
   const room = (leftOf(parts, memory) * (1 - needs.cacheShare / 4)) / needs.slots
-  const pairOf = (block: number): number => Math.min(planned.largest, PAIR * block)
+  const pairOf = (block: ByteCount): ByteCount => Math.min(planned.largest, PAIR * block)
   if (room < pairOf(LEAST_BLOCK)) return tooLittle(memory, parts, pairOf(GOOD_BLOCK), needs, narrow)
   // Two of them together, as they are loaded.
   const most = room / PAIR
@@ -283,9 +288,9 @@ function refused(
 }
 
 function tooLittle(
-  memory: number,
+  memory: ByteCount,
   parts: MemoryPlan['parts'],
-  block: number,
+  block: ByteCount,
   needs: PlanNeeds,
   narrowWorks: boolean,
 ): SpillwayError {

@@ -1,0 +1,150 @@
+// The fields of the structure Sweep, read and written by name. Made by `npm run layouts` from the tables in
+// structures/: change those.
+import type { Address } from '../../sizes.ts'
+import type { Arena } from '../arena.ts'
+
+export class SweepFields {
+  readonly at: Address
+  readonly #view: DataView
+
+  constructor(arena: Arena, at: Address) {
+    this.at = at
+    this.#view = arena.view(at, 120)
+  }
+
+  /** u32: address of u32[rows], row numbers, the active ones first. */
+  get order(): Address {
+    return this.#view.getUint32(0, true)
+  }
+  set order(value: Address) {
+    this.#view.setUint32(0, value, true)
+  }
+
+  /** u32: number of active rows (in and out). */
+  get active(): number {
+    return this.#view.getUint32(4, true)
+  }
+  set active(value: number) {
+    this.#view.setUint32(4, value, true)
+  }
+
+  /** u32: next position in the order (in and out). */
+  get cursor(): number {
+    return this.#view.getUint32(8, true)
+  }
+  set cursor(value: number) {
+    this.#view.setUint32(8, value, true)
+  }
+
+  /** u32: 1 to shrink. */
+  get shrink(): number {
+    return this.#view.getUint32(12, true)
+  }
+  set shrink(value: number) {
+    this.#view.setUint32(12, value, true)
+  }
+
+  /** f64: upper threshold of shrinking, from the last pass. */
+  get upper(): number {
+    return this.#view.getFloat64(16, true)
+  }
+  set upper(value: number) {
+    this.#view.setFloat64(16, value, true)
+  }
+
+  /** f64: lower threshold of shrinking, from the last pass. */
+  get lower(): number {
+    return this.#view.getFloat64(24, true)
+  }
+  set lower(value: number) {
+    this.#view.setFloat64(24, value, true)
+  }
+
+  /** f64: the largest projected gradient in this pass (out). */
+  get gradientMax(): number {
+    return this.#view.getFloat64(32, true)
+  }
+  set gradientMax(value: number) {
+    this.#view.setFloat64(32, value, true)
+  }
+
+  /** f64: the smallest projected gradient in this pass (out). */
+  get gradientMin(): number {
+    return this.#view.getFloat64(40, true)
+  }
+  set gradientMin(value: number) {
+    this.#view.setFloat64(40, value, true)
+  }
+
+  /** f64: sum of losses as the rows were met (out): an estimate, no certificate. */
+  get loss(): number {
+    return this.#view.getFloat64(48, true)
+  }
+  set loss(value: number) {
+    this.#view.setFloat64(48, value, true)
+  }
+
+  /** f64: sum of what the rows owed to the duality gap as they were met (out): an estimate. */
+  get gap(): number {
+    return this.#view.getFloat64(56, true)
+  }
+  set gap(value: number) {
+    this.#view.setFloat64(56, value, true)
+  }
+
+  /** f64: nonzeros visited (in and out). */
+  get visited(): number {
+    return this.#view.getFloat64(64, true)
+  }
+  set visited(value: number) {
+    this.#view.setFloat64(64, value, true)
+  }
+
+  /** f64: inner Newton tolerance of the logistic loss. */
+  get inner(): number {
+    return this.#view.getFloat64(72, true)
+  }
+  set inner(value: number) {
+    this.#view.setFloat64(72, value, true)
+  }
+
+  /** f64: Newton steps in this sweep (in and out). */
+  get newton(): number {
+    return this.#view.getFloat64(80, true)
+  }
+  set newton(value: number) {
+    this.#view.setFloat64(80, value, true)
+  }
+
+  /** u64: state of the random numbers that order the rows. */
+  get random(): bigint {
+    return this.#view.getBigUint64(88, true)
+  }
+  set random(value: bigint) {
+    this.#view.setBigUint64(88, value, true)
+  }
+
+  /** f64: the gap that the last finished sweep met (out). */
+  get lastGap(): number {
+    return this.#view.getFloat64(96, true)
+  }
+  set lastGap(value: number) {
+    this.#view.setFloat64(96, value, true)
+  }
+
+  /** f64: the loss that the last sweep over all rows met (out). */
+  get lastLoss(): number {
+    return this.#view.getFloat64(104, true)
+  }
+  set lastLoss(value: number) {
+    this.#view.setFloat64(104, value, true)
+  }
+
+  /** u32: one more than the active rows when the present sweep began, 0 when there is none. */
+  get began(): number {
+    return this.#view.getUint32(112, true)
+  }
+  set began(value: number) {
+    this.#view.setUint32(112, value, true)
+  }
+}

@@ -1,0 +1,78 @@
+// The table of l1-layout.ts.
+import type { LayoutFile } from './structure.ts'
+
+export const l1: LayoutFile = {
+  file: 'l1-layout.ts',
+  opening: "Byte layouts of the data's columns, and of the state of coordinate descent over features.",
+  parts: [
+    {
+      structure: 'L1',
+      prefix: 'L1_',
+      fields: [
+        ['ROWS', 'u32', 'rows.'],
+        ['FEATURES', 'u32', 'columns: features, and the bias if there is one.'],
+        ['STARTS', 'address of u32[columns + 1]', 'where each column starts among the entries.'],
+        ['ENTRIES', 'address of u32[]', 'row numbers of the entries.'],
+        [
+          'VALUES',
+          'address of f64[]',
+          'values of the entries. Label, scale and, for the squared hinge, the root of the cost are multiplied into them.',
+        ],
+        ['WEIGHTS', 'address of f64[columns]', 'w.'],
+        ['NEXT', 'address of f64[columns]', 'where the present step leads to.'],
+        ['CURVE', 'address of f64[columns]', 'second derivatives of the present model (logistic).'],
+        [
+          'MOST',
+          'address of f64[columns]',
+          'what second derivatives stay below, but for a factor: Σ v², or Σ C v² (logistic).',
+        ],
+        [
+          'STATE',
+          'address of f64[rows], or of pairs of f64',
+          'what columns are multiplied with: √C (1 − m); logistic: the pair u, D, the derivative of the model, and its second derivative.',
+        ],
+        ['MARGINS', 'address of f64[rows]', 'margins (logistic).'],
+        ['CHANGE', 'address of f64[rows]', 'how the present step changes margins.'],
+        ['COSTS', 'address of f64[rows]', '√C; logistic: C.'],
+        [
+          'ORDER',
+          'address of u32[columns]',
+          'column numbers: those of the present sweep first, then others that are active, then shrunk ones.',
+        ],
+        ['ACTIVE', 'u32', 'how many columns are active.'],
+        ['INNER', 'u32', 'how many of those are in the present sweep.'],
+        ['CURSOR', 'u32', 'the next position in the order.'],
+        ['FIRST', 'u32', '1 in the first sweep over a new model (logistic).'],
+        ['PHASE', 'u32', 'what comes next (logistic): one of the L1_PHASE_ constants.'],
+        ['BEGAN', 'u32', 'one more than the columns of the sweep under way, 0 when there is none.'],
+        ['LIMIT', 'f64', 'a weight of zero whose derivative is below it is shrunk.'],
+        ['WORST', 'f64', 'of the present sweep: the largest violation of optimality (in and out).'],
+        ['SUM', 'f64', 'of the present sweep: the sum of violations (in and out).'],
+        ['STEEPEST', 'f64', 'of the present sweep: the largest derivative (in and out).'],
+        ['VISITED', 'f64', 'entries visited (in and out).'],
+        ['RANDOM', 'u64', 'state of the random numbers.'],
+        ['LOSS', 'f64', 'of the last estimate: Σ loss.'],
+        ['PRIMAL', 'f64', 'of the last estimate: the objective.'],
+        ['GAP', 'f64', 'of the last estimate: the gap.'],
+        ['OUTER_LIMIT', 'f64', "the limit for the next model's first sweep."],
+        ['START_SUM', 'f64', 'the violations of the very first sweep.'],
+        ['SHARE', 'f64', 'what share of those a model is solved to.'],
+        ['SWEEPS', 'u32', 'sweeps over the present model.'],
+        ['WAKE', 'u32', '1 to wake all columns for the next model.'],
+        ['LIST', 'address of u32[columns]', 'the columns of a Newton step.'],
+        ['GRADIENTS', 'address of f64[4 × columns]', 'what conjugate gradients keep.'],
+        ['WAIT', 'f64', 'sweeps or models between two Newton steps.'],
+        ['SINCE', 'f64', 'sweeps or models since the last Newton step.'],
+        ['DAMPING', 'f64', 'by what share of theirs second derivatives are raised in a Newton step.'],
+      ],
+    },
+    {
+      constants: [
+        ['L1_PHASE_MODEL', 0],
+        ['L1_PHASE_SWEEP', 1],
+        ['L1_PHASE_DIRECTION', 2],
+        ['L1_PHASE_STEP', 3],
+      ],
+    },
+  ],
+}
