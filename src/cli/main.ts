@@ -27,6 +27,8 @@ export async function main(words: string[]): Promise<number> {
       await print(helpPage(command))
       return 0
     }
+    // The numeric module is small and every loop in it runs long: it is optimised at once, not after a slow first round.
+    process.getBuiltinModule('node:v8').setFlagsFromString('--no-liftoff')
     return await withInterrupts(signal => command.run({ arguments: given, options, signal }))
   } catch (error) {
     return explain(error)
