@@ -1,7 +1,6 @@
 // spillway generate: data like a known set, of any size.
 
 import { UsageError } from '../errors.ts'
-import { generate } from '../generate/generate.ts'
 import { likenesses } from '../generate/likenesses.ts'
 import { checkOutputs } from './check-files.ts'
 import { bytesOption, type Command, numberOption, textOption } from './command.ts'
@@ -13,7 +12,6 @@ const PROGRESS_EVERY = 200
 
 export const generateCommand: Command = {
   name: 'generate',
-  summary: 'Makes data with the statistics of a known set: rows, skew, class balance and noise, in LIBSVM text.',
   takes: 'OUT',
   count: [1, 1],
   options: {
@@ -62,6 +60,7 @@ export const generateCommand: Command = {
     const quiet = options['quiet'] === true
     const show = !quiet && process.stderr.isTTY
     let shown = 0
+    const { generate } = await import('../generate/generate.ts')
     const result = await generate(file, {
       like,
       rows,

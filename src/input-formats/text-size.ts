@@ -17,11 +17,14 @@ export async function textSize(path: string): Promise<number | undefined> {
 /** Text that is read and trained on about as fast as threads start. */
 const SMALL = 1 << 18
 
-/** Whether the files hold little text together. What is no file may hold any amount. */
+/** Whether there is text in the files, and little of it. What is missing holds none; what is no file may hold any amount. */
 export async function isSmallText(paths: string[]): Promise<boolean> {
   let bytes = 0
-  for (const path of paths) bytes += (await textSize(path)) ?? Number.POSITIVE_INFINITY
-  return bytes <= SMALL
+  for (const path of paths) {
+    const missing = path !== '-' && !(await stat(path).catch(() => undefined))
+    bytes += missing ? 0 : ((await textSize(path)) ?? Number.POSITIVE_INFINITY)
+  }
+  return bytes > 0 && bytes <= SMALL
 }
 
 /** What a gzip file says at its end (modulo 2^32), or the first frame of a zstd file in its header. */

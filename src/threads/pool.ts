@@ -26,8 +26,8 @@ export function defaultThreads(): number {
   return Math.max(1, cpus().length)
 }
 
-/** Milliseconds that tasks may take in the pool's own thread: about what starting workers takes. */
-const MOST_IN_PLACE = 50
+/** Microseconds of computing that tasks may take in the pool's own thread: about what starting workers takes. */
+const MOST_IN_PLACE = 50_000
 
 export class ThreadPool {
   readonly size: number
@@ -37,7 +37,7 @@ export class ThreadPool {
   readonly #running = new Map<Worker, Job>()
   readonly #waiting: Job[] = []
   /** There as long as tasks run in place. */
-  #here: { context: TaskContext; milliseconds: number; running: Job | undefined } | undefined
+  #here: { context: TaskContext; microseconds: number; running: Job | undefined } | undefined
   #closed = false
 
   /** `small`: the work is likely to be done before workers would have started. */
@@ -45,7 +45,7 @@ export class ThreadPool {
     this.size = size
     this.#share = share
     if (small) {
-      this.#here = { context: { arena: new Arena(share), kept: new Map() }, milliseconds: 0, running: undefined }
+      this.#here = { context: { arena: new Arena(share), kept: new Map() }, microseconds: 0, running: undefined }
     } else while (this.#workers.length < size) this.#idle.push(this.#start())
   }
 
@@ -121,7 +121,7 @@ export class ThreadPool {
     here.running = job
     // Between two tasks signals, timers and other work have their turn.
     setImmediate(async () => {
-      const started = performance.now()
+      const before = process.threadCpuUsage()
       try {
         const task = await findTask(job.module, job.name)
         const result = await task(here.context, structuredClone(job.options))
@@ -131,8 +131,9 @@ export class ThreadPool {
         job.reject(error)
       }
       here.running = undefined
-      here.milliseconds += performance.now() - started
-      if (here.milliseconds > MOST_IN_PLACE) this.#here = undefined
+      const { user, system } = process.threadCpuUsage(before)
+      here.microseconds += user + system
+      if (here.microseconds > MOST_IN_PLACE) this.#here = undefined
       this.#next()
     })
   }

@@ -168,7 +168,7 @@ describe('the thread pool', () => {
   it('of a small work that turns out long goes on with workers, as many as there are tasks', async () => {
     const arena = new Arena()
     await using pool = new ThreadPool(arena.share, 3, { small: true })
-    const longer = await pool.run(toldTask, { list: [], wait: 60 })
+    const longer = await pool.run(toldTask, { list: [], milliseconds: 60 })
     assert.ok(longer.isMainThread)
     assert.equal(pool.workers, 0)
     const others = await Promise.all([1, 2].map(() => pool.run(toldTask, { list: [] })))

@@ -1,12 +1,13 @@
-// A task for tests of the pool: it waits as long as it is told, and says in which thread it ran and what it was handed.
+// A task for tests of the pool: it computes as long as it is told, and says in which thread it ran and what it was handed.
 import { isMainThread } from 'node:worker_threads'
 import { declareTask } from '../../src/threads/task.ts'
 
 export const toldTask = declareTask(
   import.meta.url,
   'told',
-  ({ kept }, options: { wait?: number; list: number[]; fail?: boolean }) => {
-    if (options.wait) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, options.wait)
+  ({ kept }, options: { milliseconds?: number; list: number[]; fail?: boolean }) => {
+    const before = process.threadCpuUsage()
+    while (options.milliseconds && process.threadCpuUsage(before).user < options.milliseconds * 1000);
     if (options.fail) throw new RangeError('told to fail')
     options.list.push(0)
     const seen = (kept.get('seen') as number[] | undefined) ?? []
