@@ -146,7 +146,7 @@ async function run(
   const lent = placeOfLent(model.weights)
   const arena = lent?.arena ?? new Arena()
   const paths = typeof data === 'string' ? [data] : data
-  const small = await isSmallText(paths)
+  const small = options.threads === undefined && (await isSmallText(paths))
   const pool = new ThreadPool(arena.share, options.threads ?? defaultThreads(), { small })
   const expand = model.transforms.expand?.steps
   const indexBase = options.indexBase ?? model.indexBase

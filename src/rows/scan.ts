@@ -37,7 +37,7 @@ export interface ScanOptions {
 export async function scanData(paths: string[], options: ScanOptions = {}): Promise<DataSummary> {
   const started = performance.now()
   const arena = new Arena()
-  const small = await isSmallText(paths)
+  const small = options.threads === undefined && (await isSmallText(paths))
   const pool = new ThreadPool(arena.share, options.threads ?? defaultThreads(), { small })
   const { format, indexBase, onBadRow = 'fail', signal } = options
   const reader = new TextReader(arena, pool, { format, indexBase, onBadRow, valueBits: 32, signal })

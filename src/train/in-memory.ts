@@ -65,7 +65,7 @@ export async function withRowsInMemory<T>(
   const started = performance.now()
   const seconds = (): number => (performance.now() - started) / 1000
   const arena = new Arena()
-  const small = await isSmallText(paths)
+  const small = options.threads === undefined && (await isSmallText(paths))
   await using pool = new ThreadPool(arena.share, options.threads ?? defaultThreads(), { small })
   const throttled = throttle(tell, 50)
   if (options.space && !options.scale) placeSpace(arena, options.space, false)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { allCommands } from '../../src/cli/all-commands.ts'
@@ -71,10 +72,10 @@ describe('a command line', () => {
       )
     }))
 
-  it('on a little text starts no worker, on much text as many as it is told', () =>
+  it('on a little text starts no worker, on much text, or when it is told how many, it does', () =>
     inFolder(async cwd => {
       writeFileSync(join(cwd, 'two.svm'), '+1 1:1 2:0.5\n-1 1:-1 3:2\n')
-      writeFileSync(join(cwd, 'many.svm'), asText(someRows(12_000, 10)))
+      writeFileSync(join(cwd, 'much.svm'), asText(someRows(12_000, 10)).repeat(8))
       const lines = [
         ['train', 'two.svm', 'two.model', '-q'],
         ['predict', 'two.svm', 'two.model', 'labels.txt', '-q'],
@@ -83,7 +84,9 @@ describe('a command line', () => {
       const two = await loadedBy(lines, cwd)
       assert.equal(two.workers, 0)
       for (const file of ['train/train.ts', 'predict/predict.ts', 'rows/scan.ts']) assert.ok(two.files.includes(file))
-      const many = await loadedBy([['train', 'many.svm', 'many.model', '-q', '--threads', '3']], cwd)
-      assert.equal(many.workers, 3)
+      const told = await loadedBy([['train', 'two.svm', 'two.model', '-q', '--threads', '3']], cwd)
+      assert.equal(told.workers, 3)
+      const much = await loadedBy([['train', 'much.svm', 'much.model', '-q']], cwd)
+      assert.equal(much.workers, cpus().length)
     }))
 })
