@@ -44,6 +44,9 @@ export const spillway = {
   name: 'Spillway',
   howToInstall: 'npm ci && npm run build',
 
+  /** A command line of it. */
+  command,
+
   /** The shortest thing it can do: what a start costs. */
   versionCommand: command('--version'),
 
