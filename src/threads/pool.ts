@@ -79,7 +79,7 @@ export class ThreadPool {
   }
 
   #start(): Worker {
-    // Beside this file: worker.ts among the sources, worker.js beside the bundles.
+    // Beside this file: worker.ts among the sources, worker.js in dist/.
     const script = new URL(import.meta.url.replace(/[^/]+\.(ts|js)$/, 'worker.$1'))
     // Loaded late: a run without workers does without it.
     const { Worker } = process.getBuiltinModule('node:worker_threads')
