@@ -1,9 +1,6 @@
 #!/usr/bin/env node
 // Starts the command line: from dist/ when it is there and no source is newer (a published package, or a fresh build),
 // else straight from the TypeScript sources.
-import { readdirSync, statSync } from 'node:fs'
-import v8 from 'node:v8'
-
 const major = Number(process.versions.node.split('.')[0])
 if (major < 24) {
   console.error(`spillway needs Node 24 or newer; this is ${process.version}.`)
@@ -11,27 +8,29 @@ if (major < 24) {
   process.exit(1)
 }
 
-// The numeric module is small and every loop in it runs long: it is optimised at once, not after a slow first round.
-v8.setFlagsFromString('--no-liftoff')
+// An import statement would also load the lazy parts of these modules, which takes longer than the rest of this file.
+const { readdirSync, statSync } = process.getBuiltinModule('node:fs')
+// Compiled code is kept in Node's own folder for it, beside other temporary files. Where that cannot be written, nothing is.
+process.getBuiltinModule('node:module').enableCompileCache()
 
-const root = new URL('../', import.meta.url)
-const changed = path => statSync(new URL(path, root), { throwIfNoEntry: false })?.mtimeMs ?? 0
-const newestSource = () => {
-  let newest = 0
+const root = `${import.meta.dirname}/../`
+const changed = path => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+
+/** Whether a file among the sources of a folder changed after that time. A published package has no sources. */
+function isNewer(folder, time) {
+  let entries
   try {
-    for (const name of readdirSync(new URL('src', root), { recursive: true })) {
-      if (name.endsWith('.ts') && !name.includes('assembly')) newest = Math.max(newest, changed(`src/${name}`))
-    }
+    entries = readdirSync(folder, { withFileTypes: true })
   } catch {
-    // A published package has no sources.
+    return false
   }
-  return newest
+  return entries.some(entry => {
+    const path = `${folder}/${entry.name}`
+    if (entry.isDirectory()) return entry.name !== 'assembly' && isNewer(path, time)
+    return /\.(ts|wasm)$/.test(path) && changed(path) > time
+  })
 }
-const built = changed('dist/cli/main.js')
-const rebuilt = changed('src/numeric/numeric.wasm')
-const { main } = await import(
-  built > 0 && built >= newestSource() && changed('dist/numeric/numeric.wasm') >= rebuilt
-    ? '../dist/cli/main.js'
-    : '../src/cli/main.ts'
-)
+
+const built = Math.min(changed(`${root}dist/main.js`), changed(`${root}dist/numeric.wasm`))
+const { main } = await import(built > 0 && !isNewer(`${root}src`, built) ? '../dist/main.js' : '../src/cli/main.ts')
 process.exitCode = await main(process.argv.slice(2))

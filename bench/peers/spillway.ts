@@ -44,6 +44,9 @@ export const spillway = {
   name: 'Spillway',
   howToInstall: 'npm ci && npm run build',
 
+  /** A command line of it. */
+  command,
+
   /** The shortest thing it can do: what a start costs. */
   versionCommand: command('--version'),
 
@@ -60,7 +63,7 @@ export const spillway = {
   /** What bin/spillway.js runs: sources when dist/ is missing or older, which makes every start slower. */
   async build(): Promise<'dist' | 'sources'> {
     const root = dirname(dirname(program))
-    const main = await stat(join(root, 'dist/cli/main.js')).catch(() => undefined)
+    const main = await stat(join(root, 'dist/main.js')).catch(() => undefined)
     if (!main) return 'sources'
     const names = await readdir(join(root, 'src'), { recursive: true }).catch(() => [])
     for (const name of names.filter(name => name.endsWith('.ts') && !name.includes('assembly'))) {

@@ -4,6 +4,7 @@
 import { UsageError } from '../errors.ts'
 import { refuseSameFile } from '../files/same-file.ts'
 import { askedInputFormat, findInputFormat } from '../input-formats/all-input-formats.ts'
+import { isSmallText } from '../input-formats/text-size.ts'
 import { Arena } from '../numeric/arena.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import { CarriedStates } from './carried-states.ts'
@@ -80,7 +81,8 @@ export async function addRows(data: string | string[], folder: string, options: 
         ...(featureFile && { featureFile }),
       }),
     )
-    await using pool = disposable(new ThreadPool(arena.share, options.threads ?? defaultThreads()))
+    const small = options.threads === undefined && (await isSmallText(paths))
+    await using pool = disposable(new ThreadPool(arena.share, options.threads ?? defaultThreads(), { small }))
     const firstPosition = nextPosition(old)
     const read: TextInBlocks = await readIntoBlocks(arena, pool.it, paths, writer, {
       blocks,

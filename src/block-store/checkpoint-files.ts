@@ -4,7 +4,6 @@
 // Each begins with 24 bytes: magic, a number (u32: bytes of the JSON, or of a dual variable), LAYOUT_VERSION (u32), and a
 // checksum of all that follows. Files of another version are not read: row records are raw memory, and a run goes on from
 // the JSON as it stands. Versions up to 0.1.0 wrote 0 for the version.
-import { createHash } from 'node:crypto'
 import { SpillwayError } from '../errors.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { LAYOUT_VERSION } from '../numeric/layouts.ts'
@@ -86,9 +85,14 @@ export function alphaOf(file: Buffer): Buffer {
   return file.subarray(HEADER_BYTES)
 }
 
+/** The module of hashes takes milliseconds to load, and most runs have no checkpoint: it is loaded when it is needed. */
+export function sha256(data: string | Buffer): Buffer {
+  return process.getBuiltinModule('node:crypto').createHash('sha256').update(data).digest()
+}
+
 /** Of some bytes and of a stretch of the arena. */
 export function hashOf(arena: Arena, json: Buffer, at: Address, bytes: ByteCount): bigint {
-  const hash = createHash('sha256').update(json).digest().readBigUInt64LE(0)
+  const hash = sha256(json).readBigUInt64LE(0)
   return hash ^ BigInt.asUintN(64, arena.numeric.xxh64(at, bytes))
 }
 

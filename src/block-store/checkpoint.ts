@@ -6,7 +6,6 @@
 // When rows are added to the store or removed (carried-states.ts), the checkpoint is followed by one without weights:
 // dual variables of the rows that stayed, from which the next run starts. It is written as checkpoint-next.bin before the
 // store changes and takes its name afterwards; its fingerprint tells which of the two holds.
-import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { access, mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -31,6 +30,7 @@ import {
   ofOtherVersion,
   refuseOtherVersion,
   type Stretch,
+  sha256,
 } from './checkpoint-files.ts'
 import type { Manifest } from './manifest.ts'
 
@@ -104,7 +104,7 @@ export interface StoredState extends RunState {
 
 /** The folder of a problem's state: one for each distinct problem on a store. */
 export function stateFolder(store: string, problem: Record<string, unknown>): string {
-  const hash = createHash('sha256').update(JSON.stringify(problem)).digest('hex').slice(0, 12)
+  const hash = sha256(JSON.stringify(problem)).toString('hex').slice(0, 12)
   return join(store, `state-${hash}`)
 }
 

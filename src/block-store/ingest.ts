@@ -6,6 +6,7 @@ import { fileError } from '../errors.ts'
 import { refuseSameFile } from '../files/same-file.ts'
 import { usualInputFormat } from '../input-formats/all-input-formats.ts'
 import { requireReadable } from '../input-formats/byte-source.ts'
+import { isSmallText } from '../input-formats/text-size.ts'
 import { Arena } from '../numeric/arena.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import { version } from '../version.ts'
@@ -82,7 +83,8 @@ export async function ingest(
   const sizes = { ...bufferSizes(options.memory), ...options.buffers }
   const blocks = options.blocks ?? blocksOf(textBytes, sizes)
   const arena = options.arena ?? new Arena()
-  const pool = new ThreadPool(arena.share, options.threads ?? defaultThreads())
+  const small = options.threads === undefined && (await isSmallText(paths))
+  const pool = new ThreadPool(arena.share, options.threads ?? defaultThreads(), { small })
   let writer: StoreWriter | undefined
   try {
     // Opening the store comes first: a folder that cannot be written is told before an hour of reading.

@@ -1,5 +1,4 @@
 // spillway add: rows of text into a store that is there.
-import { addRows } from '../block-store/add.ts'
 import { blocksText } from '../sizes.ts'
 import { checkData, checkOutputs } from './check-files.ts'
 import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
@@ -13,7 +12,6 @@ const { 'index-base': _, ...reading } = readingOptions
 
 export const addCommand: Command = {
   name: 'add',
-  summary: 'Add rows to a store; the next training starts from where the last one ended.',
   takes: 'DATA… STORE',
   count: [2, Number.POSITIVE_INFINITY],
   options: {
@@ -51,6 +49,7 @@ async function runAdd({ arguments: given, options, signal }: CommandInput): Prom
   await checkData(paths)
   await checkOutputs({ reads: paths, stores: [folder] })
   const line = new ProgressLine({ quiet: options['quiet'] === true })
+  const { addRows } = await import('../block-store/add.ts')
   const result = await addRows(paths, folder, {
     blocks: numberOption(options, 'blocks', { least: 1, most: 100000, whole: true }),
     format: textOption(options, 'format'),

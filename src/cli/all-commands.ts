@@ -1,15 +1,51 @@
-// Every command, one line each, in the order of the overview. A command is loaded when it is asked for.
+// Every command with what it does, in the order of the overview. A command is loaded when it is asked for.
 import type { Command } from './command.ts'
 
-export const allCommands: Record<string, () => Promise<Command>> = {
-  train: () => import('./train.ts').then(m => m.trainCommand),
-  predict: () => import('./predict.ts').then(m => m.predictCommand),
-  'cross-validate': () => import('./cross-validate.ts').then(m => m.crossValidateCommand),
-  tune: () => import('./tune.ts').then(m => m.tuneCommand),
-  ingest: () => import('./ingest.ts').then(m => m.ingestCommand),
-  add: () => import('./add.ts').then(m => m.addCommand),
-  remove: () => import('./remove.ts').then(m => m.removeCommand),
-  inspect: () => import('./inspect.ts').then(m => m.inspectCommand),
-  convert: () => import('./convert.ts').then(m => m.convertCommand),
-  generate: () => import('./generate.ts').then(m => m.generateCommand),
+export interface CommandEntry {
+  /** One line, for the overview and the command's own help. */
+  summary: string
+  load: () => Promise<Command>
+}
+
+export const allCommands: Record<string, CommandEntry> = {
+  train: {
+    summary: 'Train a linear classifier to the exact optimum, with a certificate.',
+    load: () => import('./train.ts').then(m => m.trainCommand),
+  },
+  predict: {
+    summary: 'Predict labels with a model, in the order of the input, in constant memory.',
+    load: () => import('./predict.ts').then(m => m.predictCommand),
+  },
+  'cross-validate': {
+    summary: 'Measure accuracy on rows that were not trained on, all folds in one read of the data.',
+    load: () => import('./cross-validate.ts').then(m => m.crossValidateCommand),
+  },
+  tune: {
+    summary: 'Find the cost with the best accuracy on rows that were not trained on, and train the model with it.',
+    load: () => import('./tune.ts').then(m => m.tuneCommand),
+  },
+  ingest: {
+    summary: 'Read text once into a compact block store that trains again and again.',
+    load: () => import('./ingest.ts').then(m => m.ingestCommand),
+  },
+  add: {
+    summary: 'Add rows to a store; the next training starts from where the last one ended.',
+    load: () => import('./add.ts').then(m => m.addCommand),
+  },
+  remove: {
+    summary: 'Remove rows from a store; the next training starts from where the last one ended.',
+    load: () => import('./remove.ts').then(m => m.removeCommand),
+  },
+  inspect: {
+    summary: 'Tell what is in a data file, a block store or a model.',
+    load: () => import('./inspect.ts').then(m => m.inspectCommand),
+  },
+  convert: {
+    summary: 'Write a model in another file format.',
+    load: () => import('./convert.ts').then(m => m.convertCommand),
+  },
+  generate: {
+    summary: 'Makes data with the statistics of a known set: rows, skew, class balance and noise, in LIBSVM text.',
+    load: () => import('./generate.ts').then(m => m.generateCommand),
+  },
 }

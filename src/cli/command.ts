@@ -30,8 +30,6 @@ export interface CommandInput {
 
 export interface Command {
   name: string
-  /** One line, for the list of commands. */
-  summary: string
   /** The positional arguments as the help shows them, e.g. `DATA… [MODEL]`. */
   takes: string
   /** Fewest and most positional arguments. */
@@ -43,7 +41,7 @@ export interface Command {
   notes?: string
   /** Turns other spellings (LIBLINEAR's, say) into this command's own before they are parsed. */
   rewrite?(words: string[]): string[]
-  /** Returns the exit code. */
+  /** Returns the exit code. What does the work is imported here: the help does without it. */
   run(input: CommandInput): Promise<number>
 }
 
@@ -127,7 +125,7 @@ export function editDistance(a: string, b: string): number {
 }
 
 /** The page that --help prints. */
-export function helpPage(command: Command): string {
+export function helpPage(command: Command, summary: string): string {
   const groups = new Map<string, string[]>()
   const entries = Object.entries<OptionSpec>({ ...command.options, help: HELP })
   const left = entries.map(([name, spec]) => {
@@ -145,7 +143,7 @@ export function helpPage(command: Command): string {
   const sections = [...groups].map(([group, lines]) => `${group}:\n${lines.join('\n')}`)
   const examples = command.examples.map(({ line, does }) => `  ${line}\n      ${does}`)
   return [
-    `spillway ${command.name} ${command.takes}\n\n${command.summary}`,
+    `spillway ${command.name} ${command.takes}\n\n${summary}`,
     `Example${command.examples.length > 1 ? 's' : ''}:\n${examples.join('\n')}`,
     ...sections,
     ...(command.notes ? [command.notes] : []),

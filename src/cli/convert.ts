@@ -14,7 +14,6 @@ const readable = allModelFormats.filter(format => format.read).map(format => for
 
 export const convertCommand: Command = {
   name: 'convert',
-  summary: 'Write a model in another file format.',
   takes: 'MODEL OUT',
   count: [2, 2],
   options: {

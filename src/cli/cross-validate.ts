@@ -1,5 +1,4 @@
 // spillway cross-validate: accuracy on rows that were not trained on.
-import { crossValidate } from '../train/cross-validate.ts'
 import { DEFAULTS } from '../train/options.ts'
 import { checkData, checkOutputs } from './check-files.ts'
 import { type Command, type CommandInput, numberOption } from './command.ts'
@@ -11,7 +10,6 @@ import { trainCommand, trainOptions } from './train.ts'
 
 export const crossValidateCommand: Command = {
   name: 'cross-validate',
-  summary: 'Measure accuracy on rows that were not trained on, all folds in one read of the data.',
   takes: 'DATA…',
   count: [1, Number.POSITIVE_INFINITY],
   options: { cost: trainCommand.options['cost'], ...foldOptions },
@@ -36,6 +34,7 @@ async function runCrossValidate({ arguments: data, options, signal }: CommandInp
   await checkOutputs({ reads: data })
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const text = new TrainingText(settings.tolerance ?? DEFAULTS.tolerance)
+  const { crossValidate } = await import('../train/cross-validate.ts')
   const result = await crossValidate(data, {
     ...settings,
     folds: numberOption(options, 'folds', { least: 2, most: 255, whole: true }),

@@ -1,10 +1,6 @@
 // Numbers, sizes and times as people read them.
 export { formatBytes } from '../numeric/arena.ts'
-
-/** 1234567 → "1,234,567". */
-export function formatCount(count: number): string {
-  return count.toLocaleString('en-US', { maximumFractionDigits: 0 })
-}
+export { formatCount } from '../sizes.ts'
 
 /** 75.3 → "1:15"; below ten seconds with one decimal. */
 export function formatSeconds(seconds: number): string {

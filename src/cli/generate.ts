@@ -1,11 +1,10 @@
 // spillway generate: data like a known set, of any size.
 
 import { UsageError } from '../errors.ts'
-import { generate } from '../generate/generate.ts'
 import { likenesses } from '../generate/likenesses.ts'
-import { formatBytes } from '../numeric/arena.ts'
 import { checkOutputs } from './check-files.ts'
 import { bytesOption, type Command, numberOption, textOption } from './command.ts'
+import { formatBytes, formatCount } from './format.ts'
 import { print, printAside } from './print.ts'
 
 const names = Object.keys(likenesses)
@@ -13,7 +12,6 @@ const PROGRESS_EVERY = 200
 
 export const generateCommand: Command = {
   name: 'generate',
-  summary: 'Makes data with the statistics of a known set: rows, skew, class balance and noise, in LIBSVM text.',
   takes: 'OUT',
   count: [1, 1],
   options: {
@@ -41,7 +39,7 @@ export const generateCommand: Command = {
     'Sets:',
     ...Object.entries(likenesses).map(
       ([name, { about, rows, features }]) =>
-        `  ${name.padEnd(12)} ${about} (${rows.toLocaleString('en')} rows, ${features.toLocaleString('en')} features)`,
+        `  ${name.padEnd(12)} ${about} (${formatCount(rows)} rows, ${formatCount(features)} features)`,
     ),
     '',
     'OUT is a file, - for standard output, or a name ending in .gz or .zst, which is compressed; --size counts the text.',
@@ -62,6 +60,7 @@ export const generateCommand: Command = {
     const quiet = options['quiet'] === true
     const show = !quiet && process.stderr.isTTY
     let shown = 0
+    const { generate } = await import('../generate/generate.ts')
     const result = await generate(file, {
       like,
       rows,
@@ -90,7 +89,7 @@ export const generateCommand: Command = {
       ]) {
         const each = (nonzeros / count).toFixed(1)
         process.stderr.write(
-          `${name === '-' ? 'standard output' : name}: ${count.toLocaleString('en')} rows like ${like}, ${each} nonzeros a row, ${formatBytes(size)}\n`,
+          `${name === '-' ? 'standard output' : name}: ${formatCount(count)} rows like ${like}, ${each} nonzeros a row, ${formatBytes(size)}\n`,
         )
       }
       process.stderr.write(`${result.seconds.toFixed(2)} s, ${formatBytes(bytes / result.seconds)} a second\n`)

@@ -1,6 +1,5 @@
 // spillway ingest: text into a new block store.
 import { MOST_BINS } from '../additive-kernels/row-space.ts'
-import { ingest } from '../block-store/ingest.ts'
 import { checkData, checkOutputs } from './check-files.ts'
 import { bytesOption, type Command, type CommandInput, numberOption, textOption } from './command.ts'
 import { formatBytes, formatCount, formatSeconds } from './format.ts'
@@ -10,7 +9,6 @@ import { ProgressLine, readingText } from './terminal.ts'
 
 export const ingestCommand: Command = {
   name: 'ingest',
-  summary: 'Read text once into a compact block store that trains again and again.',
   takes: 'DATA… STORE',
   count: [2, Number.POSITIVE_INFINITY],
   options: {
@@ -65,6 +63,7 @@ async function runIngest({ arguments: given, options, signal }: CommandInput): P
   await checkData(paths)
   await checkOutputs({ reads: paths, stores: [folder] })
   const line = new ProgressLine({ quiet: options['quiet'] === true })
+  const { ingest } = await import('../block-store/ingest.ts')
   const result = await ingest(paths, folder, {
     blocks: numberOption(options, 'blocks', { least: 1, most: 100000, whole: true }),
     split: textOption(options, 'split') as 'random' | 'sequential' | undefined,

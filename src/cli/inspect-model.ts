@@ -8,6 +8,7 @@ import { modelSummary, vectorLabels } from '../model/json-file.ts'
 import { type Certificate, featureName, type Model, namesBeforeHash, userFeature } from '../model/model.ts'
 import { shortfallJson, shortfallLines } from '../model/shortfall.ts'
 import { countNonzeros, featureAt } from '../model/weights.ts'
+import { formatCount } from './format.ts'
 import { kernelText } from './train-summary.ts'
 
 export interface TopWeight {
@@ -236,5 +237,5 @@ function someOf(names: string[]): string {
 }
 
 const short = (x: number): string => String(Number(x.toPrecision(6)))
-const count = (x: number): string => x.toLocaleString('en-US')
+const count = (x: number): string => formatCount(x, 3)
 const percent = (share: number): string => `${(share * 100).toPrecision(3)} %`

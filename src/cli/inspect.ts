@@ -8,11 +8,8 @@ import { allModelFormats } from '../model/all-model-formats.ts'
 import { loadModel } from '../model/files.ts'
 import { Arena } from '../numeric/arena.ts'
 import { afterSplit, BlocksTooLarge, planLines } from '../optimise/sources/memory-plan.ts'
-import { type DataSummary, scanData } from '../rows/scan.ts'
-import { chooseSolver } from '../train/choose-solver.ts'
+import type { DataSummary } from '../rows/scan.ts'
 import { resolveOptions } from '../train/options.ts'
-import { planRun } from '../train/plan-for-blocks.ts'
-import { rowsAfterSplit, rowsOfStore } from '../train/rows-of-store.ts'
 import { checkOutputs } from './check-files.ts'
 import { bytesOption, type Command, type CommandInput, numberOption, type OptionValues, textOption } from './command.ts'
 import { describeStore } from './describe-store.ts'
@@ -25,7 +22,6 @@ import { ProgressLine, readingText } from './terminal.ts'
 
 export const inspectCommand: Command = {
   name: 'inspect',
-  summary: 'Tell what is in a data file, a block store or a model.',
   takes: 'DATA…|STORE|MODEL',
   count: [1, Number.POSITIVE_INFINITY],
   options: {
@@ -91,6 +87,7 @@ async function runInspect(input: CommandInput): Promise<number> {
     return show([...described.lines, ...plan.lines], { ...described.json, plan: plan.json })
   }
   const line = new ProgressLine({ quiet: options['quiet'] === true })
+  const { scanData } = await import('../rows/scan.ts')
   const summary = await scanData(paths, {
     format: textOption(options, 'format'),
     indexBase: numberOption(options, 'index-base'),
@@ -129,6 +126,9 @@ async function storePlan(
   memory: number | undefined,
   expand: string | undefined,
 ): Promise<{ lines: string[]; json: object }> {
+  const { chooseSolver } = await import('../train/choose-solver.ts')
+  const { planRun } = await import('../train/plan-for-blocks.ts')
+  const { rowsAfterSplit, rowsOfStore } = await import('../train/rows-of-store.ts')
   const options = resolveOptions({ memory, expand })
   const { solver, reason } = await chooseSolver([store.folder], options)
   const head = `training    solver ${solver.name}: ${reason}`

@@ -13,8 +13,7 @@ export async function main(words: string[]): Promise<number> {
   const [name, ...rest] = words
   try {
     if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
-      const wanted = name === 'help' && rest[0] ? await findCommand(rest[0]) : undefined
-      await print(wanted ? helpPage(wanted) : await overview())
+      await print(name === 'help' && rest[0] ? await helpOf(rest[0]) : overview())
       return name === undefined ? 2 : 0
     }
     if (name === '--version' || name === '-V') {
@@ -24,9 +23,11 @@ export async function main(words: string[]): Promise<number> {
     const command = await findCommand(name)
     const { arguments: given, options } = parseArguments(command, command.rewrite?.(rest) ?? rest)
     if (options['help']) {
-      await print(helpPage(command))
+      await print(await helpOf(name))
       return 0
     }
+    const { isSmallText } = await import('../input-formats/text-size.ts')
+    if (!(await isSmallText(given))) optimiseAtOnce()
     return await withInterrupts(signal => command.run({ arguments: given, options, signal }))
   } catch (error) {
     return explain(error)
@@ -53,8 +54,14 @@ async function withInterrupts(run: (signal: AbortSignal) => Promise<number>): Pr
   }
 }
 
+/** The numeric module is small and every loop in it runs long on data of some size: it is optimised at once, not after a slow
+ *  first round. Little data is done with sooner. */
+function optimiseAtOnce(): void {
+  process.getBuiltinModule('node:v8').setFlagsFromString('--no-liftoff')
+}
+
 async function findCommand(name: string): Promise<Command> {
-  if (Object.hasOwn(allCommands, name)) return allCommands[name]()
+  if (Object.hasOwn(allCommands, name)) return allCommands[name].load()
   const near = Object.keys(allCommands).find(known => editDistance(known, name) <= 2)
   throw new UsageError(
     `there is no command "${name}"${near ? `; did you mean ${near}?` : ''}`,
@@ -62,9 +69,12 @@ async function findCommand(name: string): Promise<Command> {
   )
 }
 
-async function overview(): Promise<string> {
-  const commands = await Promise.all(Object.values(allCommands).map(load => load()))
-  const width = Math.max(...commands.map(command => command.name.length))
+async function helpOf(name: string): Promise<string> {
+  return helpPage(await findCommand(name), allCommands[name].summary)
+}
+
+function overview(): string {
+  const width = Math.max(...Object.keys(allCommands).map(name => name.length))
   return [
     `spillway ${version}: train linear classifiers on data that may not fit in memory`,
     '',
@@ -73,7 +83,7 @@ async function overview(): Promise<string> {
     '      trains a support vector machine and writes reviews.svm.model',
     '',
     'Commands:',
-    ...commands.map(command => `  ${command.name.padEnd(width)}  ${command.summary}`),
+    ...Object.entries(allCommands).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`),
     '',
     'spillway COMMAND --help shows the options of a command, with examples.',
   ].join('\n')

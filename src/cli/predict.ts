@@ -3,7 +3,6 @@ import { AtomicFile } from '../files/atomic-file.ts'
 import { writeStandard } from '../files/standard-output.ts'
 import { loadModel } from '../model/files.ts'
 import { shortfallJson, shortfallLines } from '../model/shortfall.ts'
-import { predict } from '../predict/predict.ts'
 import { checkData, checkOutputs } from './check-files.ts'
 import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
 import { evaluationLines } from './evaluation-report.ts'
@@ -14,7 +13,6 @@ import { ProgressLine, readingText } from './terminal.ts'
 
 export const predictCommand: Command = {
   name: 'predict',
-  summary: 'Predict labels with a model, in the order of the input, in constant memory.',
   takes: 'DATA MODEL [OUT]',
   count: [2, 3],
   options: {
@@ -59,6 +57,7 @@ async function runPredict({ arguments: [data, modelPath, outPath], options, sign
   const output =
     outPath === undefined || outPath === '-' ? (json ? undefined : standardOutput()) : await AtomicFile.create(outPath)
   try {
+    const { predict } = await import('../predict/predict.ts')
     const result = await predict(data, model, {
       format: textOption(options, 'format'),
       indexBase: indexBase as 0 | 1 | undefined,

@@ -1,5 +1,5 @@
 // spillway remove: rows out of a store.
-import { type RowsToRemove, removeRows } from '../block-store/remove.ts'
+import type { RowsToRemove } from '../block-store/remove.ts'
 import { UsageError } from '../errors.ts'
 import { blocksText } from '../sizes.ts'
 import { checkOutputs } from './check-files.ts'
@@ -11,7 +11,6 @@ import { ProgressLine } from './terminal.ts'
 
 export const removeCommand: Command = {
   name: 'remove',
-  summary: 'Remove rows from a store; the next training starts from where the last one ended.',
   takes: 'STORE',
   count: [1, 1],
   options: {
@@ -62,6 +61,7 @@ async function runRemove({ arguments: [folder], options, signal }: CommandInput)
   const what = whatToRemove(options)
   await checkOutputs({ reads: 'rows' in what ? [what.rows as string] : [], stores: [folder] })
   const line = new ProgressLine({ quiet: options['quiet'] === true })
+  const { removeRows } = await import('../block-store/remove.ts')
   const result = await removeRows(folder, what, {
     signal,
     progress: ({ blocks, blocksTotal, rows }) =>

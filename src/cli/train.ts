@@ -1,7 +1,6 @@
 // spillway train: its options and help, and the words around a run.
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
-import v8 from 'node:v8'
 import { kernelForms } from '../additive-kernels/all-additive-kernels.ts'
 import { approximations, MOST_BINS, MOST_DEGREE, nodeKinds } from '../additive-kernels/row-space.ts'
 import { UsageError } from '../errors.ts'
@@ -11,11 +10,9 @@ import { multiclassNames, regularizerNames } from '../losses/formulations.ts'
 import { scarceMemory } from '../machine-memory.ts'
 import { allModelFormats } from '../model/all-model-formats.ts'
 import { solverChoices } from '../optimise/solvers/all-solvers.ts'
-import { predict } from '../predict/predict.ts'
+import type { PredictResult } from '../predict/predict.ts'
 import { scaleKinds } from '../rows/scale.ts'
 import { DEFAULTS, type TrainOptions, twoWeights } from '../train/options.ts'
-import { storeFolder } from '../train/store-for-training.ts'
-import { train } from '../train/train.ts'
 import { checkData, checkOutputs } from './check-files.ts'
 import { bytesOption, type Command, type CommandInput, numberOption, type OptionValues, textOption } from './command.ts'
 import { fileHead } from './file-head.ts'
@@ -28,7 +25,6 @@ import { trainJson, trainSummary } from './train-summary.ts'
 
 export const trainCommand: Command = {
   name: 'train',
-  summary: 'Train a linear classifier to the exact optimum, with a certificate.',
   takes: 'DATA… [MODEL]',
   count: [1, Number.POSITIVE_INFINITY],
   options: {
@@ -405,6 +401,8 @@ export function trainOptions(options: OptionValues): TrainOptions {
 }
 
 async function runTrain({ arguments: given, options, signal }: CommandInput): Promise<number> {
+  const { train } = await import('../train/train.ts')
+  const { storeFolder } = await import('../train/store-for-training.ts')
   const { data, model: modelPath } = await splitArguments(given, textOption(options, 'model'))
   const settings = trainOptions(options)
   const testPath = textOption(options, 'test')
@@ -418,7 +416,8 @@ async function runTrain({ arguments: given, options, signal }: CommandInput): Pr
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const text = new TrainingText(settings.tolerance ?? DEFAULTS.tolerance)
   // What the heap once grew to it keeps, and a limit counts it. There is little to collect in this thread.
-  if ((settings.memory ?? scarceMemory()) !== undefined) v8.setFlagsFromString('--semi-space-growth-factor=1')
+  if ((settings.memory ?? scarceMemory()) !== undefined)
+    process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1')
   const started = performance.now()
   const run = train(data, { ...settings, signal })
   try {
@@ -437,8 +436,7 @@ async function runTrain({ arguments: given, options, signal }: CommandInput): Pr
   const writing = performance.now()
   const saved = await saveTrained(modelPath, result, settings.maxPasses !== undefined, data)
   result.seconds.write = (performance.now() - writing) / 1000
-  const test =
-    testPath === undefined || signal.aborted ? undefined : await predict(testPath, result.model, { signal, evaluate })
+  const test = testPath === undefined || signal.aborted ? undefined : await testOn(testPath)
   result.seconds.total = (performance.now() - started) / 1000
   result.peakMemoryBytes = process.resourceUsage().maxRSS * 1024
   await print(
@@ -447,4 +445,9 @@ async function runTrain({ arguments: given, options, signal }: CommandInput): Pr
       : trainSummary(result, data, saved, settings.tolerance ?? DEFAULTS.tolerance, test),
   )
   return exitCodeOf(result, saved)
+
+  async function testOn(path: string): Promise<PredictResult> {
+    const { predict } = await import('../predict/predict.ts')
+    return predict(path, result.model, { signal, evaluate })
+  }
 }

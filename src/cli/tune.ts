@@ -1,7 +1,7 @@
 // spillway tune: the cost with the best accuracy on held-out rows, and the model at that cost.
 import { shortfallJson, shortfallLines } from '../model/shortfall.ts'
 import { DEFAULTS } from '../train/options.ts'
-import { type Tuning, tune } from '../train/tune.ts'
+import type { Tuning } from '../train/tune.ts'
 import type { CostResult } from '../train/validation.ts'
 import { checkData, checkOutputs } from './check-files.ts'
 import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
@@ -14,7 +14,6 @@ import { splitArguments, trainOptions } from './train.ts'
 
 export const tuneCommand: Command = {
   name: 'tune',
-  summary: 'Find the cost with the best accuracy on rows that were not trained on, and train the model with it.',
   takes: 'DATA… [MODEL]',
   count: [1, Number.POSITIVE_INFINITY],
   options: {
@@ -63,6 +62,7 @@ async function runTune({ arguments: given, options, signal }: CommandInput): Pro
   await checkOutputs({ reads: data, writes: wantsModel ? [model] : [] })
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const text = new TrainingText(settings.tolerance ?? DEFAULTS.tolerance)
+  const { tune } = await import('../train/tune.ts')
   const result = await tune(data, {
     ...settings,
     ...(cost !== undefined && { costs: parseCosts(cost) }),

@@ -143,7 +143,8 @@ class Run {
         text: arena.allocate(plan.textBytes, 'generated text'),
       })
     }
-    this.#pool = new ThreadPool(arena.share, threads)
+    const oneChunk = (options.rows ?? Number.POSITIVE_INFINITY) <= plan.chunkRows
+    this.#pool = new ThreadPool(arena.share, threads, { small: oneChunk && options.threads === undefined })
   }
 
   /** Writes one file of so many rows, or, without a number of rows, of so many bytes. */

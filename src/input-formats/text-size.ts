@@ -14,6 +14,19 @@ export async function textSize(path: string): Promise<number | undefined> {
   return Math.min(Math.max(said, found.size * LEAST_FACTOR), found.size * MOST_FACTOR)
 }
 
+/** Text that one thread parses in one piece, and in less time than threads take to start. */
+const SMALL = 2 << 20
+
+/** Whether there is text in the files, and little of it. What is missing holds none; what is no file may hold any amount. */
+export async function isSmallText(paths: string[]): Promise<boolean> {
+  let bytes = 0
+  for (const path of paths) {
+    const missing = path !== '-' && !(await stat(path).catch(() => undefined))
+    bytes += missing ? 0 : ((await textSize(path)) ?? Number.POSITIVE_INFINITY)
+  }
+  return bytes > 0 && bytes <= SMALL
+}
+
 /** What a gzip file says at its end (modulo 2^32), or the first frame of a zstd file in its header. */
 async function saidSize(path: string, size: number): Promise<number | undefined> {
   await using file = await open(path, 'r')

@@ -1,5 +1,6 @@
 // A model whose run ended short of its tolerance says so wherever it is met: how far it came, what the rows look like to the
 // solver, and what to type instead.
+import { formatCount } from '../sizes.ts'
 import type { Model } from './model.ts'
 
 /** What a run that ended short leaves in its model. */
@@ -114,4 +115,4 @@ export function shortfallJson(model: Model): (Shortfall & ShortfallWords) | unde
 }
 
 const short = (x: number): string => String(Number(x.toPrecision(4)))
-const count = (x: number): string => x.toLocaleString('en-US')
+const count = (x: number): string => formatCount(x, 3)

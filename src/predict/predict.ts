@@ -5,6 +5,7 @@ import { Evaluation, type EvaluationReport } from '../evaluation/evaluation.ts'
 import { fitFor } from '../features/expansion-steps.ts'
 import { usualInputFormat } from '../input-formats/all-input-formats.ts'
 import { compareLabels, labelKey } from '../input-formats/labels.ts'
+import { isSmallText } from '../input-formats/text-size.ts'
 import { calibrationsOf, requireCalibrations } from '../model/calibration.ts'
 import { loadModel } from '../model/files.ts'
 import { placeOfLent } from '../model/lent-weights.ts'
@@ -144,7 +145,9 @@ async function run(
   // allocated there stays, for other runs may be under way.
   const lent = placeOfLent(model.weights)
   const arena = lent?.arena ?? new Arena()
-  const pool = new ThreadPool(arena.share, options.threads ?? defaultThreads())
+  const paths = typeof data === 'string' ? [data] : data
+  const small = options.threads === undefined && (await isSmallText(paths))
+  const pool = new ThreadPool(arena.share, options.threads ?? defaultThreads(), { small })
   const expand = model.transforms.expand?.steps
   const indexBase = options.indexBase ?? model.indexBase
   let rows = 0
@@ -162,7 +165,7 @@ async function run(
       signal: options.signal,
     })
     await reader.read(
-      typeof data === 'string' ? [data] : data,
+      paths,
       (_, toParse) =>
         pool.run(predictChunkTask, {
           ...toParse,

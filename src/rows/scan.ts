@@ -2,6 +2,7 @@
 
 import { type LabelCount, mergeLabels } from '../input-formats/label-numbers.ts'
 import type { LabelKey } from '../input-formats/labels.ts'
+import { isSmallText } from '../input-formats/text-size.ts'
 import { Arena } from '../numeric/arena.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import { TextReader } from './read-text.ts'
@@ -36,7 +37,8 @@ export interface ScanOptions {
 export async function scanData(paths: string[], options: ScanOptions = {}): Promise<DataSummary> {
   const started = performance.now()
   const arena = new Arena()
-  const pool = new ThreadPool(arena.share, options.threads ?? defaultThreads())
+  const small = options.threads === undefined && (await isSmallText(paths))
+  const pool = new ThreadPool(arena.share, options.threads ?? defaultThreads(), { small })
   const { format, indexBase, onBadRow = 'fail', signal } = options
   const reader = new TextReader(arena, pool, { format, indexBase, onBadRow, valueBits: 32, signal })
   const byKey = new Map<LabelKey, number>()

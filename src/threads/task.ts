@@ -32,9 +32,9 @@ export function declareTask<Options, Result>(
   return { module, name }
 }
 
-/** The function behind a declaration, its file loaded if it was not yet. */
+/** The function behind a declaration, its file loaded if it was not yet. dist/worker.js has every task from the start. */
 export async function findTask(module: string, name: string): Promise<Task<unknown, unknown>> {
-  await import(module)
+  if (!declared.has(name)) await import(module)
   const task = declared.get(name)
   if (!task) throw new Error(`${module} declares no task ${name}`)
   return task as Task<unknown, unknown>

@@ -8,6 +8,7 @@ import { openStore } from '../block-store/reader.ts'
 import { SpillwayError, UsageError } from '../errors.ts'
 import { checkExpandable } from '../features/expansion-steps.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
+import { isSmallText } from '../input-formats/text-size.ts'
 import { Arena, formatBytes } from '../numeric/arena.ts'
 import { Driver } from '../optimise/driver/driver.ts'
 import type { PassProgress } from '../optimise/driver/progress.ts'
@@ -64,7 +65,8 @@ export async function withRowsInMemory<T>(
   const started = performance.now()
   const seconds = (): number => (performance.now() - started) / 1000
   const arena = new Arena()
-  await using pool = new ThreadPool(arena.share, options.threads ?? defaultThreads())
+  const small = options.threads === undefined && (await isSmallText(paths))
+  await using pool = new ThreadPool(arena.share, options.threads ?? defaultThreads(), { small })
   const throttled = throttle(tell, 50)
   if (options.space && !options.scale) placeSpace(arena, options.space, false)
   const { rows, read } = await load(arena, pool, paths, options, ({ bytesRead, bytesTotal, rows, badRows }) =>

@@ -51,7 +51,7 @@ after(() => {
 /** Runs a command line in this process. */
 async function spillway(line: string): Promise<number> {
   const [name, ...words] = line.split(' ')
-  const command = await allCommands[name]()
+  const command = await allCommands[name].load()
   const { arguments: given, options } = parseArguments(command, command.rewrite?.(words) ?? words)
   return command.run({ arguments: given, options, signal: new AbortController().signal })
 }

@@ -55,7 +55,7 @@ describe('spillway generate', () => {
   })
 
   it('names every set in its help', () => {
-    const page = helpPage(generateCommand)
+    const page = helpPage(generateCommand, '')
     for (const name of Object.keys(likenesses)) assert.ok(page.includes(`\n  ${name} `), name)
   })
 })

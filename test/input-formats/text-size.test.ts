@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
-import { textSize } from '../../src/input-formats/text-size.ts'
+import { isSmallText, textSize } from '../../src/input-formats/text-size.ts'
 import { testFolder } from './fixture.ts'
 
 const folder = testFolder()
@@ -40,6 +40,21 @@ describe('the size of text', () => {
       'liar.zst': Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0x01, 0, 0, 0, ...Buffer.alloc(30)]),
     })) {
       assert.equal(await textSize(folder.write(name, bytes)), 4 * bytes.length, name)
+    }
+  })
+
+  it('is small for 2 MiB of all files together, whatever is missing, and never for what is no file', async () => {
+    const half = folder.write('half.svm', Buffer.alloc(1 << 20, '\n'))
+    const missing = join(folder.path, 'missing')
+    for (const [paths, small] of [
+      [[half], true],
+      [[half, half, missing], true],
+      [[half, half, folder.write('more.svm', Buffer.from('\n'))], false],
+      [[half, '-'], false],
+      [[half, folder.path], false],
+      [[missing], false],
+    ] as [string[], boolean][]) {
+      assert.equal(await isSmallText(paths), small, paths.join(' '))
     }
   })
 })

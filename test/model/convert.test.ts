@@ -49,7 +49,7 @@ describe('spillway convert', () => {
   })
 
   it('offers the formats of the list', () => {
-    const help = helpPage(convertCommand)
+    const help = helpPage(convertCommand, '')
     for (const { name, summary } of allModelFormats) assert.ok(help.includes(name) && help.includes(summary))
     assert.throws(() => parseArguments(convertCommand, ['a', 'b', '--to', 'onyx']), /"onyx"; expected one of spillway/)
   })

@@ -1,7 +1,7 @@
 // The program under a memory cap that counts everything, page cache included.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, cpSync, existsSync } from 'node:fs'
+import { cpSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -20,11 +20,9 @@ export function published(folder: string): string {
   const root = fileURLToPath(new URL('../../', import.meta.url))
   const place = join(folder, 'package')
   if (existsSync(join(place, 'bin/spillway.js'))) return join(place, 'bin/spillway.js')
-  const tsc = join(root, 'node_modules/typescript/bin/tsc')
-  const words = [tsc, '-p', 'tsconfig.build.json', '--outDir', join(place, 'dist')]
-  const { status, stdout } = spawnSync(process.execPath, words, { cwd: root, encoding: 'utf8' })
-  assert.equal(status, 0, stdout)
-  copyFileSync(join(root, 'src/numeric/numeric.wasm'), join(place, 'dist/numeric/numeric.wasm'))
+  const words = [join(root, 'scripts/build-dist.js'), join(place, 'dist')]
+  const { status, stdout, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8' })
+  assert.equal(status, 0, `${stdout}${stderr}`)
   for (const name of ['bin', 'package.json']) cpSync(join(root, name), join(place, name), { recursive: true })
   return join(place, 'bin/spillway.js')
 }

@@ -4,8 +4,8 @@ import { spawn } from 'node:child_process'
 import {
   cpSync,
   existsSync,
+  globSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -64,23 +64,34 @@ describe('the package', () => {
       'package.json',
       'LICENSE',
       'bin/spillway.js',
+      'dist/main.js',
       'dist/index.js',
       'dist/index.d.ts',
-      'dist/numeric/numeric.wasm',
-      'dist/threads/worker.js',
-      'dist/cli/main.js',
+      'dist/worker.js',
+      'dist/numeric.wasm',
     ]
     for (const path of needed) assert.ok(paths.includes(path), `${path} is missing`)
     const places = [...files, 'package.json']
     for (const path of paths) assert.ok(places.includes(path.split('/')[0]), `${path} does not belong in it`)
     const surplus = paths.filter(path => /(^|\/)(test|bench|src|node_modules)\/|\.test\.|(?<!\.d)\.ts$/.test(path))
     assert.deepEqual(surplus, [])
-    const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
-    for (const source of sources.filter(file => file.endsWith('.ts') && !/\.d\.ts$|assembly/.test(file))) {
-      // Tables of structures are for the build alone: what is made from them is in the package.
-      const wanted = !/numeric.structures/.test(source)
-      assert.equal(paths.includes(`dist/${source.replace(/\.ts$/, '.js')}`), wanted, source)
-    }
+    const bundles = paths.filter(path => /^dist\/.*(?<!\.d\.ts)$/.test(path))
+    assert.deepEqual(bundles.sort(), ['dist/index.js', 'dist/main.js', 'dist/numeric.wasm', 'dist/worker.js'])
+    assert.ok(!paths.includes('dist/cli/main.d.ts'), 'types that the library does not lead to')
+  })
+
+  it('has every task in the bundle of its workers, and every name that the library exports', async () => {
+    const tasks = globSync('src/**/*.ts', { cwd: root }).flatMap(file => {
+      const text = readFileSync(join(root, file), 'utf8')
+      return [...text.matchAll(/declareTask\(\s*import\.meta\.url,\s*'([^']+)'/g)].map(([, task]) => task)
+    })
+    assert.ok(tasks.length > 20)
+    const worker = readFileSync(join(root, 'dist/worker.js'), 'utf8')
+    for (const task of tasks) assert.match(worker, new RegExp(`declareTask\\(import\\.meta\\.url,"${task}"`), task)
+    const [built, sources] = await Promise.all(
+      ['dist/index.js', 'src/index.ts'].map(path => import(pathToFileURL(join(root, path)).href)),
+    )
+    assert.deepEqual(Object.keys(built), Object.keys(sources))
   })
 
   it('names files that are there', () => {
@@ -98,18 +109,21 @@ describe('the package', () => {
       writeFileSync(join(cwd, 'a.svm'), asText(someRows(100, 10)))
       writeFileSync(
         join(cwd, 'script.mjs'),
-        `import { train, predict, version } from '${pathToFileURL(join(root, 'dist/index.js')).href}'
+        `import { subscribe } from 'node:diagnostics_channel'
+        import { train, predict, version } from '${pathToFileURL(join(root, 'dist/index.js')).href}'
+        let workers = 0
+        subscribe('worker_threads', () => workers++)
         const model = await train('a.svm', { threads: 2 }).model
         await model.save('a.model')
-        const { rows, accuracy } = await predict('a.svm', 'a.model')
-        console.log(JSON.stringify({ rows, good: accuracy > 0.7, version }))`,
+        const { rows, accuracy } = await predict('a.svm', 'a.model', { threads: 2 })
+        console.log(JSON.stringify({ rows, workers, good: accuracy > 0.7, version }))`,
       )
       // Types are not stripped here: were a worker to start from a .ts file, it would fail.
       const { status, stdout, stderr } = await node(['--no-strip-types', 'script.mjs'], cwd)
       assert.equal(stderr, '')
       assert.equal(status, 0)
       const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-      assert.deepEqual(JSON.parse(stdout), { rows: 100, good: true, version })
+      assert.deepEqual(JSON.parse(stdout), { rows: 100, workers: 4, good: true, version })
     }))
 
   it('runs as a command where it is installed', () =>

@@ -9,6 +9,7 @@ import { ARENA_NEXT, ARENA_START } from '../../src/numeric/layouts.ts'
 import { evaluateRowsTask } from '../../src/optimise/objectives/evaluate-rows-task.ts'
 import { parseRowsTask } from '../../src/rows/parse-rows-task.ts'
 import { ThreadPool } from '../../src/threads/pool.ts'
+import { toldTask } from './told-task.ts'
 
 describe('the arena', () => {
   it('gives disjoint regions to threads that allocate at once', async () => {
@@ -146,5 +147,45 @@ describe('the thread pool', () => {
     await pool.close()
     const rejected = (await settled).filter(result => result.status === 'rejected')
     assert.ok(rejected.length >= 40)
+  })
+
+  it('of a small work runs tasks in its own thread, one after the other, and starts no worker', async () => {
+    const arena = new Arena()
+    await using pool = new ThreadPool(arena.share, 2, { small: true })
+    const list = [1, 2]
+    const first = pool.run(toldTask, { list })
+    const wrong = pool.run(toldTask, { list, fail: true })
+    const second = pool.run(toldTask, { list: [] })
+    assert.equal(pool.pending, 3)
+    assert.deepEqual(await first, { isMainThread: true, seen: [3] })
+    await assert.rejects(wrong, /^RangeError: told to fail$/)
+    assert.deepEqual(await second, { isMainThread: true, seen: [3, 1] })
+    assert.deepEqual(list, [1, 2], 'options are copied, as they are for a worker')
+    assert.deepEqual((await first).seen, [3], 'and so are results')
+    assert.deepEqual([pool.pending, pool.workers], [0, 0])
+  })
+
+  it('of a small work that turns out long goes on with workers, as many as there are tasks', async () => {
+    const arena = new Arena()
+    await using pool = new ThreadPool(arena.share, 3, { small: true })
+    const longer = await pool.run(toldTask, { list: [], milliseconds: 60 })
+    assert.ok(longer.isMainThread)
+    assert.equal(pool.workers, 0)
+    const others = await Promise.all([1, 2].map(() => pool.run(toldTask, { list: [] })))
+    assert.deepEqual(
+      others.map(({ isMainThread }) => isMainThread),
+      [false, false],
+    )
+    assert.equal(pool.workers, 2)
+  })
+
+  it('of a small work rejects what waits when it is closed', async () => {
+    const arena = new Arena()
+    const pool = new ThreadPool(arena.share, 1, { small: true })
+    const waiting = [1, 2, 3].map(() => pool.run(toldTask, { list: [] }))
+    const settled = Promise.allSettled(waiting)
+    await pool.close()
+    assert.ok((await settled).every(({ status }) => status === 'rejected'))
+    await assert.rejects(pool.run(toldTask, { list: [] }), /the thread pool is closed/)
   })
 })
