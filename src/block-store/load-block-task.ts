@@ -23,6 +23,8 @@ export interface LoadBlockOptions {
   tableRows: number
   /** How rows are expanded, if they are. */
   expand: string | undefined
+  /** Read past the page cache. */
+  direct: boolean
   /** Map from features to weights, or 0. */
   map: number
   /** Scale factors by weight (f64), or 0. */
@@ -57,7 +59,7 @@ interface Kept {
 export const loadBlockTask = declareTask(import.meta.url, 'load-block', loadBlock)
 
 async function loadBlock({ arena, kept }: TaskContext, options: LoadBlockOptions): Promise<LoadedRows> {
-  const key = `${options.folder} ${options.fingerprint} ${options.expand}`
+  const key = `${options.folder} ${options.fingerprint} ${options.expand} ${options.direct}`
   let tools = kept.get('load-block') as Kept | undefined
   if (tools?.key !== key) {
     const decoder = new SegmentDecoder(arena)
@@ -65,7 +67,7 @@ async function loadBlock({ arena, kept }: TaskContext, options: LoadBlockOptions
     tools = {
       key,
       store,
-      buffer: new ReadBuffer(arena, READ_BYTES),
+      buffer: new ReadBuffer(arena, READ_BYTES, options.direct),
       decoder,
       batch: decoder.newBatch(),
       packer: new RowPacker(arena),

@@ -1,9 +1,11 @@
 // Reads a store: opens block files, hands out their segments in shared memory, checks what the manifest promises.
+import { constants } from 'node:fs'
 import { type FileHandle, open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileError, SpillwayError } from '../errors.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { Region } from '../numeric/region.ts'
+import { roundUp } from '../numeric/rounding.ts'
 import { SEGMENT_HEADER_BYTES } from '../numeric/segment-layout.ts'
 import type { Address, ByteCount } from '../sizes.ts'
 import { checkSegment, SegmentDecoder } from './codecs.ts'
@@ -33,6 +35,8 @@ export interface LoadedSegment {
 }
 
 const DEFAULT_READ_BYTES = 8 << 20
+/** What positions, sizes and addresses of reads past the page cache are multiples of. */
+const PAGE_BYTES = 4096
 
 export interface VerifyResult {
   blocks: number
@@ -70,15 +74,23 @@ export async function openStore(folder: string): Promise<Store> {
 export class ReadBuffer {
   readonly arena: Arena
   readonly readBytes: ByteCount
-  readonly region: Region
+  /** Whether files are read past the page cache. */
+  readonly direct: boolean
   /** 16 bytes for checksums. */
-  readonly scratch: number
+  readonly scratch: Address
+  readonly #region: Region
 
-  constructor(arena: Arena, readBytes = DEFAULT_READ_BYTES) {
+  constructor(arena: Arena, readBytes = DEFAULT_READ_BYTES, direct = false) {
     this.arena = arena
     this.readBytes = Math.max(readBytes, FILE_HEADER_BYTES + SEGMENT_HEADER_BYTES)
-    this.region = new Region(arena, 'reading a block')
+    this.direct = direct
+    this.#region = new Region(arena, 'reading a block')
     this.scratch = arena.allocate(16, 'reading a block')
+  }
+
+  /** Room that begins with a page. */
+  room(bytes: ByteCount): Address {
+    return roundUp(this.#region.room(bytes + PAGE_BYTES), PAGE_BYTES)
   }
 }
 
@@ -102,36 +114,39 @@ export class Store {
     const { arena } = buffer
     const entry = this.manifest.blocks[block]
     const path = this.blockPath(block)
-    await using file = await openFile(path)
+    await using file = await openFile(path, buffer.direct)
     const size = (await file.stat()).size
-    if (size !== entry.bytes) {
-      const what = size < entry.bytes ? 'it is truncated' : 'bytes are left over at its end'
-      // A newer version may well have another size; that is the better thing to say.
-      await this.#checkHeader(file, block, size, buffer, path)
-      throw damaged(path, `${what}: ${size} bytes were found, ${entry.bytes} expected`)
-    }
-    let checksum = await this.#checkHeader(file, block, size, buffer, path)
-    let [rows, nonzeros, segments] = [0, 0, 0]
-    let at = buffer.region.room(buffer.readBytes)
-    let room = buffer.readBytes
-    // What is in memory: `held` bytes from `offset` of the file on, of which `used` are done with.
-    let [offset, held, used] = [FILE_HEADER_BYTES, 0, 0]
+    // What is in memory: `held` bytes from `offset` of the file on, of which `used` are done with. They lie as they do in the
+    // pages of the file, so that every read begins and ends with a page.
+    let room = roundUp(buffer.readBytes, PAGE_BYTES)
+    let base = buffer.room(room)
+    let [at, offset, held, used] = [base, 0, 0, 0]
     const fill = async (bytes: ByteCount) => {
       if (held - used >= bytes) return
-      arena.bytes(at, held).copyWithin(0, used)
+      const kept = arena.bytes(at + used, held - used)
       offset += used
+      const before = offset % PAGE_BYTES
+      if (before + bytes > room) {
+        const copy = kept.slice()
+        room = roundUp(before + bytes, PAGE_BYTES)
+        base = buffer.room(room)
+        arena.bytes(base + before, copy.length).set(copy)
+      } else arena.bytes(base, room).copyWithin(before, at + used - base, at + held - base)
+      at = base + before
       held -= used
       used = 0
-      if (bytes > room) {
-        const kept = arena.bytes(at, held).slice()
-        at = buffer.region.room(bytes)
-        room = bytes
-        arena.bytes(at, held).set(kept)
-      }
-      const wanted = Math.min(room, size - offset)
+      const wanted = Math.min(room - before, size - offset)
       await readFully(file, arena, at + held, wanted - held, offset + held, path)
       held = wanted
     }
+    await fill(Math.min(size, FILE_HEADER_BYTES))
+    let checksum = checkFileHeader(arena, at, held, blockNumber(entry.file), path)
+    if (size !== entry.bytes) {
+      const what = size < entry.bytes ? 'it is truncated' : 'bytes are left over at its end'
+      throw damaged(path, `${what}: ${size} bytes were found, ${entry.bytes} expected`)
+    }
+    used = FILE_HEADER_BYTES
+    let [rows, nonzeros, segments] = [0, 0, 0]
     while (offset + used < size) {
       const where = `segment ${segments} (at byte ${offset + used}) of ${path}`
       const left = size - offset - used
@@ -156,13 +171,6 @@ export class Store {
     ]) {
       if (found !== expected) throw damaged(path, `${found} ${what}; the manifest says ${expected}`)
     }
-  }
-
-  async #checkHeader(file: FileHandle, block: number, size: number, buffer: ReadBuffer, path: string): Promise<bigint> {
-    const at = buffer.region.room(buffer.readBytes)
-    const bytes = Math.min(size, FILE_HEADER_BYTES)
-    await readFully(file, buffer.arena, at, bytes, 0, path)
-    return checkFileHeader(buffer.arena, at, bytes, blockNumber(this.manifest.blocks[block].file), path)
   }
 
   /** Reads everything and checks every checksum and count. With `decode` every segment is decoded as well. */
@@ -197,7 +205,13 @@ export class Store {
   }
 }
 
-async function openFile(path: string): Promise<FileHandle> {
+/** Past the page cache, where that is asked for and the file system can. */
+async function openFile(path: string, direct: boolean): Promise<FileHandle> {
+  try {
+    if (direct && constants.O_DIRECT) return await open(path, constants.O_RDONLY | constants.O_DIRECT)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw fileError(error, path, 'read')
+  }
   try {
     return await open(path, 'r')
   } catch (error) {
@@ -205,6 +219,7 @@ async function openFile(path: string): Promise<FileHandle> {
   }
 }
 
+/** Reads so many bytes, and what follows them up to the end of a page or of the file: reads past the page cache must. */
 async function readFully(
   file: FileHandle,
   arena: Arena,
@@ -216,8 +231,8 @@ async function readFully(
   for (let done = 0; done < bytes; ) {
     let bytesRead: number
     try {
-      const into = arena.bytes(at + done, bytes - done)
-      bytesRead = (await file.read(into, 0, bytes - done, position + done)).bytesRead
+      const wanted = roundUp(bytes - done, PAGE_BYTES)
+      bytesRead = (await file.read(arena.bytes(at + done, wanted), 0, wanted, position + done)).bytesRead
     } catch (error) {
       throw fileError(error, path, 'read')
     }

@@ -183,7 +183,7 @@ export async function planRun(
 /** Started from a cold disk, some 65 MB of Node's own file count against a cap, of which NODE_BYTES holds the smallest part
  *  that works: where there is memory for it, more of them stay, for reading them again and again is what makes a run crawl. */
 export function forFilePages(memory: number): number {
-  return Math.min(32 << 20, Math.max(0, Math.floor((memory - (104 << 20)) / 5)))
+  return Math.min(32 << 20, Math.max(28 << 20, Math.floor((memory - (104 << 20)) / 5)))
 }
 
 /** Heaps of threads grow further while many models are trained: with 100 classes under 256M the run had 236 MB of its own
@@ -195,7 +195,7 @@ export function forManyModels(memory: number): number {
 /** What an ingest leaves behind in the same process: heap and allocator keep what its buffers took, the more the larger
  *  they were. Measured: 26 MB under 256M. A store that was made before is planned for alike, so that a run can be resumed. */
 export function afterIngest(memory: number): number {
-  return Math.min(32 << 20, Math.max(0, Math.floor((memory - (128 << 20)) / 4)))
+  return Math.min(32 << 20, Math.max(12 << 20, Math.floor((memory - (128 << 20)) / 4)))
 }
 
 /** What an ingest is given. Where rows become larger than their text, small buffers read it as well, and leave less behind;

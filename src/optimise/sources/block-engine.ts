@@ -5,6 +5,7 @@ import type { Stretch } from '../../block-store/checkpoint.ts'
 import type { LoadedRows } from '../../block-store/load-block-task.ts'
 import { loadBlockTask } from '../../block-store/load-block-task.ts'
 import type { Store } from '../../block-store/reader.ts'
+import { memoryLimit } from '../../machine-memory.ts'
 import type { Arena } from '../../numeric/arena.ts'
 import { drawFrom } from '../../numeric/draw.ts'
 import { PROBLEM_BYTES, SWEEP_BYTES } from '../../numeric/layouts.ts'
@@ -66,6 +67,9 @@ export class BlockEngine implements RowSource {
   }
   readonly #reader: ThreadPool
   readonly #slots: Slot[] = []
+  /** A control group counts the page cache. Where it leaves no room for the store, blocks would push the program's own pages
+   *  out: they are read past the cache. */
+  readonly #direct: boolean
   readonly #alphaStride: number
   #spare = { at: 0, end: 0 }
   readonly #rooms = new Map<string, { at: Address; bytes: ByteCount }>()
@@ -90,6 +94,8 @@ export class BlockEngine implements RowSource {
     this.rows = store.manifest.rows
     this.blockBytes = store.manifest.blocks.map(block => block.bytes)
     this.#alphaStride = alphaStride
+    const bytes = this.blockBytes.reduce((sum, each) => sum + each, 0)
+    this.#direct = memoryLimit() - plan.memory < bytes
     let first = 0
     for (const block of store.manifest.blocks) {
       this.firstRows.push(first)
@@ -217,6 +223,7 @@ export class BlockEngine implements RowSource {
           table: table + tableRows * 4,
           tableRows: cost.rows,
           expand: undefined,
+          direct: this.#direct,
           binning: undefined,
           ...this.#transforms,
         }),
