@@ -1,20 +1,16 @@
 // Words for values outside of [0, 1], which additive kernels have no bin for: they are refused, by where they stand.
 import { SpillwayError } from '../errors.ts'
-import type { BadRow } from '../input-formats/input-format.ts'
+import type { BadRow, Place } from '../input-formats/input-format.ts'
 import type { Arena } from '../numeric/arena.ts'
-import {
-  BATCH_INDICES,
-  BATCH_LABEL_AT,
-  BATCH_ROWS,
-  BATCH_STARTS,
-  BATCH_VALUE_BYTES,
-  BATCH_VALUES,
-} from '../numeric/layouts.ts'
+import { BATCH_INDICES, BATCH_ROWS, BATCH_STARTS, BATCH_VALUE_BYTES, BATCH_VALUES } from '../numeric/layouts.ts'
+
+/** No entry. */
+const NONE = 0xffffffff
 
 /** Refuses a batch with values that no bin is for. `where` names it. */
 export function refuseOutside(arena: Arena, batch: number, where: string, indexBase = 1): void {
   const entry = arena.numeric.findOutside(batch) >>> 0
-  if (entry === 0xffffffff) return
+  if (entry === NONE) return
   const { found, expected, advice } = outsideWords(arena, batch, entry, indexBase)
   throw new SpillwayError(`${where}: found ${found}, expected ${expected}`, advice)
 }
@@ -37,11 +33,16 @@ export function outsideWords(
   }
 }
 
-/** Where a value stands that no bin is for; `at`: where the chunk's text begins. */
-export function badValue(arena: Arena, batch: number, entry: number, at: number, indexBase: number): BadRow {
+/** A batch's first value that no bin is for, as a bad row; undefined when there is none. */
+export function refusedValue(
+  arena: Arena,
+  batch: number,
+  indexBase: number,
+  placeOf: (row: number) => Place,
+): BadRow | undefined {
+  const entry = arena.numeric.findOutside(batch) >>> 0
+  if (entry === NONE) return undefined
   const starts = arena.u32(arena.getU32(batch + BATCH_STARTS), arena.getU32(batch + BATCH_ROWS) + 1)
   const row = starts.findLastIndex(start => start <= entry)
-  const labelAt = arena.getU32(arena.getU32(batch + BATCH_LABEL_AT) + row * 4)
-  const line = arena.bytes(at, labelAt - at).reduce((lines, byte) => lines + (byte === 10 ? 1 : 0), 0)
-  return { line, column: 1, ...outsideWords(arena, batch, entry, indexBase) }
+  return { ...placeOf(row), ...outsideWords(arena, batch, entry, indexBase) }
 }

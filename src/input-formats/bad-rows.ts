@@ -5,7 +5,10 @@ import type { LineChunk } from './line-chunks.ts'
 
 /** The words for a bad row: where, found, expected. */
 export function badRowMessage(name: string, lineBefore: number, bad: BadRow): string {
-  return `${name}, line ${lineBefore + bad.line + 1}, column ${bad.column}: found ${bad.found}, expected ${bad.expected}`
+  const { line, column, found, expected } = bad
+  const number = lineBefore + line + 1
+  const where = column === undefined ? `row ${number}` : `line ${number}, column ${column}`
+  return `${name}, ${where}: found ${found}, expected ${expected}`
 }
 
 /** Keeps line numbers of each source and the account of bad rows, for a caller that takes parsed chunks in order. */

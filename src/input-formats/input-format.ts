@@ -2,12 +2,16 @@
 // whole lines into batches.
 import type { Arena } from '../numeric/arena.ts'
 
-/** A row that could not be read: where, what was found, what was expected. */
-export interface BadRow {
-  /** Counted from 0 within the chunk. */
+/** Where a row stands in its chunk. */
+export interface Place {
+  /** The line, or the number of the row where there are no lines; counted from 0. */
   line: number
-  /** Counted from 1, in bytes. */
-  column: number
+  /** Of text alone: counted from 1, in bytes. */
+  column?: number
+}
+
+/** A row that could not be read: where, what was found, what was expected. */
+export interface BadRow extends Place {
   found: string
   expected: string
   /** What the user can do, where there is something to say. */
@@ -35,15 +39,19 @@ export interface ParsedBatch {
 export interface ChunkParser {
   /** Parses a chunk; yields its batches in order. */
   parse(at: number, bytes: number, settings: ParseSettings): Generator<ParsedBatch>
-  /** After the last batch: lines and bad rows of the chunk, the first few of them in full. */
+  /** After the last batch: lines of the chunk (rows, where there are no lines), and its bad rows, the first few in full. */
   lines: number
   badRows: number
   bad: BadRow[]
   /** The text of a label as the user wrote it, given a row of the present batch. */
   labelText(row: number): string
+  /** Where a row of the present batch stands. */
+  place(row: number): Place
 }
 
 export interface InputFormat {
+  /** import.meta.url of its file, which worker threads load. */
+  module: string
   name: string
   summary: string
   /** What such text is called, e.g. `LIBSVM text`. */

@@ -75,6 +75,7 @@ class LabelStringParser extends TextParser {
 }
 
 export const labelString: InputFormat = {
+  module: import.meta.url,
   name: 'label-string',
   summary: 'strings of letters, DNA say: LABEL STRING',
   title: 'labelled strings',

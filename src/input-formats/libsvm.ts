@@ -102,6 +102,7 @@ class LibsvmParser extends TextParser {
 }
 
 export const libsvm: InputFormat = {
+  module: import.meta.url,
   name: 'libsvm',
   summary: 'LIBSVM text: LABEL INDEX:VALUE INDEX:VALUE …',
   title: 'LIBSVM text',

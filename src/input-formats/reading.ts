@@ -30,14 +30,15 @@ export class Reading {
   }
 
   /** Looks at a chunk, and says how to read it. */
-  look(chunk: Uint8Array): { format: string; indexBase: number } {
+  look(chunk: Uint8Array): { format: { module: string; name: string }; indexBase: number } {
     if (!this.#format) {
       const line = firstLine(chunk)
       this.#format = line === undefined ? undefined : (allInputFormats.find(f => f.detect(line)) ?? usualInputFormat)
       this.#check()
     }
     this.#indexBase ??= this.#format?.detectIndexBase(chunk.slice(0, HEAD_BYTES))
-    return { format: this.format.name, indexBase: this.indexBase }
+    const { module, name } = this.format
+    return { format: { module, name }, indexBase: this.indexBase }
   }
 
   /** What is known so far. */

@@ -32,7 +32,7 @@ import {
   PARSE_ZEROS,
 } from '../numeric/layouts.ts'
 import { roundUp } from '../numeric/rounding.ts'
-import type { BadRow, ChunkParser, ParsedBatch, ParseSettings } from './input-format.ts'
+import type { BadRow, ChunkParser, ParsedBatch, ParseSettings, Place } from './input-format.ts'
 
 /** Where a compiled parser met what it refuses. */
 export interface ParseError {
@@ -43,6 +43,7 @@ export interface ParseError {
   lineStart: number
 }
 
+const LINE_FEED = 10
 const isBlank = (byte: number): boolean => byte === 32 || byte === 10 || byte === 9 || byte === 13
 const isBreak = (byte: number): boolean => isBlank(byte) || byte === 35
 
@@ -68,6 +69,7 @@ export abstract class TextParser implements ChunkParser {
   #madeFor = 0
   #entries = 0
   #labelAt = 0
+  #chunkStart = 0
   #chunkEnd = 0
 
   constructor(arena: Arena) {
@@ -125,6 +127,7 @@ export abstract class TextParser implements ChunkParser {
     // Where a chunk is cut into batches depends on the chunk alone, not on how large the buffers have grown.
     arena.setU32(batch + BATCH_ROW_CAPACITY, rowCapacity(bytes))
     arena.setU32(batch + BATCH_NONZERO_CAPACITY, this.entryCapacity(bytes))
+    this.#chunkStart = at
     this.#chunkEnd = at + bytes
     arena.setU32(state + PARSE_CURSOR, at)
     arena.setU32(state + PARSE_END, at + bytes)
@@ -160,6 +163,12 @@ export abstract class TextParser implements ChunkParser {
     // No # ends a label of text.
     const room = this.arena.bytes(at, Math.min(LONGEST_LABEL + 1, this.#chunkEnd - at))
     return Buffer.from(room.slice(0, room.findIndex(isBlank))).toString()
+  }
+
+  place(row: number): Place {
+    const start = this.#chunkStart
+    const before = this.arena.bytes(start, this.arena.u32(this.#labelAt, row + 1)[row] - start)
+    return { line: before.reduce((lines, byte) => lines + (byte === LINE_FEED ? 1 : 0), 0), column: 1 }
   }
 
   /** A byte that a label cannot have. */

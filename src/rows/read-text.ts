@@ -2,13 +2,14 @@
 // results are taken in the order of the text, so that the outcome is the same for any number of threads. What is made of a
 // chunk, and what is done with it, the caller says.
 import { BadRowAccount } from '../input-formats/bad-rows.ts'
-import type { BadRow, InputFormat, ParseSettings } from '../input-formats/input-format.ts'
+import type { InputFormat } from '../input-formats/input-format.ts'
 import { type LineChunk, LineChunks } from '../input-formats/line-chunks.ts'
 import { Reading } from '../input-formats/reading.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { inOrder } from '../threads/in-order.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { untilAborted } from '../threads/until-aborted.ts'
+import type { ChunkToParse, ParsedChunk } from './chunk-task.ts'
 
 /** Bytes of text a worker takes at a time: small enough for a core's cache, large enough to make messages cheap. */
 export const CHUNK_BYTES = 2 << 20
@@ -26,23 +27,6 @@ export interface TextToRead {
   signal?: AbortSignal | undefined
   /** Whether an abort leaves the whole rows that were read until then; else it is an error. */
   keepsRows?: boolean
-}
-
-/** What every task that works on a chunk is told. */
-export interface ChunkToParse {
-  format: string
-  at: number
-  bytes: number
-  parse: ParseSettings
-}
-
-/** What every such task gives: the account of the chunk's lines. */
-export interface ParsedChunk {
-  lines: number
-  badRows: number
-  bad: BadRow[]
-  /** A bad row that cannot be left out. */
-  fatal?: boolean
 }
 
 export class TextReader {

@@ -31,7 +31,7 @@ for (const format of allInputFormats) {
           [format],
           row,
         )
-        assert.equal(new Reading('auto', undefined).look(Buffer.from(`\n${row}\n`)).format, format.name)
+        assert.equal(new Reading('auto', undefined).look(Buffer.from(`\n${row}\n`)).format.name, format.name)
       }
       assert.ok(format.examples.length >= 2 && format.title.length > 0 && format.row.includes('LABEL'))
     })
@@ -78,7 +78,7 @@ for (const format of allInputFormats) {
           assert.ok(found.rows.length + found.badRows <= found.lines)
           assert.equal(found.bad.length === 0, found.badRows === 0)
           for (const { line, column, found: what, expected } of found.bad) {
-            assert.ok(line >= 0 && line < found.lines && column >= 1)
+            assert.ok(line >= 0 && line < found.lines && column! >= 1)
             assert.ok(what.length > 0 && expected.length > 0)
           }
           assert.deepEqual(parse(given), found, 'the same bytes give the same rows')
