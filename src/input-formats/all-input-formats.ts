@@ -12,11 +12,11 @@ export const usualInputFormat = allInputFormats[0]
 
 const AUTO = 'auto'
 /** What --format takes. */
-export const formatChoices = [AUTO, ...allInputFormats.map(format => format.name)]
+export const formatChoices = (): string[] => [AUTO, ...allInputFormats.map(format => format.name)]
 
 export function findInputFormat(name: string): InputFormat {
   const found = allInputFormats.find(format => format.name === name)
-  if (!found) throw new UsageError(`there is no input format "${name}"; expected one of ${formatChoices.join(', ')}`)
+  if (!found) throw new UsageError(`there is no input format "${name}"; expected one of ${formatChoices().join(', ')}`)
   return found
 }
 

@@ -32,7 +32,7 @@ import {
   PARSE_ZEROS,
 } from '../numeric/layouts.ts'
 import { roundUp } from '../numeric/rounding.ts'
-import type { BadRow, ChunkParser, ParsedBatch, ParseSettings, Place } from './input-format.ts'
+import type { BadRow, ChunkBytes, ChunkParser, ParsedBatch, ParseSettings, Place } from './input-format.ts'
 
 /** Where a compiled parser met what it refuses. */
 export interface ParseError {
@@ -121,7 +121,7 @@ export abstract class TextParser implements ChunkParser {
     this.arena.setU32(this.batch + BATCH_NONZERO_CAPACITY, entries)
   }
 
-  *parse(at: number, bytes: number, settings: ParseSettings): Generator<ParsedBatch> {
+  *parse({ at, bytes }: ChunkBytes, settings: ParseSettings): Generator<ParsedBatch> {
     const { arena, state, batch } = this
     this.#makeRoom(bytes, settings.valueBits / 8)
     // Where a chunk is cut into batches depends on the chunk alone, not on how large the buffers have grown.

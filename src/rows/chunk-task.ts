@@ -1,17 +1,22 @@
 // What tasks that work on a chunk of data have in common: the parser that their thread keeps, class numbers for labels, and the
 // account of the chunk. A task says what it does with each batch of rows.
 import { refusedValue } from '../features/bins.ts'
-import type { BadRow, ChunkParser, InputFormat, ParsedBatch, ParseSettings } from '../input-formats/input-format.ts'
+import type {
+  BadRow,
+  ChunkBytes,
+  ChunkParser,
+  InputFormat,
+  ParsedBatch,
+  ParseSettings,
+} from '../input-formats/input-format.ts'
 import { type LabelCount, LabelNumbers } from '../input-formats/label-numbers.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { BATCH_NONZEROS } from '../numeric/layouts.ts'
 import type { TaskContext } from '../threads/task.ts'
 
 /** What every such task is told: plain data. */
-export interface ChunkToParse {
+export interface ChunkToParse extends ChunkBytes {
   format: { module: string; name: string }
-  at: number
-  bytes: number
   parse: ParseSettings
 }
 
@@ -70,9 +75,9 @@ export class ChunkRows {
   /** Batch after batch, each there until the next is asked for. Rows are counted as their batch is left behind. For bins,
    *  a value outside of [0, 1] ends it. */
   *batches(forBins = false): Generator<ParsedBatch> {
-    const { at, bytes, parse } = this.#chunk
+    const { parse } = this.#chunk
     const total = this.#total
-    for (const batch of this.#parser.parse(at, bytes, parse)) {
+    for (const batch of this.#parser.parse(this.#chunk, parse)) {
       if (forBins) {
         this.#refused = refusedValue(this.#arena, batch.batch, parse.indexBase, row => this.#parser.place(row))
         if (this.#refused) return

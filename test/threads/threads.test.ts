@@ -118,6 +118,7 @@ describe('the thread pool', () => {
     const options = {
       format: { module: libsvm.module, name: libsvm.name },
       at: ARENA_START,
+      first: true,
       bytes: 0,
       parse: { indexBase: 1, skipBad: false, valueBits: 32 as const },
       pack: { unit: false, plain: false, load: 0 },
