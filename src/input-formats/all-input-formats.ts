@@ -20,6 +20,12 @@ export function findInputFormat(name: string): InputFormat {
   return found
 }
 
+/** Whether inputs are files, pipes among them, as far as was asked for. */
+export function readsFiles(name: string | undefined): boolean {
+  const cut = askedInputFormat(name)?.cut
+  return !(cut?.by === 'plan' && cut.noFiles)
+}
+
 /** The format that was asked for; undefined when the text is to show it. */
 export function askedInputFormat(name: string | undefined): InputFormat | undefined {
   return name === undefined || name === AUTO ? undefined : findInputFormat(name)

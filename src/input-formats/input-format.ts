@@ -37,6 +37,8 @@ export interface ByPlan {
   by: 'plan'
   /** Whether a file that begins so is in this format. */
   detect(head: Uint8Array): boolean
+  /** Whether inputs are no files, but names of tables, say: nobody looks for them on disk. */
+  noFiles?: boolean
   /** The number that is shown for the first feature. */
   indexBase: number
   /** Chunks should have about `chunkBytes` where the format leaves a choice. */

@@ -39,6 +39,12 @@ const PIECE_BYTES = 1 << 19
 /** Entries whose features are counted, of a piece. */
 const MOST_COUNTED = 1 << 15
 
+/** Whether the size of the data does not tell the size of its rows: letters take more than their text, and data that is no text
+ *  may be compressed. */
+export function outgrowsText({ letters, cut }: InputFormat): boolean {
+  return letters || cut.by !== 'lines'
+}
+
 /** Looks at the first rows of a file. Undefined when there are none to show, and when the size of the text says it all:
  *  numbers that are not expanded. */
 export async function sampleText(path: string, options: SampleOptions): Promise<TextSample | undefined> {
@@ -46,7 +52,7 @@ export async function sampleText(path: string, options: SampleOptions): Promise<
   if (path === '-' || !(await stat(path).catch(() => undefined))?.isFile()) return undefined
   const { expand } = options
   const sampler = new Sampler(options, SAMPLE_BYTES)
-  await sampler.readAt(path, 0, ({ letters, cut }) => expand !== undefined || letters || cut.by !== 'lines')
+  await sampler.readAt(path, 0, format => expand !== undefined || outgrowsText(format))
   const { format, rows, bytes, entries, features } = sampler
   if (rows === 0) return undefined
   return {

@@ -1,16 +1,20 @@
 // What formats to come will need: a header that every chunk knows, rows with line feeds in them, rows of no file, and the
 // checks that all rows made in JavaScript go through.
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { ingest } from '../../src/block-store/ingest.ts'
 import { allInputFormats } from '../../src/input-formats/all-input-formats.ts'
 import { BadRowAccount } from '../../src/input-formats/bad-rows.ts'
 import { Chunks } from '../../src/input-formats/chunks.ts'
 import { Reading } from '../../src/input-formats/reading.ts'
 import { type MadeRow, type RefusedRow, RowsParser } from '../../src/input-formats/rows-parser.ts'
 import { Arena } from '../../src/numeric/arena.ts'
+import { predict } from '../../src/predict/predict.ts'
 import { rowsOfChunk } from '../../src/rows/chunk-task.ts'
 import { scanData } from '../../src/rows/scan.ts'
+import { train } from '../../src/train/train.ts'
 import { testFolder } from './fixture.ts'
 import { madeNumbers, table } from './made-formats.ts'
 import { type Row, rowsOfBatch } from './parsing.ts'
@@ -89,6 +93,15 @@ describe('rows that come from no file', () => {
       ],
     )
     assert.deepEqual([found.rows, found.features, found.nonzeros, found.indexBase], [200, 201, 199, 0])
+  })
+
+  it('are trained on, in memory and in blocks', async () => {
+    const options = { format: 'made-numbers', tolerance: 0.1, threads: 1 }
+    const store = join(folder.path, 'made.spill')
+    const inBlocks = await train('20', { ...options, solver: 'block', store }).result
+    assert.deepEqual([(await train('20', options).result).rows, inBlocks.rows], [200, 200])
+    assert.equal((await predict('20', inBlocks.model)).rows, 200)
+    await assert.rejects(ingest('20', store, { format: 'libsvm' }), /cannot read 20: there is no such file or folder/)
   })
 })
 

@@ -81,6 +81,7 @@ export const madeNumbers: InputFormat = {
   cut: {
     by: 'plan',
     detect: () => false,
+    noFiles: true,
     indexBase: 0,
     open: async ({ path }) => ({ chunks: numbers(Number(path)) }),
   },
