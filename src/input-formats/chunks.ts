@@ -43,8 +43,9 @@ export class Chunks {
   readonly #reading: Reading
   readonly #chunkBytes: number
   readonly #slots: ChunkSlots
-  /** Chunks that were handed out, and what of an input a sample has had. */
+  /** Chunks that were handed out. */
   #number = 0
+  /** What of the inputs samples have had. */
   readonly #sampled = new Set<string>()
 
   /** `slots` chunks may be out at a time; then reading waits for a release. */
@@ -153,7 +154,9 @@ export class Chunks {
       name: source.name,
       chunkBytes: this.#chunkBytes,
       read: target => this.#take(input, () => source.read(target)),
-      begins: async head => {
+      begins: head => {
+        // The head of a plain file has been looked at.
+        if (source.readAt) return
         this.#reading.lookAtHead(head)
         const { format } = this.#reading
         if (format.cut.by === 'plan') throw noRandomAccess(source, format.title)

@@ -15,7 +15,7 @@ export interface LinesToCut {
   /** Fills as much of the target as there is; less than all of it only at the end. */
   read(target: Uint8Array): Promise<number>
   /** Sees the beginning before anything is cut. */
-  begins(head: Uint8Array): Promise<void>
+  begins(head: Uint8Array): void
   /** Where the last whole row ends, given whole lines and all that was read; 0 when none does. */
   endOfRows(lines: Uint8Array, text: Uint8Array): number
 }
@@ -32,7 +32,7 @@ export async function* cutLines(slots: ChunkSlots, source: LinesToCut): AsyncGen
     slots.enlarge(slot, limit, filled)
     filled += await source.read(arena.bytes(slot.at + filled, limit - filled))
     if (opening) {
-      await source.begins(arena.bytes(slot.at, filled))
+      source.begins(arena.bytes(slot.at, filled))
       if (filled >= 3) blankByteOrderMark(arena.bytes(slot.at, 3))
     }
     opening = false

@@ -4,15 +4,13 @@
 import { stat } from 'node:fs/promises'
 import { Expander, piecesOf } from '../features/expander.ts'
 import { fitFor, parseExpansion } from '../features/expansion-steps.ts'
-import { type Chunk, Chunks } from '../input-formats/chunks.ts'
+import { Chunks } from '../input-formats/chunks.ts'
 import type { InputFormat } from '../input-formats/input-format.ts'
 import { type LabelKey, labelKey } from '../input-formats/labels.ts'
 import { Reading } from '../input-formats/reading.ts'
 import { Arena } from '../numeric/arena.ts'
-import { BATCH_INDICES, BATCH_STARTS } from '../numeric/layouts.ts'
-import type { TaskContext } from '../threads/task.ts'
 import { rowsOfChunk } from './chunk-task.ts'
-import { type CountedFeatures, usedFeatures } from './used-features.ts'
+import { TakenFeatures, usedFeatures } from './used-features.ts'
 
 /** How the data is read and what is made of its rows. */
 export interface SampleOptions {
@@ -51,9 +49,8 @@ export async function sampleText(path: string, options: SampleOptions): Promise<
   // What is read of a pipe is gone.
   if (path === '-' || !(await stat(path).catch(() => undefined))?.isFile()) return undefined
   const { expand } = options
-  const sampler = new Sampler(options, SAMPLE_BYTES)
-  await sampler.readAt(path, 0, format => expand !== undefined || outgrowsText(format))
-  const { format, rows, bytes, entries, features } = sampler
+  const wanted = (format: InputFormat): boolean => expand !== undefined || outgrowsText(format)
+  const { format, rows, bytes, entries, features } = await countRows([{ path, at: 0 }], SAMPLE_BYTES, options, wanted)
   if (rows === 0) return undefined
   return {
     format,
@@ -94,19 +91,18 @@ export async function estimateText(
   for (const path of paths) sizes.push((await stat(path).catch(() => undefined))?.size ?? 0)
   const all = sizes.reduce((sum, size) => sum + size, 0)
   const expanded = options.expand !== undefined
-  const sampler = new Sampler(options, expanded ? SAMPLE_BYTES : PIECE_BYTES)
   const pieces = expanded ? 1 : Math.min(PIECES, Math.max(1, Math.floor(all / (2 * PIECE_BYTES))))
-  for (let piece = 0; piece < pieces; piece++) {
+  const places = Array.from({ length: pieces }, (_, piece) => {
     let at = Math.floor((piece * Math.max(0, all - PIECE_BYTES)) / Math.max(1, pieces - 1))
     let file = 0
     while (at >= sizes[file] && file < paths.length - 1) at -= sizes[file++]
-    await sampler.readAt(paths[file], at)
-  }
-  const { rows, bytes, nonzeros, entries, features, classes, expanderBytes, format } = sampler
+    return { path: paths[file], at }
+  })
+  const found = await countRows(places, expanded ? SAMPLE_BYTES : PIECE_BYTES, options)
+  const { rows, bytes, nonzeros, entries, features, classes, expanderBytes, format, taken } = found
   if (rows === 0) return undefined
   const allRows = Math.ceil((text * rows) / bytes)
-  const counted = sampler.counted()
-  const used = usedFeatures(counted, allRows)
+  const used = usedFeatures(taken, allRows)
   return {
     format: format.name,
     letters: format.letters,
@@ -116,92 +112,52 @@ export async function estimateText(
     features,
     usedLeast: Math.min(used.least, (text * entries) / bytes),
     usedMost: Math.min(used.most, (text * entries) / bytes),
-    pages: new Set(counted.features.map(feature => feature >>> 16)).size,
+    pages: new Set(taken.features.map(feature => feature >>> 16)).size,
     classes,
     expanderBytes,
   }
 }
 
-/** Reads rows here and there, and counts. */
-class Sampler {
-  readonly #options: SampleOptions
-  readonly #arena = new Arena()
-  readonly #context: TaskContext = { arena: this.#arena, kept: new Map() }
-  readonly #reading: Reading
-  readonly #chunks: Chunks
-  readonly #expander: Expander | undefined
-  readonly #labels = new Set<LabelKey>()
-  readonly #features = new Uint32Array(PIECES * MOST_COUNTED)
-  #filled = 0
-  /** Rows whose features were counted. */
-  #countedRows = 0
-  rows = 0
-  bytes = 0
-  nonzeros = 0
-  entries = 0
-  features = 0
-
-  constructor(options: SampleOptions, chunkBytes: number) {
-    this.#options = options
-    this.#reading = new Reading(options.format, options.indexBase, fitFor(options.expand))
-    this.#chunks = new Chunks(this.#arena, this.#reading, chunkBytes, 1)
-    if (options.expand !== undefined) this.#expander = new Expander(this.#arena, options.expand)
-  }
-
-  get format(): InputFormat {
-    return this.#reading.format
-  }
-
-  get classes(): number {
-    return this.#labels.size
-  }
-
-  get expanderBytes(): number {
-    return this.#expander?.bytes ?? 0
-  }
-
-  /** Whole rows of a file from about there on; from its beginning, where nothing else can be read. */
-  async readAt(path: string, place: number, wanted: (format: InputFormat) => boolean = () => true): Promise<void> {
-    const chunk = await this.#chunks.sample(path, place)
-    if (!chunk) return
-    if (wanted(this.format)) await this.#countRows(chunk)
-    chunk.release()
-  }
-
-  async #countRows(chunk: Chunk): Promise<void> {
-    const { indexBase } = chunk
-    const valueBits = this.#options.values === 'f64' ? 64 : 32
-    const rows = await rowsOfChunk(this.#context, { ...chunk, parse: { indexBase, skipBad: true, valueBits } })
-    const most = Math.min(this.#features.length, this.#filled + MOST_COUNTED)
+/** Reads rows here and there, and counts: whole rows of a file from about a byte on, or from its beginning, where nothing else can
+ *  be read. Nothing is counted of a format that is not wanted. */
+async function countRows(
+  places: { path: string; at: number }[],
+  chunkBytes: number,
+  { format, indexBase, expand, values }: SampleOptions,
+  wanted: (format: InputFormat) => boolean = () => true,
+) {
+  const arena = new Arena()
+  const context = { arena, kept: new Map() }
+  const reading = new Reading(format, indexBase, fitFor(expand))
+  const chunks = new Chunks(arena, reading, chunkBytes, 1)
+  const expander = expand === undefined ? undefined : new Expander(arena, expand)
+  const labels = new Set<LabelKey>()
+  const taken = new TakenFeatures(places.length, MOST_COUNTED)
+  const total = { rows: 0, bytes: 0, nonzeros: 0, entries: 0, features: 0 }
+  for (const { path, at } of places) {
+    const chunk = await chunks.sample(path, at)
+    if (!chunk) continue
+    if (!wanted(reading.format)) break
+    const valueBits = values === 'f64' ? 64 : 32
+    const parse = { indexBase: chunk.indexBase, skipBad: true, valueBits } as const
+    const rows = await rowsOfChunk(context, { ...chunk, parse })
+    taken.startPiece()
     for (const batch of rows.batches()) {
       rows.classes(batch)
-      for (const piece of piecesOf(this.#arena, batch.batch, this.#expander)) {
-        this.entries += piece.nonzeros
-        this.#count(piece.batch, piece.rows, most)
+      for (const piece of piecesOf(arena, batch.batch, expander)) {
+        total.entries += piece.nonzeros
+        taken.add(arena, piece.batch, piece.rows)
       }
     }
     const found = rows.account()
-    for (const label of found.labels) this.#labels.add(labelKey(label))
-    this.rows += found.rows
-    this.nonzeros += found.nonzeros
-    this.features = Math.max(this.features, found.features)
-    this.bytes += chunk.bytes
+    for (const label of found.labels) labels.add(labelKey(label))
+    total.rows += found.rows
+    total.nonzeros += found.nonzeros
+    total.features = Math.max(total.features, found.features)
+    total.bytes += chunk.bytes
+    chunk.release()
+    // Chunks that a format plans may be large: a few of them are enough.
+    if (total.bytes >= PIECES * PIECE_BYTES) break
   }
-
-  /** Takes down the features of rows as long as there is room. */
-  #count(batch: number, rows: number, most: number): void {
-    const arena = this.#arena
-    const starts = arena.u32(arena.getU32(batch + BATCH_STARTS), rows + 1)
-    for (let r = 0; r < rows; r++) {
-      const length = starts[r + 1] - starts[r]
-      if (this.#filled + length > most) return
-      this.#features.set(arena.u32(arena.getU32(batch + BATCH_INDICES) + starts[r] * 4, length), this.#filled)
-      this.#filled += length
-      this.#countedRows++
-    }
-  }
-
-  counted(): CountedFeatures {
-    return { rows: this.#countedRows, features: this.#features.subarray(0, this.#filled) }
-  }
+  return { ...total, format: reading.format, classes: labels.size, expanderBytes: expander?.bytes ?? 0, taken }
 }

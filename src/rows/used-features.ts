@@ -1,4 +1,6 @@
 // How many features occur in all rows, judged by those of some rows.
+import type { Arena } from '../numeric/arena.ts'
+import { BATCH_INDICES, BATCH_STARTS } from '../numeric/layouts.ts'
 
 /** How far off the estimate may be: of six made-up sets it was right within a third, but for one, whose features run out, where
  *  it was 2.2 times too many. */
@@ -9,6 +11,39 @@ const MOST_LIKELY = 1.5
 export interface CountedFeatures {
   rows: number
   features: Uint32Array
+}
+
+/** Takes down the features of rows, piece after piece of the data, the first ones of each as far as there is room. */
+export class TakenFeatures implements CountedFeatures {
+  rows = 0
+  readonly #all: Uint32Array
+  readonly #perPiece: number
+  #filled = 0
+  #end = 0
+
+  constructor(pieces: number, perPiece: number) {
+    this.#all = new Uint32Array(pieces * perPiece)
+    this.#perPiece = perPiece
+  }
+
+  get features(): Uint32Array {
+    return this.#all.subarray(0, this.#filled)
+  }
+
+  startPiece(): void {
+    this.#end = this.#filled + this.#perPiece
+  }
+
+  add(arena: Arena, batch: number, rows: number): void {
+    const starts = arena.u32(arena.getU32(batch + BATCH_STARTS), rows + 1)
+    for (let r = 0; r < rows; r++) {
+      const length = starts[r + 1] - starts[r]
+      if (this.#filled + length > this.#end) return
+      this.#all.set(arena.u32(arena.getU32(batch + BATCH_INDICES) + starts[r] * 4, length), this.#filled)
+      this.#filled += length
+      this.rows++
+    }
+  }
 }
 
 /** How many features occur in all rows, by those of some rows. The number grows with the rows by a power that falls: from a
