@@ -101,6 +101,8 @@ export interface ParseSettings {
 
 /** A parser of one thread. It owns its batch and reuses it. */
 export interface ChunkParser {
+  /** Does what has to be waited for, before a chunk is parsed: a library may decode no other way. */
+  prepare?(chunk: ChunkBytes): Promise<void>
   /** Parses a chunk; yields its batches in order. */
   parse(chunk: ChunkBytes, settings: ParseSettings): Generator<ParsedBatch>
   /** After the last batch: lines of the chunk (rows, where there are no lines), and its bad rows, the first few in full. */

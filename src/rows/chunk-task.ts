@@ -53,6 +53,7 @@ export async function rowsOfChunk({ arena, kept }: TaskContext, chunk: ChunkToPa
     tools = { parser: format.newParser(arena), numbers: new LabelNumbers(arena) }
     kept.set(key, tools)
   }
+  await tools.parser.prepare?.(chunk)
   return new ChunkRows(arena, tools, chunk)
 }
 

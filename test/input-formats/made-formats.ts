@@ -56,8 +56,15 @@ export const table: InputFormat = {
 }
 
 class NumbersParser extends RowsParser {
-  protected override *rows(bytes: Uint8Array): Generator<MadeRow> {
-    for (const number of bytes)
+  #numbers: number[] = []
+
+  /** Stands for a library that decodes while one waits. */
+  async prepare({ about }: ChunkBytes): Promise<void> {
+    this.#numbers = await Promise.all((about as number[]).map(async number => number))
+  }
+
+  protected override *rows(): Generator<MadeRow> {
+    for (const number of this.#numbers)
       yield { label: number % 2 ? 'odd' : 'even', indices: [0, number + 1], values: [0, number] }
   }
 }
@@ -65,8 +72,8 @@ class NumbersParser extends RowsParser {
 /** Rows that are made on the way: chunk k has the rows 10·k, …, 10·k + 9. No input is opened. */
 async function* numbers(count: number): AsyncGenerator<PlannedChunk> {
   for (let k = 0; k < count; k++) {
-    const made = Uint8Array.from({ length: 10 }, (_, i) => 10 * k + i)
-    yield { bytes: made.length, fill: async target => target.set(made) }
+    const made = Array.from({ length: 10 }, (_, i) => 10 * k + i)
+    yield { bytes: made.length, fill: async target => target.set(made), about: made }
   }
 }
 
