@@ -92,7 +92,8 @@ export async function addRows(data: string | string[], folder: string, options: 
       bins: binsOf(old),
       compress: old.compression,
       format,
-      indexBase: findInputFormat(format).letters ? undefined : old.indexBase,
+      // Where the format itself numbers the features there is nothing to say.
+      indexBase: typeof findInputFormat(format).cut.indexBase === 'number' ? undefined : old.indexBase,
       onBadRow: options.onBadRow ?? 'fail',
       labels: old.labels,
       firstPosition,

@@ -1,25 +1,14 @@
-// One chunk of text to encoded segments: what a worker does during an ingest.
-import { badValue } from '../features/bins.ts'
-import { findInputFormat } from '../input-formats/all-input-formats.ts'
-import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-format.ts'
-import { type LabelCount, LabelNumbers } from '../input-formats/label-numbers.ts'
+// One chunk of data to encoded segments: what a worker does during an ingest.
 import { newFeatureMap } from '../numeric/feature-map.ts'
-import { BatchFields } from '../numeric/fields/batch.ts'
 import { roundUp } from '../numeric/rounding.ts'
+import { type ChunkToParse, type ParsedChunk, rowsOfChunk } from '../rows/chunk-task.ts'
 import { RowPacker } from '../rows/row-packer.ts'
 import type { Address, ByteCount } from '../sizes.ts'
-import { declareTask, type TaskContext } from '../threads/task.ts'
+import { declareTask, keep, type TaskContext } from '../threads/task.ts'
 import { type EncodedSegment, type EncoderOptions, SegmentEncoder } from './codecs.ts'
 
-/** No entry. */
-const NONE = 0xffffffff
-
-export interface EncodeChunkOptions {
-  format: string
+export interface EncodeChunkOptions extends ChunkToParse {
   chunk: number
-  at: Address
-  bytes: ByteCount
-  parse: ParseSettings
   encoder: EncoderOptions
   /** Round values, which lie in [0, 1], to those of so many bins; 0 for none. */
   bins: number
@@ -33,71 +22,42 @@ export interface EncodeChunkOptions {
   pack?: { at: Address; bytes: ByteCount; table: Address; rows: number; unit: boolean; plain: boolean } | undefined
 }
 
-export interface EncodedChunk {
+export interface EncodedChunk extends ParsedChunk {
   segments: EncodedSegment[]
   /** Where they went: the given room, or more when that was too small. */
   out: { at: Address; bytes: ByteCount }
-  rows: number
-  nonzeros: number
-  features: number
   /** Rows that were packed: the first ones. */
   packed: number
   /** Address of this thread's map of the features met so far; 0 when they were too many for it. */
-  map: number
-  labels: LabelCount[]
-  lines: number
-  badRows: number
-  bad: BadRow[]
-  /** A bad row that cannot be left out. */
-  fatal?: boolean
-}
-
-interface Kept {
-  parser: ChunkParser
-  numbers: LabelNumbers
-  encoder: SegmentEncoder
-  packer: RowPacker
   map: number
 }
 
 export const encodeChunkTask = declareTask(import.meta.url, 'encode-chunk', encodeChunk)
 
-function encodeChunk({ arena, kept }: TaskContext, options: EncodeChunkOptions): EncodedChunk {
-  const key = `encode ${options.format} ${JSON.stringify(options.encoder)}`
-  let tools = kept.get(key) as Kept | undefined
-  if (!tools) {
-    tools = {
-      parser: findInputFormat(options.format).newParser(arena),
-      numbers: new LabelNumbers(arena),
-      encoder: new SegmentEncoder(arena, options.encoder),
-      packer: new RowPacker(arena),
-      map: newFeatureMap(arena, options.mapPages),
-    }
-    kept.set(key, tools)
-  }
-  const { parser, numbers, encoder, packer } = tools
-  const { pack } = options
+async function encodeChunk(context: TaskContext, options: EncodeChunkOptions): Promise<EncodedChunk> {
+  const { arena } = context
+  const { pack, bins } = options
+  const chunk = await rowsOfChunk(context, options)
+  const tools = keep(context, `encode ${JSON.stringify(options.encoder)}`, () => ({
+    encoder: new SegmentEncoder(arena, options.encoder),
+    packer: new RowPacker(arena),
+    map: newFeatureMap(arena, options.mapPages),
+  }))
+  const { encoder, packer } = tools
   if (pack) packer.startRoom(pack, pack, pack.table, pack.rows)
   let packing = pack !== undefined
   let { out } = options
   let filled = 0
+  let before = 0
   const segments: EncodedSegment[] = []
-  const total = { rows: 0, nonzeros: 0, features: 0 }
-  numbers.start()
-  let outside: BadRow | undefined
-  for (const { batch, rows, features } of parser.parse(options.at, options.bytes, options.parse)) {
-    const entry = options.bins ? arena.numeric.findOutside(batch) >>> 0 : NONE
-    if (entry !== NONE) {
-      outside = badValue(arena, batch, entry, options.at, options.parse.indexBase)
-      break
-    }
-    if (options.bins) arena.numeric.roundBatch(batch, options.bins)
-    const { nonzeros } = new BatchFields(arena, batch)
-    const codes = numbers.add(batch, rows, row => parser.labelText(row))
+  for (const parsed of chunk.batches(bins > 0)) {
+    const { batch, rows } = parsed
+    if (bins) arena.numeric.roundBatch(batch, bins)
+    const codes = chunk.classes(parsed)
     // Rows after one that has no room are not packed: those that are have to be the first.
     if (packing) packing = packer.rows + rows <= pack!.rows && packer.pack(batch, rows, codes)
     if (tools.map && !arena.numeric.enterBatch(tools.map, batch)) tools.map = 0
-    for (const segment of encoder.encode(batch, options.chunk, total.rows, options.block)) {
+    for (const segment of encoder.encode(batch, options.chunk, before, options.block)) {
       if (filled + segment.bytes > out.bytes) {
         const bytes = (filled + segment.bytes) * 2
         const larger = { at: arena.allocate(bytes, 'encoded segments'), bytes }
@@ -110,12 +70,7 @@ function encodeChunk({ arena, kept }: TaskContext, options: EncodeChunkOptions):
       // Headers hold 64-bit fields: every segment starts at a multiple of 16.
       filled += roundUp(segment.bytes, 16)
     }
-    total.rows += rows
-    total.nonzeros += nonzeros
-    total.features = Math.max(total.features, features)
+    before += rows
   }
-  const { lines } = parser
-  const { badRows, bad, fatal } = outside ? { badRows: 1, bad: [outside], fatal: true } : { ...parser, fatal: false }
-  const packed = pack ? packer.rows : 0
-  return { segments, out, ...total, packed, map: tools.map, labels: numbers.labels, lines, badRows, bad, fatal }
+  return { ...chunk.account(), segments, out, packed: pack ? packer.rows : 0, map: tools.map }
 }

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileError } from '../errors.ts'
 import { refuseSameFile } from '../files/same-file.ts'
-import { usualInputFormat } from '../input-formats/all-input-formats.ts'
+import { readsFiles, usualInputFormat } from '../input-formats/all-input-formats.ts'
 import { requireReadable } from '../input-formats/byte-source.ts'
 import { isSmallText } from '../input-formats/text-size.ts'
 import { Arena } from '../numeric/arena.ts'
@@ -78,7 +78,7 @@ export async function ingest(
   const valueBits = options.values === 'f64' ? 64 : 32
   await refuseSameFile({ reads: paths, writes: [folder] })
   // What cannot be read is told before a store that is to be replaced goes.
-  for (const path of paths) await requireReadable(path)
+  if (readsFiles(options.format)) for (const path of paths) await requireReadable(path)
   const textBytes = await expectedText(paths)
   const sizes = { ...bufferSizes(options.memory), ...options.buffers }
   const blocks = options.blocks ?? blocksOf(textBytes, sizes)

@@ -6,15 +6,16 @@ import { constants } from 'node:fs'
 import { open, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SpillwayError, UsageError } from '../errors.ts'
+import type { Chunk } from '../input-formats/chunks.ts'
 import { type LabelCount, mergeLabels } from '../input-formats/label-numbers.ts'
 import { labelKey } from '../input-formats/labels.ts'
-import type { LineChunk } from '../input-formats/line-chunks.ts'
 import { textSize } from '../input-formats/text-size.ts'
 import { scarceMemory } from '../machine-memory.ts'
 import { type Arena, formatBytes } from '../numeric/arena.ts'
 import { roundDown } from '../numeric/rounding.ts'
 import { SEGMENT_HEADER_BYTES } from '../numeric/segment-layout.ts'
-import { type ChunkToParse, TextReader } from '../rows/read-text.ts'
+import type { ChunkToParse } from '../rows/chunk-task.ts'
+import { RowReader } from '../rows/read-rows.ts'
 import { type Address, type ByteCount, NODE_BYTES, WINDOW_BYTES } from '../sizes.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { askedCompression, type CompressionChoice, chooseCompression } from './compression.ts'
@@ -140,7 +141,7 @@ export async function readIntoBlocks(
 ): Promise<TextInBlocks> {
   const { blocks, seed, split, onBadRow, sizes, signal } = settings
   const { format, indexBase, valueBits } = settings
-  const reader = new TextReader(arena, pool, {
+  const reader = new RowReader(arena, pool, {
     ...{ format, indexBase, onBadRow, valueBits, signal, chunkBytes: sizes.chunk },
   })
   const labels: LabelCount[] = settings.labels.map(label => ({ ...label }))
@@ -154,7 +155,7 @@ export async function readIntoBlocks(
   if ((settings.textBytes ?? 0) < LEAST_TO_MEASURE) compression ??= 'none'
 
   const rooms = new Map<number, PieceRoom | undefined>()
-  const encode = (chunk: LineChunk, toParse: ChunkToParse, compress: 'zstd' | 'none'): Promise<EncodedChunk> => {
+  const encode = (chunk: Chunk, toParse: ChunkToParse, compress: 'zstd' | 'none'): Promise<EncodedChunk> => {
     const room = rooms.get(chunk.number)
     return pool.run(encodeChunkTask, {
       ...toParse,
@@ -170,7 +171,7 @@ export async function readIntoBlocks(
 
   // The first chunk decides, when there is something to decide: it is encoded plainly, measured, and encoded again.
   let verdict: Promise<'zstd' | 'none'> | undefined
-  const start = async (chunk: LineChunk, toParse: ChunkToParse): Promise<EncodedChunk> => {
+  const start = async (chunk: Chunk, toParse: ChunkToParse): Promise<EncodedChunk> => {
     if (settings.follower) rooms.set(chunk.number, await settings.follower.room())
     if (compression) return encode(chunk, toParse, compression)
     verdict ??= encode(chunk, toParse, 'none').then(async plain => {
@@ -274,7 +275,7 @@ export async function expectedText(paths: string[]): Promise<number | undefined>
 }
 
 /** Block of the next chunk when blocks follow the text: by the share of the input that has been read. */
-function sequentialBlock(chunks: TextReader, blocks: number): number {
+function sequentialBlock(chunks: RowReader, blocks: number): number {
   if (blocks === 1) return 0
   if (!chunks.bytesTotal) {
     throw new UsageError('a sequential split needs inputs of known length', 'give files, or use --split random')

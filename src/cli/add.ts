@@ -46,7 +46,7 @@ export const addCommand: Command = {
 async function runAdd({ arguments: given, options, signal }: CommandInput): Promise<number> {
   const paths = given.slice(0, -1)
   const folder = given[given.length - 1]
-  await checkData(paths)
+  await checkData(paths, textOption(options, 'format'))
   await checkOutputs({ reads: paths, stores: [folder] })
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const { addRows } = await import('../block-store/add.ts')

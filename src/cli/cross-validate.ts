@@ -1,7 +1,7 @@
 // spillway cross-validate: accuracy on rows that were not trained on.
 import { DEFAULTS } from '../train/options.ts'
 import { checkData, checkOutputs } from './check-files.ts'
-import { type Command, type CommandInput, numberOption } from './command.ts'
+import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
 import { foldOptions } from './fold-options.ts'
 import { formatCount, formatGap, formatSeconds, formatShare, sourceName } from './format.ts'
 import { print } from './print.ts'
@@ -30,7 +30,7 @@ export const crossValidateCommand: Command = {
 
 async function runCrossValidate({ arguments: data, options, signal }: CommandInput): Promise<number> {
   const settings = trainOptions(options)
-  await checkData(data)
+  await checkData(data, textOption(options, 'format'))
   await checkOutputs({ reads: data })
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const text = new TrainingText(settings.tolerance ?? DEFAULTS.tolerance)

@@ -60,7 +60,7 @@ export const ingestCommand: Command = {
 async function runIngest({ arguments: given, options, signal }: CommandInput): Promise<number> {
   const paths = given.slice(0, -1)
   const folder = given[given.length - 1]
-  await checkData(paths)
+  await checkData(paths, textOption(options, 'format'))
   await checkOutputs({ reads: paths, stores: [folder] })
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const { ingest } = await import('../block-store/ingest.ts')

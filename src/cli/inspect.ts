@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openStore, Store } from '../block-store/reader.ts'
 import { fileError, UsageError } from '../errors.ts'
-import { findInputFormat } from '../input-formats/all-input-formats.ts'
+import { findInputFormat, readsFiles } from '../input-formats/all-input-formats.ts'
 import { allModelFormats } from '../model/all-model-formats.ts'
 import { loadModel } from '../model/files.ts'
 import { Arena } from '../numeric/arena.ts'
@@ -60,7 +60,8 @@ export const inspectCommand: Command = {
 
 async function runInspect(input: CommandInput): Promise<number> {
   const { arguments: paths, options } = input
-  const kind = paths.length > 1 || paths[0] === '-' ? 'data' : await kindOf(paths[0])
+  const isData = paths.length > 1 || paths[0] === '-' || !readsFiles(textOption(options, 'format'))
+  const kind = isData ? 'data' : await kindOf(paths[0])
   await checkOutputs({ reads: paths })
   const show = async (lines: string[], json: object): Promise<number> => {
     await print(options['json'] ? JSON.stringify({ command: 'inspect', kind, ...json }) : lines.join('\n'))

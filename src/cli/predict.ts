@@ -49,7 +49,7 @@ export const predictCommand: Command = {
 
 async function runPredict({ arguments: [data, modelPath, outPath], options, signal }: CommandInput): Promise<number> {
   const model = await loadModel(modelPath)
-  await checkData([data])
+  await checkData([data], textOption(options, 'format') ?? model.inputFormat)
   await checkOutputs({ reads: [data, modelPath], writes: [outPath ?? '-'] })
   const json = options['json'] === true
   const line = new ProgressLine({ quiet: options['quiet'] === true })

@@ -6,7 +6,7 @@ export const readingOptions: Record<string, OptionSpec> = {
   format: {
     value: 'NAME',
     help: 'what the text is; auto looks at its first line',
-    choices: formatChoices,
+    choices: formatChoices(),
     fallback: 'auto',
     group: 'The data',
   },

@@ -411,7 +411,7 @@ async function runTrain({ arguments: given, options, signal }: CommandInput): Pr
     throw new UsageError('--evaluate needs data to test on', 'add --test FILE')
   }
   const reads = testPath === undefined ? data : [...data, testPath]
-  await checkData(reads)
+  await checkData(reads, textOption(options, 'format'))
   await checkOutputs({ reads, writes: [modelPath], stores: [storeFolder(data, settings.store)] })
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const text = new TrainingText(settings.tolerance ?? DEFAULTS.tolerance)

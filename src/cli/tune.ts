@@ -58,7 +58,7 @@ async function runTune({ arguments: given, options, signal }: CommandInput): Pro
   const { cost: _, ...settings } = trainOptions({ ...options, cost: undefined })
   const cost = textOption(options, 'cost')
   const choose = textOption(options, 'choose') === 'simplest' ? 'simplest' : 'best'
-  await checkData(data)
+  await checkData(data, textOption(options, 'format'))
   await checkOutputs({ reads: data, writes: wantsModel ? [model] : [] })
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const text = new TrainingText(settings.tolerance ?? DEFAULTS.tolerance)

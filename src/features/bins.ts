@@ -1,14 +1,17 @@
 // Words for values outside of [0, 1], which additive kernels have no bin for: they are refused, by where they stand.
 import { SpillwayError } from '../errors.ts'
-import type { BadRow } from '../input-formats/input-format.ts'
+import type { BadRow, Place } from '../input-formats/input-format.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { BatchFields } from '../numeric/fields/batch.ts'
 import type { Address } from '../sizes.ts'
 
+/** No entry. */
+const NONE = 0xffffffff
+
 /** Refuses a batch with values that no bin is for. `where` names it. */
 export function refuseOutside(arena: Arena, batch: Address, where: string, indexBase = 1): void {
   const entry = arena.numeric.findOutside(batch) >>> 0
-  if (entry === 0xffffffff) return
+  if (entry === NONE) return
   const { found, expected, advice } = outsideWords(arena, batch, entry, indexBase)
   throw new SpillwayError(`${where}: found ${found}, expected ${expected}`, advice)
 }
@@ -30,12 +33,17 @@ export function outsideWords(
   }
 }
 
-/** Where a value stands that no bin is for; `at`: where the chunk's text begins. */
-export function badValue(arena: Arena, batch: Address, entry: number, at: Address, indexBase: number): BadRow {
+/** A batch's first value that no bin is for, as a bad row; undefined when there is none. */
+export function refusedValue(
+  arena: Arena,
+  batch: Address,
+  indexBase: number,
+  placeOf: (row: number) => Place,
+): BadRow | undefined {
+  const entry = arena.numeric.findOutside(batch) >>> 0
+  if (entry === NONE) return undefined
   const fields = new BatchFields(arena, batch)
   const starts = arena.u32(fields.starts, fields.rows + 1)
   const row = starts.findLastIndex(start => start <= entry)
-  const labelAt = arena.getU32(fields.labelAt + row * 4)
-  const line = arena.bytes(at, labelAt - at).reduce((lines, byte) => lines + (byte === 10 ? 1 : 0), 0)
-  return { line, column: 1, ...outsideWords(arena, batch, entry, indexBase) }
+  return { ...placeOf(row), ...outsideWords(arena, batch, entry, indexBase) }
 }

@@ -12,12 +12,18 @@ export const usualInputFormat = allInputFormats[0]
 
 const AUTO = 'auto'
 /** What --format takes. */
-export const formatChoices = [AUTO, ...allInputFormats.map(format => format.name)]
+export const formatChoices = (): string[] => [AUTO, ...allInputFormats.map(format => format.name)]
 
 export function findInputFormat(name: string): InputFormat {
   const found = allInputFormats.find(format => format.name === name)
-  if (!found) throw new UsageError(`there is no input format "${name}"; expected one of ${formatChoices.join(', ')}`)
+  if (!found) throw new UsageError(`there is no input format "${name}"; expected one of ${formatChoices().join(', ')}`)
   return found
+}
+
+/** Whether inputs are files, pipes among them, as far as was asked for. */
+export function readsFiles(name: string | undefined): boolean {
+  const cut = askedInputFormat(name)?.cut
+  return !(cut?.by === 'plan' && cut.noFiles)
 }
 
 /** The format that was asked for; undefined when the text is to show it. */

@@ -1,14 +1,17 @@
 // The account of rows that could not be read: where they are, in words, and how many.
 import { SpillwayError } from '../errors.ts'
+import type { Chunk } from './chunks.ts'
 import type { BadRow } from './input-format.ts'
-import type { LineChunk } from './line-chunks.ts'
 
 /** The words for a bad row: where, found, expected. */
 export function badRowMessage(name: string, lineBefore: number, bad: BadRow): string {
-  return `${name}, line ${lineBefore + bad.line + 1}, column ${bad.column}: found ${bad.found}, expected ${bad.expected}`
+  const { line, column, found, expected } = bad
+  const number = lineBefore + line + 1
+  const where = column === undefined ? `row ${number}` : `line ${number}, column ${column}`
+  return `${name}, ${where}: found ${found}, expected ${expected}`
 }
 
-/** Keeps line numbers of each source and the account of bad rows, for a caller that takes parsed chunks in order. */
+/** Keeps the line and row numbers of each source and the account of bad rows, for a caller that takes parsed chunks in order. */
 export class BadRowAccount {
   badRows = 0
   messages: string[] = []
@@ -17,14 +20,16 @@ export class BadRowAccount {
 
   /** Throws for the first bad row unless bad rows are skipped. */
   add(
-    chunk: LineChunk,
+    chunk: Pick<Chunk, 'source' | 'name' | 'part'>,
     parsed: { lines: number; badRows: number; bad: BadRow[]; fatal?: boolean },
     onBadRow: 'fail' | 'skip',
   ): void {
     if (chunk.source !== this.#source) this.#lines = 0
     this.#source = chunk.source
     if (parsed.badRows > 0) {
-      const messages = parsed.bad.map(bad => badRowMessage(chunk.name, this.#lines, bad))
+      // The rows of a chunk that has a name are counted from its own beginning.
+      const [name, before] = chunk.part ? [`${chunk.name}, ${chunk.part}`, 0] : [chunk.name, this.#lines]
+      const messages = parsed.bad.map(bad => badRowMessage(name, before, bad))
       if (onBadRow === 'fail' || parsed.fatal) throw new SpillwayError(messages[0], parsed.bad[0].advice)
       this.badRows += parsed.badRows
       this.messages.push(...messages.slice(0, 5 - this.messages.length))

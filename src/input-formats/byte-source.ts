@@ -10,14 +10,18 @@ import { ZstdFrames } from './zstd-frames.ts'
 export interface ByteSource {
   /** As the user wrote it; `standard input` for `-`. */
   name: string
+  /** What it is, in words: `a file`, `a pipe`, `gzip data` or `zstd data`. */
+  kind: string
   /** Bytes on disk, where they are known. */
   size: number | undefined
   /** Bytes taken from the disk so far: what progress and `bytesRead` count. */
   consumed: number
   /** Fills as much of the target as there is; less than all of it only at the end. */
   read(target: Uint8Array): Promise<number>
-  /** Goes on at another byte, where that can be: in plain files. */
-  seek?(at: number): void
+  /** The first bytes, of a plain file. */
+  head?: Uint8Array
+  /** Fills the target from any byte on, where that can be: in plain files. Less than all of it only at the end. */
+  readAt?(target: Uint8Array, at: number): Promise<number>
   close(): Promise<void>
 }
 
@@ -27,6 +31,11 @@ const startsWith = (bytes: Uint8Array, magic: number[]): boolean => magic.every(
 /** A frame, or a skippable frame before it, as parallel compressors write. */
 const startsWithZstd = (bytes: Uint8Array): boolean =>
   startsWith(bytes, ZSTD) || ((bytes[0] & 0xf0) === 0x50 && startsWith(bytes.subarray(1), [0x2a, 0x4d, 0x18]))
+const compressionOf = (bytes: Uint8Array): 'gzip' | 'zstd' | undefined =>
+  startsWith(bytes, GZIP) ? 'gzip' : startsWithZstd(bytes) ? 'zstd' : undefined
+
+/** Bytes of a file that its format may be told by. */
+const HEAD_BYTES = 64
 
 /** Refuses what cannot be opened, without opening it: a named pipe that is closed again loses its writer. */
 export async function requireReadable(path: string): Promise<void> {
@@ -41,10 +50,10 @@ export async function requireReadable(path: string): Promise<void> {
 
 /** Opens a path, or standard input for `-`. */
 export async function openSource(path: string): Promise<ByteSource> {
-  if (path === '-') return openStream('standard input', process.stdin, undefined)
+  if (path === '-') return openStream('standard input', 'a pipe', process.stdin, undefined)
   let handle: FileHandle | undefined
   let size: number
-  const magic = new Uint8Array(4)
+  let head = new Uint8Array(HEAD_BYTES)
   let regular: boolean
   try {
     handle = await open(path, 'r')
@@ -52,27 +61,37 @@ export async function openSource(path: string): Promise<ByteSource> {
     if (stat.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' })
     size = stat.size
     regular = stat.isFile()
-    if (regular) await handle.read(magic, 0, 4, 0)
+    if (regular) head = head.subarray(0, (await handle.read(head, 0, HEAD_BYTES, 0)).bytesRead)
   } catch (error) {
     await handle?.close()
     throw fileError(error, path, 'read')
   }
-  if (regular && !startsWith(magic, GZIP) && !startsWithZstd(magic)) return plainFile(path, handle, size)
+  const packed = compressionOf(head)
+  if (regular && !packed) return plainFile(path, handle, size, head)
   // The handle goes on: a named pipe that is closed and opened again loses its writer.
-  return openStream(path, handle.createReadStream({ highWaterMark: 1 << 20 }), regular ? size : undefined)
+  const kind = regular ? `${packed} data` : 'a pipe'
+  return openStream(path, kind, handle.createReadStream({ highWaterMark: 1 << 20 }), regular ? size : undefined)
 }
 
-function plainFile(name: string, handle: FileHandle, size: number): ByteSource {
+function plainFile(name: string, handle: FileHandle, size: number, head: Uint8Array): ByteSource {
+  let next = 0
   return {
     name,
+    kind: 'a file',
     size,
     consumed: 0,
+    head,
     async read(target) {
+      const filled = await this.readAt!(target, next)
+      next += filled
+      return filled
+    },
+    async readAt(target, at) {
       let filled = 0
       while (filled < target.length) {
         let got: number
         try {
-          got = (await handle.read(target, filled, target.length - filled, this.consumed)).bytesRead
+          got = (await handle.read(target, filled, target.length - filled, at + filled)).bytesRead
         } catch (error) {
           throw fileError(error, name, 'read')
         }
@@ -82,17 +101,14 @@ function plainFile(name: string, handle: FileHandle, size: number): ByteSource {
       }
       return filled
     },
-    seek(at) {
-      this.consumed = at
-    },
     close: () => handle.close(),
   }
 }
 
 /** A stream whose first bytes decide whether it is decompressed. */
-async function openStream(name: string, stream: Readable, size: number | undefined): Promise<ByteSource> {
+async function openStream(name: string, kind: string, stream: Readable, size: number | undefined): Promise<ByteSource> {
   const counted = new PassThrough({ highWaterMark: 1 << 20 })
-  const source: ByteSource = { name, size, consumed: 0, read, close }
+  const source: ByteSource = { name, kind, size, consumed: 0, read, close }
   stream.on('data', (piece: Buffer) => {
     source.consumed += piece.length
   })
@@ -121,16 +137,16 @@ async function openStream(name: string, stream: Readable, size: number | undefin
       for (let item = ended ? undefined : await raw.next(); item && !item.done; item = await raw.next())
         yield item.value
     }
-    const kind = startsWith(first, GZIP) ? 'gzip' : startsWithZstd(first) ? 'zstd' : undefined
-    if (!kind) return yield* rest()
+    const packed = compressionOf(first)
+    if (!packed) return yield* rest()
     try {
-      if (kind === 'zstd') yield* new ZstdFrames().decompress(rest())
+      if (packed === 'zstd') yield* new ZstdFrames().decompress(rest())
       else yield* gunzip(rest())
     } catch (error) {
       if (error instanceof SpillwayError) throw error
       const what = error instanceof Error ? error.message : String(error)
       throw new SpillwayError(
-        `${name}: the ${kind} data is damaged or cut short (${what}), after ${source.consumed} compressed bytes`,
+        `${name}: the ${packed} data is damaged or cut short (${what}), after ${source.consumed} compressed bytes`,
         'copy or download the file again',
       )
     }

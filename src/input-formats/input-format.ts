@@ -1,18 +1,94 @@
-// What an input format is to the rest of the program: a parser that runs inside a worker thread and turns chunks of
-// whole lines into batches.
+// What an input format is to the rest of the program. It says how its data is cut into chunks, which the main thread brings
+// into shared memory, and it has a parser, which runs inside a worker thread and turns chunks into batches of rows.
 import type { Arena } from '../numeric/arena.ts'
 import type { Address, ByteCount } from '../sizes.ts'
 
-/** A row that could not be read: where, what was found, what was expected. */
-export interface BadRow {
-  /** Counted from 0 within the chunk. */
-  line: number
-  /** Counted from 1, in bytes. */
-  column: number
-  found: string
-  expected: string
-  /** What the user can do, where there is something to say. */
-  advice?: string
+export interface InputFormat {
+  /** import.meta.url of its file, which worker threads load. */
+  module: string
+  name: string
+  summary: string
+  /** What such data is called, e.g. `LIBSVM text`. */
+  title: string
+  /** What a row looks like. */
+  row: string
+  /** Whether rows are strings of letters: a feature is a position, counted from 1, and a value is the byte of a letter. */
+  letters: boolean
+  cut: ByLines | ByPlan
+  newParser(arena: Arena): ChunkParser
+}
+
+/** Rows are lines of text. Files, compressed or not, and pipes are read from their beginning to their end. */
+export interface ByLines {
+  by: 'lines'
+  /** Rows as a user may write them; the contract tests read them. */
+  examples: string[]
+  /** Whether a first line with content speaks for this format; the line may be cut off. */
+  detect(line: string): boolean
+  /** The number of the first feature: always the same, or judged by the start of the data; undefined when it can't be told. */
+  indexBase: number | ((text: Uint8Array) => number | undefined)
+  /** What the parser has to know of a file in every chunk, by the file's first chunk: the columns of a header, say. Plain data. */
+  about?(text: Uint8Array): unknown
+  /** Where the last whole row ends, in text that begins with one; 0 when none does. The last line feed when not given. */
+  endOfRows?(text: Uint8Array): number
+}
+
+/** The format opens an input, and plans the chunks that are read: row groups by their places in a file, say. */
+export interface ByPlan {
+  by: 'plan'
+  /** Whether a file that begins so is in this format. */
+  detect(head: Uint8Array): boolean
+  /** Whether inputs are no files, but names of tables, say: nobody looks for them on disk. */
+  noFiles?: boolean
+  /** The number that is shown for the first feature. */
+  indexBase: number
+  /** Chunks should have about `chunkBytes` where the format leaves a choice. */
+  open(input: InputToOpen, chunkBytes: number): Promise<OpenedInput>
+}
+
+/** What a format is given to open. */
+export interface InputToOpen {
+  /** As the user wrote it. */
+  path: string
+  /** The same, for messages. */
+  name: string
+  /** Random access to its bytes. A pipe and a compressed file are refused. */
+  file(): Promise<RandomAccess>
+}
+
+/** Bytes at any place of a file. One that ends too early is refused. */
+export interface RandomAccess {
+  size: number
+  bytes(at: number, length: number): Promise<Uint8Array>
+  fill(target: Uint8Array, at: number): Promise<void>
+}
+
+export interface OpenedInput {
+  /** In the order of the rows. A list lets samples be taken; what comes one after the other is read once. */
+  chunks: PlannedChunk[] | AsyncIterable<PlannedChunk>
+  close?(): Promise<void>
+}
+
+export interface PlannedChunk {
+  /** What messages call it, e.g. `row group 3`: its rows are counted from its beginning. Without it they are counted from
+   *  the beginning of the file. */
+  name?: string
+  /** Bytes that the parser will get. */
+  bytes: number
+  /** Brings them, in the main thread. */
+  fill(target: Uint8Array): Promise<void>
+  /** What the parser has to know besides: plain data. */
+  about?: unknown
+}
+
+/** A chunk as a parser gets it. */
+export interface ChunkBytes {
+  at: Address
+  bytes: ByteCount
+  /** Whether it is the first of its file. */
+  first: boolean
+  /** What the format has to say of it, or of its file. */
+  about?: unknown
 }
 
 /** How a format is to read: only plain data, for it crosses to worker threads. */
@@ -24,6 +100,22 @@ export interface ParseSettings {
   valueBits: 32 | 64
 }
 
+/** A parser of one thread. It owns its batch and reuses it. */
+export interface ChunkParser {
+  /** Does what has to be waited for, before a chunk is parsed: a library may decode no other way. */
+  prepare?(chunk: ChunkBytes): Promise<void>
+  /** Parses a chunk; yields its batches in order. */
+  parse(chunk: ChunkBytes, settings: ParseSettings): Generator<ParsedBatch>
+  /** After the last batch: lines of the chunk (rows, where there are no lines), and its bad rows, the first few in full. */
+  lines: number
+  badRows: number
+  bad: BadRow[]
+  /** The text of a label as the user wrote it, given a row of the present batch. */
+  labelText(row: number): string
+  /** Where a row of the present batch stands. */
+  place(row: number): Place
+}
+
 export interface ParsedBatch {
   /** Address of the batch; valid until the next one is asked for. */
   batch: Address
@@ -32,34 +124,18 @@ export interface ParsedBatch {
   features: number
 }
 
-/** A parser of one thread. It owns its batch and reuses it. */
-export interface ChunkParser {
-  /** Parses a chunk; yields its batches in order. */
-  parse(at: Address, bytes: ByteCount, settings: ParseSettings): Generator<ParsedBatch>
-  /** After the last batch: lines and bad rows of the chunk, the first few of them in full. */
-  lines: number
-  badRows: number
-  bad: BadRow[]
-  /** The text of a label as the user wrote it, given a row of the present batch. */
-  labelText(row: number): string
+/** Where a row stands in its chunk. */
+export interface Place {
+  /** The line, or the number of the row where there are no lines; counted from 0. */
+  line: number
+  /** Of text alone: counted from 1, in bytes. */
+  column?: number
 }
 
-export interface InputFormat {
-  name: string
-  summary: string
-  /** What such text is called, e.g. `LIBSVM text`. */
-  title: string
-  /** What a row looks like. */
-  row: string
-  /** Rows as a user may write them; the contract tests read them. */
-  examples: string[]
-  /** Whether rows are strings of letters: a feature is a position, counted from 1, and a value is the byte of a letter. */
-  letters: boolean
-  /** Whether a first line with content speaks for this format; the line may be cut off. */
-  detect(line: string): boolean
-  /** File name endings, compression not counted. */
-  endings: string[]
-  /** Which number the first feature has, judged by the start of the data; undefined when it can't be told. */
-  detectIndexBase(head: Uint8Array): number | undefined
-  newParser(arena: Arena): ChunkParser
+/** A row that could not be read: where, what was found, what was expected. */
+export interface BadRow extends Place {
+  found: string
+  expected: string
+  /** What the user can do, where there is something to say. */
+  advice?: string
 }

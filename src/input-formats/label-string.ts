@@ -75,20 +75,23 @@ class LabelStringParser extends TextParser {
 }
 
 export const labelString: InputFormat = {
+  module: import.meta.url,
   name: 'label-string',
   summary: 'strings of letters, DNA say: LABEL STRING',
   title: 'labelled strings',
   row: 'LABEL STRING',
-  examples: ['+1 GATTACA', '-1 acgt # lower case', 'exon CCNGT'],
   letters: true,
-  endings: ['.txt', ''],
-  // Anything that prints can be a letter, but only letters, gaps and stops show that it is a string that was meant.
-  detect(line) {
-    const [, rest = ''] = /^[ \t\r]*[^ \t\r#:][^ \t\r:]*[ \t\r]+(.*)$/s.exec(line) ?? []
-    const string = rest.replace(/#.*/s, '').trim()
-    return /^[A-Za-z*.-]+$/.test(string) && /[A-Za-z]/.test(string)
+  cut: {
+    by: 'lines',
+    examples: ['+1 GATTACA', '-1 acgt # lower case', 'exon CCNGT'],
+    // Anything that prints can be a letter, but only letters, gaps and stops show that it is a string that was meant.
+    detect(line) {
+      const [, rest = ''] = /^[ \t\r]*[^ \t\r#:][^ \t\r:]*[ \t\r]+(.*)$/s.exec(line) ?? []
+      const string = rest.replace(/#.*/s, '').trim()
+      return /^[A-Za-z*.-]+$/.test(string) && /[A-Za-z]/.test(string)
+    },
+    // Positions count from 1, as biologists count.
+    indexBase: 1,
   },
-  // Positions count from 1, as biologists count.
-  detectIndexBase: () => 1,
   newParser: arena => new LabelStringParser(arena),
 }

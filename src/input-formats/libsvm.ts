@@ -98,25 +98,28 @@ class LibsvmParser extends TextParser {
 }
 
 export const libsvm: InputFormat = {
+  module: import.meta.url,
   name: 'libsvm',
   summary: 'LIBSVM text: LABEL INDEX:VALUE INDEX:VALUE …',
   title: 'LIBSVM text',
   row: 'LABEL INDEX:VALUE INDEX:VALUE …',
-  examples: ['+1 1:0.5 3:-2e-3', '-1 2:1 7:0.25 # a comment', 'ham 4:3'],
   letters: false,
-  endings: ['.svm', '.libsvm', '.txt', ''],
-  detect: line => /^[ \t\r]*[^ \t\r#][^ \t\r]*[ \t\r]+\d+:/.test(line),
-  // The first row that has an entry decides: a row of one-based data cannot start with 0, and data that counts from 0
-  // but does not show it there is refused at its first 0 with the option to say so, never read one way and then another.
-  detectIndexBase(head) {
-    for (const line of Buffer.from(head).toString('latin1').split('\n')) {
-      const entry = /^[ \t\r]*([^ \t\r#][^ \t\r]*)[ \t]+(\d+):/.exec(line)
-      // Behind a number a # opens a comment, within a label of text it does not.
-      const beforeHash = entry?.[1].split('#')[0] ?? ''
-      if (!entry || (beforeHash !== entry[1] && labelOf(beforeHash).value !== null)) continue
-      return Number(entry[2]) === 0 ? 0 : 1
-    }
-    return undefined
+  cut: {
+    by: 'lines',
+    examples: ['+1 1:0.5 3:-2e-3', '-1 2:1 7:0.25 # a comment', 'ham 4:3'],
+    detect: line => /^[ \t\r]*[^ \t\r#][^ \t\r]*[ \t\r]+\d+:/.test(line),
+    // The first row that has an entry decides: a row of one-based data cannot start with 0, and data that counts from 0
+    // but does not show it there is refused at its first 0 with the option to say so, never read one way and then another.
+    indexBase(text) {
+      for (const line of Buffer.from(text).toString('latin1').split('\n')) {
+        const entry = /^[ \t\r]*([^ \t\r#][^ \t\r]*)[ \t]+(\d+):/.exec(line)
+        // Behind a number a # opens a comment, within a label of text it does not.
+        const beforeHash = entry?.[1].split('#')[0] ?? ''
+        if (!entry || (beforeHash !== entry[1] && labelOf(beforeHash).value !== null)) continue
+        return Number(entry[2]) === 0 ? 0 : 1
+      }
+      return undefined
+    },
   },
   newParser: arena => new LibsvmParser(arena),
 }

@@ -1,8 +1,8 @@
-// How text is read: its format and the number of its first feature, as asked for or as the data itself shows. One of these
+// How data is read: its format and the number of its first feature, as asked for or as the data itself shows. One of these
 // belongs to a reading; it looks at chunk after chunk, in order, until it knows.
 import { UsageError } from '../errors.ts'
 import { allInputFormats, askedInputFormat, usualInputFormat } from './all-input-formats.ts'
-import type { InputFormat } from './input-format.ts'
+import type { ByLines, InputFormat } from './input-format.ts'
 
 /** As much of a chunk as is looked at for the number of the first feature, and of a line for the format. */
 const HEAD_BYTES = 1 << 16
@@ -29,28 +29,49 @@ export class Reading {
     this.#check()
   }
 
-  /** Looks at a chunk, and says how to read it. */
-  look(chunk: Uint8Array): { format: string; indexBase: number } {
-    if (!this.#format) {
-      const line = firstLine(chunk)
-      this.#format = line === undefined ? undefined : (allInputFormats.find(f => f.detect(line)) ?? usualInputFormat)
-      this.#check()
-    }
-    this.#indexBase ??= this.#format?.detectIndexBase(chunk.slice(0, HEAD_BYTES))
-    return { format: this.format.name, indexBase: this.indexBase }
+  /** Looks at the beginning of an input, which may be that of a format whose files are opened. */
+  lookAtHead(head: Uint8Array): void {
+    if (this.#format) return
+    this.#format = allInputFormats.find(({ cut }) => cut.by === 'plan' && cut.detect(head))
+    this.#check()
   }
 
+  /** Looks at whole lines, and says how such lines are cut. */
+  look(text: Uint8Array): ByLines {
+    if (!this.#format) {
+      const line = firstLine(text)
+      if (line !== undefined) {
+        this.#format = allInputFormats.find(({ cut }) => cut.by === 'lines' && cut.detect(line)) ?? usualInputFormat
+      }
+      this.#check()
+    }
+    const { lines } = this
+    if (this.#format && typeof lines.indexBase !== 'number')
+      this.#indexBase ??= lines.indexBase(text.slice(0, HEAD_BYTES))
+    return lines
+  }
+
+  /** The format that was asked for or that the data has shown. */
+  get known(): InputFormat | undefined {
+    return this.#format
+  }
   /** What is known so far. */
   get format(): InputFormat {
     return this.#format ?? usualInputFormat
   }
   get indexBase(): number {
-    return this.#indexBase ?? 1
+    const { indexBase } = this.format.cut
+    return this.#indexBase ?? (typeof indexBase === 'number' ? indexBase : 1)
+  }
+  get lines(): ByLines {
+    const { cut, title } = this.format
+    if (cut.by !== 'lines') throw new Error(`${title} has no lines`)
+    return cut
   }
 
   #check(): void {
     if (this.#format) this.#fit(this.#format)
-    if (this.#asked === undefined || !this.#format?.letters) return
+    if (this.#asked === undefined || typeof this.#format?.cut.indexBase !== 'number') return
     throw new UsageError(
       `the data is read as ${this.#format.title} (${this.#format.row}), whose features are positions: an index base would be ignored`,
       'leave it out, or name another format',

@@ -15,7 +15,7 @@ import {
 } from '../numeric/layouts.ts'
 import { roundUp } from '../numeric/rounding.ts'
 import type { Address, ByteCount } from '../sizes.ts'
-import type { BadRow, ChunkParser, ParsedBatch, ParseSettings } from './input-format.ts'
+import type { BadRow, ChunkBytes, ChunkParser, ParsedBatch, ParseSettings, Place } from './input-format.ts'
 
 /** Where a compiled parser met what it refuses. */
 export interface ParseError {
@@ -26,6 +26,7 @@ export interface ParseError {
   lineStart: Address
 }
 
+const LINE_FEED = 10
 const isBlank = (byte: number): boolean => byte === 32 || byte === 10 || byte === 9 || byte === 13
 const isBreak = (byte: number): boolean => isBlank(byte) || byte === 35
 
@@ -51,6 +52,7 @@ export abstract class TextParser implements ChunkParser {
   #madeFor = 0
   #entries = 0
   #labelAt = 0
+  #chunkStart = 0
   #chunkEnd = 0
 
   constructor(arena: Arena) {
@@ -102,12 +104,13 @@ export abstract class TextParser implements ChunkParser {
     this.batch.nonzeroCapacity = entries
   }
 
-  *parse(at: Address, bytes: ByteCount, settings: ParseSettings): Generator<ParsedBatch> {
+  *parse({ at, bytes }: ChunkBytes, settings: ParseSettings): Generator<ParsedBatch> {
     const { state, batch } = this
     this.#makeRoom(bytes, settings.valueBits / 8)
     // Where a chunk is cut into batches depends on the chunk alone, not on how large the buffers have grown.
     batch.rowCapacity = rowCapacity(bytes)
     batch.nonzeroCapacity = this.entryCapacity(bytes)
+    this.#chunkStart = at
     this.#chunkEnd = at + bytes
     state.cursor = at
     state.end = at + bytes
@@ -140,6 +143,12 @@ export abstract class TextParser implements ChunkParser {
     // No # ends a label of text.
     const room = this.arena.bytes(at, Math.min(LONGEST_LABEL + 1, this.#chunkEnd - at))
     return Buffer.from(room.slice(0, room.findIndex(isBlank))).toString()
+  }
+
+  place(row: number): Place {
+    const start = this.#chunkStart
+    const before = this.arena.bytes(start, this.arena.u32(this.#labelAt, row + 1)[row] - start)
+    return { line: before.reduce((lines, byte) => lines + (byte === LINE_FEED ? 1 : 0), 0), column: 1 }
   }
 
   /** A byte that a label cannot have. */

@@ -1,20 +1,13 @@
-// One chunk of text to predictions: parse, score, and write the answers as text, all in one worker.
+// One chunk of data to predictions: parse, score, and write the answers as text, all in one worker.
 import { Expander, piecesOf } from '../features/expander.ts'
-import { findInputFormat } from '../input-formats/all-input-formats.ts'
-import type { BadRow, ChunkParser, ParseSettings } from '../input-formats/input-format.ts'
-import { LabelNumbers } from '../input-formats/label-numbers.ts'
 import { type Label, labelKey } from '../input-formats/labels.ts'
 import { type Calibration, classProbabilities } from '../model/calibration.ts'
 import type { ScorerMemory } from '../model/scorer.ts'
 import { BatchFields } from '../numeric/fields/batch.ts'
-import type { Address, ByteCount } from '../sizes.ts'
-import { declareTask, type TaskContext } from '../threads/task.ts'
+import { type ChunkToParse, type ParsedChunk, rowsOfChunk } from '../rows/chunk-task.ts'
+import { declareTask, keep, type TaskContext } from '../threads/task.ts'
 
-export interface PredictChunkOptions {
-  format: string
-  at: Address
-  bytes: ByteCount
-  parse: ParseSettings
+export interface PredictChunkOptions extends ChunkToParse {
   expand: string | undefined
   scorer: ScorerMemory
   labels: Label[]
@@ -43,12 +36,8 @@ export interface EvaluatedChunk {
   probabilities?: Float64Array
 }
 
-export interface PredictedChunk {
-  rows: number
+export interface PredictedChunk extends ParsedChunk {
   correct: number
-  lines: number
-  badRows: number
-  bad: BadRow[]
   /** The output's text, one line a row. */
   text?: Uint8Array
   /** Place in the labels, and all scores. */
@@ -59,30 +48,16 @@ export interface PredictedChunk {
   evaluated?: EvaluatedChunk
 }
 
-interface Kept {
-  parser: ChunkParser
-  numbers: LabelNumbers
-  expander: Expander | undefined
-  scores: number
-  room: number
-}
-
 export const predictChunkTask = declareTask(import.meta.url, 'predict-chunk', predictChunk)
 
-function predictChunk({ arena, kept }: TaskContext, options: PredictChunkOptions): PredictedChunk {
-  const key = `predict ${options.format} ${options.expand}`
-  let tools = kept.get(key) as Kept | undefined
-  if (!tools) {
-    tools = {
-      parser: findInputFormat(options.format).newParser(arena),
-      numbers: new LabelNumbers(arena),
-      expander: options.expand === undefined ? undefined : new Expander(arena, options.expand),
-      scores: 0,
-      room: 0,
-    }
-    kept.set(key, tools)
-  }
-  const { parser, numbers } = tools
+async function predictChunk(context: TaskContext, options: PredictChunkOptions): Promise<PredictedChunk> {
+  const { arena } = context
+  const chunk = await rowsOfChunk(context, options)
+  const tools = keep(context, `predict ${options.expand}`, () => ({
+    expander: options.expand === undefined ? undefined : new Expander(arena, options.expand),
+    scores: 0,
+    room: 0,
+  }))
   const { scorer, labels, answer, calibrations } = options
   const K = scorer.vectors
   const asNumbers = answer.startsWith('numbers')
@@ -100,10 +75,9 @@ function predictChunk({ arena, kept }: TaskContext, options: PredictChunkOptions
   const others: Label[] = []
   // Class of each label that the chunk has, as numbered there: −1 − its place among the others, for one that the model lacks.
   const classOf: number[] = []
-  numbers.start()
-  let rows = 0
   let correct = 0
-  for (const { batch, rows: count } of parser.parse(options.at, options.bytes, options.parse)) {
+  for (const parsed of chunk.batches()) {
+    const { batch, rows: count } = parsed
     if (count * K > tools.room) {
       tools.room = count * K * 2
       tools.scores = arena.allocate(tools.room * 8, 'the scores')
@@ -126,13 +100,8 @@ function predictChunk({ arena, kept }: TaskContext, options: PredictChunkOptions
     const scores = arena.f64(tools.scores, count * K)
     const truth = arena.f64(new BatchFields(arena, batch).labels, count)
     // Codes of texts do not tell for certain: such labels are numbered, and each is looked up among the model's.
-    const named =
-      known &&
-      arena.u32(
-        numbers.add(batch, count, row => parser.labelText(row)),
-        count,
-      )
-    for (const label of known ? numbers.labels.slice(classOf.length) : []) {
+    const named = known && arena.u32(chunk.classes(parsed), count)
+    for (const label of known ? chunk.labels.slice(classOf.length) : []) {
       classOf.push(known!.get(labelKey(label)) ?? -others.push({ value: label.value, text: label.text }))
     }
     const longest = Math.max(...lineEnds.map(line => line.length))
@@ -165,15 +134,10 @@ function predictChunk({ arena, kept }: TaskContext, options: PredictChunkOptions
     if (answer === 'numbers-and-probabilities') {
       probabilityParts.push(allProbabilities(calibrations!, labels.length, scores, K))
     }
-    rows += count
   }
-  const { lines, badRows, bad } = parser
   return {
-    rows,
+    ...chunk.account(),
     correct,
-    lines,
-    badRows,
-    bad,
     ...(answer.startsWith('labels') && { text: pieces.length === 1 ? pieces[0] : Buffer.concat(pieces) }),
     ...(asNumbers && { classes: Uint32Array.from(classParts), scores: concatenate(scoreParts) }),
     ...(answer === 'numbers-and-probabilities' && { probabilities: concatenate(probabilityParts) }),

@@ -12,7 +12,7 @@ import { placeOfLent } from '../model/lent-weights.ts'
 import type { Model } from '../model/model.ts'
 import { placeModel } from '../model/scorer.ts'
 import { Arena } from '../numeric/arena.ts'
-import { CHUNK_BYTES, TextReader } from '../rows/read-text.ts'
+import { CHUNK_BYTES, RowReader } from '../rows/read-rows.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import type { EvaluatedChunk, PredictChunkOptions, PredictedChunk } from './predict-chunk-task.ts'
 import { predictChunkTask } from './predict-chunk-task.ts'
@@ -154,7 +154,7 @@ async function run(
   let correct = 0
   try {
     const scorer = placeModel(arena, model)
-    const reader = new TextReader(arena, pool, {
+    const reader = new RowReader(arena, pool, {
       format: options.format ?? model.inputFormat ?? usualInputFormat.name,
       indexBase: options.indexBase,
       onBadRow: options.onBadRow ?? 'fail',

@@ -1,12 +1,12 @@
-// Text to rows in memory: the main thread reads, the pool's threads parse and pack, results are taken in the order of
-// the text, so that the outcome is the same for any number of threads.
+// Data to rows in memory: the main thread reads, the pool's threads parse and pack, results are taken in the order of
+// the data, so that the outcome is the same for any number of threads.
 
 import { fitFor } from '../features/expansion-steps.ts'
 import { expandedFeatures } from '../features/kept-names.ts'
 import type { Arena } from '../numeric/arena.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { parseRowsTask } from './parse-rows-task.ts'
-import { TextReader } from './read-text.ts'
+import { RowReader } from './read-rows.ts'
 import { RowCollector, type RowMaking, type RowSet } from './row-set.ts'
 
 export interface ReadSettings {
@@ -27,7 +27,7 @@ export interface ReadReport {
   badRowMessages: string[]
 }
 
-/** Reads text into memory. An abort ends the reading early; what was read until then is whole rows. */
+/** Reads data into memory. An abort ends the reading early; what was read until then is whole rows. */
 export async function loadRows(
   arena: Arena,
   pool: ThreadPool,
@@ -40,7 +40,7 @@ export async function loadRows(
   const collector = new RowCollector()
   const { expansion, ...pack } = make
   const fit = fitFor(expansion?.expand)
-  const reader = new TextReader(arena, pool, { ...settings, fit, signal, keepsRows: true })
+  const reader = new RowReader(arena, pool, { ...settings, fit, signal, keepsRows: true })
   const sources = paths.map(path => ({ name: path === '-' ? 'standard input' : path, rows: 0 }))
   const hashes: bigint[] = []
   const names = new Set<number>()

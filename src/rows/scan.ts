@@ -5,7 +5,7 @@ import type { LabelKey } from '../input-formats/labels.ts'
 import { isSmallText } from '../input-formats/text-size.ts'
 import { Arena } from '../numeric/arena.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
-import { TextReader } from './read-text.ts'
+import { RowReader } from './read-rows.ts'
 import { scanChunkTask } from './scan-chunk-task.ts'
 
 export interface DataSummary {
@@ -40,7 +40,7 @@ export async function scanData(paths: string[], options: ScanOptions = {}): Prom
   const small = options.threads === undefined && (await isSmallText(paths))
   const pool = new ThreadPool(arena.share, options.threads ?? defaultThreads(), { small })
   const { format, indexBase, onBadRow = 'fail', signal } = options
-  const reader = new TextReader(arena, pool, { format, indexBase, onBadRow, valueBits: 32, signal })
+  const reader = new RowReader(arena, pool, { format, indexBase, onBadRow, valueBits: 32, signal })
   const byKey = new Map<LabelKey, number>()
   const total = {
     rows: 0,

@@ -8,6 +8,12 @@ export interface TaskContext {
   kept: Map<string, unknown>
 }
 
+/** What a thread keeps under a name; made where it is not there yet. */
+export function keep<T>({ kept }: TaskContext, name: string, make: () => T): T {
+  if (!kept.has(name)) kept.set(name, make())
+  return kept.get(name) as T
+}
+
 export type Task<Options, Result> = (context: TaskContext, options: Options) => Result | Promise<Result>
 
 /** A task as its callers know it. */

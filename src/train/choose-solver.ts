@@ -19,9 +19,9 @@ import { dual } from '../optimise/solvers/dual.ts'
 import type { Solver } from '../optimise/solvers/solver.ts'
 import { stream } from '../optimise/solvers/stream.ts'
 import { decodedBound, entryBytes } from '../optimise/sources/memory-plan.ts'
+import { sampleText, type TextSample } from '../rows/sample-text.ts'
 import { NODE_BYTES } from '../sizes.ts'
 import type { ResolvedOptions } from './options.ts'
-import { sampleText, type TextSample } from './sample-text.ts'
 
 /** What a WebAssembly memory can hold, less what solvers add to the rows. */
 export const WINDOW_BYTES = 3.5 * 2 ** 30
@@ -164,7 +164,17 @@ function sampledBytes(sample: TextSample | undefined, text: number, options: Res
   if (options.memory !== undefined && !known) return Number.POSITIVE_INFINITY
   if (!sample) return 0
   const weights = Math.min(sample.features, sample.entries * text)
-  return NODE_BYTES + PARSER_BYTES + text * sample.recordBytes * BYTES_PER_TEXT_BYTE + weights * BYTES_PER_WEIGHT
+  return (
+    NODE_BYTES + PARSER_BYTES + text * recordBytes(sample, options) * BYTES_PER_TEXT_BYTE + weights * BYTES_PER_WEIGHT
+  )
+}
+
+/** Bytes of row records for every byte of text, by a sample. */
+export function recordBytes(
+  { rows, entries, format }: TextSample,
+  { values, expand }: Pick<ResolvedOptions, 'values' | 'expand'>,
+): number {
+  return rows * ROW_BOUND + entries * entryBytes(values === 'f64' ? 64 : 32, format, expand)
 }
 
 function expandedStoreBytes(manifest: Manifest, options: ResolvedOptions): number {

@@ -190,7 +190,7 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
   choice('scale', scaleKinds)
   choice('weights', ['f64', 'f32'])
   choice('values', ['f32', 'f64'])
-  choice('format', formatChoices)
+  choice('format', formatChoices())
   choice('indexBase', [0, 1])
   choice('onBadRow', ['fail', 'skip'])
   choice('blockOrder', ['random', 'fixed'])

@@ -16,6 +16,7 @@ import { bytesForTrainers } from '../optimise/solvers/parallel-sweeps.ts'
 import { selective } from '../optimise/solvers/selective.ts'
 import type { BlockSolver } from '../optimise/solvers/solver.ts'
 import { type MemoryPlan, type PlanNeeds, planMemory } from '../optimise/sources/memory-plan.ts'
+import { outgrowsText } from '../rows/sample-text.ts'
 import { scalingBytes } from '../rows/scale.ts'
 import { NODE_BYTES } from '../sizes.ts'
 import { allowedMemory } from './choose-solver.ts'
@@ -211,7 +212,7 @@ export function ingestRemains(memory: number, grows: boolean): number {
 
 /** Whether rows become larger than their text: letters, and what is expanded. */
 function growing(options: ResolvedOptions, format: string): boolean {
-  return options.expand !== undefined || findInputFormat(format).letters
+  return options.expand !== undefined || outgrowsText(findInputFormat(format))
 }
 
 /** Whether training can begin while the text is read: values that will be scaled are not known before all have been read. */

@@ -7,11 +7,11 @@ import { SpillwayError } from '../errors.ts'
 import { trainsTogether } from '../losses/formulations.ts'
 import type { BlockSolver } from '../optimise/solvers/solver.ts'
 import { BlocksTooLarge } from '../optimise/sources/memory-plan.ts'
+import { estimateText, type TextEstimate } from '../rows/sample-text.ts'
 import { collectGarbage } from '../threads/collect-garbage.ts'
 import type { ResolvedOptions } from './options.ts'
 import { planRun } from './plan-for-blocks.ts'
 import { rowsByNumbers } from './rows-of-store.ts'
-import { estimateText, type TextEstimate } from './sample-text.ts'
 
 /** Counts of blocks that are tried: with the blocks the room for their dictionaries does not become smaller. */
 const MOST_TRIES = 4

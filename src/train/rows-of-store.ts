@@ -15,11 +15,11 @@ import { mapBits, mapBytes, placeMap } from '../numeric/feature-map.ts'
 import { PAGE_BYTES } from '../numeric/feature-map-layout.ts'
 import { READERS } from '../optimise/sources/block-engine.ts'
 import { entryBytes } from '../optimise/sources/memory-plan.ts'
+import type { TextEstimate } from '../rows/sample-text.ts'
 import { NODE_BYTES } from '../sizes.ts'
 import { ThreadPool } from '../threads/pool.ts'
 import { allowedMemory } from './choose-solver.ts'
 import { expansionOf, type ResolvedOptions } from './options.ts'
-import type { TextEstimate } from './sample-text.ts'
 
 export interface RowsOfStore {
   features: number

@@ -17,16 +17,16 @@ import { PAGE_BYTES } from '../numeric/feature-map-layout.ts'
 import { FirstPass, type FirstPassSettings, type FirstPassSizes, pieceBytes } from '../optimise/solvers/first-pass.ts'
 import type { BlockSolver } from '../optimise/solvers/solver.ts'
 import { MOST_FIRST_PASS } from '../optimise/sources/memory-plan.ts'
+import { sampleText, type TextSample } from '../rows/sample-text.ts'
 import { NODE_BYTES } from '../sizes.ts'
 import { collectGarbage } from '../threads/collect-garbage.ts'
 import { defaultThreads } from '../threads/pool.ts'
-import { allowedMemory } from './choose-solver.ts'
+import { allowedMemory, recordBytes } from './choose-solver.ts'
 import { classProblems } from './class-problems.ts'
 import { type ResolvedOptions, refuseTextOptions } from './options.ts'
 import { afterIngest, forFilePages, ingestMemory, ingestRemains, mayTrainWhileReading } from './plan-for-blocks.ts'
 import { blocksForText } from './plan-for-text.ts'
 import type { ProgressListener } from './progress.ts'
-import { sampleText, type TextSample } from './sample-text.ts'
 
 /** Expanded rows of a stream of unknown length, and of files that show no row at their beginning. */
 const BLOCKS_OF_A_STREAM = 64
@@ -190,7 +190,7 @@ function sampledBlocks(
   const reserve = forFilePages(memory) + ingestRemains(memory, true)
   const room = Math.max(memory / 16, memory - NODE_BYTES - reserve - weights)
   const blockBytes = Math.min(room / 8, LARGEST_SAMPLED_BLOCK)
-  return Math.min(100_000, Math.max(1, Math.ceil((text * sample.recordBytes) / blockBytes)))
+  return Math.min(100_000, Math.max(1, Math.ceil((text * recordBytes(sample, options)) / blockBytes)))
 }
 
 /** A store may have its values rounded to bins. A kernel takes those bins, unless fewer are asked for. Where values themselves

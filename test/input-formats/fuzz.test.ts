@@ -139,7 +139,7 @@ describe('fuzzed LIBSVM text', () => {
           for (const [k, row] of found.bad.entries()) {
             assert.equal(row.line, badLines[k])
             assert.ok(row.expected && row.found, 'an error has words')
-            assert.ok(row.column >= 1)
+            assert.ok(row.column! >= 1)
             seen.add(row.expected)
           }
           if (skipBad || firstBad < 0) assert.equal(found.lines, expected.lines.length)

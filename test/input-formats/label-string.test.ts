@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import { SpillwayError } from '../../src/errors.ts'
 import { labelString } from '../../src/input-formats/label-string.ts'
 import { libsvm } from '../../src/input-formats/libsvm.ts'
+import { Reading } from '../../src/input-formats/reading.ts'
 import { Arena } from '../../src/numeric/arena.ts'
 import { LONGEST_STRING } from '../../src/numeric/layouts.ts'
 import { seed } from '../numeric/reference.ts'
@@ -193,7 +194,7 @@ describe('labelled strings in chunks', () => {
 
 describe('which format a first line speaks for', () => {
   const detected = (line: string): string[] =>
-    [libsvm, labelString].filter(format => format.detect(line)).map(format => format.name)
+    [libsvm, labelString].map(format => format.name).filter(name => new Reading(name, undefined).lines.detect(line))
   it('is never both', () => {
     for (const line of [
       '+1 ACGT',

@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { libsvm } from '../../src/input-formats/libsvm.ts'
 import { Arena } from '../../src/numeric/arena.ts'
 import { seed } from '../numeric/reference.ts'
-import { parseBare, parseWithClass, sameRows } from './parsing.ts'
+import { firstFeature, parseBare, parseWithClass, sameRows } from './parsing.ts'
 import { LARGEST_INDEX, referenceParse } from './reference-parser.ts'
 
 const digits = (most: number, least = 0): fc.Arbitrary<string> =>
@@ -213,8 +212,8 @@ describe('the LIBSVM parser on numbers at the edges', () => {
   })
 })
 
-describe('detectIndexBase', () => {
-  const detect = (text: string): number | undefined => libsvm.detectIndexBase(Buffer.from(text))
+describe('the number of the first feature', () => {
+  const detect = (text: string): number | undefined => firstFeature(Buffer.from(text))
   it('looks at the first row that has an entry', () => {
     assert.equal(detect('1 0:1 5:2\n1 1:1\n'), 0)
     assert.equal(detect('1 1:1\n1 0:1\n'), 1)

@@ -9,7 +9,8 @@ import { gzipSync, zstdCompressSync } from 'node:zlib'
 import fc from 'fast-check'
 import { SpillwayError } from '../../src/errors.ts'
 import { openSource } from '../../src/input-formats/byte-source.ts'
-import { LineChunks } from '../../src/input-formats/line-chunks.ts'
+import { Chunks } from '../../src/input-formats/chunks.ts'
+import { Reading } from '../../src/input-formats/reading.ts'
 import { Arena } from '../../src/numeric/arena.ts'
 import { randomNumbers, seed } from '../numeric/reference.ts'
 import { testFolder } from './fixture.ts'
@@ -24,10 +25,13 @@ interface Cut {
   text: string
 }
 
+const chunksOf = (arena: Arena, bytes: number, slots: number): Chunks =>
+  new Chunks(arena, new Reading('libsvm', undefined), bytes, slots)
+
 /** All chunks; `hold` of them are kept before the oldest is given back. */
 async function cut(paths: string[], chunkBytes: number, { slots = 3, hold = 0 } = {}): Promise<Cut[]> {
   const arena = new Arena()
-  const chunks = new LineChunks(arena, chunkBytes, slots)
+  const chunks = chunksOf(arena, chunkBytes, slots)
   const found: Cut[] = []
   const held: { check: () => void; release: () => void }[] = []
   const giveBack = (): void => {
@@ -69,7 +73,7 @@ function expectedCuts(text: string, chunkBytes: number): string[] {
   return pieces
 }
 
-describe('LineChunks', () => {
+describe('chunks of lines', () => {
   it('cuts by the bytes alone: whole lines, all of them, each chunk numbered', async () => {
     const lines = fc.array(fc.string({ unit: fc.constantFrom('a', '1', ' '), maxLength: 30 }), { maxLength: 60 })
     await fc.assert(
@@ -181,7 +185,7 @@ describe('LineChunks', () => {
     const text = 'some words\n'.repeat(5000)
     const packed = gzipSync(text)
     const arena = new Arena()
-    const chunks = new LineChunks(arena, 1000, 3)
+    const chunks = chunksOf(arena, 1000, 3)
     for await (const chunk of chunks.read([folder.write('n.txt', text), folder.write('n.gz', packed)])) chunk.release()
     assert.equal(chunks.bytesRead, text.length + packed.length)
     assert.equal(chunks.bytesTotal, text.length + packed.length)
@@ -294,7 +298,7 @@ describe('openSource', () => {
       says(`cannot read ${folder.path}: it is a folder, a file was expected`),
     )
     const good = folder.write('good.txt', 'a\n')
-    const chunks = new LineChunks(new Arena(), 64, 2)
+    const chunks = chunksOf(new Arena(), 64, 2)
     await assert.rejects(
       async () => {
         for await (const _ of chunks.read([good, missing])) assert.fail('a chunk came first')

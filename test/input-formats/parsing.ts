@@ -1,9 +1,10 @@
 // Ways to run a text parser in this thread: through its class, and bare, with buffers as small as a test wants them
 // and canaries around each.
 import assert from 'node:assert/strict'
+import { CHUNK_SLACK } from '../../src/input-formats/chunk-slots.ts'
 import type { BadRow, InputFormat, ParseSettings } from '../../src/input-formats/input-format.ts'
 import { libsvm } from '../../src/input-formats/libsvm.ts'
-import { CHUNK_SLACK } from '../../src/input-formats/line-chunks.ts'
+import { Reading } from '../../src/input-formats/reading.ts'
 import { Arena } from '../../src/numeric/arena.ts'
 import {
   BATCH_BYTES,
@@ -63,6 +64,12 @@ export function rowsOfBatch(arena: Arena, batch: number): Row[] {
   }))
 }
 
+/** The number of the first feature of LIBSVM text, where the text shows it. */
+export function firstFeature(text: Uint8Array): number | undefined {
+  const { indexBase } = new Reading(libsvm.name, undefined).lines
+  return typeof indexBase === 'number' ? indexBase : indexBase(text)
+}
+
 /** The text with its last line feed. */
 const closed = (text: Buffer): Buffer =>
   text.length > 0 && text.at(-1) !== 10 ? Buffer.concat([text, Buffer.from('\n')]) : text
@@ -81,7 +88,7 @@ export function parseWithClass(
   const labels: string[] = []
   let features = 0
   let batches = 0
-  for (const batch of parser.parse(at, whole.length, settings)) {
+  for (const batch of parser.parse({ at, bytes: whole.length, first: true }, settings)) {
     const found = rowsOfBatch(arena, batch.batch)
     assert.equal(found.length, batch.rows)
     assert.equal(

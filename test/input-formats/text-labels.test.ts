@@ -2,16 +2,17 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import { CHUNK_SLACK } from '../../src/input-formats/chunk-slots.ts'
 import { LabelNumbers } from '../../src/input-formats/label-numbers.ts'
 import { labelString } from '../../src/input-formats/label-string.ts'
 import { labelCode } from '../../src/input-formats/labels.ts'
 import { libsvm } from '../../src/input-formats/libsvm.ts'
-import { CHUNK_SLACK } from '../../src/input-formats/line-chunks.ts'
 import { Arena } from '../../src/numeric/arena.ts'
 import { BATCH_LABELS } from '../../src/numeric/layouts.ts'
 import { seed } from '../numeric/reference.ts'
 import { load, testFolder } from './fixture.ts'
 import { isNumber, sameCode, textLabel } from './labels.ts'
+import { firstFeature } from './parsing.ts'
 
 const folder = testFolder()
 const anyLabel = fc.oneof(
@@ -38,7 +39,7 @@ for (const format of [libsvm, labelString]) {
           const numbers = new LabelNumbers(arena)
           numbers.start()
           const settings = { indexBase: 1, skipBad: false, valueBits: 32 as const }
-          for (const { batch, rows } of parser.parse(at, text.length, settings)) {
+          for (const { batch, rows } of parser.parse({ at, bytes: text.length, first: true }, settings)) {
             assert.deepEqual(
               written.map((_, r) => parser.labelText(r)),
               written,
@@ -89,7 +90,7 @@ for (const format of [libsvm, labelString]) {
 }
 
 describe('the number of the first feature', () => {
-  const base = (text: string): number | undefined => libsvm.detectIndexBase(Buffer.from(text))
+  const base = (text: string): number | undefined => firstFeature(Buffer.from(text))
   it('is found behind labels of text, too', () => {
     assert.equal(base('cat 0:1\n'), 0)
     assert.equal(base('c# 0:1\n'), 0)

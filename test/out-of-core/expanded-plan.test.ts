@@ -11,11 +11,11 @@ import { findSolver } from '../../src/optimise/solvers/all-solvers.ts'
 import type { BlockSolver } from '../../src/optimise/solvers/solver.ts'
 import { BlockEngine } from '../../src/optimise/sources/block-engine.ts'
 import { decodedBound, groupsOf } from '../../src/optimise/sources/memory-plan.ts'
-import { chooseSolver } from '../../src/train/choose-solver.ts'
+import { sampleText } from '../../src/rows/sample-text.ts'
+import { chooseSolver, recordBytes } from '../../src/train/choose-solver.ts'
 import { resolveOptions, type TrainOptions } from '../../src/train/options.ts'
 import { planFor } from '../../src/train/plan-for-blocks.ts'
 import { rowsOfStore } from '../../src/train/rows-of-store.ts'
-import { sampleText } from '../../src/train/sample-text.ts'
 import { train } from '../../src/train/train.ts'
 import { noisyRows } from '../contracts/small-problems.ts'
 import { asStrings, motifStrings } from '../train/letters.ts'
@@ -150,9 +150,11 @@ describe('whether expanded rows fit in memory', () => {
     (await chooseSolver([path], resolveOptions(options))).solver.name
 
   it('is judged by what they become', async () => {
-    const sample = (await sampleText(text, resolveOptions({ expand: 'weighted-degree:8' })))!
+    const options = resolveOptions({ expand: 'weighted-degree:8' })
+    const sample = (await sampleText(text, options))!
     assert.equal(sample.features, 60 * 87_380)
-    assert.ok(sample.recordBytes > 26 && sample.recordBytes < 34, `${sample.recordBytes} bytes for a byte of text`)
+    const bytes = recordBytes(sample, options)
+    assert.ok(bytes > 26 && bytes < 34, `${bytes} bytes for a byte of text`)
     assert.equal(await choose(text, { memory: '160M' }), 'dual')
     assert.equal(await choose(text, { memory: '160M', expand: 'weighted-degree:8' }), 'block')
     assert.equal(await choose(text, { memory: '2G', expand: 'weighted-degree:8' }), 'dual')
@@ -161,10 +163,11 @@ describe('whether expanded rows fit in memory', () => {
   })
 
   it('and so are letters that are not expanded: four bytes each', async () => {
-    const sample = (await sampleText(text, resolveOptions({})))!
-    assert.ok(sample.recordBytes > 4 && sample.recordBytes < 5, `${sample.recordBytes} bytes for a byte of text`)
-    assert.equal(sample.features, 60)
     const options = resolveOptions({})
+    const sample = (await sampleText(text, options))!
+    const bytes = recordBytes(sample, options)
+    assert.ok(bytes > 4 && bytes < 5, `${bytes} bytes for a byte of text`)
+    assert.equal(sample.features, 60)
     const arena = new Arena()
     const rows = await rowsOfStore(strings, options)
     const plan = await planFor(strings, block, options, false, rows)

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { SpillwayError } from '../../src/errors.ts'
+import { libsvm } from '../../src/input-formats/libsvm.ts'
 import { Arena, formatBytes } from '../../src/numeric/arena.ts'
 import { ARENA_NEXT, ARENA_START } from '../../src/numeric/layouts.ts'
 import { evaluateRowsTask } from '../../src/optimise/objectives/evaluate-rows-task.ts'
@@ -116,8 +117,9 @@ describe('the thread pool', () => {
     arena.setU32(ARENA_NEXT, 0xffff0000 - 64)
     const pool = new ThreadPool(arena.share, 1)
     const options = {
-      format: 'libsvm',
+      format: { module: libsvm.module, name: libsvm.name },
       at: ARENA_START,
+      first: true,
       bytes: 0,
       parse: { indexBase: 1, skipBad: false, valueBits: 32 as const },
       pack: { unit: false, plain: false, load: 0 },

@@ -1,20 +1,21 @@
-// The one loop that reads text. The main thread cuts inputs into chunks of whole lines, the pool's threads work on them, and
-// results are taken in the order of the text, so that the outcome is the same for any number of threads. What is made of a
+// The one loop that reads rows. The main thread brings inputs into memory in chunks, the pool's threads work on them, and
+// results are taken in the order of the data, so that the outcome is the same for any number of threads. What is made of a
 // chunk, and what is done with it, the caller says.
 import { BadRowAccount } from '../input-formats/bad-rows.ts'
-import type { BadRow, InputFormat, ParseSettings } from '../input-formats/input-format.ts'
-import { type LineChunk, LineChunks } from '../input-formats/line-chunks.ts'
+import { type Chunk, Chunks } from '../input-formats/chunks.ts'
+import type { InputFormat } from '../input-formats/input-format.ts'
 import { Reading } from '../input-formats/reading.ts'
 import type { Arena } from '../numeric/arena.ts'
-import type { Address, ByteCount } from '../sizes.ts'
+import type { ByteCount } from '../sizes.ts'
 import { inOrder } from '../threads/in-order.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { untilAborted } from '../threads/until-aborted.ts'
+import type { ChunkToParse, ParsedChunk } from './chunk-task.ts'
 
-/** Bytes of text a worker takes at a time: small enough for a core's cache, large enough to make messages cheap. */
+/** Bytes a worker takes at a time: small enough for a core's cache, large enough to make messages cheap. */
 export const CHUNK_BYTES = 2 << 20
 
-export interface TextToRead {
+export interface RowsToRead {
   /** The name of a format, or `auto`. */
   format: string | undefined
   /** 0 or 1; found out from the first row when not given. */
@@ -29,51 +30,32 @@ export interface TextToRead {
   keepsRows?: boolean
 }
 
-/** What every task that works on a chunk is told. */
-export interface ChunkToParse {
-  format: string
-  at: Address
-  bytes: ByteCount
-  parse: ParseSettings
-}
-
-/** What every such task gives: the account of the chunk's lines. */
-export interface ParsedChunk {
-  lines: number
-  badRows: number
-  bad: BadRow[]
-  /** A bad row that cannot be left out. */
-  fatal?: boolean
-}
-
-export class TextReader {
-  readonly #arena: Arena
-  readonly #settings: TextToRead
+export class RowReader {
+  readonly #settings: RowsToRead
   readonly #reading: Reading
-  readonly #chunks: LineChunks
+  readonly #chunks: Chunks
   readonly #account = new BadRowAccount()
 
-  constructor(arena: Arena, pool: ThreadPool, settings: TextToRead) {
-    this.#arena = arena
+  constructor(arena: Arena, pool: ThreadPool, settings: RowsToRead) {
     this.#settings = settings
     this.#reading = new Reading(settings.format, settings.indexBase, settings.fit)
-    this.#chunks = new LineChunks(arena, settings.chunkBytes ?? CHUNK_BYTES, pool.size + 3)
+    this.#chunks = new Chunks(arena, this.#reading, settings.chunkBytes ?? CHUNK_BYTES, pool.size + 3)
   }
 
   /** Has work started on every chunk, and takes the results in order. */
   async read<Result extends ParsedChunk>(
     paths: string[],
-    start: (chunk: LineChunk, toParse: ChunkToParse) => Promise<Result>,
-    take: (chunk: LineChunk, result: Result) => void | Promise<void>,
+    start: (chunk: Chunk, toParse: ChunkToParse) => Promise<Result>,
+    take: (chunk: Chunk, result: Result) => void | Promise<void>,
   ): Promise<void> {
     const { onBadRow, valueBits, signal, keepsRows = false } = this.#settings
     await inOrder(
       untilAborted(this.#chunks.read(paths), signal),
       chunk => {
         if (!keepsRows) signal?.throwIfAborted()
-        const { at, bytes } = chunk
-        const { format, indexBase } = this.#reading.look(this.#arena.bytes(at, bytes))
-        return start(chunk, { format, at, bytes, parse: { indexBase, skipBad: onBadRow === 'skip', valueBits } })
+        const { format, at, bytes, first, about, indexBase } = chunk
+        const parse = { indexBase, skipBad: onBadRow === 'skip', valueBits }
+        return start(chunk, { format, at, bytes, first, about, parse })
       },
       (chunk, result) => {
         this.#account.add(chunk, result, onBadRow)
@@ -84,7 +66,7 @@ export class TextReader {
     if (!keepsRows) signal?.throwIfAborted()
   }
 
-  /** The format that the text is in, and the number that it gives to its first feature; as far as is known. */
+  /** The format that the data is in, and the number that it gives to its first feature; as far as is known. */
   get format(): InputFormat {
     return this.#reading.format
   }

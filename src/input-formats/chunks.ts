@@ -1,0 +1,208 @@
+// Inputs in chunks, each in a slot of the shared memory, the way their format says: cut by lines, or as the format plans them.
+import type { Arena } from '../numeric/arena.ts'
+import { ChunkSlots, type Slot } from './chunk-slots.ts'
+import { Input, noRandomAccess } from './input.ts'
+import type { ChunkBytes, InputFormat, OpenedInput, PlannedChunk } from './input-format.ts'
+import { cutLines, linesWithin } from './line-chunks.ts'
+import type { Reading } from './reading.ts'
+
+/** What a worker takes at a time. */
+export interface Chunk extends ChunkBytes {
+  /** 0, 1, 2, … over all inputs. */
+  number: number
+  /** Which input, and its name. */
+  source: number
+  name: string
+  /** What the chunk itself is called, if the format says so; see PlannedChunk. */
+  part: string | undefined
+  /** Where workers find its format, and the number of its first feature. */
+  format: { module: string; name: string }
+  indexBase: number
+  /** Gives the slot back. */
+  release(): void
+}
+
+/** A chunk as it comes from one input. */
+interface InSlot {
+  slot: Slot
+  /** Where it begins in the slot. */
+  offset?: number
+  bytes: number
+  first: boolean
+  part?: string | undefined
+  about?: unknown
+}
+
+export class Chunks {
+  /** Bytes taken from disk so far, and in all where that is known. */
+  bytesRead = 0
+  bytesTotal: number | undefined = 0
+  /** Milliseconds spent waiting for the disk, the decompressor, or the pipe. */
+  readMilliseconds = 0
+  readonly #arena: Arena
+  readonly #reading: Reading
+  readonly #chunkBytes: number
+  readonly #slots: ChunkSlots
+  /** Chunks that were handed out. */
+  #number = 0
+  /** What of the inputs samples have had. */
+  readonly #sampled = new Set<string>()
+
+  /** `slots` chunks may be out at a time; then reading waits for a release. */
+  constructor(arena: Arena, reading: Reading, chunkBytes: number, slots: number) {
+    this.#arena = arena
+    this.#reading = reading
+    this.#chunkBytes = chunkBytes
+    this.#slots = new ChunkSlots(arena, chunkBytes, slots)
+  }
+
+  async *read(paths: string[]): AsyncGenerator<Chunk> {
+    const inputs = paths.map(path => new Input(path))
+    const opened: OpenedInput[] = []
+    try {
+      // All are opened first, so that a wrong name is told before any work.
+      await this.#findFormat(inputs)
+      const { format } = this.#reading
+      if (format.cut.by === 'plan') for (const input of inputs) opened.push(await this.#open(format, input))
+      this.bytesTotal = inputs.reduce<number | undefined>(
+        (sum, { size }) => (sum === undefined || size === undefined ? undefined : sum + size),
+        0,
+      )
+      for (const [source, input] of inputs.entries()) {
+        const chunks = opened.length > 0 ? this.#planned(opened[source], input) : this.#lines(input)
+        for await (const chunk of chunks) yield this.#chunk(input.name, source, chunk)
+      }
+    } finally {
+      for (const input of opened) await input.close?.()
+      for (const input of inputs) await input.close()
+    }
+  }
+
+  /** Whole rows of a file from about a byte on; from its beginning, where nothing else can be read. Undefined when there are
+   *  none, or none that an earlier sample has not had. */
+  async sample(path: string, place: number): Promise<Chunk | undefined> {
+    const input = new Input(path)
+    let opened: OpenedInput | undefined
+    try {
+      await this.#findFormat([input])
+      const { format } = this.#reading
+      if (format.cut.by === 'plan') opened = await this.#open(format, input)
+      const chunk = opened ? await this.#samplePlan(opened, input, place) : await this.#sampleLines(input, place)
+      return chunk && this.#chunk(input.name, 0, chunk)
+    } finally {
+      await opened?.close?.()
+      await input.close()
+    }
+  }
+
+  /** Opens all inputs, unless their format was asked for and opens them itself. A file may begin like one of a format. */
+  async #findFormat(inputs: Input[]): Promise<void> {
+    if (this.#reading.known?.cut.by === 'plan') return
+    for (const input of inputs) await input.source()
+    const head = (await inputs[0]?.source())?.head
+    if (head) this.#reading.lookAtHead(head)
+  }
+
+  #open({ cut, title }: InputFormat, input: Input): Promise<OpenedInput> {
+    const { path, name } = input
+    if (cut.by !== 'plan') throw new Error(`${title} is not opened`)
+    return cut.open({ path, name, file: () => input.randomAccess(title) }, this.#chunkBytes)
+  }
+
+  #chunk(name: string, source: number, { slot, offset = 0, ...chunk }: InSlot): Chunk {
+    let held = true
+    const release = (): void => {
+      if (held) this.#slots.give(slot)
+      held = false
+    }
+    const { format, indexBase } = this.#reading
+    return {
+      ...{ part: undefined, ...chunk, number: this.#number++, source, name, at: slot.at + offset, indexBase, release },
+      format: { module: format.module, name: format.name },
+    }
+  }
+
+  /** Waits for bytes of an input, and counts both. */
+  async #take<T>(input: Input, read: () => Promise<T>): Promise<T> {
+    const start = performance.now()
+    const result = await read()
+    this.readMilliseconds += performance.now() - start
+    this.bytesRead += input.newBytes()
+    return result
+  }
+
+  async *#planned({ chunks }: OpenedInput, input: Input): AsyncGenerator<InSlot> {
+    let first = true
+    for await (const planned of chunks) {
+      yield this.#fill(planned, input, first)
+      first = false
+    }
+  }
+
+  async #fill(planned: PlannedChunk, input: Input, first: boolean): Promise<InSlot> {
+    const { name, bytes, about } = planned
+    const slot = await this.#slots.take()
+    // Chunks of a file differ in size: a slot grows a few times, not with each.
+    if (bytes > slot.capacity) this.#slots.enlarge(slot, Math.max(bytes, Math.ceil(slot.capacity * 1.5)), 0)
+    await this.#take(input, () => planned.fill(this.#arena.bytes(slot.at, bytes)))
+    return { slot, bytes, first, part: name, about }
+  }
+
+  async *#lines(input: Input): AsyncGenerator<InSlot> {
+    const source = await input.source()
+    const lines = cutLines(this.#slots, {
+      name: source.name,
+      chunkBytes: this.#chunkBytes,
+      read: target => this.#take(input, () => source.read(target)),
+      begins: head => {
+        // The head of a plain file has been looked at.
+        if (source.readAt) return
+        this.#reading.lookAtHead(head)
+        const { format } = this.#reading
+        if (format.cut.by === 'plan') throw noRandomAccess(source, format.title)
+      },
+      endOfRows: (whole, text) => {
+        const { endOfRows } = this.#reading.look(whole)
+        return endOfRows ? endOfRows(text) : whole.length
+      },
+    })
+    let about: unknown
+    let first = true
+    for await (const { slot, bytes } of lines) {
+      const text = this.#arena.bytes(slot.at, bytes)
+      const cut = this.#reading.look(text)
+      if (first) about = cut.about?.(text)
+      yield { slot, bytes, first, about }
+      first = false
+    }
+  }
+
+  async #samplePlan({ chunks }: OpenedInput, input: Input, place: number): Promise<InSlot | undefined> {
+    if (!Array.isArray(chunks) || chunks.length === 0) return undefined
+    const k = Math.min(chunks.length - 1, Math.floor((place / Math.max(1, input.size ?? 1)) * chunks.length))
+    return this.#isNew(`${input.path} ${k}`) ? this.#fill(chunks[k], input, k === 0) : undefined
+  }
+
+  async #sampleLines(input: Input, place: number): Promise<InSlot | undefined> {
+    const source = await input.source()
+    // Rows that are no lines, and those that a header explains, are only known from the beginning on.
+    const { about, endOfRows } = this.#reading.lines
+    const within = place > 0 && source.readAt && !about && !endOfRows
+    if (!within && !this.#isNew(input.path)) return undefined
+    const slot = await this.#slots.take()
+    const text = this.#arena.bytes(slot.at, this.#chunkBytes)
+    const filled = within ? await source.readAt!(text, place) : await source.read(text)
+    const { first, bytes } = linesWithin(text.subarray(0, filled), !within)
+    const lines = text.subarray(first, first + bytes)
+    const cut = this.#reading.look(lines)
+    if (bytes > 0) return { slot, offset: first, bytes, first: !within, about: cut.about?.(lines) }
+    this.#slots.give(slot)
+    return undefined
+  }
+
+  #isNew(what: string): boolean {
+    const isNew = !this.#sampled.has(what)
+    this.#sampled.add(what)
+    return isNew
+  }
+}
