@@ -1,6 +1,8 @@
 // What tasks that work on a chunk of data have in common: the parser that their thread keeps, class numbers for labels, and the
 // account of the chunk. A task says what it does with each batch of rows.
+
 import { refusedValue } from '../features/bins.ts'
+import { allInputFormats } from '../input-formats/all-input-formats.ts'
 import type {
   BadRow,
   ChunkBytes,
@@ -41,14 +43,15 @@ interface Kept {
   numbers: LabelNumbers
 }
 
-/** The rows of a chunk. The format's file is loaded by its address: a thread loads those that it meets, and no others. */
+/** The rows of a chunk. A format that is not on the list is loaded by the address of its file. */
 export async function rowsOfChunk({ arena, kept }: TaskContext, chunk: ChunkToParse): Promise<ChunkRows> {
   const { module, name } = chunk.format
   const key = `parser ${name}`
   let tools = kept.get(key) as Kept | undefined
   if (!tools) {
-    const formats = Object.values(await import(module)) as InputFormat[]
-    const format = formats.find(exported => exported?.name === name && exported.newParser)
+    const listed = allInputFormats.find(each => each.name === name)
+    const formats: InputFormat[] = listed ? [listed] : Object.values(await import(module))
+    const format = formats.find(each => each?.name === name && each.newParser)
     if (!format) throw new Error(`${module} has no input format ${name}`)
     tools = { parser: format.newParser(arena), numbers: new LabelNumbers(arena) }
     kept.set(key, tools)
