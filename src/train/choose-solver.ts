@@ -78,10 +78,7 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
   // How a store would be made and kept is said for the case that there is one; these two are about one that there was.
   const wish = options.resume ? 'resume' : options.cold ? 'cold' : undefined
   if (fits && wish)
-    return {
-      solver: together ? block : stream,
-      reason: `${need}, which fits, but ${wish} asks for a store`,
-    }
+    return { solver: together ? block : stream, reason: `${need}, which fits, but ${wish} asks for a store` }
   if (fits) return { solver: dual, reason: `${need}, which fits` }
   const limit = allowed < WINDOW_BYTES ? formatBytes(allowed) : `the ${formatBytes(WINDOW_BYTES)} of one memory`
   // A cache holds few expanded rows, and every visit sweeps over it: 20,000 strings with degree 8 in 256M took 69 s with it

@@ -272,8 +272,9 @@ export class InBlocks implements Place {
   /** Makes the weights final where they are, for the state of the run is on the disk by now; the weight of the bias. */
   lend(solution: Solution): number {
     const objective = this.#objective as BinaryObjective
-    shorten(objective.weightsInPlace(), solution)
-    return objective.biasWeight()
+    const weights = objective.weightsInPlace()
+    shorten(weights, solution)
+    return weights[weights.length - 1]
   }
 
   /** What blocks give to the outcome of training: numbers by the user's features, and the account of the reading. */

@@ -184,10 +184,7 @@ async function surveyStore(
     mapBytes: mapped ? mapBytes(used.bits) : 0,
     placeMap: async () => map,
     entryBytes: parseExpansion(expansion.expand).entryBytes(manifest.valueBits),
-    expanded: {
-      nonzeros,
-      threadBytes: Math.max(0, ...blocks.map(block => block.expanderBytes)),
-    },
+    expanded: { nonzeros, threadBytes: Math.max(0, ...blocks.map(block => block.expanderBytes)) },
     ...(names && { names }),
   }
 }

@@ -4,7 +4,7 @@ import type { Checkpoints, RunState } from '../../block-store/checkpoint.ts'
 import { SUMS_BYTES } from '../../numeric/layouts.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
 import { type Certificate, certificateOf } from '../objectives/certificate.ts'
-import { certificateAt, LossesAlong } from '../objectives/line-search.ts'
+import { certificateAt, LossesAlong, penaltyOf } from '../objectives/line-search.ts'
 import type { Objective } from '../objectives/objective.ts'
 import type { ExitReason, Solution } from '../objectives/solution.ts'
 import type { FirstPass } from '../solvers/first-pass.ts'
@@ -92,8 +92,8 @@ export class Driver {
       this.#nextPass(null)
     } else if (saved) {
       saved.restore(state.solver)
-      if (this.#keepsRows) await this.#keeper.loadMemory(saved.stretches())
-      saved.restored()
+      if (this.#keepsRows) await this.#keeper.loadMemory(saved.stretches?.() ?? [])
+      saved.restored?.()
     }
     this.#objective.activate?.(state.resting.map(rests => !rests))
   }
@@ -286,7 +286,7 @@ export class Driver {
     if (this.#looks.length === 0 || this.#looks[0].rows < all) await this.#lookAtRows(exitReason === 'interrupted')
     const passes = this.#passes()
     const onlyIfWorse = !this.#solver.dual || exitReason === 'converged'
-    const penalties = this.#objective.penalties()
+    const penalties = this.#objective.penalties?.() ?? this.#objective.squaredLengths().map(penaltyOf)
     const places = this.#objective.looks
     return known.map((solution, k): Solution => {
       if (solution) return solution
@@ -385,7 +385,7 @@ export class Driver {
   }
 
   get #keepsRows(): boolean {
-    return (this.#run.saved?.stretches().length ?? 0) > 0
+    return (this.#run.saved?.stretches?.().length ?? 0) > 0
   }
 
   get #allBytes(): number {
@@ -400,7 +400,7 @@ export class Driver {
 
   #checkpointDue(blockBytes: number): boolean {
     const { weightCount, weightBytes } = this.#objective
-    const kept = sum((this.#run.saved?.stretches() ?? []).map(({ bytes }) => bytes))
+    const kept = sum((this.#run.saved?.stretches?.() ?? []).map(({ bytes }) => bytes))
     if (weightCount * weightBytes + kept <= CHEAP_SHARE * blockBytes) return true
     return performance.now() - this.#lastCheckpoint >= this.#settings.checkpointSeconds * 1000
   }
@@ -410,7 +410,7 @@ export class Driver {
     const forgets = finished && this.#keepsRows
     this.#state.bytesRead = this.#source.counts.bytesRead
     this.#state.solver = forgets ? undefined : saved?.state()
-    await this.#keeper.save(this.#state, forgets || !this.#keepsRows ? undefined : saved?.stretches())
+    await this.#keeper.save(this.#state, forgets || !this.#keepsRows ? undefined : saved?.stretches?.())
     this.#lastCheckpoint = performance.now()
   }
 

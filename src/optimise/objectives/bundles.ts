@@ -8,7 +8,7 @@ import type { RowGroup } from '../sources/row-source.ts'
 import { Bundle, type BundledProblem, bundleSizes, lanesFor } from './bundle.ts'
 import { type BundleGroup, type BundlePlace, type BundleRowsOptions, bundleRowsTask } from './bundle-rows-task.ts'
 import { piecesOf } from './certificate.ts'
-import { type LossesAlong, lookInPieces, penaltyOf, roomForLook } from './line-search.ts'
+import { type LossesAlong, lookInPieces, roomForLook } from './line-search.ts'
 import { allocatePlaces, type Objective } from './objective.ts'
 
 /** Rows of a bundle that has all of them in memory are summed in so many pieces. */
@@ -63,7 +63,7 @@ export class BundlesObjective implements Objective {
     this.weightCount = (places.weights + 1) * lanes
     this.alphaStride = lanes * (problems[0][0].loss.entropicDual ? 16 : 8)
     ;({ weights: this.weights, alpha: this.alpha } = allocatePlaces(arena, {
-      ...{ weights: this.weightCount, weightBytes: 8, rows: places.rows, alphaStride: this.alphaStride },
+      ...{ weightCount: this.weightCount, weightBytes: 8, rows: places.rows, alphaStride: this.alphaStride },
     }))
     this.#sums = arena.allocate(PIECES * PIECE_BYTES, 'the certificate')
     this.#place(problems)
@@ -152,10 +152,6 @@ export class BundlesObjective implements Objective {
     await lookInPieces(this.arena, this.#look, group, looks, ({ from, to, along }) =>
       threads.run(bundleRowsTask, this.#optionsFor(group, { along }, from, to, 0)),
     )
-  }
-
-  penalties(): ((t: number) => number)[] {
-    return this.squaredLengths().map(penaltyOf)
   }
 
   async addDual(threads: ThreadPool, group: RowGroup): Promise<void> {

@@ -44,7 +44,7 @@ export class LossesAlong {
   /** Rows that were looked at. */
   rows = 0
 
-  /** Adds what the task look-along has found in some rows. */
+  /** Adds what a loop along the weights has found in some rows. */
   add(arena: Arena, at: number, rows: number): void {
     const found = arena.f64(at + ALONG_LOSSES, this.#losses.length)
     for (let k = 0; k < found.length; k++) this.#losses[k] += found[k]
@@ -132,8 +132,8 @@ export function shortenScores(
   }
 }
 
-/** Makes a place for the task look-along ready. */
-export function startAlong(arena: Arena, at: number): void {
+/** Makes a place for what rows show ready. */
+function startAlong(arena: Arena, at: number): void {
   arena.bytes(at, ALONG_BYTES).fill(0)
   arena.f64(at + ALONG_MULTIPLES, ALONG_FACTORS).set(MULTIPLES)
   arena.setF64(at + ALONG_LEAST, Number.POSITIVE_INFINITY)
@@ -159,6 +159,7 @@ export async function lookInPieces(
 ): Promise<void> {
   const bytes = looks.length * ALONG_BYTES
   const pieces = piecesOf(group, PIECES).map(piece => ({ ...piece, along: room + piece.piece * bytes }))
+  for (let k = 0; k < pieces.length * looks.length; k++) startAlong(arena, room + k * ALONG_BYTES)
   await Promise.all(pieces.map(look))
   for (const { from, to, along } of pieces) {
     for (const [k, found] of looks.entries()) found.add(arena, along + k * ALONG_BYTES, to - from)

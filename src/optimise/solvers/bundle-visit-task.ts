@@ -58,10 +58,7 @@ function bundleVisit({ arena }: TaskContext, given: BundleVisitOptions): BundleV
   const { rows } = given.group
   const count = cache ? unite(arena, cache.memory, cache.cached, given.group) : rows
   const options = cache ? amongCache(given, cache.memory) : given
-  const others: OtherRows | undefined = cache && {
-    numbers: cache.memory.unionNumbers + rows * 4,
-    count: count - rows,
-  }
+  const others: OtherRows | undefined = cache && { numbers: cache.memory.unionNumbers + rows * 4, count: count - rows }
   const { group } = options
   if (group.folds) gatherFolds(arena, group, group.folds, others)
   if (cache) arena.f64(cache.memory.worth, count).fill(0)

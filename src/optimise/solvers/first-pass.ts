@@ -101,13 +101,7 @@ export class FirstPass {
     const bytes = Math.ceil(sizes.chunk * RECORD_SHARE)
     for (let k = 0; k < sizes.rooms; k++) {
       const at = arena.allocate(bytes, 'parsed rows')
-      this.#free.push({
-        at,
-        bytes,
-        table: arena.allocate(rows * 4, 'parsed rows'),
-        rows,
-        unit: settings.unit,
-      })
+      this.#free.push({ at, bytes, table: arena.allocate(rows * 4, 'parsed rows'), rows, unit: settings.unit })
     }
     this.#trainer = new ThreadPool(arena.share, 1)
   }

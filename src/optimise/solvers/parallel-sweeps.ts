@@ -26,9 +26,9 @@ import {
   SWEEP_UPPER,
 } from '../../numeric/layouts.ts'
 import { CACHE_LINE, roundUp } from '../../numeric/rounding.ts'
+import { loopTask, runLoop } from '../../threads/loop-task.ts'
 import type { ThreadPool } from '../../threads/pool.ts'
-import { addDualTask } from '../objectives/add-dual-task.ts'
-import { partedSweepsTask, renumberEntriesTask } from './parted-sweeps-task.ts'
+import { partedSweepsTask } from './parted-sweeps-task.ts'
 import { startListed } from './sweeps.ts'
 import type { Allocate } from './working-set.ts'
 
@@ -218,11 +218,9 @@ export class ParallelSweeps {
       this.#problems.map((problem, k) => {
         const replica = this.#replicas + k * this.#replicaBytes
         arena.setU32(problem + PROBLEM_WEIGHTS, replica)
-        return this.#pool.run(addDualTask, {
-          problem,
-          from: this.#parts[k],
-          rows: this.#parts[k + 1],
-          ...{ stride, narrow },
+        return this.#pool.run(loopTask, {
+          loop: narrow ? 'addDualF32' : 'addDualF64',
+          numbers: [problem, this.#parts[k], this.#parts[k + 1], stride],
           clear: { at: replica, bytes: this.#replicaBytes },
         })
       }),
@@ -271,7 +269,7 @@ export class ParallelSweeps {
     renumberWeights(numbers, weightCount, weights, this.#replicas)
     await Promise.all(
       this.#sweeps.map((_, k) =>
-        this.#pool.run(renumberEntriesTask, { numbers, table, from: this.#parts[k], to: this.#parts[k + 1] }),
+        runLoop(this.#pool, 'renumberEntries', numbers, table, this.#parts[k], this.#parts[k + 1]),
       ),
     )
   }

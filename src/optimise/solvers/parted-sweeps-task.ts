@@ -63,17 +63,3 @@ function partedSweeps({ arena }: TaskContext, options: PartedSweepsOptions): Par
     }
   }
 }
-
-export interface RenumberEntriesOptions {
-  /** The new number of each feature. */
-  numbers: number
-  table: number
-  from: number
-  to: number
-}
-
-export const renumberEntriesTask = declareTask(import.meta.url, 'renumber-entries', runRenumberEntries)
-
-function runRenumberEntries({ arena }: TaskContext, options: RenumberEntriesOptions): void {
-  arena.numeric.renumberEntries(options.numbers, options.table, options.from, options.to)
-}

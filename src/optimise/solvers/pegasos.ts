@@ -15,58 +15,72 @@
 // --batch row --max-passes 1. The bias is a feature like the others, and regularised like them.
 //
 // There are no dual variables, hence no gap to stop at: the run ends after --max-passes.
-
+import { drawFrom } from '../../numeric/draw.ts'
+import { SWEEP_RANDOM } from '../../numeric/layouts.ts'
+import { declareTask, type TaskContext } from '../../threads/task.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
-import type { RowGroup } from '../sources/row-source.ts'
-import { pegasosTask } from './pegasos-task.ts'
-import type { BlockSolver, Run, Saved, Seen, SolverSettings, Turn } from './solver.ts'
+import type { BlockSolver, Run, SolverSettings } from './solver.ts'
 
-class Pegasos implements Run {
-  readonly #engine: BlockEngine
-  readonly #problem: BinaryObjective
-  readonly #settings: SolverSettings
-  /** l and S. */
-  readonly #all: number
-  readonly #ball: number
-  /** t so far. Between blocks w is in its place, nothing else is to be kept. */
-  #updates = 0
+interface VisitOptions {
+  problem: number
+  /** Addresses: room for the state of the random numbers, and for u32[rows]. */
+  sweep: number
+  order: number
+  rows: number
+  narrow: boolean
+  batch: 'block' | 'row'
+  /** Seed, pass and block: what the order of the rows is drawn from, so that a resumed run draws the same. */
+  random: [number, number, number]
+  /** Updates before this block. */
+  updates: number
+  /** l: rows in all. */
+  all: number
+  /** S: the sum of all costs, the squared radius of the ball that w is kept in. */
+  ball: number
+}
 
-  constructor(engine: BlockEngine, problem: BinaryObjective, settings: SolverSettings) {
-    this.#engine = engine
-    this.#problem = problem
-    this.#settings = settings
-    const { rows, labels } = engine.store.manifest
-    const { positive, costPositive, costNegative } = problem.settings
-    this.#all = rows
-    this.#ball = costPositive * labels[positive].rows + costNegative * (rows - labels[positive].rows)
+const pegasosTask = declareTask(import.meta.url, 'pegasos', visitBlock)
+
+/** One update for each row of a block, in a drawn order, or one with all of them. */
+function visitBlock({ arena }: TaskContext, options: VisitOptions): { loss: number; updates: number } {
+  const { problem, sweep, order, rows, narrow, all, ball, updates } = options
+  const { numeric } = arena
+  if (options.batch === 'block') {
+    const update = narrow ? numeric.pegasosBlockF32 : numeric.pegasosBlockF64
+    return { loss: update(problem, order, updates, all, ball), updates: updates + (rows > 0 ? 1 : 0) }
   }
+  numeric.iota(order, rows)
+  arena.u64(sweep + SWEEP_RANDOM, 1)[0] = drawFrom(options.random)
+  numeric.shuffle(order, rows, sweep + SWEEP_RANDOM)
+  const update = narrow ? numeric.pegasosRowsF32 : numeric.pegasosRowsF64
+  return { loss: update(problem, order, updates, all, ball), updates: updates + rows }
+}
 
-  async visit(block: RowGroup, { pass }: Turn): Promise<Seen> {
-    const { seed, batch } = this.#settings
-    const { loss, updates } = await this.#engine.threads.run(pegasosTask, {
-      problem: this.#problem.of(block),
-      sweep: block.sweep,
-      order: block.order,
-      rows: block.rows,
-      narrow: this.#problem.narrow,
-      batch,
-      random: [seed, pass, block.group],
-      updates: this.#updates,
-      all: this.#all,
-      ball: this.#ball,
-    })
-    this.#updates = updates
-    return { losses: [loss], gaps: [0] }
-  }
-
-  readonly saved: Saved = {
-    state: () => ({ updates: this.#updates }),
-    stretches: () => [],
-    restore: state => {
-      this.#updates = (state as { updates: number }).updates
+function pegasosRun(objective: BinaryObjective, { store, threads }: BlockEngine, settings: SolverSettings): Run {
+  const { seed, batch } = settings
+  const { narrow } = objective
+  const { rows: all, labels } = store.manifest
+  const { positive, costPositive, costNegative } = objective.settings
+  const ball = costPositive * labels[positive].rows + costNegative * (all - labels[positive].rows)
+  // t so far. Between blocks w is in its place, nothing else is to be kept.
+  let updates = 0
+  return {
+    async visit(block, { pass }) {
+      const { sweep, order, rows } = block
+      const met = await threads.run(pegasosTask, {
+        ...{ problem: objective.of(block), sweep, order, rows, narrow, batch, updates, all, ball },
+        random: [seed, pass, block.group],
+      })
+      updates = met.updates
+      return { losses: [met.loss], gaps: [0] }
     },
-    restored: () => {},
+    saved: {
+      state: () => ({ updates }),
+      restore: state => {
+        updates = (state as { updates: number }).updates
+      },
+    },
   }
 }
 
@@ -82,5 +96,5 @@ export const pegasos: BlockSolver = {
     what: 'a slope that is the same wherever there is a loss (the hinge loss has it)',
     has: loss => loss.box?.(1).diagonal === 0,
   },
-  start: (objective, source, settings) => new Pegasos(source, objective, settings),
+  start: pegasosRun,
 }

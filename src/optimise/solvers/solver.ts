@@ -82,11 +82,11 @@ export interface Saved {
   /** Small plain data. */
   state(): unknown
   /** Rows kept in memory and the like, so that they need not be read again. */
-  stretches(): Stretch[]
+  stretches?(): Stretch[]
   /** Goes on from a state; what `stretches` names then is filled in afterwards. */
   restore(state: unknown): void
   /** The stretches have been filled in. */
-  restored(): void
+  restored?(): void
 }
 
 export interface Run {
@@ -147,6 +147,12 @@ interface Starts<Source> {
   start(objective: BinaryObjective, source: Source, settings: SolverSettings): Run
   startMany?(objective: BundlesObjective, source: Source, settings: SolverSettings): Run
   startAllClasses?(objective: CrammerSingerObjective, source: Source, settings: SolverSettings): Run
+}
+
+/** What most dual methods need of a loss. */
+export const anyDual: Solver['lossNeeds'] = {
+  what: 'a dual (box or entropic)',
+  has: loss => loss.box !== undefined || loss.entropicDual === true,
 }
 
 /** A solver of rows that are all in memory. */

@@ -14,14 +14,24 @@ import type { Stretch } from '../../block-store/checkpoint.ts'
 import type { Arena } from '../../numeric/arena.ts'
 import { ROW_NORM, SUMS_BYTES, SWEEP_LOWER, SWEEP_RANDOM, SWEEP_UPPER } from '../../numeric/layouts.ts'
 import { LEDGER_CORRECT, LEDGER_DUAL, LEDGER_OWED, LEDGER_SUPPORT } from '../../numeric/working-set-layout.ts'
+import { runLoop } from '../../threads/loop-task.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
-import { evaluateRowsTask } from '../objectives/evaluate-rows-task.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
 import type { RowGroup } from '../sources/row-source.ts'
-import { BlockBundleRun } from './block-bundle-run.ts'
+import { blockBundleRun } from './block-bundle-run.ts'
 import { dualSweepsTask } from './dual-sweeps-task.ts'
 import { ParallelSweeps } from './parallel-sweeps.ts'
-import type { Account, BlockSolver, Ledger, Run, Saved, Seen, SolverSettings, Turn } from './solver.ts'
+import {
+  type Account,
+  anyDual,
+  type BlockSolver,
+  type Ledger,
+  type Run,
+  type Saved,
+  type Seen,
+  type SolverSettings,
+  type Turn,
+} from './solver.ts'
 import { streamEvaluateTask, streamVisitTask } from './stream-task.ts'
 import { startSweeps } from './sweeps.ts'
 import { WorkingSet } from './working-set.ts'
@@ -236,13 +246,11 @@ class DualCachedLoops implements Run, Ledger, Saved {
     const { set, problem, sums, followed } = this.#memory
     const { count } = this.#set
     const { trainers } = this.#settings
+    const evaluate = this.#problem.narrow ? 'evaluateF32' : 'evaluateF64'
     const cut = (k: number): number => Math.floor((count * k) / trainers)
     await Promise.all(
       Array.from({ length: trainers }, (_, k) =>
-        this.#engine.threads.run(evaluateRowsTask, {
-          ...{ problem, narrow: this.#problem.narrow, from: cut(k), to: cut(k + 1) },
-          sums: sums + k * SUMS_BYTES,
-        }),
+        runLoop(this.#engine.threads, evaluate, problem, cut(k), cut(k + 1), sums + k * SUMS_BYTES),
       ),
     )
     const parts = arena.f64(sums, (trainers * SUMS_BYTES) / 8)
@@ -385,10 +393,7 @@ export const stream: BlockSolver = {
   firstPass: true,
   severalTrainers: true,
   options: ['innerPasses', 'blockOrder', 'shrinking', 'tolerance', 'gradientTolerance'],
-  lossNeeds: {
-    what: 'a dual (box or entropic)',
-    has: loss => loss.box !== undefined || loss.entropicDual === true,
-  },
+  lossNeeds: anyDual,
   start: (objective, source, settings) => new DualCachedLoops(source, objective, settings),
-  startMany: (objective, source, settings) => new BlockBundleRun(source, objective, settings, 'in-turns'),
+  startMany: (objective, source, settings) => blockBundleRun(source, objective, settings, 'in-turns'),
 }

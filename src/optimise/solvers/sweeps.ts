@@ -21,6 +21,7 @@ import {
   SWEEP_UPPER,
   SWEEP_VISITED,
 } from '../../numeric/layouts.ts'
+import type { SweepKind } from '../objectives/one-problem.ts'
 
 /** Makes a structure ready: rows in the order 0, 1, 2, …, all active, random numbers from a seed. */
 export function startSweeps(
@@ -59,15 +60,11 @@ export function activateAll(arena: Arena, sweep: number, rows: number): void {
   arena.setF64(sweep + SWEEP_LOWER, Number.NEGATIVE_INFINITY)
 }
 
-export interface SweepSettings {
+export interface SweepSettings extends SweepKind {
   rows: number
-  logistic: boolean
-  narrow: boolean
   shrink: boolean
   /** Whether the problem's most frequent weights are a trainer's own (PROBLEM_OWN). */
   parted?: boolean
-  /** Whether the problem is Crammer and Singer's, all classes at once. */
-  together?: boolean
 }
 
 /** What a finished sweep saw. */
