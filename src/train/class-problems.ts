@@ -70,6 +70,11 @@ export function heldOutProblems(problems: FoldedProblem[], folds: number, firstC
   ).flat()
 }
 
+/** Columns of scores that the models of folds fill. */
+export function columnsOf(problems: FoldedProblem[]): number {
+  return 1 + Math.max(...problems.map(({ column = 0 }) => column))
+}
+
 /** Refuses rows that nothing can be learned from: none, of one class, or without a single entry. `where` names them. */
 export function refuseUnlearnable(
   { rows, nonzeros, labels, format }: { rows: number; nonzeros: number; labels: LabelCount[]; format: string },

@@ -1,39 +1,46 @@
-// Weights of the models that were trained, put together for one model file: those of a feature side by side, w[j·K + k].
+// Models as they are ready, put together for one model file: weights of a feature side by side, w[j·K + k].
 import type { WeightVectors } from '../model/weights.ts'
-
-export class WeightCollector {
-  /** Numbers of a feature. */
-  readonly #models: number
-  /** Weights of a model, the bias not counted. */
-  readonly #count: number
-  #weights: Float64Array
-  biasWeights: Float64Array
-
-  constructor(models: number, count: number) {
-    this.#models = models
-    this.#count = count
-    // One vector is taken as it is: with many weights, a second copy is more than the plan has room for.
-    this.#weights = new Float64Array(models === 1 ? 0 : models * count)
-    this.biasWeights = new Float64Array(models)
-  }
-
-  /** Weights of one model, the bias last. */
-  put(model: number, weights: Float64Array): void {
-    const K = this.#models
-    if (K === 1) this.#weights = weights.subarray(0, this.#count)
-    else for (let j = 0; j < this.#count; j++) this.#weights[j * K + model] = weights[j]
-    this.biasWeights[model] = weights[this.#count]
-  }
-
-  /** Weights of all models at once. */
-  putAll({ weights, biasWeights }: { weights: Float64Array; biasWeights: Float64Array }): void {
-    this.#weights = weights
-    this.biasWeights = biasWeights
-  }
-
-  get weights(): Float64Array {
-    return this.#weights
-  }
-}
+import type { CrammerSingerObjective } from '../optimise/objectives/crammer-singer.ts'
+import { shorten } from '../optimise/objectives/line-search.ts'
+import type { Solution } from '../optimise/objectives/solution.ts'
+import type { Place, Taker } from './place.ts'
 
 export type Weights = Float64Array | WeightVectors
+
+export class CollectedModels implements Taker {
+  readonly solutions: Solution[] = []
+  weights: Float64Array
+  biasWeights: Float64Array
+  readonly #place: Place
+
+  /** `vectors`: models that are kept; those of folds, which come behind them, are scored only. */
+  constructor(place: Place, vectors: number) {
+    this.#place = place
+    // One vector is taken as it is: with many weights, a second copy is more than the plan has room for.
+    this.weights = new Float64Array(vectors === 1 ? 0 : vectors * place.weights)
+    this.biasWeights = new Float64Array(vectors)
+  }
+
+  take(model: number, solution: Solution, copy: () => Float64Array): void {
+    const K = this.biasWeights.length
+    if (model >= K) return
+    this.solutions[model] = solution
+    const { weights: count, lend } = this.#place
+    if (lend) {
+      this.biasWeights[model] = lend(solution)
+      return
+    }
+    const own = copy()
+    shorten(own, solution)
+    if (K === 1) this.weights = own.subarray(0, count)
+    else for (let j = 0; j < count; j++) this.weights[j * K + model] = own[j]
+    this.biasWeights[model] = own[count]
+  }
+
+  takeAll(solution: Solution, objective: CrammerSingerObjective): void {
+    this.solutions.push(solution)
+    Object.assign(this, objective.copyAll())
+    shorten(this.weights, solution)
+    shorten(this.biasWeights, solution)
+  }
+}

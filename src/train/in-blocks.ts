@@ -7,6 +7,7 @@ import { inputFormatOf } from '../block-store/manifest.ts'
 import type { Store } from '../block-store/reader.ts'
 import { lockStates } from '../block-store/state-locks.ts'
 import { removeFile } from '../block-store/writer.ts'
+import type { LabelCount } from '../input-formats/label-numbers.ts'
 import { lendWeights } from '../model/lent-weights.ts'
 import { Arena } from '../numeric/arena.ts'
 import { BUNDLE_LANES } from '../numeric/bundle-layout.ts'
@@ -27,12 +28,11 @@ import { classesOf } from '../rows/folds.ts'
 import { inSpace } from '../rows/renumber-features.ts'
 import { blocksText } from '../sizes.ts'
 import type { ThreadPool } from '../threads/pool.ts'
-import { type FoldedProblem, refuseUnlearnable } from './class-problems.ts'
+import { columnsOf, type FoldedProblem, refuseUnlearnable } from './class-problems.ts'
 import type { Weights } from './collect-weights.ts'
 import { surveyed, withFittingBlocks } from './fit-blocks.ts'
 import type { ResolvedOptions } from './options.ts'
-import type { TrainingOutcome } from './outcome.ts'
-import type { Place, Round, Wanted } from './place.ts'
+import type { Place, Round, Together, Wanted } from './place.ts'
 import { alphaStride, modelsText, planRun, type RunPlan } from './plan-for-blocks.ts'
 import { prepareRows } from './prepare-rows.ts'
 import type { ProgressListener } from './progress.ts'
@@ -48,6 +48,9 @@ export interface OpenedStore {
   fromText: boolean
   readSeconds: number
   seconds(): number
+  solver: BlockSolver
+  options: ResolvedOptions
+  tell: ProgressListener
 }
 
 /** Finds the store, or makes it of text. */
@@ -63,7 +66,8 @@ export async function openBlocks(
   const found = await theStore(arena, paths, solver, options, tell, seconds)
   const { folder, manifest } = found.store
   refuseUnlearnable({ ...manifest, format: inputFormatOf(manifest) }, folder)
-  return { arena, found, fromText: folder !== paths[0], readSeconds: seconds(), seconds }
+  const fromText = folder !== paths[0]
+  return { arena, found, fromText, readSeconds: seconds(), seconds, solver, options, tell }
 }
 
 /** A store whose blocks fit, with the plan of the run over it. */
@@ -72,18 +76,21 @@ type Fitted = RunPlan & { store: Store; rows: RowsOfStore; readers: ThreadPool }
 /** Blocks as a place for models. */
 export class InBlocks implements Place {
   readonly arena: Arena
+  readonly solver: BlockSolver
+  readonly wanted: Wanted
   readonly rows: number
+  readonly features: number
+  readonly labels: LabelCount[]
   readonly weights: number
   readonly rounds: Round[] | undefined
-  readonly solver: BlockSolver
+  readonly tell: ProgressListener
+  readonly seconds: () => number
   readonly #opened: OpenedStore
   readonly #fitted: Fitted
   /** What was learnt while text was read. */
   #first: FirstPass | undefined
   #locks: AsyncDisposable | undefined
   readonly #options: ResolvedOptions
-  readonly #wanted: Wanted
-  readonly #tell: ProgressListener
   readonly #lanes: number
   readonly #engine: BlockEngine
   readonly #map: number
@@ -93,7 +100,7 @@ export class InBlocks implements Place {
   #factors: Float64Array | undefined
   #said = false
 
-  private constructor(opened: OpenedStore, wanted: Wanted, fitted: Fitted, map: number, tell: ProgressListener) {
+  private constructor(opened: OpenedStore, wanted: Wanted, fitted: Fitted, map: number) {
     const { arena } = opened
     const { solver, plan, store, rows, readers } = fitted
     const together = fitted.together?.models
@@ -101,14 +108,17 @@ export class InBlocks implements Place {
     const narrow = together === undefined && plan.weightBytes === 4
     const options: ResolvedOptions = narrow ? { ...fitted.options, weights: 'f32' } : fitted.options
     this.arena = arena
-    this.rows = store.manifest.rows
-    this.weights = rows.weights
     this.solver = solver
+    this.wanted = wanted
+    this.rows = store.manifest.rows
+    this.features = rows.features
+    this.labels = store.manifest.labels
+    this.weights = rows.weights
+    this.tell = opened.tell
+    this.seconds = opened.seconds
     this.#opened = opened
     this.#fitted = fitted
     this.#options = options
-    this.#wanted = wanted
-    this.#tell = tell
     this.#map = map
     this.#lanes = together === undefined ? 1 : lanesOf(together)
     if (together !== undefined && !wanted.allClasses) this.rounds = roundsOf(wanted.problems, together)
@@ -122,23 +132,18 @@ export class InBlocks implements Place {
     this.#engine = new BlockEngine(arena, store, plan, solver.dual ? stride : 0, trainers, readers)
   }
 
-  static async open(
-    opened: OpenedStore,
-    solver: BlockSolver,
-    options: ResolvedOptions,
-    wanted: Wanted,
-    tell: ProgressListener,
-    bytesPerRow = 0,
-  ): Promise<InBlocks> {
-    const { arena, found, fromText } = opened
+  static async open(opened: OpenedStore, wanted: Wanted): Promise<InBlocks> {
+    const { arena, found, fromText, solver, options, tell } = opened
     // Models of folds are scored and forgotten: nobody goes on with them.
     if (!wanted.folds) await requireRoomForState(found.store.folder)
     const models = wanted.allClasses ? 1 : wanted.problems.length
+    // Of models of folds: their columns of scores, and two bytes that say which fold a row is in.
+    const folds = wanted.folds ? { bytesPerRow: 4 * columnsOf(wanted.problems) + 2, must: true } : {}
     const fitted = await withFittingBlocks(found, options, tell, async store => {
       if (options.expand)
         tell({ stage: 'plan', solver: '', reason: `a first look at what ${options.expand} makes of the rows` })
       return surveyed(arena, store, options, rows =>
-        planRun(store, solver, options, { fromText, rows, models, bytesPerRow, must: wanted.folds !== undefined }),
+        planRun(store, solver, options, { fromText, rows, models, ...folds }),
       )
     })
     const { plan, together } = fitted
@@ -155,7 +160,7 @@ export class InBlocks implements Place {
       ...(together && { models: { all: models, together: together.models } }),
     })
     const map = await fitted.rows.placeMap(arena)
-    const place = new InBlocks(opened, wanted, fitted, map, tell)
+    const place = new InBlocks(opened, wanted, fitted, map)
     try {
       place.#first = first
       await place.#lockStates()
@@ -170,8 +175,8 @@ export class InBlocks implements Place {
 
   /** Two runs of one problem would write the same files. */
   async #lockStates(): Promise<void> {
-    if (this.#wanted.folds) return
-    const { problems, allClasses } = this.#wanted
+    if (this.wanted.folds) return
+    const { problems, allClasses } = this.wanted
     const alone = allClasses ? [problems.slice(0, 1)] : problems.map(problem => [problem])
     const groups = this.rounds?.map(round => round.flat()) ?? alone
     const folders = groups.map(group => checkpointsOf(this.#training(this.#objective, group)).folder)
@@ -180,7 +185,7 @@ export class InBlocks implements Place {
 
   #newObjective(plan: MemoryPlan): BinaryObjective | BundlesObjective | CrammerSingerObjective {
     const { arena, rows, weights } = this
-    const { allClasses, problems } = this.#wanted
+    const { allClasses, problems } = this.wanted
     if (allClasses) return new CrammerSingerObjective(arena, { rows, weights, groupRows: plan.slotRows }, allClasses)
     if (this.rounds) return new BundlesObjective(arena, { rows, weights, folds: 0 }, this.rounds[0], this.#lanes)
     const weightBits = this.#options.weights === 'f32' ? 32 : 64
@@ -189,8 +194,8 @@ export class InBlocks implements Place {
 
   /** Classes go one after the other: a later resume of this run must not meet the states that an earlier run has left. */
   async #clearFinished(): Promise<void> {
-    if (this.rounds || this.#options.resume || this.#wanted.folds) return
-    const problems = this.#wanted.allClasses ? this.#wanted.problems.slice(0, 1) : this.#wanted.problems
+    if (this.rounds || this.#options.resume || this.wanted.folds) return
+    const problems = this.wanted.allClasses ? this.wanted.problems.slice(0, 1) : this.wanted.problems
     for (const problem of problems) await checkpointsOf(this.#training(this.#objective, [problem])).clearFinished()
   }
 
@@ -201,7 +206,7 @@ export class InBlocks implements Place {
   }
 
   /** Every block that is read serves all bundles. */
-  bundles(round: Round, folds: number): { objective: BundlesObjective; problems: FoldedProblem[] }[] {
+  bundles(round: Round, folds: number): Together[] {
     const objective = this.#objective as BundlesObjective
     objective.startOver(round, folds)
     return [{ objective, problems: round.flat() }]
@@ -212,7 +217,7 @@ export class InBlocks implements Place {
   }
 
   #training(objective: Objective, problems: FoldedProblem[]) {
-    const allClasses = this.#wanted.allClasses !== undefined
+    const allClasses = this.wanted.allClasses !== undefined
     return { engine: this.#engine, options: this.#options, objective, problems, allClasses }
   }
 
@@ -223,14 +228,14 @@ export class InBlocks implements Place {
   ): Promise<Solution[]> {
     const { solver } = this
     // Models of folds are scored and forgotten: nobody goes on with them.
-    if (this.#wanted.folds) return new Driver(this.#engine, solver, objective, this.#options, tell).solve()
-    const first = this.#first && this.#wanted.problems.length === 1 && { pass: this.#first, map: this.#map }
+    if (this.wanted.folds) return new Driver(this.#engine, solver, objective, this.#options, tell).solve()
+    const first = this.#first && this.wanted.problems.length === 1 && { pass: this.#first, map: this.#map }
     // Of several classes each says the same, or nearly.
     const say = (reason: string): void => {
-      if (!this.#said) this.#tell({ stage: 'plan', solver: solver.name, reason })
+      if (!this.#said) this.tell({ stage: 'plan', solver: solver.name, reason })
     }
     const solutions = await trainResumed({
-      ...this.#training(objective, this.#wanted.allClasses ? problems.slice(0, 1) : problems),
+      ...this.#training(objective, this.wanted.allClasses ? problems.slice(0, 1) : problems),
       ...{ solver, tell, say, first: first || undefined },
     })
     this.#said = true
@@ -260,36 +265,34 @@ export class InBlocks implements Place {
 
   release(): void {}
 
-  /** One vector of expanded features is not copied: the memory plan has no room for it. */
-  get lends(): boolean {
-    return (
-      this.#fitted.rows.expanded !== undefined &&
-      this.#objective instanceof BinaryObjective &&
-      this.#wanted.problems.length === 1
-    )
+  /** One vector of expanded features is not copied: the memory plan has no room for it. The state of the run is on the disk by
+   *  the time it is lent. */
+  get lend(): ((solution: Solution) => number) | undefined {
+    const objective = this.#objective
+    const alone = objective instanceof BinaryObjective && this.wanted.problems.length === 1
+    if (!alone || !this.#fitted.rows.expanded) return undefined
+    return solution => {
+      const weights = objective.weightsInPlace()
+      shorten(weights, solution)
+      return weights[weights.length - 1]
+    }
   }
 
-  /** Makes the weights final where they are, for the state of the run is on the disk by now; the weight of the bias. */
-  lend(solution: Solution): number {
-    const objective = this.#objective as BinaryObjective
-    const weights = objective.weightsInPlace()
-    shorten(weights, solution)
-    return weights[weights.length - 1]
+  account() {
+    const { readSeconds, found } = this.#opened
+    const { blocksRead: read, bytesRead, ...counts } = this.#engine.counts
+    const { manifest, folder: store } = this.#fitted.store
+    return {
+      ...{ readSeconds, ...found.read, bytesRead: found.read.bytesRead + bytesRead },
+      blocks: { count: manifest.blocks.length, read, ...counts, store },
+    }
   }
 
-  /** What blocks give to the outcome of training: numbers by the user's features, and the account of the reading. */
-  outcome(
-    weights: Float64Array,
-  ): Pick<
-    TrainingOutcome,
-    'data' | 'weights' | 'factors' | 'readSeconds' | 'bytesRead' | 'badRows' | 'badRowMessages' | 'blocks'
-  > {
+  outcome(_vectors: number, weights: Float64Array) {
     const { store, rows } = this.#fitted
-    const { readSeconds } = this.#opened
-    const { read } = this.#opened.found
-    const { manifest, folder } = store
-    const { counts } = this.#engine
-    const features = this.#map && !this.lends ? featuresOf(this.arena, this.#map, this.weights / rows.width) : undefined
+    const { manifest } = store
+    const lends = this.lend !== undefined
+    const features = this.#map && !lends ? featuresOf(this.arena, this.#map, this.weights / rows.width) : undefined
     const byFeature = (values: Float64Array) =>
       features ? { layout: 'sparse' as const, indices: features, values } : values
     return {
@@ -301,20 +304,9 @@ export class InBlocks implements Place {
         fingerprint: `xxh64:${manifest.fingerprint}`,
         ...(rows.names && { names: rows.names }),
       },
-      weights: this.lends ? this.#lent() : inSpace(byFeature(weights), rows.width),
+      weights: lends ? this.#lent() : inSpace(byFeature(weights), rows.width),
       factors: this.#factors && byFeature(this.#factors),
-      readSeconds,
-      ...read,
-      bytesRead: read.bytesRead + counts.bytesRead,
-      blocks: {
-        count: manifest.blocks.length,
-        read: counts.blocksRead,
-        bytesSkipped: counts.bytesSkipped,
-        readSeconds: counts.readSeconds,
-        decodeSeconds: counts.decodeSeconds,
-        waitSeconds: counts.waitSeconds,
-        store: folder,
-      },
+      ...this.account(),
     }
   }
 

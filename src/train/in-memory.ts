@@ -8,6 +8,7 @@ import { openStore } from '../block-store/reader.ts'
 import { SpillwayError, UsageError } from '../errors.ts'
 import { checkExpandable } from '../features/expansion-steps.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
+import type { LabelCount } from '../input-formats/label-numbers.ts'
 import { Arena, formatBytes } from '../numeric/arena.ts'
 import { Driver } from '../optimise/driver/driver.ts'
 import type { PassProgress } from '../optimise/driver/progress.ts'
@@ -36,8 +37,7 @@ import { allowedMemory, WINDOW_BYTES } from './choose-solver.ts'
 import { type FoldedProblem, refuseUnlearnable } from './class-problems.ts'
 import type { Weights } from './collect-weights.ts'
 import { DEFAULTS, expansionOf, type ResolvedOptions, refuseTextOptions } from './options.ts'
-import type { TrainingOutcome } from './outcome.ts'
-import type { Place, Round, Wanted } from './place.ts'
+import type { Account, Place, Round, Together, Wanted } from './place.ts'
 import type { ProgressListener } from './progress.ts'
 
 /** Rows that are ready to be trained on, and what they can be trained with. */
@@ -52,6 +52,7 @@ export interface LoadedRows {
   readSeconds: number
   /** Since the work began. */
   seconds(): number
+  tell: ProgressListener
 }
 
 /** Reads rows, has something done with them, and gives their memory back. */
@@ -77,7 +78,7 @@ export async function withRowsInMemory<T>(
   await renumberFeatures(arena, pool, rows)
   const factors = scaled(arena, rows, options)
   if (options.space) rows.weights *= widthOf(options.space)
-  return await work({ arena, pool, rows, read, factors, cutShort, readSeconds: seconds(), seconds })
+  return await work({ arena, pool, rows, read, factors, cutShort, readSeconds: seconds(), seconds, tell })
 }
 
 /** Gives rows the weights that were said for them. A run that was interrupted has read the first rows. */
@@ -108,32 +109,36 @@ function scaled(arena: Arena, rows: RowSet, { space, scale, normalize }: Resolve
 /** Rows in memory as a place for models. */
 export class InMemory implements Place {
   readonly arena: Arena
+  readonly solver: MemorySolver
+  readonly wanted: Wanted
   readonly rows: number
+  readonly features: number
+  readonly labels: LabelCount[]
   readonly weights: number
   readonly rounds: Round[] | undefined
+  readonly tell: ProgressListener
+  readonly seconds: () => number
   readonly #loaded: LoadedRows
-  readonly #solver: MemorySolver
   readonly #options: ResolvedOptions
   readonly #mark: number
   /** Sources of the objectives that are being trained. */
   readonly #sources = new Map<Objective, RowsInMemory>()
 
-  constructor(
-    loaded: LoadedRows,
-    solver: MemorySolver,
-    options: ResolvedOptions,
-    wanted: Wanted,
-    say: (reason: string) => void = () => {},
-  ) {
+  constructor(loaded: LoadedRows, solver: MemorySolver, options: ResolvedOptions, wanted: Wanted) {
     this.arena = loaded.arena
+    this.solver = solver
+    this.wanted = wanted
     this.rows = loaded.rows.rows
+    this.features = loaded.rows.features
+    this.labels = loaded.rows.labels
     this.weights = loaded.rows.weights
+    this.tell = loaded.tell
+    this.seconds = loaded.seconds
     this.#loaded = loaded
-    this.#solver = solver
     this.#options = options
     // Weights in f32 are trained one vector after the other.
     const many = (wanted.problems.length > 1 || wanted.together) && solver.startMany && options.weights === 'f64'
-    if (many && !wanted.allClasses) this.rounds = this.#roundsOf(wanted.problems, say)
+    if (many && !wanted.allClasses) this.rounds = this.#roundsOf(wanted.problems)
     this.#mark = this.arena.mark()
   }
 
@@ -142,7 +147,7 @@ export class InMemory implements Place {
     return Math.max(0, Math.min(WINDOW_BYTES, allowedMemory(this.#options) - NODE_BYTES) - this.arena.mark())
   }
 
-  #roundsOf(problems: FoldedProblem[], say: (reason: string) => void): Round[] {
+  #roundsOf(problems: FoldedProblem[]): Round[] {
     const entropic = problems[0].loss.entropicDual === true
     const room = this.#room
     const rounds: Round[] = [[]]
@@ -158,9 +163,8 @@ export class InMemory implements Place {
     }
     if (rounds.length > 1) {
       const most = Math.max(...rounds.map(round => round.flat().length))
-      say(
-        `${problems.length} models in ${rounds.length} groups of at most ${most}: ${formatBytes(room)} are left for weights and dual variables`,
-      )
+      const reason = `${problems.length} models in ${rounds.length} groups of at most ${most}: ${formatBytes(room)} are left for weights and dual variables`
+      this.tell({ stage: 'plan', solver: this.solver.name, reason })
     }
     return rounds
   }
@@ -170,7 +174,7 @@ export class InMemory implements Place {
   }
 
   /** Threads take a bundle each. */
-  bundles(round: Round, folds: number): { objective: BundlesObjective; problems: FoldedProblem[] }[] {
+  bundles(round: Round, folds: number): Together[] {
     const { rows, weights } = this
     return round.map(problems => ({
       objective: new BundlesObjective(this.arena, { rows, weights, folds }, [problems]),
@@ -180,11 +184,8 @@ export class InMemory implements Place {
 
   allClasses(settings: CrammerSingerSettings): CrammerSingerObjective {
     this.#refuseTooLarge(settings.classes.length)
-    return new CrammerSingerObjective(
-      this.arena,
-      { rows: this.rows, weights: this.weights, groupRows: this.rows },
-      settings,
-    )
+    const { arena, rows, weights } = this
+    return new CrammerSingerObjective(arena, { rows, weights, groupRows: rows }, settings)
   }
 
   async solve(
@@ -192,7 +193,7 @@ export class InMemory implements Place {
     _problems: FoldedProblem[],
     tell: (progress: PassProgress) => void,
   ): Promise<Solution[]> {
-    const solutions = await new Driver(this.#sourceOf(objective), this.#solver, objective, this.#options, tell).solve()
+    const solutions = await new Driver(this.#sourceOf(objective), this.solver, objective, this.#options, tell).solve()
     return this.#loaded.cutShort ? solutions.map(solution => ({ ...solution, exitReason: 'interrupted' })) : solutions
   }
 
@@ -231,25 +232,23 @@ export class InMemory implements Place {
       `what would help: --memory ${Math.ceil(total / 2 ** 20)}M, --solver block, which keeps no rows in memory, or --multiclass one-vs-rest, which trains one class after the other`,
     )
   }
-}
+  account(): Account {
+    const { readSeconds, read } = this.#loaded
+    const { bytesRead, badRows, badRowMessages } = read
+    return { readSeconds, bytesRead, badRows, badRowMessages }
+  }
 
-/** What rows in memory give to the outcome of training: numbers by the user's features, and the account of the reading. */
-export function outcomeInMemory(
-  { rows, read, factors, readSeconds }: LoadedRows,
-  { space }: ResolvedOptions,
-  vectors: number,
-  weights: Float64Array,
-): Pick<TrainingOutcome, 'data' | 'weights' | 'factors' | 'readSeconds' | 'bytesRead' | 'badRows' | 'badRowMessages'> {
-  const width = space ? widthOf(space) : 1
-  const placed: Weights = inSpace(byFeature(rows, vectors * width, weights), width)
-  return {
-    data: rows,
-    weights: placed,
-    factors: factors && byFeature(rows, space ? 2 : 1, factors),
-    readSeconds,
-    bytesRead: read.bytesRead,
-    badRows: read.badRows,
-    badRowMessages: read.badRowMessages,
+  outcome(vectors: number, weights: Float64Array) {
+    const { rows, factors } = this.#loaded
+    const { space } = this.#options
+    const width = space ? widthOf(space) : 1
+    const placed: Weights = inSpace(byFeature(rows, vectors * width, weights), width)
+    return {
+      data: rows,
+      weights: placed,
+      factors: factors && byFeature(rows, space ? 2 : 1, factors),
+      ...this.account(),
+    }
   }
 }
 

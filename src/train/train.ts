@@ -7,14 +7,13 @@ import { findLoss } from '../losses/all-losses.ts'
 import { trainsTogether } from '../losses/formulations.ts'
 import { type Certificate as ModelCertificate, makeModel } from '../model/model.ts'
 import type { Shortfall } from '../model/shortfall.ts'
-import type { CrammerSingerObjective } from '../optimise/objectives/crammer-singer.ts'
-import { shorten } from '../optimise/objectives/line-search.ts'
-import type { ExitReason, Solution } from '../optimise/objectives/solution.ts'
+import type { ExitReason } from '../optimise/objectives/solution.ts'
 import { askedSolver, findSolver } from '../optimise/solvers/all-solvers.ts'
 import { checkCompatible, underLimits } from '../optimise/solvers/compatibility.ts'
 import type { BlockSolver, MemorySolver } from '../optimise/solvers/solver.ts'
+import { classesOf } from '../rows/folds.ts'
 import { version } from '../version.ts'
-import { calibrateOverBlocks, checkCalibration, HeldOutInMemory } from './calibrate.ts'
+import { calibrateOverBlocks, calibrationsOf, checkCalibration, modelsToCalibrate } from './calibrate.ts'
 import { chooseSolver } from './choose-solver.ts'
 import {
   asModelCertificate,
@@ -23,12 +22,13 @@ import {
   crammerSingerSettings,
   sumOf,
 } from './class-problems.ts'
-import { WeightCollector } from './collect-weights.ts'
-import { InBlocks, openBlocks } from './in-blocks.ts'
-import { InMemory, type LoadedRows, outcomeInMemory, withRowsInMemory } from './in-memory.ts'
+import { CollectedModels } from './collect-weights.ts'
+import { HeldOut } from './held-out.ts'
+import { InBlocks, type OpenedStore, openBlocks } from './in-blocks.ts'
+import { InMemory, type LoadedRows, withRowsInMemory } from './in-memory.ts'
 import { type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import type { TrainingOutcome } from './outcome.ts'
-import { type Taker, trainModels, type Wanted } from './place.ts'
+import { type Place, trainModels, type Wanted } from './place.ts'
 import type { ProgressListener } from './progress.ts'
 import { heedBinsOfStore } from './store-for-training.ts'
 import { TrainingRun, type TrainResult } from './training-run.ts'
@@ -50,57 +50,26 @@ export function train(data: string | string[], options: TrainOptions = {}): Trai
     checkCalibration(limited)
     const outcome =
       solver.data === 'memory'
-        ? await withRowsInMemory(paths, limited, tell, rows => trainInMemory(rows, solver, limited, tell))
+        ? await withRowsInMemory(paths, limited, tell, rows => trainInMemory(rows, solver, limited))
         : await trainFromBlocks(paths, solver, limited, tell)
     const result = asResult(outcome, limited, (performance.now() - started) / 1000)
     return roundedToBins > 0 ? { ...result, roundedToBins } : result
   })
 }
 
-/** The models of a data set. `numbered`: its labels in the order of their class numbers. */
+/** The models of a data set. `numbers`: of its classes, those without rows among them. */
 function wantedModels(classes: ClassProblems, numbers: number, options: ResolvedOptions): Wanted {
   if (!trainsTogether(options.multiclass)) return { problems: classes.problems }
   return { problems: classes.problems, allClasses: crammerSingerSettings(classes, numbers, options.bias) }
 }
 
-/** Models as they come, for one model file. */
-class ModelTaker implements Taker {
-  readonly solutions: Solution[] = []
-  readonly weights: WeightCollector
-  readonly #models: number
-  readonly #lent: ((solution: Solution) => number) | undefined
-
-  /** `lent`: makes weights final where they are, and gives that of the bias, where they are not to be copied. */
-  constructor({ problems, allClasses }: Wanted, weights: number, lent?: (solution: Solution) => number) {
-    this.#models = allClasses?.classes.length ?? problems.length
-    this.weights = new WeightCollector(this.#models, weights)
-    this.#lent = lent
-  }
-
-  get vectors(): number {
-    return this.#models
-  }
-
-  take(model: number, solution: Solution, weights: () => Float64Array): void {
-    // Models of folds are scored, not kept.
-    if (model >= this.#models) return
-    this.solutions[model] = solution
-    if (this.#lent) {
-      this.weights.biasWeights[model] = this.#lent(solution)
-      return
-    }
-    const own = weights()
-    shorten(own, solution)
-    this.weights.put(model, own)
-  }
-
-  takeAll(solution: Solution, objective: CrammerSingerObjective): void {
-    this.solutions.push(solution)
-    const all = objective.copyAll()
-    shorten(all.weights, solution)
-    shorten(all.biasWeights, solution)
-    this.weights.putAll(all)
-  }
+/** Trains the models of a place, those of its classes first. */
+async function trainPlace(place: Place, { labels, problems }: ClassProblems, held?: HeldOut): Promise<TrainingOutcome> {
+  const vectors = place.wanted.allClasses?.classes.length ?? problems.length
+  const models = new CollectedModels(place, vectors)
+  await trainModels(place, models, held)
+  const { biasWeights, solutions } = models
+  return { ...place.outcome(vectors, models.weights), labels, biasWeights, solver: place.solver.name, solutions }
 }
 
 /** Trains the models of rows in memory. */
@@ -108,25 +77,16 @@ export async function trainInMemory(
   loaded: LoadedRows,
   solver: MemorySolver,
   options: ResolvedOptions,
-  tell: ProgressListener,
 ): Promise<TrainingOutcome> {
-  const { rows } = loaded
+  const { arena, rows } = loaded
   const classes = classProblems(rows.labels, findLoss(options.loss), options)
-  const models = wantedModels(classes, rows.labels.length, options)
-  const held = options.calibrate && new HeldOutInMemory(loaded, classes.problems, options)
-  const wanted = held ? { ...models, problems: [...models.problems, ...held.problems], together: true } : models
-  const say = (reason: string): void => tell({ stage: 'plan', solver: solver.name, reason })
-  const place = new InMemory(loaded, solver, options, wanted, say)
-  const taker = new ModelTaker(models, place.weights)
-  await trainModels(place, wanted, taker, tell, loaded.seconds, held || undefined)
-  return {
-    ...outcomeInMemory(loaded, options, taker.vectors, taker.weights.weights),
-    labels: classes.labels,
-    biasWeights: taker.weights.biasWeights,
-    ...(held && { calibrations: held.calibrations() }),
-    solver: solver.name,
-    solutions: taker.solutions,
-  }
+  const wanted = wantedModels(classes, rows.labels.length, options)
+  if (!options.calibrate) return trainPlace(new InMemory(loaded, solver, options, wanted), classes)
+  const { problems, folds } = modelsToCalibrate(classes.problems)
+  const held = new HeldOut(arena, classesOf(arena, rows), { problems, folds, seed: options.seed })
+  const all = { ...wanted, problems: [...wanted.problems, ...problems], together: true }
+  const outcome = await trainPlace(new InMemory(loaded, solver, options, all), classes, held)
+  return { ...outcome, calibrations: calibrationsOf(held, classes.problems, options) }
 }
 
 /** The same from the blocks of a store, which is made of text if need be. */
@@ -137,10 +97,7 @@ async function trainFromBlocks(
   tell: ProgressListener,
 ): Promise<TrainingOutcome> {
   const opened = await openBlocks(paths, asked, options, tell)
-  const { labels: numbered } = opened.found.store.manifest
-  const classes = classProblems(numbered, findLoss(options.loss), options)
-  const wanted = wantedModels(classes, numbered.length, options)
-  const outcome = await trainOpened()
+  const outcome = await trainOpened(opened)
   if (!options.calibrate) return outcome
   try {
     return { ...outcome, calibrations: await calibrateOverBlocks(outcome.blocks!.store, options, tell) }
@@ -149,19 +106,14 @@ async function trainFromBlocks(
     // Without calibrations a model is not what was asked for: the run is an interrupted one then.
     return { ...outcome, solutions: outcome.solutions.map(solution => ({ ...solution, exitReason: 'interrupted' })) }
   }
+}
 
-  async function trainOpened(): Promise<TrainingOutcome> {
-    await using place = await InBlocks.open(opened, asked, options, wanted, tell)
-    const taker = new ModelTaker(wanted, place.weights, place.lends ? solution => place.lend(solution) : undefined)
-    await trainModels(place, wanted, taker, tell, opened.seconds)
-    return {
-      ...place.outcome(taker.weights.weights),
-      labels: classes.labels,
-      biasWeights: taker.weights.biasWeights,
-      solver: place.solver.name,
-      solutions: taker.solutions,
-    }
-  }
+async function trainOpened(opened: OpenedStore): Promise<TrainingOutcome> {
+  const { found, options } = opened
+  const { labels } = found.store.manifest
+  const classes = classProblems(labels, findLoss(options.loss), options)
+  await using place = await InBlocks.open(opened, wantedModels(classes, labels.length, options))
+  return await trainPlace(place, classes)
 }
 
 /** What the model of a run that ended short says about that. */

@@ -3,6 +3,7 @@
 import { SpillwayError, UsageError } from '../errors.ts'
 import { askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { block } from '../optimise/solvers/block.ts'
+import { climbCosts } from './climb-costs.ts'
 import { type CrossValidateOptions, validateOverBlocks, whereToTrain } from './cross-validate.ts'
 import { withRowsInMemory } from './in-memory.ts'
 import { type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
@@ -10,7 +11,6 @@ import type { ProgressListener } from './progress.ts'
 import { asResult, train, trainInMemory } from './train.ts'
 import type { TrainResult } from './training-run.ts'
 import { type CostResult, type CrossValidation, checkFolds } from './validation.ts'
-import { ValidationInMemory } from './validation-in-memory.ts'
 
 export interface Tuning extends CrossValidation {
   /** The cost of the highest accuracy, the smallest of equals. */
@@ -43,19 +43,17 @@ export async function tune(data: string | string[], options: TuneOptions = {}): 
   const sorted = costs && [...new Set(costs)].sort((a, b) => a - b)
   const { paths, solver } = await whereToTrain(data, resolved, folds, progress)
   if (solver.data === 'blocks') {
-    const found = await validateOverBlocks(paths, solver, resolved, folds, sorted ?? WIDE_COSTS, progress)
-    const { store, ...validation } = found
+    const work = { paths, solver, options: resolved, folds, tell: progress }
+    const { validation, store } = await validateOverBlocks(work, sorted ?? WIDE_COSTS)
     const tuning = chosen(validation)
     if (final === 'none' || resolved.signal?.aborted) return tuning
     return withSeconds(tuning, await trainStore(store, rest, resolved, tuning[final].cost, progress))
   }
   return withRowsInMemory(paths, resolved, progress, async loaded => {
-    const validation = new ValidationInMemory(loaded, solver, resolved, folds, progress)
-    // From one cost to the next is a shorter way than from nothing, the more so the larger the cost.
-    const tuning = chosen(validation.result(await validation.climb(sorted)))
+    const tuning = chosen(await climbCosts(loaded, solver, resolved, { folds, costs: sorted }))
     if (final === 'none' || resolved.signal?.aborted) return tuning
     const options = { ...resolved, cost: tuning[final].cost }
-    const outcome = await trainInMemory(loaded, solver, options, progress)
+    const outcome = await trainInMemory(loaded, solver, options)
     const seconds = loaded.seconds()
     return {
       ...tuning,
