@@ -129,7 +129,8 @@ export class InBlocks implements Place {
       ? allClasses.classes.length * 8
       : alphaStride(options) * Math.min(this.#lanes, BUNDLE_LANES)
     const trainers = solver.severalTrainers ? options.trainers : 1
-    this.#engine = new BlockEngine(arena, store, plan, solver.dual ? stride : 0, trainers, readers)
+    const settings = { alphaStride: solver.dual ? stride : 0, trainers, reader: readers }
+    this.#engine = new BlockEngine(arena, store, plan, settings)
   }
 
   static async open(opened: OpenedStore, wanted: Wanted): Promise<InBlocks> {
@@ -228,7 +229,8 @@ export class InBlocks implements Place {
   ): Promise<Solution[]> {
     const { solver } = this
     // Models of folds are scored and forgotten: nobody goes on with them.
-    if (this.wanted.folds) return new Driver(this.#engine, solver, objective, this.#options, tell).solve()
+    const driving = { source: this.#engine, solver, objective, settings: this.#options, tell }
+    if (this.wanted.folds) return new Driver(driving).solve()
     const first = this.#first && this.wanted.problems.length === 1 && { pass: this.#first, map: this.#map }
     // Of several classes each says the same, or nearly.
     const say = (reason: string): void => {

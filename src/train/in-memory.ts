@@ -193,7 +193,14 @@ export class InMemory implements Place {
     _problems: FoldedProblem[],
     tell: (progress: PassProgress) => void,
   ): Promise<Solution[]> {
-    const solutions = await new Driver(this.#sourceOf(objective), this.solver, objective, this.#options, tell).solve()
+    const source = this.#sourceOf(objective)
+    const solutions = await new Driver({
+      source,
+      solver: this.solver,
+      objective,
+      settings: this.#options,
+      tell,
+    }).solve()
     return this.#loaded.cutShort ? solutions.map(solution => ({ ...solution, exitReason: 'interrupted' })) : solutions
   }
 

@@ -81,7 +81,8 @@ export async function trainResumed(training: BlockTraining): Promise<Solution[]>
   }
   const fresh = freshState(objective.models, course, engine.store.manifest.fingerprint)
   const checkpoints = checkpointsOf(training)
-  const driver = new Driver(engine, solver, objective, options, tell, { keeper: checkpoints, state: fresh })
+  const keeping = { keeper: checkpoints, state: fresh }
+  const driver = new Driver({ source: engine, solver, objective, settings: options, tell, ...keeping })
   if (!(solver.dual && !options.cold && (await startWarm(driver, checkpoints, say)))) {
     const found = options.resume ? await checkpoints.load() : undefined
     if (found) {

@@ -1,6 +1,6 @@
 // The driver: asks a method to visit group after group of rows, keeps checkpoints, asks the certificate for the truth, and
 // decides when to stop. Rows in memory are a source of one group; one model and many, all of them go through here.
-import type { Checkpoints, RunState } from '../../block-store/checkpoint.ts'
+import type { Checkpoints, RunState, Stretch } from '../../block-store/checkpoint.ts'
 import { SUMS_BYTES } from '../../numeric/layouts.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
 import { type Certificate, certificateOf } from '../objectives/certificate.ts'
@@ -50,9 +50,20 @@ export function freshState(models: number, settings: RunState['settings'] = {}, 
   }
 }
 
+/** What is solved: by whom, with which rows, and who hears of it. */
+export interface Driving {
+  source: RowSource
+  solver: Solver
+  objective: Objective
+  settings: DriverSettings
+  tell: (progress: PassProgress) => void
+  keeper?: StateKeeper
+  state?: RunState
+}
+
 export class Driver {
   readonly #source: RowSource
-  readonly #solver: Solver
+  readonly #dual: boolean
   readonly #objective: Objective
   readonly #settings: DriverSettings
   readonly #keeper: StateKeeper
@@ -63,24 +74,16 @@ export class Driver {
   #looks: LossesAlong[] = []
   #state: RunState
 
-  constructor(
-    source: RowSource,
-    solver: Solver,
-    objective: Objective,
-    settings: DriverSettings,
-    tell: (progress: PassProgress) => void,
-    { keeper = nowhere, state = freshState(objective.models) }: { keeper?: StateKeeper; state?: RunState } = {},
-  ) {
+  constructor(driving: Driving) {
+    const { source, solver, objective, settings, keeper = nowhere, state = freshState(objective.models) } = driving
     this.#source = source
-    this.#solver = solver
+    this.#dual = solver.dual
     this.#objective = objective
     this.#settings = settings
     this.#keeper = keeper
     this.#state = state
-    this.#progress = new Progress(objective, source, solver.dual, tell)
     this.#run = startRun(solver, objective, source, settings)
-    const { rowsKept } = this.#run
-    if (rowsKept) this.#progress.rowsKept = () => rowsKept.call(this.#run)
+    this.#progress = new Progress(driving, this.#run)
   }
 
   /** Goes on from a checkpoint. */
@@ -92,7 +95,7 @@ export class Driver {
       this.#nextPass(null)
     } else if (saved) {
       saved.restore(state.solver)
-      if (this.#keepsRows) await this.#keeper.loadMemory(saved.stretches?.() ?? [])
+      if (this.#keepsRows) await this.#keeper.loadMemory(this.#stretches)
       saved.restored?.()
     }
     this.#objective.activate?.(state.resting.map(rests => !rests))
@@ -227,7 +230,7 @@ export class Driver {
     // By the paper's rule a run is stopped by gradients, not by the gap.
     if (gradientTolerance !== undefined) return spread <= gradientTolerance
     if (ready !== undefined) return ready
-    if (!this.#solver.dual) return false
+    if (!this.#dual) return false
     return primals.every((primal, k) => resting[k] || gaps[k] <= tolerance * primal * optimism[k])
   }
 
@@ -254,15 +257,13 @@ export class Driver {
       this.#progress.certified(solutions, passes)
       return solutions
     }
+    const done = known.map(solution => solution !== null)
     state.solutions = known
     state.primals = certificates.map(({ primal }) => primal)
     state.optimism = state.optimism.map((share, k) => (reached[k] ? share : share * DOUBT))
     state.resting = reached
-    this.#progress.certified(
-      certificates.map((certificate, k) => ({ certificate, done: known[k] !== null })),
-      passes,
-    )
-    const done = known.map(solution => solution !== null)
+    const ends = certificates.map((certificate, k) => ({ certificate, done: done[k] }))
+    this.#progress.certified(ends, passes)
     this.#objective.activate?.(done.map(is => !is))
     this.#run.notYet?.(done)
     return undefined
@@ -285,7 +286,7 @@ export class Driver {
     if (known.every(solution => solution !== null)) return known
     if (this.#looks.length === 0 || this.#looks[0].rows < all) await this.#lookAtRows(exitReason === 'interrupted')
     const passes = this.#passes()
-    const onlyIfWorse = !this.#solver.dual || exitReason === 'converged'
+    const onlyIfWorse = !this.#dual || exitReason === 'converged'
     const penalties = this.#objective.penalties?.() ?? this.#objective.squaredLengths().map(penaltyOf)
     const places = this.#objective.looks
     return known.map((solution, k): Solution => {
@@ -345,7 +346,7 @@ export class Driver {
       if (look) await this.#objective.lookAlong(this.#source.threads, group, this.#looks)
     }
     const lengths = this.#objective.squaredLengths()
-    return totals.map((sums, k) => certificateOf(sums, lengths[k], this.#source.rows, this.#solver.dual))
+    return totals.map((sums, k) => certificateOf(sums, lengths[k], this.#source.rows, this.#dual))
   }
 
   /** The same by what the method knows of all rows, once those have been read of which it does not know enough. */
@@ -384,8 +385,13 @@ export class Driver {
     return this.#source.groups(pass, this.#settings, wanted)
   }
 
+  /** Memory that a checkpoint holds besides weights and dual variables. */
+  get #stretches(): Stretch[] {
+    return this.#run.saved?.stretches?.() ?? []
+  }
+
   get #keepsRows(): boolean {
-    return (this.#run.saved?.stretches?.().length ?? 0) > 0
+    return this.#stretches.length > 0
   }
 
   get #allBytes(): number {
@@ -400,17 +406,17 @@ export class Driver {
 
   #checkpointDue(blockBytes: number): boolean {
     const { weightCount, weightBytes } = this.#objective
-    const kept = sum((this.#run.saved?.stretches?.() ?? []).map(({ bytes }) => bytes))
+    const kept = sum(this.#stretches.map(({ bytes }) => bytes))
     if (weightCount * weightBytes + kept <= CHEAP_SHARE * blockBytes) return true
     return performance.now() - this.#lastCheckpoint >= this.#settings.checkpointSeconds * 1000
   }
 
   async #checkpoint(finished = false): Promise<void> {
-    const { saved } = this.#run
-    const forgets = finished && this.#keepsRows
+    const kept = this.#stretches
+    const forgets = finished && kept.length > 0
     this.#state.bytesRead = this.#source.counts.bytesRead
-    this.#state.solver = forgets ? undefined : saved?.state()
-    await this.#keeper.save(this.#state, forgets || !this.#keepsRows ? undefined : saved?.stretches?.())
+    this.#state.solver = forgets ? undefined : this.#run.saved?.state()
+    await this.#keeper.save(this.#state, forgets || kept.length === 0 ? undefined : kept)
     this.#lastCheckpoint = performance.now()
   }
 

@@ -25,6 +25,20 @@ export interface SweepKind {
   together?: boolean
 }
 
+/** A problem over a group of rows, as tasks see it: which loops run over it, and addresses. */
+export interface ProblemAt extends SweepKind {
+  /** Of the structure that the loops read. */
+  problem: number
+  group: Pick<RowGroup, 'rows' | 'table' | 'order' | 'sweep' | 'alpha'> & {
+    parts: { rows: number; firstRow: number }[]
+  }
+  weights: number
+  weightCount: number
+  /** Of all rows, and bytes from one to the next. */
+  alpha: number
+  alphaStride: number
+}
+
 export abstract class OneProblem implements Objective {
   readonly arena: Arena
   readonly models = 1
@@ -72,6 +86,12 @@ export abstract class OneProblem implements Objective {
     this.#copyAlpha(group, true)
     this.write(group, group.whole ? this.alpha : group.alpha)
     return group.problem
+  }
+
+  /** The same for a task. */
+  at(group: RowGroup): ProblemAt {
+    const { weights, weightCount, alpha, alphaStride } = this
+    return { ...this.sweepKind, problem: this.of(group), group, weights, weightCount, alpha, alphaStride }
   }
 
   /** Takes the dual variables of a group back from their copy. */

@@ -4,10 +4,10 @@
 import type { BundlesObjective } from '../objectives/bundles.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
 import type { RowGroup } from '../sources/row-source.ts'
-import { innerOf } from './block-visit-task.ts'
 import { bundleVisitTask } from './bundle-visit-task.ts'
 import { RowCache } from './row-cache.ts'
 import type { Run, SolverSettings } from './solver.ts'
+import { innerOf } from './sweeps.ts'
 
 /** Sweeps over the cache between two rounds of reading, at most. */
 const SETTLE_SWEEPS = 4

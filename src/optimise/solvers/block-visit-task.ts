@@ -4,8 +4,9 @@ import type { Arena } from '../../numeric/arena.ts'
 import { drawFrom } from '../../numeric/draw.ts'
 import { PROBLEM_ALPHA, PROBLEM_COUNT, PROBLEM_MARGINS, PROBLEM_ROWS } from '../../numeric/layouts.ts'
 import { declareTask, type TaskContext } from '../../threads/task.ts'
-import { type BlockRows, type CacheFill, type CacheMemory, refill, unite } from './row-cache.ts'
-import { type SweepSettings, Sweeps, startSweeps } from './sweeps.ts'
+import type { ProblemAt } from '../objectives/one-problem.ts'
+import { type CacheFill, type CacheMemory, refill, unite } from './row-cache.ts'
+import { innerOf, Sweeps, startSweeps } from './sweeps.ts'
 
 /** A cache of rows, and what else is kept for each row of its union with a block: addresses only. */
 export interface CacheOfOne {
@@ -14,10 +15,9 @@ export interface CacheOfOne {
   sums: number
 }
 
-export interface BlockVisitOptions extends SweepSettings {
-  problem: number
-  sweep: number
-  order: number
+export interface BlockVisitOptions {
+  of: ProblemAt
+  shrink: boolean
   /** Seed, pass and block: what the order of the rows is drawn from, so that a resumed run draws the same. */
   random: [number, number, number]
   /** Passes before this one. */
@@ -25,7 +25,7 @@ export interface BlockVisitOptions extends SweepSettings {
   innerPasses: number
   innerTolerance: number | undefined
   /** Rows that are worked on together with those of the block: how many there are. */
-  among?: { memory: CacheOfOne; cached: number; block: BlockRows & { alpha: number }; alpha: number; stride: number }
+  among?: { memory: CacheOfOne; cached: number }
 }
 
 interface Met {
@@ -41,15 +41,15 @@ export const blockVisitTask = declareTask(import.meta.url, 'block-visit', blockV
 /** What the block's rows owed as they were met, and what is in the cache now. */
 function blockVisit({ arena }: TaskContext, options: BlockVisitOptions): Met & { fill?: CacheFill } {
   if (options.among) return visitAmong(arena, options, options.among)
-  return sweepBlock(arena, options, outcome => outcome)
+  return sweepBlock(arena, options, options.of.group, outcome => outcome)
 }
 
 function visitAmong(
   arena: Arena,
   options: BlockVisitOptions,
-  { memory, cached, block, alpha, stride }: NonNullable<BlockVisitOptions['among']>,
+  { memory, cached }: { memory: CacheOfOne; cached: number },
 ): Met & { fill: CacheFill } {
-  const { problem } = options
+  const { problem, group: block, alpha, alphaStride: stride } = options.of
   const { cache, margins, sums } = memory
   const { numeric } = arena
   const count = unite(arena, cache, cached, block)
@@ -62,7 +62,7 @@ function visitAmong(
   arena.setU32(problem + PROBLEM_ALPHA, cache.unionAlpha)
   arena.setU32(problem + PROBLEM_MARGINS, margins)
   // What the block's own rows owed before anything was done; the cached ones count with their own blocks.
-  const met = sweepBlock(arena, { ...options, rows: count, order: cache.unionOrder }, () => {
+  const met = sweepBlock(arena, options, { rows: count, order: cache.unionOrder }, () => {
     numeric.visitedSums(problem, block.rows, margins, block.alpha, sums)
     const [loss, gap] = arena.f64(sums, 2)
     return { loss, gap }
@@ -75,13 +75,18 @@ function visitAmong(
 }
 
 /** Sweeps as many times as the settings say; `seen` makes of the first sweep, which meets every row, what is told of it. */
-function sweepBlock(arena: Arena, options: BlockVisitOptions, seen: (outcome: Met) => Met): Met {
-  const { problem, sweep, order, rows, innerPasses, innerTolerance, pass } = options
+function sweepBlock(
+  arena: Arena,
+  { of, shrink, random, pass, innerPasses, innerTolerance }: BlockVisitOptions,
+  { rows, order }: { rows: number; order: number },
+  seen: (outcome: Met) => Met,
+): Met {
+  const { sweep } = of.group
   // A block is met afresh in every pass: how finely its Newton steps go cannot be learnt from the sweeps before.
-  startSweeps(arena, sweep, order, rows, drawFrom(options.random), innerOf(pass))
+  startSweeps(arena, { sweep, order, rows, random: drawFrom(random), inner: innerOf(pass) })
   const { startEntropicF32, startEntropicF64 } = arena.numeric
-  if (options.logistic) (options.narrow ? startEntropicF32 : startEntropicF64)(problem, order, rows)
-  const sweeps = new Sweeps(arena, problem, sweep, options)
+  if (of.logistic) (of.narrow ? startEntropicF32 : startEntropicF64)(of.problem, order, rows)
+  const sweeps = new Sweeps(arena, of.problem, sweep, { ...of, rows, shrink })
   const most = innerTolerance === undefined ? innerPasses : MOST_SWEEPS
   let met: Met = { loss: 0, gap: 0 }
   for (let count = 0; count < most; count++) {
@@ -90,9 +95,4 @@ function sweepBlock(arena: Arena, options: BlockVisitOptions, seen: (outcome: Me
     if (innerTolerance !== undefined && spread <= innerTolerance) break
   }
   return met
-}
-
-/** How finely Newton steps go in a pass. */
-export function innerOf(pass: number): number {
-  return Math.max(1e-9, 10 ** (-2 - pass))
 }

@@ -20,15 +20,11 @@ export function blockRun(
   { seed, shrinking: shrink, innerPasses, innerTolerance }: SolverSettings,
   kept?: { rows: RowCache; memory: CacheOfOne },
 ): Run {
-  const { alpha, alphaStride: stride } = objective
   return {
     async visit(group, { pass }) {
-      const { sweep, order, rows, table, parts } = group
-      const block = { table, alpha: group.alpha, rows, parts }
       const { loss, gap, fill } = await threads.run(blockVisitTask, {
-        ...{ ...objective.sweepKind, problem: objective.of(group), sweep, order, rows, shrink },
-        ...{ random: [seed, pass, group.group], pass, innerPasses, innerTolerance },
-        ...(kept && { among: { memory: kept.memory, cached: kept.rows.fill.cached, block, alpha, stride } }),
+        ...{ of: objective.at(group), shrink, random: [seed, pass, group.group], pass, innerPasses, innerTolerance },
+        ...(kept && { among: { memory: kept.memory, cached: kept.rows.fill.cached } }),
       })
       if (kept && fill) kept.rows.fill = fill
       objective.keep(group)

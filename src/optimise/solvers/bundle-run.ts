@@ -25,7 +25,7 @@ export function bundleRun(
     const { sweep, order, rows, table } = group
     bundle.see(group)
     if (objective.logistic) arena.numeric[`startEntropicBundle${lanes}`](at, rows)
-    startSweeps(arena, sweep, order, rows, BigInt(seed))
+    startSweeps(arena, { sweep, order, rows, random: BigInt(seed) })
     return { group, passWork: Math.max(1, arena.numeric.workOf(table, rows)) }
   }
   return {
@@ -37,7 +37,7 @@ export function bundleRun(
       let work = 0
       for (;;) {
         const step = await threads.run(bundleSweepsTask, {
-          ...{ bundle: at, lanes, models: problems.length, weightCount, sweep: group.sweep, rows: group.rows, shrink },
+          ...{ bundle: at, lanes, weightCount, sweep: group.sweep, rows: group.rows, shrink },
           ...{ budget: Math.min(SLICE, Math.max(limit - work, 1)), targets: [...targets], primals: own },
         })
         work += step.work
@@ -55,7 +55,7 @@ export function bundleRun(
     notYet(done) {
       const { sweep, order, rows } = started!.group
       objective.activate(done.map(is => !is))
-      startSweeps(arena, sweep, order, rows, BigInt(seed) + (++tries << 32n), 1e-6)
+      startSweeps(arena, { sweep, order, rows, random: BigInt(seed) + (++tries << 32n), inner: 1e-6 })
     },
   }
 }

@@ -9,6 +9,7 @@ import {
   BUNDLE_LOGISTIC,
   BUNDLE_LOSS,
   BUNDLE_LOWER,
+  BUNDLE_MODELS,
   BUNDLE_UPPER,
 } from '../../numeric/bundle-layout.ts'
 import {
@@ -29,7 +30,6 @@ export interface BundleSweepsOptions {
   bundle: number
   sweep: number
   lanes: Lanes
-  models: number
   rows: number
   weightCount: number
   shrink: boolean
@@ -52,7 +52,8 @@ export interface BundleSweepsResult {
 export const bundleSweepsTask = declareTask(import.meta.url, 'bundle-sweeps', bundleSweeps)
 
 function bundleSweeps({ arena }: TaskContext, options: BundleSweepsOptions): BundleSweepsResult {
-  const { bundle, sweep, lanes, models, rows, budget, targets, shrink } = options
+  const { bundle, sweep, lanes, rows, budget, targets, shrink } = options
+  const models = arena.getU32(bundle + BUNDLE_MODELS)
   const run = arena.numeric[`sweepBundle${lanes}`]
   const primals = [...options.primals]
   const gaps: number[] = new Array(models).fill(Number.POSITIVE_INFINITY)
@@ -61,7 +62,7 @@ function bundleSweeps({ arena }: TaskContext, options: BundleSweepsOptions): Bun
   for (;;) {
     if (arena.getU32(sweep + SWEEP_BEGAN) === 0) beginSweep(arena, bundle, sweep, shrink)
     if (run(bundle, sweep, Math.max(budget - work(), 1))) {
-      const all = endSweep(arena, bundle, sweep, rows, models, shrink)
+      const all = endSweep(arena, bundle, sweep, rows, shrink)
       const lengths = all ? squaredLengths(arena, bundle, lanes, options.weightCount) : undefined
       const found = arena.f64(bundle + BUNDLE_GAP, models)
       const losses = arena.f64(bundle + BUNDLE_LOSS, models)
@@ -96,14 +97,8 @@ export function beginSweep(arena: Arena, bundle: number, sweep: number, shrink: 
 }
 
 /** Sets each model's thresholds by what the sweep saw; whether it met every row. */
-export function endSweep(
-  arena: Arena,
-  bundle: number,
-  sweep: number,
-  rows: number,
-  models: number,
-  shrink: boolean,
-): boolean {
+export function endSweep(arena: Arena, bundle: number, sweep: number, rows: number, shrink: boolean): boolean {
+  const models = arena.getU32(bundle + BUNDLE_MODELS)
   const all = arena.getU32(sweep + SWEEP_BEGAN) === rows + 1
   arena.setU32(sweep + SWEEP_BEGAN, 0)
   const logistic = arena.getU32(bundle + BUNDLE_LOGISTIC) === 1

@@ -34,7 +34,7 @@ function sweepingRun(
     const problem = objective.of(group)
     const { logistic, narrow } = objective.sweepKind
     if (logistic) (narrow ? numeric.startEntropicF32 : numeric.startEntropicF64)(problem, 0, rows)
-    startSweeps(arena, sweep, order, rows, BigInt(seed))
+    startSweeps(arena, { sweep, order, rows, random: BigInt(seed) })
     return { group, problem, passWork: numeric.workOf(table, rows) }
   }
   return {

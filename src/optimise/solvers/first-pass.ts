@@ -152,31 +152,17 @@ export class FirstPass {
     const { seed, visits = VISITS } = this.#settings
     const arena = this.#arena
     if (piece.map) arena.u32(learner.labelMap, piece.map.length).set(piece.map)
-    writeProblem(arena, learner.problem, problem, {
-      table: room.table,
-      rows,
-      alpha: learner.blockAlpha,
-      weights: learner.weights,
-      biasFeature: learner.window,
-    })
+    const { weights, stride, alpha, sweep, order, blockAlpha } = learner
+    const places = { table: room.table, rows, alpha: blockAlpha, weights, biasFeature: window }
+    writeProblem(arena, learner.problem, problem, places)
+    const group = { rows, table: room.table, order, sweep, alpha: blockAlpha, parts: [{ rows, firstRow }] }
     const met = await this.#trainer.run(firstVisitTask, {
-      memory: learner.memory,
-      problem: learner.problem,
-      sweep: learner.sweep,
-      order: learner.order,
-      alpha: learner.blockAlpha,
-      stride: learner.stride,
-      table: room.table,
-      rows,
-      firstRow,
-      labelMap: piece.map ? learner.labelMap : 0,
-      dictionary,
-      weights: learner.weights,
-      weightCount: learner.window + 1,
-      logistic: problem.loss.entropicDual === true,
-      narrow: problem.weightBits === 32,
-      random: [seed, 0, this.#pieces++],
-      pass: 0,
+      of: {
+        ...{ problem: learner.problem, group, weights, weightCount: window + 1, alpha, alphaStride: stride },
+        ...{ logistic: problem.loss.entropicDual === true, narrow: problem.weightBits === 32 },
+      },
+      ...{ memory: learner.memory, labelMap: piece.map ? learner.labelMap : 0, dictionary },
+      ...{ random: [seed, 0, this.#pieces++], pass: 0 },
       budget: (visits * piece.nonzeros * rows) / Math.max(piece.rows, 1),
     })
     this.#trained += met.rows

@@ -130,7 +130,8 @@ export class ParallelSweeps {
     const bias = arena.getU32(problem + PROBLEM_BIAS_FEATURE)
     this.#sweeps.forEach((sweep, k) => {
       const first = this.#parts[k]
-      startListed(arena, sweep, order + first * 4, this.#parts[k + 1] - first, seed * 31n + BigInt(k + 1), 1e-6)
+      const part = { order: order + first * 4, rows: this.#parts[k + 1] - first }
+      startListed(arena, { sweep, ...part, random: seed * 31n + BigInt(k + 1), inner: 1e-6 })
       if (this.#thresholds[k]) {
         arena.setF64(sweep + SWEEP_UPPER, this.#thresholds[k][0])
         arena.setF64(sweep + SWEEP_LOWER, this.#thresholds[k][1])

@@ -19,16 +19,12 @@ import { drawFrom } from '../../numeric/draw.ts'
 import { SWEEP_RANDOM } from '../../numeric/layouts.ts'
 import { declareTask, type TaskContext } from '../../threads/task.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
+import type { ProblemAt } from '../objectives/one-problem.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
 import type { BlockSolver, Run, SolverSettings } from './solver.ts'
 
 interface VisitOptions {
-  problem: number
-  /** Addresses: room for the state of the random numbers, and for u32[rows]. */
-  sweep: number
-  order: number
-  rows: number
-  narrow: boolean
+  of: ProblemAt
   batch: 'block' | 'row'
   /** Seed, pass and block: what the order of the rows is drawn from, so that a resumed run draws the same. */
   random: [number, number, number]
@@ -44,7 +40,9 @@ const pegasosTask = declareTask(import.meta.url, 'pegasos', visitBlock)
 
 /** One update for each row of a block, in a drawn order, or one with all of them. */
 function visitBlock({ arena }: TaskContext, options: VisitOptions): { loss: number; updates: number } {
-  const { problem, sweep, order, rows, narrow, all, ball, updates } = options
+  const { of, all, ball, updates } = options
+  const { problem, narrow } = of
+  const { sweep, order, rows } = of.group
   const { numeric } = arena
   if (options.batch === 'block') {
     const update = narrow ? numeric.pegasosBlockF32 : numeric.pegasosBlockF64
@@ -59,7 +57,6 @@ function visitBlock({ arena }: TaskContext, options: VisitOptions): { loss: numb
 
 function pegasosRun(objective: BinaryObjective, { store, threads }: BlockEngine, settings: SolverSettings): Run {
   const { seed, batch } = settings
-  const { narrow } = objective
   const { rows: all, labels } = store.manifest
   const { positive, costPositive, costNegative } = objective.settings
   const ball = costPositive * labels[positive].rows + costNegative * (all - labels[positive].rows)
@@ -67,11 +64,8 @@ function pegasosRun(objective: BinaryObjective, { store, threads }: BlockEngine,
   let updates = 0
   return {
     async visit(block, { pass }) {
-      const { sweep, order, rows } = block
-      const met = await threads.run(pegasosTask, {
-        ...{ problem: objective.of(block), sweep, order, rows, narrow, batch, updates, all, ball },
-        random: [seed, pass, block.group],
-      })
+      const random: [number, number, number] = [seed, pass, block.group]
+      const met = await threads.run(pegasosTask, { of: objective.at(block), batch, random, updates, all, ball })
       updates = met.updates
       return { losses: [met.loss], gaps: [0] }
     },

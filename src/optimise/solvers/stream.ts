@@ -126,13 +126,8 @@ class DualCachedLoops implements Run, Ledger, Saved {
     }
     if (settings.trainers > 1) {
       const shared = {
-        problem: this.#set.problem,
-        weights: problem.weights,
-        weightCount: problem.weightCount,
-        stride: problem.alphaStride,
-        logistic: this.#logistic,
-        narrow: problem.narrow,
-        shrink: settings.shrinking,
+        ...{ ...problem.sweepKind, problem: this.#set.problem, shrink: settings.shrinking },
+        ...{ weights: problem.weights, weightCount: problem.weightCount, stride: problem.alphaStride },
       }
       this.#parallel = new ParallelSweeps(arena, engine.threads, settings.trainers, shared, room)
     }
@@ -151,19 +146,8 @@ class DualCachedLoops implements Run, Ledger, Saved {
     this.#setRadius(block)
     for (const { block: b } of block.parts) this.#set.ledger(b).fill(0)
     const met = await this.#engine.threads.run(streamVisitTask, {
-      memory: this.#memory,
-      problem: this.#problem.of(block),
-      sweep: block.sweep,
-      order: block.order,
-      alpha: block.alpha,
-      parts: block.parts,
-      weights: this.#problem.weights,
-      weightCount: this.#problem.weightCount,
-      logistic: this.#logistic,
-      narrow: this.#problem.narrow,
+      ...{ memory: this.#memory, of: this.#problem.at(block), pass, budget: innerPasses * block.nonzeros },
       random: [seed, this.#rounds, block.group],
-      pass,
-      budget: innerPasses * block.nonzeros,
     })
     this.#path += met.moved
     this.#met += met.gap
@@ -185,7 +169,8 @@ class DualCachedLoops implements Run, Ledger, Saved {
     const { problem, sweep, order } = this.#memory
     const count = this.#set.count
     if (count === 0) return 0
-    startSweeps(arena, sweep, order, count, BigInt(this.#settings.seed) + BigInt(this.#rounds) * 0x10001n, 1e-6)
+    const random = BigInt(this.#settings.seed) + BigInt(this.#rounds) * 0x10001n
+    startSweeps(arena, { sweep, order, rows: count, random, inner: 1e-6 })
     // What was far from moving at the end of the last round is set aside at its first visit, not at its second.
     arena.setF64(sweep + SWEEP_UPPER, this.#thresholds[0])
     arena.setF64(sweep + SWEEP_LOWER, this.#thresholds[1])
@@ -196,17 +181,12 @@ class DualCachedLoops implements Run, Ledger, Saved {
     const most = Math.min(sweeps * sweepWork, passes * all)
     // While rows that are not here owe more, it is they who should come.
     const targetGap = Math.max(target, BESIDE_ABSENT * this.#met)
-    if (this.#parallel) return (await this.#settleTogether(this.#parallel, targetGap, most)) / Math.max(all, 1)
+    if (this.#parallel) return (await this.#settleTogether(this.#parallel, targetGap, most, random)) / Math.max(all, 1)
     let work = 0
     let ready = false
     while (work < most) {
       const step = await this.#engine.threads.run(dualSweepsTask, {
-        problem,
-        sweep,
-        rows: count,
-        logistic: this.#logistic,
-        narrow: this.#problem.narrow,
-        shrink: this.#settings.shrinking,
+        ...{ ...this.#problem.sweepKind, problem, sweep, rows: count, shrink: this.#settings.shrinking },
         budget: Math.min(SLICE, Math.max(most - work, 1)),
         targetGap,
       })
@@ -223,12 +203,12 @@ class DualCachedLoops implements Run, Ledger, Saved {
   }
 
   /** The same with several trainers; in nonzeros. */
-  async #settleTogether(sweeps: ParallelSweeps, targetGap: number, most: number): Promise<number> {
+  async #settleTogether(sweeps: ParallelSweeps, targetGap: number, most: number, random: bigint): Promise<number> {
     const { order, sweep } = this.#memory
     const { count } = this.#set
     this.#arena.numeric.shuffle(order, count, sweep + SWEEP_RANDOM)
     const others = count < this.#engine.store.manifest.rows
-    await sweeps.start(order, count, others, BigInt(this.#settings.seed) + BigInt(this.#rounds) * 0x10001n)
+    await sweeps.start(order, count, others, random)
     let work = 0
     let ready = false
     while (work < most && !ready) {
@@ -300,16 +280,7 @@ class DualCachedLoops implements Run, Ledger, Saved {
   async evaluate(block: RowGroup): Promise<void> {
     this.#setRadius(block)
     for (const { block: b } of block.parts) this.#set.ledger(b).fill(0)
-    await this.#engine.threads.run(streamEvaluateTask, {
-      memory: this.#memory,
-      problem: this.#problem.of(block),
-      order: block.order,
-      table: block.table,
-      alpha: block.alpha,
-      stride: this.#problem.alphaStride,
-      parts: block.parts,
-      narrow: this.#problem.narrow,
-    })
+    await this.#engine.threads.run(streamEvaluateTask, { memory: this.#memory, of: this.#problem.at(block) })
     for (const { block: b } of block.parts) this.#metAt[b] = this.#path
   }
 

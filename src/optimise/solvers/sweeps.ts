@@ -23,34 +23,34 @@ import {
 } from '../../numeric/layouts.ts'
 import type { SweepKind } from '../objectives/one-problem.ts'
 
+export interface SweepStart {
+  sweep: number
+  order: number
+  rows: number
+  random: bigint
+  /** How finely Newton steps go at first. */
+  inner?: number
+}
+
 /** Makes a structure ready: rows in the order 0, 1, 2, …, all active, random numbers from a seed. */
-export function startSweeps(
-  arena: Arena,
-  sweep: number,
-  order: number,
-  rows: number,
-  random: bigint,
-  inner = 1e-2,
-): void {
-  arena.numeric.iota(order, rows)
-  startListed(arena, sweep, order, rows, random, inner)
+export function startSweeps(arena: Arena, start: SweepStart): void {
+  arena.numeric.iota(start.order, start.rows)
+  startListed(arena, start)
 }
 
 /** The same over the rows that the order lists already. */
-export function startListed(
-  arena: Arena,
-  sweep: number,
-  order: number,
-  rows: number,
-  random: bigint,
-  inner = 1e-2,
-): void {
+export function startListed(arena: Arena, { sweep, order, rows, random, inner = 1e-2 }: SweepStart): void {
   arena.bytes(sweep, SWEEP_BYTES).fill(0)
   arena.setU32(sweep + SWEEP_ORDER, order)
   arena.setU32(sweep + SWEEP_ACTIVE, rows)
   arena.setF64(sweep + SWEEP_INNER, inner)
   arena.u64(sweep + SWEEP_RANDOM, 1)[0] = random
   activateAll(arena, sweep, rows)
+}
+
+/** How finely Newton steps go in a pass over rows that are met afresh in each. */
+export function innerOf(pass: number): number {
+  return Math.max(1e-9, 10 ** (-2 - pass))
 }
 
 /** Brings shrunk rows back and forgets the thresholds: the next sweep shrinks nothing, the one after it by what it saw. */
