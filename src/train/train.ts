@@ -5,7 +5,7 @@ import { UsageError } from '../errors.ts'
 import { usualInputFormat } from '../input-formats/all-input-formats.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { trainsTogether } from '../losses/formulations.ts'
-import { type Certificate as ModelCertificate, makeModel } from '../model/model.ts'
+import { type Model, type Certificate as ModelCertificate, makeModel } from '../model/model.ts'
 import type { Shortfall } from '../model/shortfall.ts'
 import type { ExitReason } from '../optimise/objectives/solution.ts'
 import { askedSolver, findSolver } from '../optimise/solvers/all-solvers.ts'
@@ -147,69 +147,58 @@ function shortfallOf(
 
 /** What a run gives, with its model put together. */
 export function asResult(outcome: TrainingOutcome, options: ResolvedOptions, seconds: number): TrainResult {
-  const { data, labels, solutions } = outcome
+  const { data, labels, solutions, solver, readSeconds: read, bytesRead, badRows, badRowMessages, blocks } = outcome
+  const { rows, features, nonzeros } = data
+  const { loss, cost } = options
   const certificate = sumOf(solutions)
-  const shortfall = shortfallOf(outcome, certificate, options)
-  const model = makeModel({
-    labels: labels.map(({ value, text }) => ({ value, text })),
-    multiclass: options.multiclass,
-    features: data.features * (options.space ? widthOf(options.space) : 1),
-    weights: outcome.weights,
-    ownsWeights: true,
-    bias: options.bias,
-    biasWeights: options.bias === 0 ? new Float64Array(0) : outcome.biasWeights,
-    ...(data.format !== usualInputFormat.name && { inputFormat: data.format }),
-    ...(data.valueBits === 64 && { values: 'f64' }),
-    indexBase: data.indexBase === 0 ? 0 : 1,
-    loss: options.loss,
-    regularizer: options.regularizer,
-    cost: options.cost,
-    solver: outcome.solver,
-    seed: options.seed,
-    classWeights: Object.entries(options.classWeights).map(([label, weight]) => ({ label, weight })),
-    transforms: {
-      ...(options.expand !== undefined && {
-        expand: { steps: options.expand, ...(data.names && { names: data.names }) },
-      }),
-      ...(options.space && { expand: { steps: spaceText(options.space) } }),
-      ...(options.normalize && { normalize: options.normalize }),
-      ...(options.scale &&
-        outcome.factors &&
-        (options.space ? { ranges: outcome.factors } : { scale: { kind: options.scale, factors: outcome.factors } })),
-    },
-    ...(outcome.calibrations && { calibrations: outcome.calibrations }),
-    certificate,
-    classCertificates: solutions.length > 1 ? solutions.map(asModelCertificate) : [],
-    data: {
-      fingerprint: data.fingerprint,
-      rows: data.rows,
-      nonzeros: data.nonzeros,
-      sources: data.sources.map(({ name }) => name),
-    },
-    ...(shortfall && { shortfall }),
-    createdBy: `spillway ${version}`,
-  })
+  const { passes, primal, dual, gap, supportVectors } = certificate
   return {
-    model,
-    solver: outcome.solver,
-    loss: options.loss,
-    cost: options.cost,
-    rows: data.rows,
-    features: data.features,
-    nonzeros: data.nonzeros,
-    classes: labels.length,
-    passes: certificate.passes,
-    primal: certificate.primal,
-    dual: certificate.dual,
-    gap: certificate.gap,
-    supportVectors: certificate.supportVectors,
-    seconds: { total: seconds, read: outcome.readSeconds, compute: seconds - outcome.readSeconds, write: 0 },
-    bytesRead: outcome.bytesRead,
+    model: modelOf(outcome, options, certificate),
+    ...{ solver, loss, cost, rows, features, nonzeros, classes: labels.length },
+    ...{ passes, primal, dual, gap, supportVectors },
+    seconds: { total: seconds, read, compute: seconds - read, write: 0 },
+    bytesRead,
     peakMemoryBytes: process.resourceUsage().maxRSS * 1024,
     exitReason: certificate.exitReason as ExitReason,
     trainingAccuracy: solutions.length === 1 ? (solutions[0].certificate?.trainingAccuracy ?? null) : null,
-    badRows: outcome.badRows,
-    badRowMessages: outcome.badRowMessages,
-    ...(outcome.blocks && { blocks: outcome.blocks }),
+    ...{ badRows, badRowMessages, ...(blocks && { blocks }) },
+  }
+}
+
+function modelOf(outcome: TrainingOutcome, options: ResolvedOptions, certificate: ModelCertificate): Model {
+  const { data, labels, solutions, solver, weights, calibrations, biasWeights } = outcome
+  const { fingerprint, rows, nonzeros } = data
+  const { multiclass, loss, regularizer, cost, seed, bias, space } = options
+  const shortfall = shortfallOf(outcome, certificate, options)
+  return makeModel({
+    labels: labels.map(({ value, text }) => ({ value, text })),
+    multiclass,
+    features: data.features * (space ? widthOf(space) : 1),
+    ...{ weights, ownsWeights: true, bias, biasWeights: bias === 0 ? new Float64Array(0) : biasWeights },
+    ...(data.format !== usualInputFormat.name && { inputFormat: data.format }),
+    ...(data.valueBits === 64 && { values: 'f64' }),
+    indexBase: data.indexBase === 0 ? 0 : 1,
+    ...{ loss, regularizer, cost, solver, seed },
+    classWeights: Object.entries(options.classWeights).map(([label, weight]) => ({ label, weight })),
+    transforms: transformsOf(outcome, options),
+    ...(calibrations && { calibrations }),
+    certificate,
+    classCertificates: solutions.length > 1 ? solutions.map(asModelCertificate) : [],
+    data: { fingerprint, rows, nonzeros, sources: data.sources.map(({ name }) => name) },
+    ...(shortfall && { shortfall }),
+    createdBy: `spillway ${version}`,
+  })
+}
+
+/** What was made of rows before they were trained on. */
+function transformsOf(
+  { data: { names }, factors }: TrainingOutcome,
+  { expand, space, normalize, scale }: ResolvedOptions,
+): Parameters<typeof makeModel>[0]['transforms'] {
+  return {
+    ...(expand !== undefined && { expand: { steps: expand, ...(names && { names }) } }),
+    ...(space && { expand: { steps: spaceText(space) } }),
+    ...(normalize && { normalize }),
+    ...(scale && factors && (space ? { ranges: factors } : { scale: { kind: scale, factors } })),
   }
 }
