@@ -1,9 +1,8 @@
 // The driver: asks a method to visit group after group of rows, keeps checkpoints, asks the certificate for the truth, and
 // decides when to stop. Rows in memory are a source of one group; one model and many, all of them go through here.
 import type { Checkpoints, RunState, Stretch } from '../../block-store/checkpoint.ts'
-import { SUMS_BYTES } from '../../numeric/layouts.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
-import { type Certificate, certificateOf } from '../objectives/certificate.ts'
+import { addSums, type Certificate, certificateOf, noSums } from '../objectives/certificate.ts'
 import { certificateAt, LossesAlong, penaltyOf } from '../objectives/line-search.ts'
 import type { Objective } from '../objectives/objective.ts'
 import type { ExitReason, Solution } from '../objectives/solution.ts'
@@ -336,13 +335,11 @@ export class Driver {
     // With narrow weights, w is not quite Σ α y x, and nothing is certain without reading.
     if (this.#run.ledger && this.#objective.weightBytes === 8) return this.#certifyByLedger(this.#run.ledger, look)
     if (look) this.#startLook()
-    const totals = this.#state.primals.map(() => new Float64Array(SUMS_BYTES / 8))
+    const totals = noSums(this.#objective.models)
     // In the order of the source, whatever order the method took: the sums are the same bits for the same weights.
     for await (const group of this.#source.pass(this.#groups(-1))) {
       if (this.#settings.signal?.aborted && reads(this.#source)) return undefined
-      for (const [k, sums] of (await this.#objective.evaluate(this.#source.threads, group)).entries()) {
-        for (const [s, part] of sums.entries()) totals[k][s] += part
-      }
+      addSums(totals, await this.#objective.evaluate(this.#source.threads, group))
       if (look) await this.#objective.lookAlong(this.#source.threads, group, this.#looks)
     }
     const lengths = this.#objective.squaredLengths()

@@ -1,5 +1,4 @@
 // A bundle: up to eight binary problems over the same rows, trained side by side. See numeric/bundle-layout.ts.
-import type { BoxDual } from '../../losses/loss.ts'
 import type { Arena } from '../../numeric/arena.ts'
 import {
   BUNDLE_ACTIVE,
@@ -26,7 +25,7 @@ import {
   BUNDLE_UPPER,
   BUNDLE_WEIGHTS,
 } from '../../numeric/bundle-layout.ts'
-import type { ProblemSettings } from './problem.ts'
+import { boxesOf, type ProblemSettings } from './problem.ts'
 
 /** One of many models: a binary problem, perhaps without the rows of a fold. */
 export interface BundledProblem extends ProblemSettings {
@@ -122,9 +121,7 @@ export class Bundle {
       u32(BUNDLE_POSITIVE, problem.positive)
       u32(BUNDLE_HELD_OUT, problem.heldOut ?? 0xffffffff)
       u32(BUNDLE_COLUMN, problem.column ?? 0)
-      const box = (cost: number): BoxDual => problem.loss.box?.(cost) ?? { bound: cost, diagonal: 0 }
-      const positive = box(problem.costPositive)
-      const negative = box(problem.costNegative)
+      const { positive, negative } = boxesOf(problem)
       f64(BUNDLE_BOUND_POSITIVE, positive.bound)
       f64(BUNDLE_BOUND_NEGATIVE, negative.bound)
       f64(BUNDLE_DIAGONAL_POSITIVE, positive.diagonal)
@@ -151,13 +148,9 @@ export class Bundle {
     this.problems.splice(0, this.problems.length, ...problems)
     this.#writeProblems()
     const rows = this.#arena.getU32(this.at + BUNDLE_COUNT)
-    for (const [at, count] of [
-      [this.alpha, (rows * this.alphaStride) / 8],
-      [this.weights, this.weightCount * this.lanes],
-    ]) {
-      const values = this.#arena.f64(at, count)
-      for (let k = 0; k < count; k++) values[k] *= factor
-    }
+    const alpha = this.#arena.f64(this.alpha, (rows * this.alphaStride) / 8)
+    const weights = this.#arena.f64(this.weights, this.weightCount * this.lanes)
+    for (const values of [alpha, weights]) for (let k = 0; k < values.length; k++) values[k] *= factor
     this.activate(problems.map(() => true))
   }
 

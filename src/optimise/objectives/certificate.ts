@@ -39,6 +39,15 @@ export function piecesOf({ rows, whole }: RowGroup, pieces = PIECES): Piece[] {
   return Array.from({ length: count }, (_, k) => ({ piece: k, from: bound(k), to: bound(k + 1) }))
 }
 
+/** Sums of no rows, for each of some models; and sums of some rows added to those of others. */
+export function noSums(models: number): Float64Array[] {
+  return Array.from({ length: models }, () => new Float64Array(SUMS_BYTES / 8))
+}
+
+export function addSums(totals: Float64Array[], sums: ArrayLike<number>[]): void {
+  for (const [k, total] of totals.entries()) for (let s = 0; s < total.length; s++) total[s] += sums[k][s]
+}
+
 /** Has the sums of every piece made, side by side, and adds them up in order. */
 export async function sumInPieces(
   arena: Arena,

@@ -32,9 +32,9 @@ export interface Objective extends StatePlaces {
 /** Places of weights and dual variables of K numbers a feature and a row, zeroed. */
 export function allocatePlaces(
   arena: Arena,
-  places: { weightCount: number; weightBytes: number; rows: number; alphaStride: number },
+  { weightCount, weightBytes, alphaStride }: Pick<Objective, 'weightCount' | 'weightBytes' | 'alphaStride'>,
+  rows: number,
 ): { weights: number; alpha: number } {
-  const { weightCount, weightBytes, rows, alphaStride } = places
   return {
     weights: arena.allocateZeroed(weightCount * weightBytes, 'the weights'),
     alpha: alphaStride > 0 ? arena.allocateZeroed(Math.max(rows, 1) * alphaStride, 'the dual variables') : 0,

@@ -57,9 +57,8 @@ export abstract class OneProblem implements Objective {
     this.weightCount = sizes.weightCount
     this.weightBytes = sizes.weightBytes
     this.alphaStride = sizes.alphaStride
-    const { weights, alpha } = allocatePlaces(arena, { ...sizes, alphaStride: dual ? sizes.alphaStride : 0 })
-    this.weights = weights
-    this.alpha = alpha
+    const places = { ...sizes, alphaStride: dual ? sizes.alphaStride : 0 }
+    ;({ weights: this.weights, alpha: this.alpha } = allocatePlaces(arena, places, sizes.rows))
     this.#sums = roomForSums(arena)
     this.#look = roomForLook(arena)
   }

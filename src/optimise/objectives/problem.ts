@@ -47,9 +47,18 @@ export interface ProblemPlaces {
   rowWeights?: number | undefined
 }
 
+/** The numbers of the loss for each side; the entropic dual has its bound alone. */
+export function boxesOf({
+  loss,
+  costPositive,
+  costNegative,
+}: ProblemSettings): Record<'positive' | 'negative', BoxDual> {
+  const box = (cost: number): BoxDual => loss.box?.(cost) ?? { bound: cost, diagonal: 0 }
+  return { positive: box(costPositive), negative: box(costNegative) }
+}
+
 /** Fills a PROBLEM_ structure. */
 export function writeProblem(arena: Arena, at: number, settings: ProblemSettings, places: ProblemPlaces): void {
-  const { loss } = settings
   const u32 = (offset: number, value: number): void => arena.setU32(at + offset, value)
   const f64 = (offset: number, value: number): void => arena.setF64(at + offset, value)
   u32(PROBLEM_ROWS, places.table)
@@ -59,13 +68,11 @@ export function writeProblem(arena: Arena, at: number, settings: ProblemSettings
   u32(PROBLEM_POSITIVE, settings.positive)
   u32(PROBLEM_BIAS_FEATURE, places.biasFeature)
   f64(PROBLEM_BIAS, settings.bias)
-  const box = (cost: number): BoxDual => loss.box?.(cost) ?? { bound: cost, diagonal: 0 }
-  const positive = box(settings.costPositive)
-  const negative = box(settings.costNegative)
+  const { positive, negative } = boxesOf(settings)
   f64(PROBLEM_BOUND_POSITIVE, positive.bound)
   f64(PROBLEM_BOUND_NEGATIVE, negative.bound)
   f64(PROBLEM_DIAGONAL_POSITIVE, positive.diagonal)
   f64(PROBLEM_DIAGONAL_NEGATIVE, negative.diagonal)
   u32(PROBLEM_ROW_WEIGHTS, places.rowWeights ?? 0)
-  u32(PROBLEM_LOGISTIC, loss.entropicDual === true ? 1 : 0)
+  u32(PROBLEM_LOGISTIC, settings.loss.entropicDual === true ? 1 : 0)
 }

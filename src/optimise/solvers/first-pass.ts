@@ -22,7 +22,6 @@ import {
 import { ThreadPool } from '../../threads/pool.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
 import { type ProblemSettings, writeProblem } from '../objectives/problem.ts'
-import type { StreamMemory } from './stream.ts'
 import { firstVisitTask } from './stream-task.ts'
 import { WorkingSet } from './working-set.ts'
 
@@ -82,7 +81,7 @@ export class FirstPass {
   #pieces = 0
   #failed: unknown
   #work: Promise<void> = Promise.resolve()
-  #learner: Learner | undefined
+  #learner: ReturnType<FirstPass['newLearner']> | undefined
   /** Undefined as long as it is not known; 'none' when there are more than two classes. */
   #problem: ProblemSettings | 'none' | undefined
   /** Where the blocks that rows were drawn into began, and where each of their rows is since they were split. */
@@ -143,7 +142,7 @@ export class FirstPass {
   }
 
   async #train(piece: Piece, room: PieceRoom, firstRow: number, problem: ProblemSettings): Promise<void> {
-    this.#learner ??= this.#newLearner(piece, problem)
+    this.#learner ??= this.newLearner(piece, problem)
     const learner = this.#learner
     const { dictionary, window, alphaRows } = learner
     if (!dictionary && piece.features > window) return
@@ -170,8 +169,9 @@ export class FirstPass {
     this.gap += met.gap
   }
 
-  /** Room for the set grows out of what the first chunk shows. */
-  #newLearner(piece: Piece, problem: ProblemSettings): Learner {
+  /** Where all that is learnt lies: addresses. `window` features have room for a weight, and the bias comes behind them;
+   *  `alphaRows` rows have room for a dual variable. Room for the set grows out of what the first chunk shows. */
+  newLearner(piece: Piece, problem: ProblemSettings) {
     const { bytes, chunk, text } = this.#sizes
     const arena = this.#arena
     const stride = problem.loss.entropicDual ? 16 : 8
@@ -210,16 +210,7 @@ export class FirstPass {
       sweep: allocate('sweep', SWEEP_BYTES),
       order: allocate('order', rows * 4, false),
       blockAlpha: allocate('dual variables of a chunk', rows * stride, false),
-      memory: {
-        set: set.at,
-        problem: set.problem,
-        sweep: set.sweep,
-        order: set.order,
-        numbers: allocate('numbers', rows * 4, false),
-        gradients: allocate('gradients', rows * 8, false),
-        followed: 0,
-        sums: allocate('sums', SUMS_BYTES),
-      },
+      memory: set.memory(allocate, rows, { followed: 0, sums: allocate('sums', SUMS_BYTES) }),
     }
   }
 
@@ -311,23 +302,3 @@ export class FirstPass {
 }
 
 type Adopt = (rows: WorkingSet, places: number, features: number, map: number) => void
-
-/** Where all that is learnt lies: addresses. */
-interface Learner {
-  set: WorkingSet
-  alpha: number
-  /** Rows that have room for a dual variable. */
-  alphaRows: number
-  stride: number
-  weights: number
-  weightBytes: number
-  /** Features that have room for a weight; the bias comes behind them. */
-  window: number
-  dictionary: number
-  labelMap: number
-  problem: number
-  sweep: number
-  order: number
-  blockAlpha: number
-  memory: StreamMemory
-}

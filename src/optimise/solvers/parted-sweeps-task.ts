@@ -26,18 +26,10 @@ export interface PartedSweepsOptions extends SweepSettings {
   targetGap: number
 }
 
-export interface PartedSweepsResult {
-  /** Nonzeros visited. */
-  work: number
-  /** Of the last sweep. */
-  gap: number
-  highest: number
-  lowest: number
-}
-
 export const partedSweepsTask = declareTask(import.meta.url, 'parted-sweeps', partedSweeps)
 
-function partedSweeps({ arena }: TaskContext, options: PartedSweepsOptions): PartedSweepsResult {
+/** Nonzeros visited, and what the last sweep saw. */
+function partedSweeps({ arena }: TaskContext, options: PartedSweepsOptions) {
   const { merging, narrow, leastWork, targetGap } = options
   const { weights, own, seen, levels, lock, period } = merging
   const { numeric } = arena

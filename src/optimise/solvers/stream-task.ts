@@ -5,8 +5,8 @@ import { PROBLEM_COUNT, PROBLEM_GRADIENTS, PROBLEM_MARGINS } from '../../numeric
 import { WORKING_COUNT, WORKING_EPSILON, WORKING_MOVED } from '../../numeric/working-set-layout.ts'
 import { declareTask, type TaskContext } from '../../threads/task.ts'
 import type { ProblemAt } from '../objectives/one-problem.ts'
-import type { StreamMemory } from './stream.ts'
 import { innerOf, type SweepOutcome, Sweeps, startListed } from './sweeps.ts'
+import type { StreamMemory } from './working-set.ts'
 
 export interface StreamVisitOptions {
   memory: StreamMemory

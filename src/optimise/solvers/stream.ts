@@ -34,7 +34,7 @@ import {
 } from './solver.ts'
 import { streamEvaluateTask, streamVisitTask } from './stream-task.ts'
 import { startSweeps } from './sweeps.ts'
-import { WorkingSet } from './working-set.ts'
+import { type StreamMemory, WorkingSet } from './working-set.ts'
 
 /** The smallest radius of a ledger, for rows of length 1; the largest is 2^14 times that. */
 const FIRST_RADIUS = 2 ** -12
@@ -48,20 +48,6 @@ const SETTLE_ALONE = 12
 
 /** Of what absent rows owe: how much the working set may owe when it is left for them. */
 const BESIDE_ABSENT = 0.25
-
-/** Addresses of what the trainer's thread works on, besides a block. */
-export interface StreamMemory {
-  set: number
-  problem: number
-  sweep: number
-  order: number
-  /** Of the block at hand: u32 numbers and f64 gradients of its rows. */
-  numbers: number
-  gradients: number
-  /** Weights as they were after the last visit of new rows; 0 when nobody follows them. */
-  followed: number
-  sums: number
-}
 
 class DualCachedLoops implements Run, Ledger, Saved {
   readonly #engine: BlockEngine
@@ -114,16 +100,10 @@ class DualCachedLoops implements Run, Ledger, Saved {
       seed: settings.seed,
       followed: !problem.narrow,
     })
-    this.#memory = {
-      set: this.#set.at,
-      problem: this.#set.problem,
-      sweep: this.#set.sweep,
-      order: this.#set.order,
-      numbers: room('numbers of a block', plan.slotRows * 4),
-      gradients: room('gradients of a block', plan.slotRows * 8),
+    this.#memory = this.#set.memory(room, plan.slotRows, {
       followed: problem.narrow ? 0 : room('weights as they were', problem.weightCount * 8),
       sums: room('sums', settings.trainers * SUMS_BYTES),
-    }
+    })
     if (settings.trainers > 1) {
       const shared = {
         ...{ ...problem.sweepKind, problem: this.#set.problem, shrink: settings.shrinking },
