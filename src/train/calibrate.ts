@@ -52,6 +52,6 @@ export function calibrateOverBlocks(
       options: { ...options, ...said, innerPasses: DEFAULTS.innerPasses },
       problemsOf: labels => modelsToCalibrate(problemsOf(labels)).problems,
     },
-    (held, _, place) => calibrationsOf(held, problemsOf(place.labels), options),
+    (held, _, place) => calibrationsOf(held, problemsOf(place.facts.labels), options),
   )
 }

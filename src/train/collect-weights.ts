@@ -17,7 +17,7 @@ export class CollectedModels implements Taker {
   constructor(place: Place, vectors: number) {
     this.#place = place
     // One vector is taken as it is: with many weights, a second copy is more than the plan has room for.
-    this.weights = new Float64Array(vectors === 1 ? 0 : vectors * place.weights)
+    this.weights = new Float64Array(vectors === 1 ? 0 : vectors * place.facts.weights)
     this.biasWeights = new Float64Array(vectors)
   }
 
@@ -25,7 +25,8 @@ export class CollectedModels implements Taker {
     const K = this.biasWeights.length
     if (model >= K) return
     this.solutions[model] = solution
-    const { weights: count, lend } = this.#place
+    const { facts, lend } = this.#place
+    const { weights: count } = facts
     if (lend) {
       this.biasWeights[model] = lend(solution)
       return

@@ -80,7 +80,7 @@ export async function heldOutOverBlocks<T>(
   // Models that have not come to their end tell nothing of held-out rows, and nobody goes on with them: an abort ends the
   // threads in the midst of their work.
   return await unlessAborted(async () => {
-    const held = new HeldOut(place.arena, await place.classes(), { ...wanted, seed: options.seed })
+    const held = new HeldOut(place.facts.arena, await place.classes(), { ...wanted, seed: options.seed })
     return make(held, await held.train(place), place)
   }, options.signal)
 }

@@ -1,19 +1,17 @@
 // Rows in the blocks of a store, ready to be trained on inside the memory that was named: text goes into a store first, then
 // blocks are read again and again.
 import { join } from 'node:path'
-import { requireRoomForState } from '../block-store/checkpoint.ts'
+import { type Checkpoints, requireRoomForState } from '../block-store/checkpoint.ts'
 import { UNSAVED_MARKER } from '../block-store/file-layout.ts'
 import { inputFormatOf } from '../block-store/manifest.ts'
 import type { Store } from '../block-store/reader.ts'
 import { lockStates } from '../block-store/state-locks.ts'
 import { removeFile } from '../block-store/writer.ts'
-import type { LabelCount } from '../input-formats/label-numbers.ts'
 import { lendWeights } from '../model/lent-weights.ts'
 import { Arena } from '../numeric/arena.ts'
 import { BUNDLE_LANES } from '../numeric/bundle-layout.ts'
 import { bitsOfMap, featuresOf } from '../numeric/feature-map.ts'
 import { Driver } from '../optimise/driver/driver.ts'
-import type { PassProgress } from '../optimise/driver/progress.ts'
 import { BinaryObjective } from '../optimise/objectives/binary.ts'
 import { BundlesObjective, inBundles, lanesOf } from '../optimise/objectives/bundles.ts'
 import { CrammerSingerObjective } from '../optimise/objectives/crammer-singer.ts'
@@ -32,7 +30,7 @@ import { columnsOf, type FoldedProblem, refuseUnlearnable } from './class-proble
 import type { Weights } from './collect-weights.ts'
 import { surveyed, withFittingBlocks } from './fit-blocks.ts'
 import type { ResolvedOptions } from './options.ts'
-import type { Place, Round, Together, Wanted } from './place.ts'
+import { Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
 import { alphaStride, modelsText, planRun, type RunPlan } from './plan-for-blocks.ts'
 import { prepareRows } from './prepare-rows.ts'
 import type { ProgressListener } from './progress.ts'
@@ -74,17 +72,8 @@ export async function openBlocks(
 type Fitted = RunPlan & { store: Store; rows: RowsOfStore; readers: ThreadPool }
 
 /** Blocks as a place for models. */
-export class InBlocks implements Place {
-  readonly arena: Arena
-  readonly solver: BlockSolver
-  readonly wanted: Wanted
-  readonly rows: number
-  readonly features: number
-  readonly labels: LabelCount[]
-  readonly weights: number
-  readonly rounds: Round[] | undefined
-  readonly tell: ProgressListener
-  readonly seconds: () => number
+export class InBlocks extends Place {
+  override readonly rounds: Round[] | undefined
   readonly #opened: OpenedStore
   readonly #fitted: Fitted
   /** What was learnt while text was read. */
@@ -101,21 +90,15 @@ export class InBlocks implements Place {
   #said = false
 
   private constructor(opened: OpenedStore, wanted: Wanted, fitted: Fitted, map: number) {
-    const { arena } = opened
-    const { solver, plan, store, rows, readers } = fitted
+    const { arena, tell, seconds } = opened
+    const { solver, plan, store, readers } = fitted
+    const { features, weights } = fitted.rows
+    const { rows, labels } = store.manifest
+    super({ arena, solver, wanted, tell, seconds, rows, features, labels, weights })
     const together = fitted.together?.models
     // Expanded features may be so many that there is room for f32 only.
     const narrow = together === undefined && plan.weightBytes === 4
     const options: ResolvedOptions = narrow ? { ...fitted.options, weights: 'f32' } : fitted.options
-    this.arena = arena
-    this.solver = solver
-    this.wanted = wanted
-    this.rows = store.manifest.rows
-    this.features = rows.features
-    this.labels = store.manifest.labels
-    this.weights = rows.weights
-    this.tell = opened.tell
-    this.seconds = opened.seconds
     this.#opened = opened
     this.#fitted = fitted
     this.#options = options
@@ -150,23 +133,28 @@ export class InBlocks implements Place {
     const { plan, together } = fitted
     const first = plan.firstPass ? found.first : undefined
     if (found.first && !first) await forget(found.first, arena, fitted.store)
-    const pieces = wanted.folds ? '' : `, read in ${piecesText(plan)}`
+    const groups = groupsOf(plan, [...plan.costs.keys()]).length
+    const pieces = wanted.folds ? '' : `, read in ${groups} ${groups === 1 ? 'piece' : 'pieces'} a pass`
     const many = together ? `, ${modelsText(models, together.models)}` : ''
     const reason = `${blocksText(fitted.store.manifest.blocks.length)}${pieces}${many}`
     const { slots, slotBytes, cacheBytes } = plan
     tell({
       ...{ stage: 'plan', solver: fitted.solver.name, reason },
       memory: { parts: plan.parts, allowed: plan.memory },
-      blocks: { count: plan.costs.length, groups: groupCount(plan), slots, slotBytes, cacheBytes },
+      blocks: { count: plan.costs.length, groups, slots, slotBytes, cacheBytes },
       ...(together && { models: { all: models, together: together.models } }),
     })
     const map = await fitted.rows.placeMap(arena)
     const place = new InBlocks(opened, wanted, fitted, map)
     try {
       place.#first = first
-      await place.#lockStates()
+      // Two runs of one problem would write the same files.
+      const folders = wanted.folds ? [] : place.#states().map(({ folder }) => folder)
+      if (!wanted.folds) place.#locks = await lockStates(fitted.store.folder, folders)
       place.#factors = await prepareRows(place.#engine, place.#options, fitted.rows, map)
-      await place.#clearFinished()
+      // Classes go one after the other: a later resume of this run must not meet the states that an earlier run has left.
+      if (!place.rounds && !options.resume && !wanted.folds)
+        for (const state of place.#states()) await state.clearFinished()
       return place
     } catch (error) {
       await place[Symbol.asyncDispose]()
@@ -174,30 +162,21 @@ export class InBlocks implements Place {
     }
   }
 
-  /** Two runs of one problem would write the same files. */
-  async #lockStates(): Promise<void> {
-    if (this.wanted.folds) return
-    const { problems, allClasses } = this.wanted
+  /** Where states of the models are kept. */
+  #states(): Checkpoints[] {
+    const { problems, allClasses } = this.facts.wanted
     const alone = allClasses ? [problems.slice(0, 1)] : problems.map(problem => [problem])
     const groups = this.rounds?.map(round => round.flat()) ?? alone
-    const folders = groups.map(group => checkpointsOf(this.#training(this.#objective, group)).folder)
-    this.#locks = await lockStates(this.#fitted.store.folder, folders)
+    return groups.map(group => checkpointsOf(this.#training(this.#objective, group)))
   }
 
   #newObjective(plan: MemoryPlan): BinaryObjective | BundlesObjective | CrammerSingerObjective {
-    const { arena, rows, weights } = this
-    const { allClasses, problems } = this.wanted
+    const { arena, rows, weights, solver, wanted } = this.facts
+    const { allClasses, problems } = wanted
     if (allClasses) return new CrammerSingerObjective(arena, { rows, weights, groupRows: plan.slotRows }, allClasses)
     if (this.rounds) return new BundlesObjective(arena, { rows, weights, folds: 0 }, this.rounds[0], this.#lanes)
     const weightBits = this.#options.weights === 'f32' ? 32 : 64
-    return new BinaryObjective(arena, this, { ...problems[0], weightBits }, { dual: this.solver.dual })
-  }
-
-  /** Classes go one after the other: a later resume of this run must not meet the states that an earlier run has left. */
-  async #clearFinished(): Promise<void> {
-    if (this.rounds || this.#options.resume || this.wanted.folds) return
-    const problems = this.wanted.allClasses ? this.wanted.problems.slice(0, 1) : this.wanted.problems
-    for (const problem of problems) await checkpointsOf(this.#training(this.#objective, [problem])).clearFinished()
+    return new BinaryObjective(arena, { rows, weights }, { ...problems[0], weightBits }, { dual: solver.dual })
   }
 
   binary(problem: FoldedProblem): BinaryObjective {
@@ -218,27 +197,24 @@ export class InBlocks implements Place {
   }
 
   #training(objective: Objective, problems: FoldedProblem[]) {
-    const allClasses = this.wanted.allClasses !== undefined
+    const allClasses = this.facts.wanted.allClasses !== undefined
     return { engine: this.#engine, options: this.#options, objective, problems, allClasses }
   }
 
-  async solve(
-    objective: Objective,
-    problems: FoldedProblem[],
-    tell: (progress: PassProgress) => void,
-  ): Promise<Solution[]> {
-    const { solver } = this
+  async solve(objective: Objective, problems: FoldedProblem[], tell: TellPass): Promise<Solution[]> {
+    const { solver } = this.#fitted
+    const { wanted } = this.facts
     // Models of folds are scored and forgotten: nobody goes on with them.
     const driving = { source: this.#engine, solver, objective, settings: this.#options, tell }
-    if (this.wanted.folds) return new Driver(driving).solve()
-    const first = this.#first && this.wanted.problems.length === 1 && { pass: this.#first, map: this.#map }
+    if (wanted.folds) return new Driver(driving).solve()
+    const first = this.#first && wanted.problems.length === 1 ? { pass: this.#first, map: this.#map } : undefined
     // Of several classes each says the same, or nearly.
     const say = (reason: string): void => {
-      if (!this.#said) this.tell({ stage: 'plan', solver: solver.name, reason })
+      if (!this.#said) this.say(reason)
     }
     const solutions = await trainResumed({
-      ...this.#training(objective, this.wanted.allClasses ? problems.slice(0, 1) : problems),
-      ...{ solver, tell, say, first: first || undefined },
+      ...this.#training(objective, wanted.allClasses ? problems.slice(0, 1) : problems),
+      ...{ solver, tell, say, first },
     })
     this.#said = true
     return solutions
@@ -254,24 +230,22 @@ export class InBlocks implements Place {
 
   /** Class numbers of all rows, by a reading pass. */
   async classes(): Promise<Uint32Array> {
-    const classes = new Uint32Array(this.rows)
+    const classes = new Uint32Array(this.facts.rows)
     for await (const { table, parts } of this.#inOrder()) {
       let before = 0
       for (const { rows, firstRow } of parts) {
-        classes.set(classesOf(this.arena, { table: table + before * 4, rows }), firstRow)
+        classes.set(classesOf(this.facts.arena, { table: table + before * 4, rows }), firstRow)
         before += rows
       }
     }
     return classes
   }
 
-  release(): void {}
-
   /** One vector of expanded features is not copied: the memory plan has no room for it. The state of the run is on the disk by
    *  the time it is lent. */
-  get lend(): ((solution: Solution) => number) | undefined {
+  override get lend(): ((solution: Solution) => number) | undefined {
     const objective = this.#objective
-    const alone = objective instanceof BinaryObjective && this.wanted.problems.length === 1
+    const alone = objective instanceof BinaryObjective && this.facts.wanted.problems.length === 1
     if (!alone || !this.#fitted.rows.expanded) return undefined
     return solution => {
       const weights = objective.weightsInPlace()
@@ -293,16 +267,14 @@ export class InBlocks implements Place {
   outcome(_vectors: number, weights: Float64Array) {
     const { store, rows } = this.#fitted
     const { manifest } = store
+    const { arena, weights: count } = this.facts
     const lends = this.lend !== undefined
-    const features = this.#map && !lends ? featuresOf(this.arena, this.#map, this.weights / rows.width) : undefined
+    const features = this.#map && !lends ? featuresOf(arena, this.#map, count / rows.width) : undefined
     const byFeature = (values: Float64Array) =>
       features ? { layout: 'sparse' as const, indices: features, values } : values
     return {
       data: {
-        ...manifest,
-        features: rows.features,
-        nonzeros: rows.nonzeros,
-        format: inputFormatOf(manifest),
+        ...{ ...manifest, features: rows.features, nonzeros: rows.nonzeros, format: inputFormatOf(manifest) },
         fingerprint: `xxh64:${manifest.fingerprint}`,
         ...(rows.names && { names: rows.names }),
       },
@@ -313,16 +285,16 @@ export class InBlocks implements Place {
   }
 
   #lent(): Weights {
-    const { weights, narrow } = this.#objective as BinaryObjective
-    const bits = this.#map ? bitsOfMap(this.arena, this.#map) : undefined
-    return lendWeights({ arena: this.arena, weights, narrow, map: this.#map }, this.weights, bits)
+    const { arena, weights, narrow } = this.#objective as BinaryObjective
+    const bits = this.#map ? bitsOfMap(arena, this.#map) : undefined
+    return lendWeights({ arena, weights, narrow, map: this.#map }, this.facts.weights, bits)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#engine.close()
     await this.#locks?.[Symbol.asyncDispose]()
     // The memory besides weights and map is free for the next work with the model.
-    this.arena.release(this.#besidesWeights)
+    this.facts.arena.release(this.#besidesWeights)
   }
 }
 
@@ -336,15 +308,4 @@ function roundsOf(problems: FoldedProblem[], size: number): Round[] {
 async function forget(first: FirstPass, arena: Arena, store: Store): Promise<void> {
   arena.release(first.region.at)
   await removeFile(join(store.folder, UNSAVED_MARKER))
-}
-
-/** Pieces that a pass reads. */
-function groupCount(plan: MemoryPlan): number {
-  const blocks = plan.costs.map((_, k) => k)
-  return groupsOf(plan, blocks).length
-}
-
-function piecesText(plan: MemoryPlan): string {
-  const pieces = groupCount(plan)
-  return `${pieces} ${pieces === 1 ? 'piece' : 'pieces'} a pass`
 }

@@ -8,10 +8,8 @@ import { openStore } from '../block-store/reader.ts'
 import { SpillwayError, UsageError } from '../errors.ts'
 import { checkExpandable } from '../features/expansion-steps.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
-import type { LabelCount } from '../input-formats/label-numbers.ts'
 import { Arena, formatBytes } from '../numeric/arena.ts'
 import { Driver } from '../optimise/driver/driver.ts'
-import type { PassProgress } from '../optimise/driver/progress.ts'
 import { allBinaryObjectives } from '../optimise/objectives/all-binary-objectives.ts'
 import type { BinaryObjective } from '../optimise/objectives/binary.ts'
 import { bundleBytes } from '../optimise/objectives/bundle.ts'
@@ -37,7 +35,7 @@ import { allowedMemory, WINDOW_BYTES } from './choose-solver.ts'
 import { type FoldedProblem, refuseUnlearnable } from './class-problems.ts'
 import type { Weights } from './collect-weights.ts'
 import { DEFAULTS, expansionOf, type ResolvedOptions, refuseTextOptions } from './options.ts'
-import type { Account, Place, Round, Together, Wanted } from './place.ts'
+import { type Account, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
 import type { ProgressListener } from './progress.ts'
 
 /** Rows that are ready to be trained on, and what they can be trained with. */
@@ -107,17 +105,8 @@ function scaled(arena: Arena, rows: RowSet, { space, scale, normalize }: Resolve
 }
 
 /** Rows in memory as a place for models. */
-export class InMemory implements Place {
-  readonly arena: Arena
-  readonly solver: MemorySolver
-  readonly wanted: Wanted
-  readonly rows: number
-  readonly features: number
-  readonly labels: LabelCount[]
-  readonly weights: number
-  readonly rounds: Round[] | undefined
-  readonly tell: ProgressListener
-  readonly seconds: () => number
+export class InMemory extends Place {
+  override readonly rounds: Round[] | undefined
   readonly #loaded: LoadedRows
   readonly #options: ResolvedOptions
   readonly #mark: number
@@ -125,35 +114,30 @@ export class InMemory implements Place {
   readonly #sources = new Map<Objective, RowsInMemory>()
 
   constructor(loaded: LoadedRows, solver: MemorySolver, options: ResolvedOptions, wanted: Wanted) {
-    this.arena = loaded.arena
-    this.solver = solver
-    this.wanted = wanted
-    this.rows = loaded.rows.rows
-    this.features = loaded.rows.features
-    this.labels = loaded.rows.labels
-    this.weights = loaded.rows.weights
-    this.tell = loaded.tell
-    this.seconds = loaded.seconds
+    const { arena, seconds, tell } = loaded
+    const { rows, features, labels, weights } = loaded.rows
+    super({ arena, solver, wanted, tell, seconds, rows, features, labels, weights })
     this.#loaded = loaded
     this.#options = options
     // Weights in f32 are trained one vector after the other.
     const many = (wanted.problems.length > 1 || wanted.together) && solver.startMany && options.weights === 'f64'
     if (many && !wanted.allClasses) this.rounds = this.#roundsOf(wanted.problems)
-    this.#mark = this.arena.mark()
+    this.#mark = arena.mark()
   }
 
   /** Bytes that models may take besides the rows: what is allowed, inside the window that WebAssembly can address. */
   get #room(): number {
-    return Math.max(0, Math.min(WINDOW_BYTES, allowedMemory(this.#options) - NODE_BYTES) - this.arena.mark())
+    return Math.max(0, Math.min(WINDOW_BYTES, allowedMemory(this.#options) - NODE_BYTES) - this.facts.arena.mark())
   }
 
   #roundsOf(problems: FoldedProblem[]): Round[] {
+    const { rows, weights } = this.facts
     const entropic = problems[0].loss.entropicDual === true
     const room = this.#room
     const rounds: Round[] = [[]]
     let left = room
     for (const bundle of inBundles(problems)) {
-      const bytes = bundleBytes(bundle.length, this.rows, this.weights, entropic)
+      const bytes = bundleBytes(bundle.length, rows, weights, entropic)
       if (bytes > left && rounds[rounds.length - 1].length > 0) {
         rounds.push([])
         left = room
@@ -163,44 +147,35 @@ export class InMemory implements Place {
     }
     if (rounds.length > 1) {
       const most = Math.max(...rounds.map(round => round.flat().length))
-      const reason = `${problems.length} models in ${rounds.length} groups of at most ${most}: ${formatBytes(room)} are left for weights and dual variables`
-      this.tell({ stage: 'plan', solver: this.solver.name, reason })
+      this.say(
+        `${problems.length} models in ${rounds.length} groups of at most ${most}: ${formatBytes(room)} are left for weights and dual variables`,
+      )
     }
     return rounds
   }
 
   binary(problem: FoldedProblem): BinaryObjective {
-    return new allBinaryObjectives[problem.regularizer ?? DEFAULTS.regularizer](this.arena, this, problem)
+    return new allBinaryObjectives[problem.regularizer ?? DEFAULTS.regularizer](this.facts.arena, this.facts, problem)
   }
 
   /** Threads take a bundle each. */
   bundles(round: Round, folds: number): Together[] {
-    const { rows, weights } = this
-    return round.map(problems => ({
-      objective: new BundlesObjective(this.arena, { rows, weights, folds }, [problems]),
-      problems,
-    }))
+    const { arena, rows, weights } = this.facts
+    return round.map(problems => {
+      return { objective: new BundlesObjective(arena, { rows, weights, folds }, [problems]), problems }
+    })
   }
 
   allClasses(settings: CrammerSingerSettings): CrammerSingerObjective {
     this.#refuseTooLarge(settings.classes.length)
-    const { arena, rows, weights } = this
+    const { arena, rows, weights } = this.facts
     return new CrammerSingerObjective(arena, { rows, weights, groupRows: rows }, settings)
   }
 
-  async solve(
-    objective: Objective,
-    _problems: FoldedProblem[],
-    tell: (progress: PassProgress) => void,
-  ): Promise<Solution[]> {
-    const source = this.#sourceOf(objective)
-    const solutions = await new Driver({
-      source,
-      solver: this.solver,
-      objective,
-      settings: this.#options,
-      tell,
-    }).solve()
+  async solve(objective: Objective, _problems: FoldedProblem[], tell: TellPass): Promise<Solution[]> {
+    const { solver } = this.facts
+    const driving = { source: this.#sourceOf(objective), solver, objective, settings: this.#options, tell }
+    const solutions = await new Driver(driving).solve()
     return this.#loaded.cutShort ? solutions.map(solution => ({ ...solution, exitReason: 'interrupted' })) : solutions
   }
 
@@ -212,25 +187,26 @@ export class InMemory implements Place {
   #sourceOf(objective: Objective): RowsInMemory {
     const known = this.#sources.get(objective)
     if (known) return known
-    const source = new RowsInMemory(this.arena, this.#loaded.pool, this.#loaded.rows)
+    const source = new RowsInMemory(this.facts.arena, this.#loaded.pool, this.#loaded.rows)
     this.#sources.set(objective, source)
     return source
   }
 
-  release(): void {
+  override release(): void {
     this.#sources.clear()
-    this.arena.release(this.#mark)
+    this.facts.arena.release(this.#mark)
   }
 
   /** Only once the rows are read is it known how many classes there are. */
   #refuseTooLarge(classes: number): void {
-    const { alpha, weights } = crammerSingerBytes(this.rows, this.weights, classes)
+    const { arena, rows, weights: features } = this.facts
+    const { alpha, weights } = crammerSingerBytes(rows, features, classes)
     const memory = allowedMemory(this.#options)
     const parts = [
       { what: 'Node and the program', bytes: NODE_BYTES },
-      { what: 'rows, as they are in memory now', bytes: this.arena.mark() },
-      { what: `dual variables of ${this.rows} rows × ${classes} classes`, bytes: alpha },
-      { what: `weights of ${this.weights} features × ${classes} classes, and the model`, bytes: weights * 2 },
+      { what: 'rows, as they are in memory now', bytes: arena.mark() },
+      { what: `dual variables of ${rows} rows × ${classes} classes`, bytes: alpha },
+      { what: `weights of ${features} features × ${classes} classes, and the model`, bytes: weights * 2 },
     ]
     const total = parts.reduce((sum, part) => sum + part.bytes, 0)
     if (total <= memory) return

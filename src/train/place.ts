@@ -34,38 +34,60 @@ export interface Together {
   problems: FoldedProblem[]
 }
 
-export interface Place {
-  readonly arena: Arena
-  readonly solver: Solver
-  readonly wanted: Wanted
-  readonly tell: ProgressListener
+/** What is known of a place before anything is trained. */
+export interface PlaceFacts {
+  arena: Arena
+  solver: Solver
+  wanted: Wanted
+  tell: ProgressListener
   /** Since the work began. */
   seconds(): number
-  readonly rows: number
-  readonly features: number
+  rows: number
+  features: number
   /** In the order of their class numbers. */
-  readonly labels: LabelCount[]
+  labels: LabelCount[]
   /** Weights of a model, the bias not counted. */
-  readonly weights: number
-  /** Rounds of models that are trained together, as many at a time as there is room for; undefined when each is alone. */
-  readonly rounds: Round[] | undefined
-  /** Objectives, fresh. Those of a round may be several, which are then trained side by side. */
-  binary(problem: FoldedProblem): BinaryObjective
-  bundles(round: Round, folds: number): Together[]
-  allClasses(settings: CrammerSingerSettings): CrammerSingerObjective
-  /** Trains an objective to its end. */
-  solve(objective: Objective, problems: FoldedProblem[], tell: (progress: PassProgress) => void): Promise<Solution[]>
-  /** Scores of rows by the models that did not see them, into f32 columns of all rows. */
-  score(objective: BundlesObjective, scores: number): Promise<void>
-  /** The memory of the last objectives may be used again. */
-  release(): void
-  /** Where weights are not to be copied: makes them final where they are, and gives that of the bias. */
-  readonly lend?: ((solution: Solution) => number) | undefined
-  /** What was read, and where the time went. */
-  account(): Account
-  /** What the place gives to the outcome of training, with so many weight vectors: numbers by the user's features. */
-  outcome(vectors: number, weights: Float64Array): Account & Pick<TrainingOutcome, 'data' | 'weights' | 'factors'>
+  weights: number
 }
+
+export abstract class Place {
+  readonly facts: Readonly<PlaceFacts>
+  /** Rounds of models that are trained together, as many at a time as there is room for; undefined when each is alone. */
+  abstract readonly rounds: Round[] | undefined
+
+  constructor(facts: PlaceFacts) {
+    this.facts = facts
+  }
+
+  /** Objectives, fresh. Those of a round may be several, which are then trained side by side. */
+  abstract binary(problem: FoldedProblem): BinaryObjective
+  abstract bundles(round: Round, folds: number): Together[]
+  abstract allClasses(settings: CrammerSingerSettings): CrammerSingerObjective
+  /** Trains an objective to its end. */
+  abstract solve(objective: Objective, problems: FoldedProblem[], tell: TellPass): Promise<Solution[]>
+  /** Scores of rows by the models that did not see them, into f32 columns of all rows. */
+  abstract score(objective: BundlesObjective, scores: number): Promise<void>
+  /** The memory of the last objectives may be used again. */
+  release(): void {}
+  /** Where weights are not to be copied: makes them final where they are, and gives that of the bias. */
+  get lend(): ((solution: Solution) => number) | undefined {
+    return undefined
+  }
+  /** What was read, and where the time went. */
+  abstract account(): Account
+  /** What the place gives to the outcome of training, with so many weight vectors: numbers by the user's features. */
+  abstract outcome(
+    vectors: number,
+    weights: Float64Array,
+  ): Account & Pick<TrainingOutcome, 'data' | 'weights' | 'factors'>
+
+  /** Tells the user what was decided. */
+  say(reason: string): void {
+    this.facts.tell({ stage: 'plan', solver: this.facts.solver.name, reason })
+  }
+}
+
+export type TellPass = (progress: PassProgress) => void
 
 export type Account = Pick<TrainingOutcome, 'readSeconds' | 'bytesRead' | 'badRows' | 'badRowMessages' | 'blocks'>
 
@@ -85,7 +107,7 @@ export interface Held {
 
 /** Trains all that is wanted of a place. */
 export async function trainModels(place: Place, taker: Taker, held: Held = { folds: 0, scores: 0 }): Promise<void> {
-  const { problems, allClasses } = place.wanted
+  const { problems, allClasses } = place.facts.wanted
   if (allClasses) {
     const objective = place.allClasses(allClasses)
     const [solution] = await place.solve(objective, problems, tellAlone(place, 1, 1))
@@ -102,7 +124,7 @@ export async function trainModels(place: Place, taker: Taker, held: Held = { fol
 }
 
 async function trainRounds(place: Place, rounds: Round[], taker: Taker, held: Held): Promise<void> {
-  const all = place.wanted.problems.length
+  const all = place.facts.wanted.problems.length
   let model = 0
   for (const round of rounds) {
     const together = place.bundles(round, held.folds)
@@ -122,13 +144,14 @@ export function solveTogether(
   { folds, scores }: Held,
   models: { done: number; all?: number | undefined },
 ): Promise<Solution[][]> {
+  const { arena, rows, tell } = place.facts
   const done = together.map(() => 0)
   return Promise.all(
     together.map(async ({ objective, problems }, b) => {
       const solutions = await place.solve(objective, problems, progress => {
         done[b] = progress.done
         const all = models.all === undefined ? {} : { all: models.all }
-        place.tell({
+        tell({
           ...trainRecord(place, progress),
           certified: false,
           models: { done: models.done + sum(done), ...all },
@@ -137,17 +160,17 @@ export function solveTogether(
       done[b] = problems.length
       if (scores) {
         await place.score(objective, scores)
-        shortenScores(place.arena, problems, solutions, { at: scores, rows: place.rows, folds })
+        shortenScores(arena, problems, solutions, { at: scores, rows, folds })
       }
       return solutions
     }),
   )
 }
 
-function tellAlone(place: Place, problem: number, problems: number): (progress: PassProgress) => void {
+function tellAlone(place: Place, problem: number, problems: number): TellPass {
   return progress => {
     const { primal, certified } = progress
-    place.tell({ ...trainRecord(place, progress), primal, certified, problem, problems })
+    place.facts.tell({ ...trainRecord(place, progress), primal, certified, problem, problems })
   }
 }
 
@@ -155,8 +178,8 @@ function tellAlone(place: Place, problem: number, problems: number): (progress: 
 function trainRecord(place: Place, { pass, gap, counts, rowsKept }: PassProgress): Omit<TrainProgress, 'certified'> {
   const { blocksRead: read, bytesRead, bytesSkipped } = counts
   return {
-    ...{ stage: 'train', seconds: place.seconds(), pass, gap, memoryBytes: process.memoryUsage.rss() },
+    ...{ stage: 'train', seconds: place.facts.seconds(), pass, gap, memoryBytes: process.memoryUsage.rss() },
     ...(read > 0 && { blocks: { read, bytesRead, bytesSkipped } }),
-    ...(rowsKept !== undefined && { rows: { kept: rowsKept, left: place.rows - rowsKept } }),
+    ...(rowsKept !== undefined && { rows: { kept: rowsKept, left: place.facts.rows - rowsKept } }),
   }
 }

@@ -65,11 +65,11 @@ function wantedModels(classes: ClassProblems, numbers: number, options: Resolved
 
 /** Trains the models of a place, those of its classes first. */
 async function trainPlace(place: Place, { labels, problems }: ClassProblems, held?: HeldOut): Promise<TrainingOutcome> {
-  const vectors = place.wanted.allClasses?.classes.length ?? problems.length
+  const vectors = place.facts.wanted.allClasses?.classes.length ?? problems.length
   const models = new CollectedModels(place, vectors)
   await trainModels(place, models, held)
   const { biasWeights, solutions } = models
-  return { ...place.outcome(vectors, models.weights), labels, biasWeights, solver: place.solver.name, solutions }
+  return { ...place.outcome(vectors, models.weights), labels, biasWeights, solver: place.facts.solver.name, solutions }
 }
 
 /** Trains the models of rows in memory. */

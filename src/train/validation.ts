@@ -69,7 +69,7 @@ export function judgeCosts(
   solutions: Solution[],
   { place, options }: { place: Place; options: ResolvedOptions },
 ): CostResult[] {
-  const { labels } = classProblems(place.labels, findLoss(options.loss), options)
+  const { labels } = classProblems(place.facts.labels, findLoss(options.loss), options)
   const columns = held.columns()
   const part = <T>(all: T[], c: number): T[] => {
     const each = all.length / costs.length
@@ -121,9 +121,9 @@ export function validationOf(
   place: Place,
   { folds, models, costs }: Pick<CrossValidation, 'folds' | 'models' | 'costs'>,
 ): CrossValidation {
-  const { rows, features, labels } = place
+  const { rows, features, labels, seconds } = place.facts
   const { readSeconds: read, bytesRead, badRows, badRowMessages } = place.account()
-  const total = place.seconds()
+  const total = seconds()
   return {
     ...{ rows, features, classes: labels.filter(({ rows }) => rows > 0).length, folds, models, costs },
     seconds: { total, read, compute: total - read },
