@@ -27,7 +27,6 @@ import { inSpace } from '../rows/renumber-features.ts'
 import { blocksText } from '../sizes.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { columnsOf, type FoldedProblem, refuseUnlearnable } from './class-problems.ts'
-import type { Weights } from './collect-weights.ts'
 import { surveyed, withFittingBlocks } from './fit-blocks.ts'
 import type { ResolvedOptions } from './options.ts'
 import { Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
@@ -284,7 +283,7 @@ export class InBlocks extends Place {
     }
   }
 
-  #lent(): Weights {
+  #lent() {
     const { arena, weights, narrow } = this.#objective as BinaryObjective
     const bits = this.#map ? bitsOfMap(arena, this.#map) : undefined
     return lendWeights({ arena, weights, narrow, map: this.#map }, this.facts.weights, bits)

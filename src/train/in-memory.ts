@@ -10,7 +10,6 @@ import { checkExpandable } from '../features/expansion-steps.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { Arena, formatBytes } from '../numeric/arena.ts'
 import { Driver } from '../optimise/driver/driver.ts'
-import { allBinaryObjectives } from '../optimise/objectives/all-binary-objectives.ts'
 import type { BinaryObjective } from '../optimise/objectives/binary.ts'
 import { bundleBytes } from '../optimise/objectives/bundle.ts'
 import { BundlesObjective, inBundles } from '../optimise/objectives/bundles.ts'
@@ -19,6 +18,7 @@ import {
   type CrammerSingerSettings,
   crammerSingerBytes,
 } from '../optimise/objectives/crammer-singer.ts'
+import { allBinaryObjectives } from '../optimise/objectives/l1.ts'
 import type { Objective } from '../optimise/objectives/objective.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
 import type { MemorySolver } from '../optimise/solvers/solver.ts'
@@ -33,7 +33,6 @@ import { NODE_BYTES } from '../sizes.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import { allowedMemory, WINDOW_BYTES } from './choose-solver.ts'
 import { type FoldedProblem, refuseUnlearnable } from './class-problems.ts'
-import type { Weights } from './collect-weights.ts'
 import { DEFAULTS, expansionOf, type ResolvedOptions, refuseTextOptions } from './options.ts'
 import { type Account, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
 import type { ProgressListener } from './progress.ts'
@@ -215,6 +214,7 @@ export class InMemory extends Place {
       `what would help: --memory ${Math.ceil(total / 2 ** 20)}M, --solver block, which keeps no rows in memory, or --multiclass one-vs-rest, which trains one class after the other`,
     )
   }
+
   account(): Account {
     const { readSeconds, read } = this.#loaded
     const { bytesRead, badRows, badRowMessages } = read
@@ -225,10 +225,9 @@ export class InMemory extends Place {
     const { rows, factors } = this.#loaded
     const { space } = this.#options
     const width = space ? widthOf(space) : 1
-    const placed: Weights = inSpace(byFeature(rows, vectors * width, weights), width)
     return {
       data: rows,
-      weights: placed,
+      weights: inSpace(byFeature(rows, vectors * width, weights), width),
       factors: factors && byFeature(rows, space ? 2 : 1, factors),
       ...this.account(),
     }
@@ -258,12 +257,8 @@ async function load(
     if (options.expand) checkExpandable(options.expand, findInputFormat(inputFormatOf(store.manifest)))
     return loadStore(arena, pool, store, make, report, options.signal)
   }
-  const settings = {
-    format: options.format,
-    indexBase: options.indexBase,
-    onBadRow: options.onBadRow,
-    valueBits: options.values === 'f64' ? (64 as const) : (32 as const),
-  }
+  const { format, indexBase, onBadRow, values } = options
+  const settings = { format, indexBase, onBadRow, valueBits: values === 'f64' ? (64 as const) : (32 as const) }
   return loadRows(arena, pool, paths, settings, make, report, options.signal)
 }
 

@@ -7,7 +7,9 @@ import { findLoss } from '../losses/all-losses.ts'
 import { trainsTogether } from '../losses/formulations.ts'
 import { type Model, type Certificate as ModelCertificate, makeModel } from '../model/model.ts'
 import type { Shortfall } from '../model/shortfall.ts'
-import type { ExitReason } from '../optimise/objectives/solution.ts'
+import type { CrammerSingerObjective } from '../optimise/objectives/crammer-singer.ts'
+import { shorten } from '../optimise/objectives/line-search.ts'
+import type { ExitReason, Solution } from '../optimise/objectives/solution.ts'
 import { askedSolver, findSolver } from '../optimise/solvers/all-solvers.ts'
 import { checkCompatible, underLimits } from '../optimise/solvers/compatibility.ts'
 import type { BlockSolver, MemorySolver } from '../optimise/solvers/solver.ts'
@@ -22,13 +24,12 @@ import {
   crammerSingerSettings,
   sumOf,
 } from './class-problems.ts'
-import { CollectedModels } from './collect-weights.ts'
 import { HeldOut } from './held-out.ts'
 import { InBlocks, type OpenedStore, openBlocks } from './in-blocks.ts'
 import { InMemory, type LoadedRows, withRowsInMemory } from './in-memory.ts'
 import { type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import type { TrainingOutcome } from './outcome.ts'
-import { type Place, trainModels, type Wanted } from './place.ts'
+import { type Place, type Taker, trainModels, type Wanted } from './place.ts'
 import type { ProgressListener } from './progress.ts'
 import { heedBinsOfStore } from './store-for-training.ts'
 import { TrainingRun, type TrainResult } from './training-run.ts'
@@ -61,6 +62,46 @@ export function train(data: string | string[], options: TrainOptions = {}): Trai
 function wantedModels(classes: ClassProblems, numbers: number, options: ResolvedOptions): Wanted {
   if (!trainsTogether(options.multiclass)) return { problems: classes.problems }
   return { problems: classes.problems, allClasses: crammerSingerSettings(classes, numbers, options.bias) }
+}
+
+/** Models as they are ready, put together for one model file: weights of a feature side by side, w[j·K + k]. */
+class CollectedModels implements Taker {
+  readonly solutions: Solution[] = []
+  weights: Float64Array
+  biasWeights: Float64Array
+  readonly #place: Place
+
+  /** `vectors`: models that are kept; those of folds, which come behind them, are scored only. */
+  constructor(place: Place, vectors: number) {
+    this.#place = place
+    // One vector is taken as it is: with many weights, a second copy is more than the plan has room for.
+    this.weights = new Float64Array(vectors === 1 ? 0 : vectors * place.facts.weights)
+    this.biasWeights = new Float64Array(vectors)
+  }
+
+  take(model: number, solution: Solution, copy: () => Float64Array): void {
+    const K = this.biasWeights.length
+    if (model >= K) return
+    this.solutions[model] = solution
+    const { facts, lend } = this.#place
+    const { weights: count } = facts
+    if (lend) {
+      this.biasWeights[model] = lend(solution)
+      return
+    }
+    const own = copy()
+    shorten(own, solution)
+    if (K === 1) this.weights = own.subarray(0, count)
+    else for (let j = 0; j < count; j++) this.weights[j * K + model] = own[j]
+    this.biasWeights[model] = own[count]
+  }
+
+  takeAll(solution: Solution, objective: CrammerSingerObjective): void {
+    this.solutions.push(solution)
+    Object.assign(this, objective.copyAll())
+    shorten(this.weights, solution)
+    shorten(this.biasWeights, solution)
+  }
 }
 
 /** Trains the models of a place, those of its classes first. */

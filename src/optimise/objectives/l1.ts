@@ -5,6 +5,7 @@
 // The dual is  max_α Σ dual part_i(α_i)  subject to  |Σ_i α_i y_i x_ij| ≤ 1  for every feature j. The margins, computed afresh
 // from w, give α_i = −C_i loss'(m_i); shortened until no feature exceeds 1, it is feasible. Only the certificate sets dual
 // variables.
+import type { Regularizer } from '../../losses/formulations.ts'
 import { PROBLEM_BYTES } from '../../numeric/layouts.ts'
 import { loopTask } from '../../threads/loop-task.ts'
 import type { RowSource } from '../sources/row-source.ts'
@@ -48,3 +49,6 @@ export class L1Objective extends BinaryObjective {
     return certificates
   }
 }
+
+/** The objective of one binary model, by what is added to its losses. */
+export const allBinaryObjectives: Record<Regularizer, typeof BinaryObjective> = { l2: BinaryObjective, l1: L1Objective }
