@@ -33,7 +33,7 @@ export interface Piece {
 }
 
 /** The pieces that a group's rows are summed in. Rows of blocks are one piece. */
-export function piecesOf({ rows, whole }: RowGroup, pieces = PIECES): Piece[] {
+export function piecesOf({ rows, whole }: Pick<RowGroup, 'rows' | 'whole'>, pieces = PIECES): Piece[] {
   const count = whole ? pieces : 1
   const bound = (k: number): number => Math.floor((rows * k) / count)
   return Array.from({ length: count }, (_, k) => ({ piece: k, from: bound(k), to: bound(k + 1) }))
@@ -52,10 +52,9 @@ export function addSums(totals: Float64Array[], sums: ArrayLike<number>[]): void
 export async function sumInPieces(
   arena: Arena,
   room: number,
-  group: RowGroup,
+  pieces: Piece[],
   evaluate: (piece: Piece & { sums: number }) => Promise<void>,
 ): Promise<Float64Array> {
-  const pieces = piecesOf(group)
   await Promise.all(pieces.map(piece => evaluate({ ...piece, sums: room + piece.piece * SUMS_BYTES })))
   const total = new Float64Array(SUMS_BYTES / 8)
   arena.f64(room, pieces.length * total.length).forEach((part, k) => {

@@ -3,7 +3,7 @@ import type { Arena } from '../../numeric/arena.ts'
 import { type LoopName, runLoop } from '../../threads/loop-task.ts'
 import type { ThreadPool } from '../../threads/pool.ts'
 import type { RowGroup } from '../sources/row-source.ts'
-import { roomForSums, sumInPieces } from './certificate.ts'
+import { piecesOf, roomForSums, sumInPieces } from './certificate.ts'
 import { type LossesAlong, lookInPieces, roomForLook } from './line-search.ts'
 import { allocatePlaces, type Objective } from './objective.ts'
 
@@ -114,7 +114,7 @@ export abstract class OneProblem implements Objective {
 
   async evaluate(threads: ThreadPool, group: RowGroup, loop = this.loops.evaluate): Promise<Float64Array[]> {
     const problem = this.of(group)
-    const sums = await sumInPieces(this.arena, this.#sums, group, ({ piece, from, to, sums }) =>
+    const sums = await sumInPieces(this.arena, this.#sums, piecesOf(group), ({ piece, from, to, sums }) =>
       runLoop(threads, loop, problem, from, to, ...this.roomsOf(piece), sums),
     )
     return [sums]

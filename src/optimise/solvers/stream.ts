@@ -16,6 +16,7 @@ import { ROW_NORM, SUMS_BYTES, SWEEP_LOWER, SWEEP_RANDOM, SWEEP_UPPER } from '..
 import { LEDGER_CORRECT, LEDGER_DUAL, LEDGER_OWED, LEDGER_SUPPORT } from '../../numeric/working-set-layout.ts'
 import { runLoop } from '../../threads/loop-task.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
+import { piecesOf, sumInPieces } from '../objectives/certificate.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
 import type { RowGroup } from '../sources/row-source.ts'
 import { blockBundleRun } from './block-bundle-run.ts'
@@ -196,18 +197,10 @@ class DualCachedLoops implements Run, Ledger, Saved {
     const { arena, threads } = this.#engine
     const { set, problem, sums, followed } = this.#memory
     const course = this.#course
-    const { count } = this.#set
-    const { trainers } = this.#settings
     const evaluate = this.#problem.narrow ? 'evaluateF32' : 'evaluateF64'
-    const cut = (k: number): number => Math.floor((count * k) / trainers)
-    await Promise.all(
-      Array.from({ length: trainers }, (_, k) =>
-        runLoop(threads, evaluate, problem, cut(k), cut(k + 1), sums + k * SUMS_BYTES),
-      ),
-    )
-    const parts = arena.f64(sums, (trainers * SUMS_BYTES) / 8)
-    const [loss, dualPart, alphaMargin, right, supporting] = Array.from({ length: SUMS_BYTES / 8 }, (_, sum) =>
-      parts.reduce((total, part, at) => (at % (SUMS_BYTES / 8) === sum ? total + part : total), 0),
+    const pieces = piecesOf({ rows: this.#set.count, whole: true }, this.#settings.trainers)
+    const [loss, dualPart, alphaMargin, right, supporting] = await sumInPieces(arena, sums, pieces, piece =>
+      runLoop(threads, evaluate, problem, piece.from, piece.to, piece.sums),
     )
     if (followed) {
       course.path += Math.sqrt(arena.numeric.followWeights(this.#problem.weights, followed, this.#problem.weightCount))
