@@ -88,24 +88,7 @@ export interface TrainOptions {
   signal?: AbortSignal
 }
 
-const OPTIONAL = [
-  'rowWeights',
-  'normalize',
-  'scale',
-  'expand',
-  'degree',
-  'nodes',
-  'indexBase',
-  'threads',
-  'memory',
-  'store',
-  'blocks',
-  'innerTolerance',
-  'gradientTolerance',
-  'calibrate',
-  'signal',
-] as const
-type Optional = (typeof OPTIONAL)[number]
+type Optional = Exclude<keyof TrainOptions, keyof typeof DEFAULTS>
 
 export type ResolvedOptions = Required<Omit<TrainOptions, Optional>> &
   Pick<TrainOptions, Exclude<Optional, 'memory'>> & {
@@ -147,7 +130,7 @@ export const DEFAULTS = {
 /** Fills in defaults and refuses what cannot be: what, got, expected. */
 export function resolveOptions(given: TrainOptions): ResolvedOptions {
   for (const key of Object.keys(given)) {
-    if (!Object.hasOwn(DEFAULTS, key) && !(OPTIONAL as readonly string[]).includes(key)) {
+    if (![DEFAULTS, LIMITS, CHOICES, OTHERS].some(known => Object.hasOwn(known, key))) {
       throw new UsageError(`there is no training option "${key}"`)
     }
   }
@@ -158,9 +141,8 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
   if (typeof said['memory'] === 'string') options.memory = parseBytes(said['memory'], 'memory')
   // Where there is little memory, a run is planned as if that had been named.
   options.memory ??= scarceMemory()
-  checkNumbers(options)
+  checkEach(options)
   options.bias = Math.max(0, options.bias)
-  checkChoices(options)
   if (options.expand !== undefined) options.expand = parseExpansion(options.expand).text
   checkExpansion(options)
   options.space = spaceFor(options)
@@ -174,47 +156,53 @@ const whole = (value: number, most = Number.POSITIVE_INFINITY): boolean =>
   Number.isInteger(value) && value >= 1 && value <= most
 const positive = (value: number): boolean => value > 0
 
-function checkNumbers(options: ResolvedOptions): void {
-  const limits: [name: keyof TrainOptions, expected: string, fits: (value: number) => boolean][] = [
-    ['cost', 'a number above 0', positive],
-    ['bias', 'a finite number', () => true],
-    ['tolerance', 'a number above 0 and below 1', value => value > 0 && value < 1],
-    ['maxPasses', 'a whole number of at least 1', value => whole(value)],
-    ['seed', 'a whole number from 0 to 2^53 − 1', value => Number.isSafeInteger(value) && value >= 0],
-    ['memory', 'a number of bytes, or a size such as 512M', value => value >= 1],
-    ['checkpointSeconds', 'a number of at least 0', value => value >= 0],
-    ['blocks', 'a whole number from 1 to 100000', value => whole(value, 1e5)],
-    ['innerPasses', 'a whole number of at least 1', value => whole(value)],
-    ['innerTolerance', 'a number above 0', positive],
-    ['gradientTolerance', 'a number above 0', positive],
-    ['threads', 'a whole number from 1 to 256', value => whole(value, 256)],
-  ]
-  for (const [name, expected, fits] of limits) {
-    const value = options[name] as number | undefined
-    if (value === undefined || (typeof value === 'number' && Number.isFinite(value) && fits(value))) continue
-    throw new UsageError(`${name} is ${JSON.stringify(value)}; expected ${expected}`)
-  }
+const LIMITS: Partial<Record<keyof TrainOptions, [expected: string, fits: (value: number) => boolean]>> = {
+  cost: ['a number above 0', positive],
+  bias: ['a finite number', () => true],
+  tolerance: ['a number above 0 and below 1', value => value > 0 && value < 1],
+  maxPasses: ['a whole number of at least 1', value => whole(value)],
+  seed: ['a whole number from 0 to 2^53 − 1', value => Number.isSafeInteger(value) && value >= 0],
+  memory: ['a number of bytes, or a size such as 512M', value => value >= 1],
+  checkpointSeconds: ['a number of at least 0', value => value >= 0],
+  blocks: ['a whole number from 1 to 100000', value => whole(value, 1e5)],
+  innerPasses: ['a whole number of at least 1', value => whole(value)],
+  innerTolerance: ['a number above 0', positive],
+  gradientTolerance: ['a number above 0', positive],
+  threads: ['a whole number from 1 to 256', value => whole(value, 256)],
 }
 
-function checkChoices(options: ResolvedOptions): void {
-  const choices: Partial<Record<keyof TrainOptions, readonly unknown[]>> = {
-    multiclass: multiclassNames,
-    regularizer: regularizerNames,
-    normalize: ['unit'],
-    scale: scaleKinds,
-    weights: ['f64', 'f32'],
-    values: ['f32', 'f64'],
-    format: formatChoices,
-    indexBase: [0, 1],
-    onBadRow: ['fail', 'skip'],
-    blockOrder: ['random', 'fixed'],
-    calibrate: calibrationKinds,
-    batch: ['block', 'row'],
-  }
-  for (const [name, known] of Object.entries(choices)) {
+const CHOICES: Partial<Record<keyof TrainOptions, readonly unknown[]>> = {
+  multiclass: multiclassNames,
+  regularizer: regularizerNames,
+  normalize: ['unit'],
+  scale: scaleKinds,
+  weights: ['f64', 'f32'],
+  values: ['f32', 'f64'],
+  format: formatChoices,
+  indexBase: [0, 1],
+  onBadRow: ['fail', 'skip'],
+  blockOrder: ['random', 'fixed'],
+  calibrate: calibrationKinds,
+  batch: ['block', 'row'],
+}
+
+/** What has neither a default nor limits here. */
+const OTHERS = { rowWeights: 1, expand: 1, degree: 1, nodes: 1, store: 1, signal: 1 } satisfies Partial<
+  Record<Optional, 1>
+>
+
+/** Refuses what is beyond its limits or not among its choices: what, got, expected. */
+function checkEach(options: ResolvedOptions): void {
+  const refuse = (name: string, value: unknown, expected: string): UsageError =>
+    new UsageError(`${name} is ${JSON.stringify(value)}; expected ${expected}`)
+  for (const [name, [expected, fits]] of Object.entries(LIMITS)) {
     const value = options[name as keyof TrainOptions]
-    if (value === undefined || known.includes(value)) continue
-    throw new UsageError(`${name} is ${JSON.stringify(value)}; expected one of ${known.join(', ')}`)
+    if (value === undefined || (typeof value === 'number' && Number.isFinite(value) && fits(value))) continue
+    throw refuse(name, value, expected)
+  }
+  for (const [name, choices] of Object.entries(CHOICES)) {
+    const value = options[name as keyof TrainOptions]
+    if (value !== undefined && !choices.includes(value)) throw refuse(name, value, `one of ${choices.join(', ')}`)
   }
 }
 

@@ -7,6 +7,7 @@ import { MOST_FOLDS } from '../rows/folds.ts'
 import { classProblems, type FoldedProblem, heldOutProblems, type NumberedLabel } from './class-problems.ts'
 import type { HeldOut } from './held-out.ts'
 import type { ResolvedOptions } from './options.ts'
+import type { TrainingOutcome } from './outcome.ts'
 import type { Place } from './place.ts'
 
 export interface FoldResult {
@@ -28,7 +29,7 @@ export interface CostResult {
   folds: FoldResult[]
 }
 
-export interface CrossValidation {
+export interface CrossValidation extends Pick<TrainingOutcome, 'bytesRead' | 'badRows' | 'badRowMessages'> {
   rows: number
   features: number
   classes: number
@@ -37,9 +38,6 @@ export interface CrossValidation {
   models: number
   costs: CostResult[]
   seconds: { total: number; read: number; compute: number }
-  bytesRead: number
-  badRows: number
-  badRowMessages: string[]
 }
 
 export function checkFolds(folds: number, rows = Number.POSITIVE_INFINITY): void {

@@ -7,7 +7,7 @@ import { certificateAt, LossesAlong, penaltyOf } from '../objectives/line-search
 import type { Objective } from '../objectives/objective.ts'
 import type { ExitReason, Solution } from '../objectives/solution.ts'
 import type { FirstPass } from '../solvers/first-pass.ts'
-import { type Ledger, type Run, type Seen, type Solver, type SolverSettings, startRun } from '../solvers/solver.ts'
+import { type Account, type Run, type Seen, type Solver, type SolverSettings, startRun } from '../solvers/solver.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
 import { type RowGroup, type RowSource, reads } from '../sources/row-source.ts'
 import { type PassProgress, Progress, sum } from './progress.ts'
@@ -327,43 +327,34 @@ export class Driver {
   }
 
   /** Primal, dual and gap of each model over all rows, by a reading pass; undefined when it was interrupted. With `look`, the
-   *  losses along the weights are summed as well. */
+   *  losses along the weights are summed as well. A method with a ledger knows all rows, once those have been read of which it
+   *  does not know enough. */
   async certify(look = false): Promise<Certificate[] | undefined> {
+    const source = this.#source
+    const objective = this.#objective
+    const { threads } = source
     this.#run.finish?.()
     this.#looks = []
-    if (this.#objective.certify) return this.#objective.certify(this.#source)
+    if (objective.certify) return objective.certify(source)
     // With narrow weights, w is not quite Σ α y x, and nothing is certain without reading.
-    if (this.#run.ledger && this.#objective.weightBytes === 8) return this.#certifyByLedger(this.#run.ledger, look)
-    if (look) this.#startLook()
-    const totals = noSums(this.#objective.models)
-    // In the order of the source, whatever order the method took: the sums are the same bits for the same weights.
-    for await (const group of this.#source.pass(this.#groups(-1))) {
-      if (this.#settings.signal?.aborted && reads(this.#source)) return undefined
-      addSums(totals, await this.#objective.evaluate(this.#source.threads, group))
-      if (look) await this.#objective.lookAlong(this.#source.threads, group, this.#looks)
-    }
-    const lengths = this.#objective.squaredLengths()
-    return totals.map((sums, k) => certificateOf(sums, lengths[k], this.#source.rows, this.#dual))
-  }
-
-  /** The same by what the method knows of all rows, once those have been read of which it does not know enough. */
-  async #certifyByLedger(ledger: Ledger, look: boolean): Promise<Certificate[] | undefined> {
-    const { tolerance, signal } = this.#settings
-    const blocks = ledger.owing(tolerance * this.#state.primals[0])
-    this.#countSkipped(blocks)
+    const ledger = objective.weightBytes === 8 ? this.#run.ledger : undefined
+    const blocks = ledger?.owing(this.#settings.tolerance * this.#state.primals[0])
+    if (ledger) this.#countSkipped(blocks)
     // Where every block is read here, once is enough for the line search.
-    const looks = look && (!blocks || blocks.length === this.#source.blockBytes.length)
+    const looks = look && (!blocks || blocks.length === source.blockBytes.length)
     if (looks) this.#startLook()
-    for await (const group of this.#source.pass(this.#groups(-1, blocks))) {
-      if (signal?.aborted) return undefined
+    const totals = noSums(objective.models)
+    // In the order of the source, whatever order the method took: the sums are the same bits for the same weights.
+    for await (const group of source.pass(this.#groups(-1, blocks))) {
+      if (this.#settings.signal?.aborted && reads(source)) return undefined
       // Before the method looks: it may leave rows out of the group's table that it has elsewhere.
-      if (looks) await this.#objective.lookAlong(this.#source.threads, group, this.#looks)
-      await ledger.evaluate(group)
+      if (looks) await objective.lookAlong(threads, group, this.#looks)
+      if (ledger) await ledger.evaluate(group)
+      else addSums(totals, await objective.evaluate(threads, group))
     }
-    const { dual, certain, supportVectors, correct } = await ledger.account()
-    const primal = dual + certain
-    const trainingAccuracy = correct === null ? null : correct / this.#source.rows
-    return [{ primal, dual, gap: primal > 0 ? certain / primal : 0, supportVectors, trainingAccuracy }]
+    if (ledger) return [certificateOfAccount(await ledger.account(), source.rows)]
+    const lengths = objective.squaredLengths()
+    return totals.map((sums, k) => certificateOf(sums, lengths[k], source.rows, this.#dual))
   }
 
   #nextPass(wanted: number[] | null): void {
@@ -423,4 +414,10 @@ export class Driver {
     this.#state.done = done
     await this.#checkpoint(done.every(({ exitReason }) => exitReason === 'converged'))
   }
+}
+
+function certificateOfAccount({ dual, certain, supportVectors, correct }: Account, rows: number): Certificate {
+  const primal = dual + certain
+  const trainingAccuracy = correct === null ? null : correct / rows
+  return { primal, dual, gap: primal > 0 ? certain / primal : 0, supportVectors, trainingAccuracy }
 }

@@ -12,7 +12,7 @@ import { CACHE_LINE, roundUp } from '../../numeric/rounding.ts'
 import type { Binning } from '../../rows/place-space.ts'
 import { ThreadPool } from '../../threads/pool.ts'
 import { groupsOf, type MemoryPlan } from './memory-plan.ts'
-import type { BlockOrder, RowGroup, RowSource } from './row-source.ts'
+import type { BlockOrder, RowGroup, RowSource, SourceCounts } from './row-source.ts'
 
 /** Decoding costs more than solving: two threads share it, and the system shares the cores among all three. */
 export const READERS = 2
@@ -27,11 +27,7 @@ interface Slot {
   alpha: number
 }
 
-export interface EngineCounts {
-  blocksRead: number
-  bytesRead: number
-  /** Bytes of blocks that a pass or a certificate left out. */
-  bytesSkipped: number
+export interface EngineCounts extends SourceCounts {
   readSeconds: number
   decodeSeconds: number
   /** Time that the solver waited for a block. */
