@@ -43,7 +43,7 @@ export function calibrateOverBlocks(
   options: ResolvedOptions,
   tell: ProgressListener,
 ): Promise<Calibration[]> {
-  const problemsOf = (labels: LabelCount[]) => classProblems(labels, findLoss(options.loss), options).problems
+  const problemsOf = (labels: LabelCount[]) => classProblems(labels, options).problems
   // What was said about text has been done.
   const said = { given: new Set<string>(), store: undefined, blocks: undefined, resume: false }
   return heldOutOverBlocks(

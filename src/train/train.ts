@@ -61,7 +61,7 @@ export function train(data: string | string[], options: TrainOptions = {}): Trai
 /** The models of a data set. `numbers`: of its classes, those without rows among them. */
 function wantedModels(classes: ClassProblems, numbers: number, options: ResolvedOptions): Wanted {
   if (!trainsTogether(options.multiclass)) return { problems: classes.problems }
-  return { problems: classes.problems, allClasses: crammerSingerSettings(classes, numbers, options.bias) }
+  return { problems: classes.problems, allClasses: crammerSingerSettings(classes, numbers) }
 }
 
 /** Models as they are ready, put together for one model file: weights of a feature side by side, w[j·K + k]. */
@@ -120,7 +120,7 @@ export async function trainInMemory(
   options: ResolvedOptions,
 ): Promise<TrainingOutcome> {
   const { arena, rows } = loaded
-  const classes = classProblems(rows.labels, findLoss(options.loss), options)
+  const classes = classProblems(rows.labels, options)
   const wanted = wantedModels(classes, rows.labels.length, options)
   if (!options.calibrate) return trainPlace(new InMemory(loaded, solver, options, wanted), classes)
   const { problems, folds } = modelsToCalibrate(classes.problems)
@@ -152,7 +152,7 @@ async function trainFromBlocks(
 async function trainOpened(opened: OpenedStore): Promise<TrainingOutcome> {
   const { found, options } = opened
   const { labels } = found.store.manifest
-  const classes = classProblems(labels, findLoss(options.loss), options)
+  const classes = classProblems(labels, options)
   await using place = await InBlocks.open(opened, wantedModels(classes, labels.length, options))
   return await trainPlace(place, classes)
 }

@@ -1,7 +1,6 @@
 // What held-out rows tell: models of costs and folds, and how well they did on rows that they did not see.
 import { UsageError } from '../errors.ts'
 import type { LabelCount } from '../input-formats/label-numbers.ts'
-import { findLoss } from '../losses/all-losses.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
 import { MOST_FOLDS } from '../rows/folds.ts'
 import { classProblems, type FoldedProblem, heldOutProblems, type NumberedLabel } from './class-problems.ts'
@@ -54,7 +53,7 @@ export function foldProblems(
   folds: number,
 ): FoldedProblem[] {
   return costs.flatMap((cost, c) => {
-    const { problems } = classProblems(labels, findLoss(options.loss), { ...options, cost })
+    const { problems } = classProblems(labels, { ...options, cost })
     return heldOutProblems(problems, folds, c * problems.length)
   })
 }
@@ -67,7 +66,7 @@ export function judgeCosts(
   solutions: Solution[],
   { place, options }: { place: Place; options: ResolvedOptions },
 ): CostResult[] {
-  const { labels } = classProblems(place.facts.labels, findLoss(options.loss), options)
+  const { labels } = classProblems(place.facts.labels, options)
   const columns = held.columns()
   const part = <T>(all: T[], c: number): T[] => {
     const each = all.length / costs.length
