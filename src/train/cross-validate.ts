@@ -48,7 +48,7 @@ export async function crossValidate(
     const held = new HeldOut(arena, classesOf(arena, rows), { ...wanted, seed: resolved.seed })
     const place = new InMemory(loaded, solver, resolved, wanted)
     const solutions = await held.train(place)
-    const costs = judgeCosts([resolved.cost], held, solutions, { place, options: resolved })
+    const costs = judgeCosts([resolved.cost], held, solutions, place)
     return validationOf(place, { folds, models: solutions.length, costs })
   })
 }
@@ -88,7 +88,7 @@ export function validateOverBlocks(
     return foldProblems(labels, options, costs, folds)
   }
   return heldOutOverBlocks({ ...work, problemsOf }, (held, solutions, place) => {
-    const results = judgeCosts(costs, held, solutions, { place, options })
+    const results = judgeCosts(costs, held, solutions, place)
     const validation = validationOf(place, { folds, models: solutions.length, costs: results })
     return { validation, store: place.account().blocks.store }
   })

@@ -78,7 +78,6 @@ export class InBlocks extends Place {
   /** What was learnt while text was read. */
   #first: FirstPass | undefined
   #locks: AsyncDisposable | undefined
-  readonly #options: ResolvedOptions
   readonly #lanes: number
   readonly #engine: BlockEngine
   readonly #map: number
@@ -93,14 +92,13 @@ export class InBlocks extends Place {
     const { solver, plan, store, readers } = fitted
     const { features, weights } = fitted.rows
     const { rows, labels } = store.manifest
-    super({ arena, solver, wanted, tell, seconds, rows, features, labels, weights })
     const together = fitted.together?.models
     // Expanded features may be so many that there is room for f32 only.
     const narrow = together === undefined && plan.weightBytes === 4
     const options: ResolvedOptions = narrow ? { ...fitted.options, weights: 'f32' } : fitted.options
+    super({ arena, solver, options, wanted, tell, seconds, rows, features, labels, weights })
     this.#opened = opened
     this.#fitted = fitted
-    this.#options = options
     this.#map = map
     this.#lanes = together === undefined ? 1 : lanesOf(together)
     if (together !== undefined && !wanted.allClasses) this.rounds = roundsOf(wanted.problems, together)
@@ -150,7 +148,7 @@ export class InBlocks extends Place {
       // Two runs of one problem would write the same files.
       const folders = wanted.folds ? [] : place.#states().map(({ folder }) => folder)
       if (!wanted.folds) place.#locks = await lockStates(fitted.store.folder, folders)
-      place.#factors = await prepareRows(place.#engine, place.#options, fitted.rows, map)
+      place.#factors = await prepareRows(place.#engine, place.facts.options, fitted.rows, map)
       // Classes go one after the other: a later resume of this run must not meet the states that an earlier run has left.
       if (!place.rounds && !options.resume && !wanted.folds)
         for (const state of place.#states()) await state.clearFinished()
@@ -174,7 +172,7 @@ export class InBlocks extends Place {
     const { allClasses, problems } = wanted
     if (allClasses) return new CrammerSingerObjective(arena, { rows, weights, groupRows: plan.slotRows }, allClasses)
     if (this.rounds) return new BundlesObjective(arena, { rows, weights, folds: 0 }, this.rounds[0], this.#lanes)
-    const weightBits = this.#options.weights === 'f32' ? 32 : 64
+    const weightBits = this.facts.options.weights === 'f32' ? 32 : 64
     return new BinaryObjective(arena, { rows, weights }, { ...problems[0], weightBits }, { dual: solver.dual })
   }
 
@@ -197,15 +195,14 @@ export class InBlocks extends Place {
 
   #training(objective: Objective, problems: FoldedProblem[]) {
     const allClasses = this.facts.wanted.allClasses !== undefined
-    return { engine: this.#engine, options: this.#options, objective, problems, allClasses }
+    return { engine: this.#engine, options: this.facts.options, objective, problems, allClasses }
   }
 
   async solve(objective: Objective, problems: FoldedProblem[], tell: TellPass): Promise<Solution[]> {
     const { solver } = this.#fitted
     const { wanted } = this.facts
     // Models of folds are scored and forgotten: nobody goes on with them.
-    const driving = { source: this.#engine, solver, objective, settings: this.#options, tell }
-    if (wanted.folds) return new Driver(driving).solve()
+    if (wanted.folds) return new Driver(this.driving(objective, tell)).solve()
     const first = this.#first && wanted.problems.length === 1 ? { pass: this.#first, map: this.#map } : undefined
     // Of several classes each says the same, or nearly.
     const say = (reason: string): void => {
@@ -219,18 +216,15 @@ export class InBlocks extends Place {
     return solutions
   }
 
-  async score(objective: BundlesObjective, scores: number): Promise<void> {
-    for await (const group of this.#inOrder()) await objective.score(this.#engine.threads, group, scores)
-  }
-
-  #inOrder() {
-    return this.#engine.pass(this.#engine.groups(-1, this.#options))
+  protected override sourceOf(): BlockEngine {
+    return this.#engine
   }
 
   /** Class numbers of all rows, by a reading pass. */
   async classes(): Promise<Uint32Array> {
     const classes = new Uint32Array(this.facts.rows)
-    for await (const { table, parts } of this.#inOrder()) {
+    const engine = this.#engine
+    for await (const { table, parts } of engine.pass(engine.groups(-1, this.facts.options))) {
       let before = 0
       for (const { rows, firstRow } of parts) {
         classes.set(classesOf(this.facts.arena, { table: table + before * 4, rows }), firstRow)

@@ -107,7 +107,6 @@ function scaled(arena: Arena, rows: RowSet, { space, scale, normalize }: Resolve
 export class InMemory extends Place {
   override readonly rounds: Round[] | undefined
   readonly #loaded: LoadedRows
-  readonly #options: ResolvedOptions
   readonly #mark: number
   /** Sources of the objectives that are being trained. */
   readonly #sources = new Map<Objective, RowsInMemory>()
@@ -115,9 +114,8 @@ export class InMemory extends Place {
   constructor(loaded: LoadedRows, solver: MemorySolver, options: ResolvedOptions, wanted: Wanted) {
     const { arena, seconds, tell } = loaded
     const { rows, features, labels, weights } = loaded.rows
-    super({ arena, solver, wanted, tell, seconds, rows, features, labels, weights })
+    super({ arena, solver, options, wanted, tell, seconds, rows, features, labels, weights })
     this.#loaded = loaded
-    this.#options = options
     // Weights in f32 are trained one vector after the other.
     const many = (wanted.problems.length > 1 || wanted.together) && solver.startMany && options.weights === 'f64'
     if (many && !wanted.allClasses) this.rounds = this.#roundsOf(wanted.problems)
@@ -126,7 +124,7 @@ export class InMemory extends Place {
 
   /** Bytes that models may take besides the rows: what is allowed, inside the window that WebAssembly can address. */
   get #room(): number {
-    return Math.max(0, Math.min(WINDOW_BYTES, allowedMemory(this.#options) - NODE_BYTES) - this.facts.arena.mark())
+    return Math.max(0, Math.min(WINDOW_BYTES, allowedMemory(this.facts.options) - NODE_BYTES) - this.facts.arena.mark())
   }
 
   #roundsOf(problems: FoldedProblem[]): Round[] {
@@ -172,18 +170,11 @@ export class InMemory extends Place {
   }
 
   async solve(objective: Objective, _problems: FoldedProblem[], tell: TellPass): Promise<Solution[]> {
-    const { solver } = this.facts
-    const driving = { source: this.#sourceOf(objective), solver, objective, settings: this.#options, tell }
-    const solutions = await new Driver(driving).solve()
+    const solutions = await new Driver(this.driving(objective, tell)).solve()
     return this.#loaded.cutShort ? solutions.map(solution => ({ ...solution, exitReason: 'interrupted' })) : solutions
   }
 
-  async score(objective: BundlesObjective, scores: number): Promise<void> {
-    const source = this.#sourceOf(objective)
-    for await (const group of source.pass(source.groups())) await objective.score(source.threads, group, scores)
-  }
-
-  #sourceOf(objective: Objective): RowsInMemory {
+  protected override sourceOf(objective: Objective): RowsInMemory {
     const known = this.#sources.get(objective)
     if (known) return known
     const source = new RowsInMemory(this.facts.arena, this.#loaded.pool, this.#loaded.rows)
@@ -200,7 +191,7 @@ export class InMemory extends Place {
   #refuseTooLarge(classes: number): void {
     const { arena, rows, weights: features } = this.facts
     const { alpha, weights } = crammerSingerBytes(rows, features, classes)
-    const memory = allowedMemory(this.#options)
+    const memory = allowedMemory(this.facts.options)
     const parts = [
       { what: 'Node and the program', bytes: NODE_BYTES },
       { what: 'rows, as they are in memory now', bytes: arena.mark() },
@@ -223,7 +214,7 @@ export class InMemory extends Place {
 
   outcome(vectors: number, weights: Float64Array) {
     const { rows, factors } = this.#loaded
-    const { space } = this.#options
+    const { space } = this.facts.options
     const width = space ? widthOf(space) : 1
     return {
       data: rows,

@@ -2,6 +2,7 @@
 // how many models it has room for at a time. What is trained over them, and how, is the same for both.
 import type { LabelCount } from '../input-formats/label-numbers.ts'
 import type { Arena } from '../numeric/arena.ts'
+import type { Driving } from '../optimise/driver/driver.ts'
 import { type PassProgress, sum } from '../optimise/driver/progress.ts'
 import type { BinaryObjective } from '../optimise/objectives/binary.ts'
 import type { BundlesObjective } from '../optimise/objectives/bundles.ts'
@@ -10,7 +11,9 @@ import { shortenScores } from '../optimise/objectives/line-search.ts'
 import type { Objective } from '../optimise/objectives/objective.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
 import type { Solver } from '../optimise/solvers/solver.ts'
+import type { RowSource } from '../optimise/sources/row-source.ts'
 import type { FoldedProblem } from './class-problems.ts'
+import type { ResolvedOptions } from './options.ts'
 import type { TrainingOutcome } from './outcome.ts'
 import type { ProgressListener, TrainProgress } from './progress.ts'
 
@@ -38,6 +41,7 @@ export interface Together {
 export interface PlaceFacts {
   arena: Arena
   solver: Solver
+  options: ResolvedOptions
   wanted: Wanted
   tell: ProgressListener
   /** Since the work began. */
@@ -65,8 +69,14 @@ export abstract class Place {
   abstract allClasses(settings: CrammerSingerSettings): CrammerSingerObjective
   /** Trains an objective to its end. */
   abstract solve(objective: Objective, problems: FoldedProblem[], tell: TellPass): Promise<Solution[]>
+  /** The rows that an objective is trained on. */
+  protected abstract sourceOf(objective: Objective): RowSource
   /** Scores of rows by the models that did not see them, into f32 columns of all rows. */
-  abstract score(objective: BundlesObjective, scores: number): Promise<void>
+  async score(objective: BundlesObjective, scores: number): Promise<void> {
+    const source = this.sourceOf(objective)
+    const groups = source.groups(-1, this.facts.options)
+    for await (const group of source.pass(groups)) await objective.score(source.threads, group, scores)
+  }
   /** The memory of the last objectives may be used again. */
   release(): void {}
   /** Where weights are not to be copied: makes them final where they are, and gives that of the bias. */
@@ -80,6 +90,12 @@ export abstract class Place {
     vectors: number,
     weights: Float64Array,
   ): Account & Pick<TrainingOutcome, 'data' | 'weights' | 'factors'>
+
+  /** What a driver is told. */
+  protected driving(objective: Objective, tell: TellPass): Driving {
+    const { solver, options } = this.facts
+    return { source: this.sourceOf(objective), solver, objective, settings: options, tell }
+  }
 
   /** Tells the user what was decided. */
   say(reason: string): void {

@@ -145,7 +145,7 @@ async function climbCosts(
     }
     const solutions = (await solveTogether(place, together, held, { done: models, all })).flat()
     models += problems.length
-    const [result] = judgeCosts([cost], held, solutions, { place, options })
+    const [result] = judgeCosts([cost], held, solutions, place)
     results.push(result)
     sinceBest = result.accuracy > best ? 0 : sinceBest + 1
     best = Math.max(best, result.accuracy)

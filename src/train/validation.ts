@@ -60,13 +60,8 @@ export function foldProblems(
 
 /** What models of costs and folds told of rows that they did not see. `solutions`: cost by cost, fold by fold, all classes of
  *  each. */
-export function judgeCosts(
-  costs: number[],
-  held: HeldOut,
-  solutions: Solution[],
-  { place, options }: { place: Place; options: ResolvedOptions },
-): CostResult[] {
-  const { labels } = classProblems(place.facts.labels, options)
+export function judgeCosts(costs: number[], held: HeldOut, solutions: Solution[], { facts }: Place): CostResult[] {
+  const { labels } = classProblems(facts.labels, facts.options)
   const columns = held.columns()
   const part = <T>(all: T[], c: number): T[] => {
     const each = all.length / costs.length

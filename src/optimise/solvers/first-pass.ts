@@ -69,7 +69,8 @@ export class FirstPass {
   readonly #settings: FirstPassSettings
   readonly #sizes: FirstPassSizes
   readonly #trainer: ThreadPool
-  readonly #region: Stretch
+  /** What this pass took of the memory, which is free once it has moved. */
+  readonly region: Stretch
   /** The end of the arena when the rooms of chunks are given back. */
   readonly mark: number
   #filled = 0
@@ -94,7 +95,7 @@ export class FirstPass {
     this.#arena = arena
     this.#settings = settings
     this.#sizes = sizes
-    this.#region = { at: arena.allocate(sizes.bytes, 'the first pass'), bytes: sizes.bytes }
+    this.region = { at: arena.allocate(sizes.bytes, 'the first pass'), bytes: sizes.bytes }
     this.mark = arena.mark()
     const rows = Math.ceil(sizes.chunk / ROW_TEXT)
     const bytes = Math.ceil(sizes.chunk * RECORD_SHARE)
@@ -190,7 +191,7 @@ export class FirstPass {
     const alpha = allocate('dual variables', alphaRows * stride)
     const rows = Math.ceil(chunk / ROW_TEXT)
     const set = new WorkingSet(arena, allocate, {
-      bytes: this.#region.bytes - this.#filled - rows * (4 + 4 + 8 + stride) - (64 << 10) - Math.ceil(alphaRows / 8),
+      bytes: this.region.bytes - this.#filled - rows * (4 + 4 + 8 + stride) - (64 << 10) - Math.ceil(alphaRows / 8),
       mostBytes: Number.MAX_SAFE_INTEGER,
       rows: alphaRows,
       recordBytes: ROW_BOUND + (8 * piece.nonzeros) / Math.max(piece.rows, 1),
@@ -226,9 +227,9 @@ export class FirstPass {
   }
 
   #allocate(bytes: number, zeroed: boolean): number {
-    const at = roundUp(this.#region.at + this.#filled, CACHE_LINE)
-    this.#filled = at - this.#region.at + bytes
-    if (this.#filled > this.#region.bytes) throw new Error('the first pass outgrew its room')
+    const at = roundUp(this.region.at + this.#filled, CACHE_LINE)
+    this.#filled = at - this.region.at + bytes
+    if (this.#filled > this.region.bytes) throw new Error('the first pass outgrew its room')
     if (zeroed) this.#arena.bytes(at, bytes).fill(0)
     return at
   }
@@ -245,13 +246,9 @@ export class FirstPass {
     await this.#trainer.close()
   }
 
-  /** Rows that have been trained on, and what this pass took of the memory, which is free once it has moved. */
+  /** Rows that have been trained on. */
   get trained(): number {
     return this.#problem === 'none' ? 0 : this.#trained
-  }
-
-  get region(): Stretch {
-    return this.#region
   }
 
   /** Rows were drawn into these blocks, and then the blocks were split: a place in the order of rows is another now. */
