@@ -13,8 +13,9 @@
 import type { OneProblem } from '../objectives/one-problem.ts'
 import type { RowGroup, RowSource } from '../sources/row-source.ts'
 import { bundleRun } from './bundle-run.ts'
+import { dualSweepsTask } from './dual-sweeps-task.ts'
 import { anyDual, type MemorySolver, type Run, type SolverSettings } from './solver.ts'
-import { activateAll, dualSweepsTask, startSweeps } from './sweeps.ts'
+import { activateAll, startSweeps } from './sweeps.ts'
 
 /** Nonzeros of a binary model between two looks at the abort signal and the clock: some tens of milliseconds. */
 const SLICE = 4e6

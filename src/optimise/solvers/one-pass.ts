@@ -20,51 +20,11 @@
 // Rows of different lengths, or costs that differ from row to row, would make a ball that leans to the far points, not
 // to the costly ones: so class weights are refused, and rows of unit length are advised. Rows come in the order of the
 // blocks (drawn unless --block-order fixed) and, within one, as they stand.
-import { BALL_BYTES, BALL_LOSS, BALL_RADIUS, BALL_SLACK, BALL_SQUARE, BALL_UPDATES } from '../../numeric/ball-layout.ts'
-import { declareTask, type TaskContext } from '../../threads/task.ts'
+import { BALL_BYTES } from '../../numeric/ball-layout.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
+import { type Ball, onePassTask } from './one-pass-task.ts'
 import type { BlockSolver, Run } from './solver.ts'
-
-/** The ball between two blocks; its centre's w is the weights times `square`. */
-interface Ball {
-  radius: number
-  /** ξ². */
-  slack: number
-  /** ‖w‖² + ξ², 0 before the first row. */
-  square: number
-  /** Rows that moved it. */
-  updates: number
-}
-
-interface VisitOptions {
-  problem: number
-  /** Address of room for a BALL_ structure. */
-  room: number
-  ball: Ball
-  narrow: boolean
-}
-
-const onePassTask = declareTask(import.meta.url, 'one-pass', visitBlock)
-
-/** Grows the ball over the rows of one block. */
-function visitBlock({ arena }: TaskContext, { problem, room, ball, narrow }: VisitOptions) {
-  const fields = arena.f64(room, BALL_BYTES / 8)
-  fields[BALL_RADIUS / 8] = ball.radius
-  fields[BALL_SLACK / 8] = ball.slack
-  fields[BALL_SQUARE / 8] = ball.square
-  fields[BALL_UPDATES / 8] = ball.updates
-  ;(narrow ? arena.numeric.growBallF32 : arena.numeric.growBallF64)(problem, room)
-  return {
-    loss: fields[BALL_LOSS / 8],
-    ball: {
-      radius: fields[BALL_RADIUS / 8],
-      slack: fields[BALL_SLACK / 8],
-      square: fields[BALL_SQUARE / 8],
-      updates: fields[BALL_UPDATES / 8],
-    },
-  }
-}
 
 function onePassRun(objective: BinaryObjective, { arena, threads }: BlockEngine): Run {
   const { narrow } = objective

@@ -20,6 +20,7 @@ import { piecesOf, sumInPieces } from '../objectives/certificate.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
 import type { RowGroup } from '../sources/row-source.ts'
 import { blockBundleRun } from './block-bundle-run.ts'
+import { dualSweepsTask } from './dual-sweeps-task.ts'
 import { ParallelSweeps } from './parallel-sweeps.ts'
 import {
   type Account,
@@ -33,7 +34,7 @@ import {
   type Turn,
 } from './solver.ts'
 import { streamEvaluateTask, streamVisitTask } from './stream-task.ts'
-import { dualSweepsTask, startSweeps } from './sweeps.ts'
+import { startSweeps } from './sweeps.ts'
 import { type StreamMemory, WorkingSet } from './working-set.ts'
 
 /** The smallest radius of a ledger, for rows of length 1; the largest is 2^14 times that. */

@@ -21,7 +21,6 @@ import {
   SWEEP_UPPER,
   SWEEP_VISITED,
 } from '../../numeric/layouts.ts'
-import { declareTask, type TaskContext } from '../../threads/task.ts'
 import type { SweepKind } from '../objectives/one-problem.ts'
 
 export interface SweepStart {
@@ -167,31 +166,5 @@ export class Sweeps {
     f64[SWEEP_LOWER / 8] = lower < 0 ? lower : Number.NEGATIVE_INFINITY
     const [highest, lowest] = upper >= lower ? [upper, lower] : [0, 0]
     return { gap, loss, all, highest, lowest, spread: highest - lowest }
-  }
-}
-
-interface DualSweepsOptions extends SweepSettings {
-  problem: number
-  sweep: number
-  budget: number
-  targetGap: number
-}
-
-export const dualSweepsTask = declareTask(import.meta.url, 'dual-sweeps', dualSweeps)
-
-/** Sweeps until a budget of nonzeros is spent, or the rows met in one whole sweep owe no more than the target gap. All state is
- *  in shared memory, so that any thread can go on. Gap and loss are of the last finished sweep, the largest and the smallest projected gradient of all sweeps. */
-function dualSweeps({ arena }: TaskContext, options: DualSweepsOptions) {
-  const sweeps = new Sweeps(arena, options.problem, options.sweep, options)
-  let [highest, lowest] = [0, 0]
-  for (;;) {
-    const outcome = sweeps.advance(options.budget - sweeps.work)
-    const seen = outcome ?? sweeps.extremes
-    highest = Math.max(highest, seen.highest)
-    lowest = Math.min(lowest, seen.lowest)
-    const ready = outcome !== undefined && outcome.gap <= options.targetGap
-    if (ready || sweeps.work >= options.budget) {
-      return { work: sweeps.work, ready, highest, lowest, ...sweeps.last }
-    }
   }
 }
