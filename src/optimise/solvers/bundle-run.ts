@@ -1,19 +1,15 @@
 // Sweeps over a bundle of models with all rows in memory. Models rest as they come close; those that a certificate did not
 // confirm go on, over all rows again.
 import type { BundlesObjective } from '../objectives/bundles.ts'
-import type { RowGroup, RowSource } from '../sources/row-source.ts'
+import type { RowGroup } from '../sources/row-source.ts'
 import { bundleSweepsTask } from './bundle-sweeps-task.ts'
-import type { Run, SolverSettings } from './solver.ts'
+import type { Start } from './solver.ts'
 import { startSweeps } from './sweeps.ts'
 
 /** Nonzeros between two looks at the abort signal. */
 const SLICE = 4e6
 
-export function bundleRun(
-  objective: BundlesObjective,
-  { arena, threads }: RowSource,
-  { seed, shrinking: shrink }: SolverSettings,
-): Run {
+export const bundleRun: Start<BundlesObjective> = (objective, { arena, threads }, { seed, shrinking: shrink }) => {
   const { bundle } = objective.bundles[0]
   const { at, lanes, problems, weightCount } = bundle
   let started: { group: RowGroup; passWork: number } | undefined

@@ -11,21 +11,17 @@
 // each row owes to the duality gap, P − D = Σ_i loss_i − dual part_i + α_i m_i, is kept as rows are met, so that the
 // certificate is asked for when it is likely to hold.
 import type { OneProblem } from '../objectives/one-problem.ts'
-import type { RowGroup, RowSource } from '../sources/row-source.ts'
+import type { RowGroup } from '../sources/row-source.ts'
 import { bundleRun } from './bundle-run.ts'
 import { dualSweepsTask } from './dual-sweeps-task.ts'
-import { anyDual, type MemorySolver, type Run, type SolverSettings } from './solver.ts'
+import { anyDual, type MemorySolver, type Start } from './solver.ts'
 import { activateAll, startSweeps } from './sweeps.ts'
 
 /** Nonzeros of a binary model between two looks at the abort signal and the clock: some tens of milliseconds. */
 const SLICE = 4e6
 
 /** Sweeps over all rows, in slices. It estimates the gap, so that it asks for the certificate when that is likely to hold. */
-function sweepingRun(
-  objective: OneProblem,
-  { arena, threads }: RowSource,
-  { seed, shrinking: shrink }: SolverSettings,
-): Run {
+const sweepingRun: Start<OneProblem> = (objective, { arena, threads }, { seed, shrinking: shrink }) => {
   const slice = Math.max(1, SLICE / objective.visitWork)
   let started: { group: RowGroup; problem: number; passWork: number } | undefined
   const start = (group: RowGroup) => {

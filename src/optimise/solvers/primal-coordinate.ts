@@ -40,20 +40,16 @@ import {
   L1_WEIGHTS,
 } from '../../numeric/l1-layout.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
-import type { RowGroup, RowSource } from '../sources/row-source.ts'
+import type { RowGroup } from '../sources/row-source.ts'
 import { primalCoordinateTask, wakeColumns } from './primal-coordinate-task.ts'
-import type { MemorySolver, Run, SolverSettings } from './solver.ts'
+import type { MemorySolver, Start } from './solver.ts'
 
 /** Entries between two looks at the abort signal and the clock: some tens of milliseconds. */
 const SLICE = 4e6
 /** A Newton step is made in one piece: some tenths of a second. */
 const NEWTON_SLICE = 1e8
 
-function primalCoordinateRun(
-  problem: BinaryObjective,
-  { arena, threads }: RowSource,
-  { seed, shrinking: shrink }: SolverSettings,
-): Run {
+const primalCoordinateRun: Start<BinaryObjective> = (problem, { arena, threads }, { seed, shrinking: shrink }) => {
   const { logistic } = problem
   const { numeric } = arena
   /** All columns awake, and margins anew from w: many small changes add up to rounding errors. */

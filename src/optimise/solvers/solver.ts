@@ -142,11 +142,13 @@ interface AnySolver {
   rowWeights?: true
 }
 
+export type Start<O, Source = RowSource> = (objective: O, source: Source, settings: SolverSettings) => Run
+
 /** How a solver starts on what it can train: one binary model, many of them together, all classes at once. */
 interface Starts<Source> {
-  start(objective: BinaryObjective, source: Source, settings: SolverSettings): Run
-  startMany?(objective: BundlesObjective, source: Source, settings: SolverSettings): Run
-  startAllClasses?(objective: CrammerSingerObjective, source: Source, settings: SolverSettings): Run
+  start: Start<BinaryObjective, Source>
+  startMany?: Start<BundlesObjective, Source>
+  startAllClasses?: Start<CrammerSingerObjective, Source>
 }
 
 /** What most dual methods need of a loss. */
