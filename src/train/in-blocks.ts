@@ -1,12 +1,9 @@
 // Rows in the blocks of a store, ready to be trained on inside the memory that was named: text goes into a store first, then
 // blocks are read again and again.
-import { join } from 'node:path'
 import { type Checkpoints, requireRoomForState } from '../block-store/checkpoint.ts'
-import { UNSAVED_MARKER } from '../block-store/file-layout.ts'
 import { inputFormatOf } from '../block-store/manifest.ts'
 import type { Store } from '../block-store/reader.ts'
 import { lockStates } from '../block-store/state-locks.ts'
-import { removeFile } from '../block-store/writer.ts'
 import { lendWeights } from '../model/lent-weights.ts'
 import { Arena } from '../numeric/arena.ts'
 import { BUNDLE_LANES } from '../numeric/bundle-layout.ts'
@@ -35,7 +32,7 @@ import { prepareRows } from './prepare-rows.ts'
 import type { ProgressListener } from './progress.ts'
 import { checkpointsOf, trainResumed } from './resume.ts'
 import type { RowsOfStore } from './rows-of-store.ts'
-import { type StoreForTraining, theStore } from './store-for-training.ts'
+import { forgetFirstPass, type StoreForTraining, theStore } from './store-for-training.ts'
 
 /** A store that is to be trained on, its memory not yet planned. */
 export interface OpenedStore {
@@ -129,7 +126,11 @@ export class InBlocks extends Place {
     })
     const { plan, together } = fitted
     const first = plan.firstPass ? found.first : undefined
-    if (found.first && !first) await forget(found.first, arena, fitted.store)
+    // A few huge blocks need the room of what was learnt while the text was read: it is given up.
+    if (found.first && !first) {
+      arena.release(found.first.region.at)
+      await forgetFirstPass(found)
+    }
     const groups = groupsOf(plan, [...plan.costs.keys()]).length
     const pieces = wanted.folds ? '' : `, read in ${groups} ${groups === 1 ? 'piece' : 'pieces'} a pass`
     const many = together ? `, ${modelsText(models, together.models)}` : ''
@@ -295,10 +296,4 @@ function roundsOf(problems: FoldedProblem[], size: number): Round[] {
   const rounds: Round[] = []
   for (let from = 0; from < problems.length; from += size) rounds.push(inBundles(problems.slice(from, from + size)))
   return rounds
-}
-
-/** Gives up what was learnt while the text was read: a few huge blocks need its room. */
-async function forget(first: FirstPass, arena: Arena, store: Store): Promise<void> {
-  arena.release(first.region.at)
-  await removeFile(join(store.folder, UNSAVED_MARKER))
 }

@@ -158,7 +158,7 @@ export function solveTogether(
   place: Place,
   together: Together[],
   { folds, scores }: Held,
-  models: { done: number; all?: number | undefined },
+  models: { done: number; all?: number },
 ): Promise<Solution[][]> {
   const { arena, rows, tell } = place.facts
   const done = together.map(() => 0)
@@ -166,12 +166,8 @@ export function solveTogether(
     together.map(async ({ objective, problems }, b) => {
       const solutions = await place.solve(objective, problems, progress => {
         done[b] = progress.done
-        const all = models.all === undefined ? {} : { all: models.all }
-        tell({
-          ...trainRecord(place, progress),
-          certified: false,
-          models: { done: models.done + sum(done), ...all },
-        })
+        const count = { ...models, done: models.done + sum(done) }
+        tell({ ...trainRecord(place, progress), certified: false, models: count })
       })
       done[b] = problems.length
       if (scores) {

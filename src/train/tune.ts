@@ -134,7 +134,7 @@ async function climbCosts(
   const held = new HeldOut(arena, classesOf(arena, rows), { problems, folds, seed: options.seed })
   const place = new InMemory(loaded, solver, options, { problems: [] })
   const together = place.bundles(inBundles(problems), held.folds)
-  const all = given && given.length * problems.length
+  const all = given && { all: given.length * problems.length }
   const results: CostResult[] = []
   let models = 0
   let [sinceBest, best] = [0, -1]
@@ -143,7 +143,7 @@ async function climbCosts(
       const next = inBundles(problemsAt(cost))
       for (const [b, { objective }] of together.entries()) objective.rescale(next[b], cost / costs[k - 1])
     }
-    const solutions = (await solveTogether(place, together, held, { done: models, all })).flat()
+    const solutions = (await solveTogether(place, together, held, { done: models, ...all })).flat()
     models += problems.length
     const [result] = judgeCosts([cost], held, solutions, place)
     results.push(result)

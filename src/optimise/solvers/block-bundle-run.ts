@@ -15,8 +15,8 @@ const SETTLE_SWEEPS = 4
 const BESIDE_MET = 0.25
 
 export function blockBundleRun(
-  engine: BlockEngine,
   objective: BundlesObjective,
+  engine: BlockEngine,
   { seed, shrinking, innerPasses }: SolverSettings,
   manner: 'alone' | 'among' | 'in-turns',
 ): Run {

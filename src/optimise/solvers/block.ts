@@ -42,6 +42,6 @@ export const block: BlockSolver = {
   options: ['innerPasses', 'innerTolerance', 'blockOrder', 'shrinking', 'tolerance'],
   lossNeeds: anyDual,
   start: blockRun,
-  startMany: (objective, source, settings) => blockBundleRun(source, objective, settings, 'alone'),
+  startMany: (...start) => blockBundleRun(...start, 'alone'),
   startAllClasses: blockRun,
 }

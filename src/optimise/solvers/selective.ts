@@ -29,5 +29,5 @@ export const selective: BlockSolver = {
   options: ['innerPasses', 'innerTolerance', 'blockOrder', 'shrinking', 'tolerance'],
   lossNeeds: anyDual,
   start: selectiveRun,
-  startMany: (objective, source, settings) => blockBundleRun(source, objective, settings, 'among'),
+  startMany: (...start) => blockBundleRun(...start, 'among'),
 }

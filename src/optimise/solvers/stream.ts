@@ -306,5 +306,5 @@ export const stream: BlockSolver = {
   options: ['innerPasses', 'blockOrder', 'shrinking', 'tolerance', 'gradientTolerance'],
   lossNeeds: anyDual,
   start: (objective, source, settings) => new DualCachedLoops(source, objective, settings),
-  startMany: (objective, source, settings) => blockBundleRun(source, objective, settings, 'in-turns'),
+  startMany: (...start) => blockBundleRun(...start, 'in-turns'),
 }
