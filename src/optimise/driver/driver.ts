@@ -128,7 +128,6 @@ export class Driver {
       const cutShort = await this.#visitAll()
       if (cutShort) {
         await this.#checkpoint()
-        this.#run.finish?.()
         return this.#end(this.#known, undefined, 'interrupted')
       }
       if (!this.#state.stockTaken) await this.#takeStock()
@@ -333,7 +332,6 @@ export class Driver {
     const source = this.#source
     const objective = this.#objective
     const { threads } = source
-    this.#run.finish?.()
     this.#looks = []
     if (objective.certify) return objective.certify(source)
     // With narrow weights, w is not quite Σ α y x, and nothing is certain without reading.

@@ -99,8 +99,6 @@ export interface Run {
   rowsKept?(): number
   /** Certificates did not confirm what was believed of the models that are not done. */
   notYet?(done: boolean[]): void
-  /** The weights are final: brings them into their place if the method kept them otherwise. */
-  finish?(): void
   /** Takes over rows that were trained on while text was being read. */
   adopt?(rows: WorkingSet, places: number, features: number, map: number): void
 }
