@@ -130,7 +130,7 @@ export const DEFAULTS = {
 /** Fills in defaults and refuses what cannot be: what, got, expected. */
 export function resolveOptions(given: TrainOptions): ResolvedOptions {
   for (const key of Object.keys(given)) {
-    if (![DEFAULTS, LIMITS, CHOICES, OTHERS].some(known => Object.hasOwn(known, key))) {
+    if (![DEFAULTS, LIMITS, choices(), OTHERS].some(known => Object.hasOwn(known, key))) {
       throw new UsageError(`there is no training option "${key}"`)
     }
   }
@@ -171,7 +171,7 @@ const LIMITS: Partial<Record<keyof TrainOptions, [expected: string, fits: (value
   threads: ['a whole number from 1 to 256', value => whole(value, 256)],
 }
 
-const CHOICES: Partial<Record<keyof TrainOptions, readonly unknown[]>> = {
+const choices = (): Partial<Record<keyof TrainOptions, readonly unknown[]>> => ({
   multiclass: multiclassNames,
   regularizer: regularizerNames,
   normalize: ['unit'],
@@ -184,7 +184,7 @@ const CHOICES: Partial<Record<keyof TrainOptions, readonly unknown[]>> = {
   blockOrder: ['random', 'fixed'],
   calibrate: calibrationKinds,
   batch: ['block', 'row'],
-}
+})
 
 /** What has neither a default nor limits here. */
 const OTHERS = { rowWeights: 1, expand: 1, degree: 1, nodes: 1, store: 1, signal: 1 } satisfies Partial<
@@ -200,9 +200,9 @@ function checkEach(options: ResolvedOptions): void {
     if (value === undefined || (typeof value === 'number' && Number.isFinite(value) && fits(value))) continue
     throw refuse(name, value, expected)
   }
-  for (const [name, choices] of Object.entries(CHOICES)) {
+  for (const [name, known] of Object.entries(choices())) {
     const value = options[name as keyof TrainOptions]
-    if (value !== undefined && !choices.includes(value)) throw refuse(name, value, `one of ${choices.join(', ')}`)
+    if (value !== undefined && !known.includes(value)) throw refuse(name, value, `one of ${known.join(', ')}`)
   }
 }
 
