@@ -54,20 +54,7 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
   const together = trainsTogether(options.multiclass)
   const solver = askedSolver(options.solver)
   if (solver) {
-    if (solver.data === 'memory' && options.memory !== undefined) {
-      const needed = await inMemoryBytes(paths, options)
-      const named = options.given.has('memory')
-      // Where the size cannot be known, the user who named the solver decides, unless a memory was named too.
-      if (needed > allowed && (named || Number.isFinite(needed))) {
-        const limit = named ? `--memory allows ${formatBytes(allowed)}` : `there is ${formatBytes(allowed)} for it`
-        throw new UsageError(
-          `solver ${solver.name} keeps all rows in memory: about ${formatBytes(needed)}, and ${limit}`,
-          together
-            ? 'leave the choice to --solver auto, or take --solver block'
-            : 'leave the choice to --solver auto, or take --solver stream, selective or block',
-        )
-      }
-    }
+    if (solver.data === 'memory' && options.memory !== undefined) await refuseTooLarge(paths, options, solver)
     return { solver, reason: 'as asked for' }
   }
   const needed = await inMemoryBytes(paths, options)
@@ -77,17 +64,30 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
     : 'how much the data takes cannot be known'
   // How a store would be made and kept is said for the case that there is one; these two are about one that there was.
   const wish = options.resume ? 'resume' : options.cold ? 'cold' : undefined
-  if (fits && wish)
-    return {
-      solver: together ? block : stream,
-      reason: `${need}, which fits, but ${wish} asks for a store`,
-    }
+  if (fits && wish) {
+    return { solver: together ? block : stream, reason: `${need}, which fits, but ${wish} asks for a store` }
+  }
   if (fits) return { solver: dual, reason: `${need}, which fits` }
   const limit = allowed < WINDOW_BYTES ? formatBytes(allowed) : `the ${formatBytes(WINDOW_BYTES)} of one memory`
   // A cache holds few expanded rows, and every visit sweeps over it: 20,000 strings with degree 8 in 256M took 69 s with it
   // and 16 s without.
   const best = options.expand === undefined && !together ? stream : block
   return { solver: best, reason: Number.isFinite(needed) ? `${need}, more than ${limit}` : need }
+}
+
+/** Of a solver that was asked for, and keeps all rows in memory. */
+async function refuseTooLarge(paths: string[], options: ResolvedOptions, { name }: Solver): Promise<void> {
+  const allowed = allowedMemory(options)
+  const needed = await inMemoryBytes(paths, options)
+  const named = options.given.has('memory')
+  // Where the size cannot be known, the user who named the solver decides, unless a memory was named too.
+  if (needed <= allowed || !(named || Number.isFinite(needed))) return
+  const limit = named ? `--memory allows ${formatBytes(allowed)}` : `there is ${formatBytes(allowed)} for it`
+  const others = trainsTogether(options.multiclass) ? 'block' : 'stream, selective or block'
+  throw new UsageError(
+    `solver ${name} keeps all rows in memory: about ${formatBytes(needed)}, and ${limit}`,
+    `leave the choice to --solver auto, or take --solver ${others}`,
+  )
 }
 
 /** Under l1 there is one method, and it needs the data in memory. A solver of another name is left to checkCompatible. */
@@ -108,22 +108,29 @@ async function chooseForL1(paths: string[], options: ResolvedOptions, allowed: n
   }
 }
 
-/** What columns take beside the rows. */
-async function columnBytes(paths: string[], options: ResolvedOptions): Promise<number> {
-  let text = 0
+/** What there is to read, as far as can be told before: a store, or so many bytes of text. */
+async function sizeOf(paths: string[]): Promise<{ manifest?: Manifest; text: number; pipes: boolean }> {
+  let [text, pipes] = [0, false]
   for (const path of paths) {
     const found = path === '-' ? undefined : await stat(path).catch(() => undefined)
-    if (found?.isDirectory()) {
-      const { manifest } = await openStore(path)
-      const rows = Math.max(manifest.rows, 1)
-      const perRow = manifest.nonzeros / rows
-      const entries = options.expand === undefined ? perRow : parseExpansion(options.expand).entries(perRow)
-      const columns = Math.min(manifest.usedFeatures || manifest.features, rows * entries)
-      return rows * entries * BYTES_PER_COLUMN_ENTRY + columns * BYTES_PER_COLUMN
-    }
+    if (found?.isDirectory()) return { manifest: (await openStore(path)).manifest, text, pipes }
     if (found?.isFile()) text += (await textSize(path)) ?? found.size
+    else pipes = true
   }
-  const sample = await sampleText(paths[0], options)
+  return { text, pipes }
+}
+
+/** What columns take beside the rows. */
+async function columnBytes(paths: string[], { expand, ...options }: ResolvedOptions): Promise<number> {
+  const { manifest, text } = await sizeOf(paths)
+  if (manifest) {
+    const rows = Math.max(manifest.rows, 1)
+    const perRow = manifest.nonzeros / rows
+    const entries = expand === undefined ? perRow : parseExpansion(expand).entries(perRow)
+    const columns = Math.min(manifest.usedFeatures || manifest.features, rows * entries)
+    return rows * entries * BYTES_PER_COLUMN_ENTRY + columns * BYTES_PER_COLUMN
+  }
+  const sample = await sampleText(paths[0], { ...options, expand })
   return text * (sample ? sample.entries * BYTES_PER_COLUMN_ENTRY : COLUMN_BYTES_PER_TEXT_BYTE)
 }
 
@@ -133,28 +140,24 @@ async function inMemoryBytes(paths: string[], options: ResolvedOptions): Promise
 }
 
 async function bytesOfRows(paths: string[], options: ResolvedOptions): Promise<number> {
-  let text = 0
-  for (const path of paths) {
-    const found = path === '-' ? undefined : await stat(path).catch(() => undefined)
-    if (found?.isDirectory()) {
-      const { manifest } = await openStore(path)
-      if (options.expand !== undefined) return expandedStoreBytes(manifest, options)
-      const perEntry = entryBytes(manifest.valueBits, findInputFormat(inputFormatOf(manifest)))
-      const rows = manifest.blocks.reduce((sum, block) => sum + decodedBound(block, manifest.valueBits, perEntry), 0)
-      const perRow = manifest.rows * (findLoss(options.loss).entropicDual ? 24 : 16)
-      const used = manifest.usedFeatures || manifest.features
-      const { alpha, weights } = crammerSingerBytes(manifest.rows, used, manifest.labels.length)
-      const together = trainsTogether(options.multiclass) ? alpha + weights * 2 : 0
-      const width = options.space ? widthOf(options.space) : 1
-      return NODE_BYTES + PARSER_BYTES + rows + perRow + used * 16 * width + together
-    }
-    // A pipe may bring anything: under a limit it is taken for too much.
-    if (!found?.isFile() && options.memory !== undefined) return Number.POSITIVE_INFINITY
-    if (found?.isFile()) text += (await textSize(path)) ?? found.size
-  }
+  const { manifest, text, pipes } = await sizeOf(paths)
+  // A pipe may bring anything: under a limit it is taken for too much.
+  if (pipes && options.memory !== undefined) return Number.POSITIVE_INFINITY
+  if (manifest)
+    return options.expand === undefined ? storeBytes(manifest, options) : expandedStoreBytes(manifest, options)
   const sample = await sampleText(paths[0], options)
   if (sample || options.expand !== undefined) return sampledBytes(sample, text, options)
   return NODE_BYTES + PARSER_BYTES + text * BYTES_PER_TEXT_BYTE * (options.values === 'f64' ? 1.5 : 1)
+}
+
+function storeBytes(manifest: Manifest, { loss, multiclass, space }: ResolvedOptions): number {
+  const perEntry = entryBytes(manifest.valueBits, findInputFormat(inputFormatOf(manifest)))
+  const rows = manifest.blocks.reduce((sum, block) => sum + decodedBound(block, manifest.valueBits, perEntry), 0)
+  const perRow = manifest.rows * (findLoss(loss).entropicDual ? 24 : 16)
+  const used = manifest.usedFeatures || manifest.features
+  const { alpha, weights } = crammerSingerBytes(manifest.rows, used, manifest.labels.length)
+  const together = trainsTogether(multiclass) ? alpha + weights * 2 : 0
+  return NODE_BYTES + PARSER_BYTES + rows + perRow + used * 16 * (space ? widthOf(space) : 1) + together
 }
 
 /** The same for letters and for rows that are expanded: by the beginning of the text. Where rows of many entries grow more

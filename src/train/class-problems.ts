@@ -3,7 +3,7 @@ import { SpillwayError, UsageError } from '../errors.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import type { LabelCount } from '../input-formats/label-numbers.ts'
 import { compareLabels, type LabelKey, labelKey, labelOf } from '../input-formats/labels.ts'
-import type { Loss } from '../losses/loss.ts'
+import { findLoss } from '../losses/all-losses.ts'
 import type { Certificate as ModelCertificate } from '../model/model.ts'
 import type { BundledProblem } from '../optimise/objectives/bundle.ts'
 import type { CrammerSingerSettings } from '../optimise/objectives/crammer-singer.ts'
@@ -25,21 +25,18 @@ export interface ClassProblems {
 }
 
 /** The larger of two labels, or the later in order, is positive; among more, each in turn. `labels` come in the order of their class numbers. */
-export function classProblems(numbered: LabelCount[], loss: Loss, options: ResolvedOptions): ClassProblems {
+export function classProblems(numbered: LabelCount[], options: ResolvedOptions): ClassProblems {
   // A label whose rows have all been removed from a store keeps its number, and is no class.
   const labels = numbered.map((label, number) => ({ ...label, number })).filter(({ rows }) => rows > 0)
   const binary = labels.length === 2
   labels.sort((a, b) => (binary ? compareLabels(b, a) : compareLabels(a, b)))
   const weightOf = classWeightLookup(labels, options.classWeights)
   const problems = (binary ? labels.slice(0, 1) : labels).map(label => ({
-    label,
-    loss,
+    ...{ label, loss: findLoss(options.loss) },
     costPositive: options.cost * weightOf(label),
     // Against the rest, only the class itself is weighted, as LIBLINEAR does.
     costNegative: options.cost * (binary ? weightOf(labels[1]) : 1),
-    bias: options.bias,
-    positive: label.number,
-    regularizer: options.regularizer,
+    ...{ bias: options.bias, positive: label.number, regularizer: options.regularizer },
     weightBits: options.weights === 'f32' ? (32 as const) : (64 as const),
   }))
   return { labels, problems }
@@ -47,20 +44,11 @@ export function classProblems(numbered: LabelCount[], loss: Loss, options: Resol
 
 /** All classes at once: class numbers in the order of the model, and what a row of each costs. `numbers`: how many class
  *  numbers there are. */
-export function crammerSingerSettings(
-  { labels, problems }: ClassProblems,
-  numbers: number,
-  bias: number,
-): CrammerSingerSettings {
-  return {
-    classes: labels.map(({ number }) => number),
-    numbers,
-    // Two classes have one binary problem between them, which knows the cost of both.
-    costs: labels.map((_, k) =>
-      problems.length === 1 && k === 1 ? problems[0].costNegative : problems[k].costPositive,
-    ),
-    bias,
-  }
+export function crammerSingerSettings({ labels, problems }: ClassProblems, numbers: number): CrammerSingerSettings {
+  const [{ costNegative, bias }] = problems
+  // Two classes have one binary problem between them, which knows the cost of both.
+  const costs = labels.map((_, k) => problems[k]?.costPositive ?? costNegative)
+  return { classes: labels.map(({ number }) => number), numbers, costs, bias }
 }
 
 /** The same problems once more for each fold, without its rows, which they then score: a column for each problem. */
@@ -68,6 +56,11 @@ export function heldOutProblems(problems: FoldedProblem[], folds: number, firstC
   return Array.from({ length: folds }, (_, heldOut) =>
     problems.map((problem, k) => ({ ...problem, heldOut, column: firstColumn + k })),
   ).flat()
+}
+
+/** Columns of scores that the models of folds fill. */
+export function columnsOf(problems: FoldedProblem[]): number {
+  return 1 + Math.max(...problems.map(({ column = 0 }) => column))
 }
 
 /** Refuses rows that nothing can be learned from: none, of one class, or without a single entry. `where` names them. */
@@ -111,8 +104,7 @@ export function sumOf(solutions: Solution[]): ModelCertificate {
   const dual = sum(part => part.dual)
   const order: ExitReason[] = ['converged', 'max-passes', 'interrupted']
   return {
-    primal,
-    dual,
+    ...{ primal, dual },
     gap: primal === null || dual === null ? null : primal > 0 ? (primal - dual) / primal : 0,
     passes: Math.max(...solutions.map(s => s.passes)),
     supportVectors: sum(part => part.supportVectors),

@@ -2,20 +2,22 @@
 // not see it.
 
 import { UsageError } from '../errors.ts'
+import type { LabelCount } from '../input-formats/label-numbers.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { beyondBinary } from '../losses/formulations.ts'
 import { askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { block } from '../optimise/solvers/block.ts'
 import { checkCompatible } from '../optimise/solvers/compatibility.ts'
-import type { BlockSolver, Solver } from '../optimise/solvers/solver.ts'
+import type { Solver } from '../optimise/solvers/solver.ts'
+import { classesOf } from '../rows/folds.ts'
 import { chooseSolver } from './choose-solver.ts'
-import { scoreFoldsOverBlocks } from './folds-over-blocks.ts'
-import { withRowsInMemory } from './in-memory.ts'
+import type { FoldedProblem } from './class-problems.ts'
+import { type FoldsOverBlocks, HeldOut, heldOutOverBlocks } from './held-out.ts'
+import { InMemory, withRowsInMemory } from './in-memory.ts'
 import { type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import type { Progress, ProgressListener } from './progress.ts'
 import { heedBinsOfStore } from './store-for-training.ts'
-import { type CrossValidation, checkFolds, foldProblems, judge } from './validation.ts'
-import { ValidationInMemory } from './validation-in-memory.ts'
+import { type CrossValidation, checkFolds, foldProblems, judgeCosts, validationOf } from './validation.ts'
 
 export interface CrossValidateOptions extends TrainOptions {
   /** How many folds (5). */
@@ -33,10 +35,21 @@ export async function crossValidate(
   const resolved = resolveOptions(rest)
   checkFolds(folds)
   const { paths, solver } = await whereToTrain(data, resolved, folds, progress)
-  if (solver.data === 'blocks') return validateOverBlocks(paths, solver, resolved, folds, [resolved.cost], progress)
+  if (solver.data === 'blocks') {
+    const { validation } = await validateOverBlocks({ paths, solver, options: resolved, folds, tell: progress }, [
+      resolved.cost,
+    ])
+    return validation
+  }
   return withRowsInMemory(paths, resolved, progress, async loaded => {
-    const validation = new ValidationInMemory(loaded, solver, resolved, folds, progress)
-    return validation.result(await validation.at([resolved.cost]))
+    const { arena, rows } = loaded
+    checkFolds(folds, rows.rows)
+    const wanted = { problems: foldProblems(rows.labels, resolved, [resolved.cost], folds), folds }
+    const held = new HeldOut(arena, classesOf(arena, rows), { ...wanted, seed: resolved.seed })
+    const place = new InMemory(loaded, solver, resolved, wanted)
+    const solutions = await held.train(place)
+    const costs = judgeCosts([resolved.cost], held, solutions, place)
+    return validationOf(place, { folds, models: solutions.length, costs })
   })
 }
 
@@ -64,47 +77,19 @@ export async function whereToTrain(
   return { paths, solver: taken }
 }
 
-/** The same over the blocks of a store. */
-export async function validateOverBlocks(
-  paths: string[],
-  solver: BlockSolver,
-  options: ResolvedOptions,
-  folds: number,
+/** The same at several costs over the blocks of a store; which is told, too. */
+export function validateOverBlocks(
+  work: Omit<FoldsOverBlocks, 'problemsOf'>,
   costs: number[],
-  tell: ProgressListener,
-): Promise<CrossValidation & { store: string }> {
-  const started = performance.now()
-  const result = await scoreFoldsOverBlocks(
-    paths,
-    solver,
-    options,
-    folds,
-    (labels, rows) => {
-      checkFolds(folds, rows)
-      return foldProblems(labels, options, costs, folds)
-    },
-    tell,
-  )
-  const { labels, classes, scores, solutions, store } = result
-  const each = scores.length / costs.length
-  const total = (performance.now() - started) / 1000
-  return {
-    store,
-    rows: result.rows,
-    features: result.features,
-    classes: labels.filter(({ rows }) => rows > 0).length,
-    folds,
-    models: solutions.length,
-    costs: costs.map((cost, c) =>
-      judge(cost, folds, options, {
-        ...{ labels, classes, folds: result.folds },
-        columns: scores.slice(c * each, (c + 1) * each),
-        solutions: solutions.slice(c * folds * each, (c + 1) * folds * each),
-      }),
-    ),
-    seconds: { total, read: result.readSeconds, compute: total - result.readSeconds },
-    bytesRead: result.bytesRead,
-    badRows: result.badRows,
-    badRowMessages: result.badRowMessages,
+): Promise<{ validation: CrossValidation; store: string }> {
+  const { folds, options } = work
+  const problemsOf = (labels: LabelCount[], rows: number): FoldedProblem[] => {
+    checkFolds(folds, rows)
+    return foldProblems(labels, options, costs, folds)
   }
+  return heldOutOverBlocks({ ...work, problemsOf }, (held, solutions, place) => {
+    const results = judgeCosts(costs, held, solutions, place)
+    const validation = validationOf(place, { folds, models: solutions.length, costs: results })
+    return { validation, store: place.account().blocks.store }
+  })
 }

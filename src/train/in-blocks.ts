@@ -1,18 +1,14 @@
 // Rows in the blocks of a store, ready to be trained on inside the memory that was named: text goes into a store first, then
 // blocks are read again and again.
-import { join } from 'node:path'
-import { requireRoomForState } from '../block-store/checkpoint.ts'
-import { UNSAVED_MARKER } from '../block-store/file-layout.ts'
+import { type Checkpoints, requireRoomForState } from '../block-store/checkpoint.ts'
 import { inputFormatOf } from '../block-store/manifest.ts'
 import type { Store } from '../block-store/reader.ts'
 import { lockStates } from '../block-store/state-locks.ts'
-import { removeFile } from '../block-store/writer.ts'
 import { lendWeights } from '../model/lent-weights.ts'
 import { Arena } from '../numeric/arena.ts'
 import { BUNDLE_LANES } from '../numeric/bundle-layout.ts'
 import { bitsOfMap, featuresOf } from '../numeric/feature-map.ts'
 import { Driver } from '../optimise/driver/driver.ts'
-import type { PassProgress } from '../optimise/driver/progress.ts'
 import { BinaryObjective } from '../optimise/objectives/binary.ts'
 import { BundlesObjective, inBundles, lanesOf } from '../optimise/objectives/bundles.ts'
 import { CrammerSingerObjective } from '../optimise/objectives/crammer-singer.ts'
@@ -27,18 +23,16 @@ import { classesOf } from '../rows/folds.ts'
 import { inSpace } from '../rows/renumber-features.ts'
 import { blocksText } from '../sizes.ts'
 import type { ThreadPool } from '../threads/pool.ts'
-import { type FoldedProblem, refuseUnlearnable } from './class-problems.ts'
-import type { Weights } from './collect-weights.ts'
+import { columnsOf, type FoldedProblem, refuseUnlearnable } from './class-problems.ts'
 import { surveyed, withFittingBlocks } from './fit-blocks.ts'
 import type { ResolvedOptions } from './options.ts'
-import type { TrainingOutcome } from './outcome.ts'
-import type { Place, Round, Wanted } from './place.ts'
+import { Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
 import { alphaStride, modelsText, planRun, type RunPlan } from './plan-for-blocks.ts'
 import { prepareRows } from './prepare-rows.ts'
 import type { ProgressListener } from './progress.ts'
 import { checkpointsOf, trainResumed } from './resume.ts'
 import type { RowsOfStore } from './rows-of-store.ts'
-import { type StoreForTraining, theStore } from './store-for-training.ts'
+import { forgetFirstPass, type StoreForTraining, theStore } from './store-for-training.ts'
 
 /** A store that is to be trained on, its memory not yet planned. */
 export interface OpenedStore {
@@ -48,6 +42,9 @@ export interface OpenedStore {
   fromText: boolean
   readSeconds: number
   seconds(): number
+  solver: BlockSolver
+  options: ResolvedOptions
+  tell: ProgressListener
 }
 
 /** Finds the store, or makes it of text. */
@@ -63,27 +60,21 @@ export async function openBlocks(
   const found = await theStore(arena, paths, solver, options, tell, seconds)
   const { folder, manifest } = found.store
   refuseUnlearnable({ ...manifest, format: inputFormatOf(manifest) }, folder)
-  return { arena, found, fromText: folder !== paths[0], readSeconds: seconds(), seconds }
+  const fromText = folder !== paths[0]
+  return { arena, found, fromText, readSeconds: seconds(), seconds, solver, options, tell }
 }
 
 /** A store whose blocks fit, with the plan of the run over it. */
 type Fitted = RunPlan & { store: Store; rows: RowsOfStore; readers: ThreadPool }
 
 /** Blocks as a place for models. */
-export class InBlocks implements Place {
-  readonly arena: Arena
-  readonly rows: number
-  readonly weights: number
-  readonly rounds: Round[] | undefined
-  readonly solver: BlockSolver
+export class InBlocks extends Place {
+  override readonly rounds: Round[] | undefined
   readonly #opened: OpenedStore
   readonly #fitted: Fitted
   /** What was learnt while text was read. */
   #first: FirstPass | undefined
   #locks: AsyncDisposable | undefined
-  readonly #options: ResolvedOptions
-  readonly #wanted: Wanted
-  readonly #tell: ProgressListener
   readonly #lanes: number
   readonly #engine: BlockEngine
   readonly #map: number
@@ -93,22 +84,18 @@ export class InBlocks implements Place {
   #factors: Float64Array | undefined
   #said = false
 
-  private constructor(opened: OpenedStore, wanted: Wanted, fitted: Fitted, map: number, tell: ProgressListener) {
-    const { arena } = opened
-    const { solver, plan, store, rows, readers } = fitted
+  private constructor(opened: OpenedStore, wanted: Wanted, fitted: Fitted, map: number) {
+    const { arena, tell, seconds } = opened
+    const { solver, plan, store, readers } = fitted
+    const { features, weights } = fitted.rows
+    const { rows, labels } = store.manifest
     const together = fitted.together?.models
     // Expanded features may be so many that there is room for f32 only.
     const narrow = together === undefined && plan.weightBytes === 4
     const options: ResolvedOptions = narrow ? { ...fitted.options, weights: 'f32' } : fitted.options
-    this.arena = arena
-    this.rows = store.manifest.rows
-    this.weights = rows.weights
-    this.solver = solver
+    super({ arena, solver, options, wanted, tell, seconds, rows, features, labels, weights })
     this.#opened = opened
     this.#fitted = fitted
-    this.#options = options
-    this.#wanted = wanted
-    this.#tell = tell
     this.#map = map
     this.#lanes = together === undefined ? 1 : lanesOf(together)
     if (together !== undefined && !wanted.allClasses) this.rounds = roundsOf(wanted.problems, together)
@@ -119,48 +106,53 @@ export class InBlocks implements Place {
       ? allClasses.classes.length * 8
       : alphaStride(options) * Math.min(this.#lanes, BUNDLE_LANES)
     const trainers = solver.severalTrainers ? options.trainers : 1
-    this.#engine = new BlockEngine(arena, store, plan, solver.dual ? stride : 0, trainers, readers)
+    const settings = { alphaStride: solver.dual ? stride : 0, trainers, reader: readers }
+    this.#engine = new BlockEngine(arena, store, plan, settings)
   }
 
-  static async open(
-    opened: OpenedStore,
-    solver: BlockSolver,
-    options: ResolvedOptions,
-    wanted: Wanted,
-    tell: ProgressListener,
-    bytesPerRow = 0,
-  ): Promise<InBlocks> {
-    const { arena, found, fromText } = opened
+  static async open(opened: OpenedStore, wanted: Wanted): Promise<InBlocks> {
+    const { arena, found, fromText, solver, options, tell } = opened
     // Models of folds are scored and forgotten: nobody goes on with them.
     if (!wanted.folds) await requireRoomForState(found.store.folder)
     const models = wanted.allClasses ? 1 : wanted.problems.length
+    // Of models of folds: their columns of scores, and two bytes that say which fold a row is in.
+    const folds = wanted.folds ? { bytesPerRow: 4 * columnsOf(wanted.problems) + 2, must: true } : {}
     const fitted = await withFittingBlocks(found, options, tell, async store => {
       if (options.expand)
         tell({ stage: 'plan', solver: '', reason: `a first look at what ${options.expand} makes of the rows` })
       return surveyed(arena, store, options, rows =>
-        planRun(store, solver, options, { fromText, rows, models, bytesPerRow, must: wanted.folds !== undefined }),
+        planRun(store, solver, options, { fromText, rows, models, ...folds }),
       )
     })
     const { plan, together } = fitted
     const first = plan.firstPass ? found.first : undefined
-    if (found.first && !first) await forget(found.first, arena, fitted.store)
-    const pieces = wanted.folds ? '' : `, read in ${piecesText(plan)}`
+    // A few huge blocks need the room of what was learnt while the text was read: it is given up.
+    if (found.first && !first) {
+      arena.release(found.first.region.at)
+      await forgetFirstPass(found)
+    }
+    const groups = groupsOf(plan, [...plan.costs.keys()]).length
+    const pieces = wanted.folds ? '' : `, read in ${groups} ${groups === 1 ? 'piece' : 'pieces'} a pass`
     const many = together ? `, ${modelsText(models, together.models)}` : ''
     const reason = `${blocksText(fitted.store.manifest.blocks.length)}${pieces}${many}`
     const { slots, slotBytes, cacheBytes } = plan
     tell({
       ...{ stage: 'plan', solver: fitted.solver.name, reason },
       memory: { parts: plan.parts, allowed: plan.memory },
-      blocks: { count: plan.costs.length, groups: groupCount(plan), slots, slotBytes, cacheBytes },
+      blocks: { count: plan.costs.length, groups, slots, slotBytes, cacheBytes },
       ...(together && { models: { all: models, together: together.models } }),
     })
     const map = await fitted.rows.placeMap(arena)
-    const place = new InBlocks(opened, wanted, fitted, map, tell)
+    const place = new InBlocks(opened, wanted, fitted, map)
     try {
       place.#first = first
-      await place.#lockStates()
-      place.#factors = await prepareRows(place.#engine, place.#options, fitted.rows, map)
-      await place.#clearFinished()
+      // Two runs of one problem would write the same files.
+      const folders = wanted.folds ? [] : place.#states().map(({ folder }) => folder)
+      if (!wanted.folds) place.#locks = await lockStates(fitted.store.folder, folders)
+      place.#factors = await prepareRows(place.#engine, place.facts.options, fitted.rows, map)
+      // Classes go one after the other: a later resume of this run must not meet the states that an earlier run has left.
+      if (!place.rounds && !options.resume && !wanted.folds)
+        for (const state of place.#states()) await state.clearFinished()
       return place
     } catch (error) {
       await place[Symbol.asyncDispose]()
@@ -168,30 +160,21 @@ export class InBlocks implements Place {
     }
   }
 
-  /** Two runs of one problem would write the same files. */
-  async #lockStates(): Promise<void> {
-    if (this.#wanted.folds) return
-    const { problems, allClasses } = this.#wanted
+  /** Where states of the models are kept. */
+  #states(): Checkpoints[] {
+    const { problems, allClasses } = this.facts.wanted
     const alone = allClasses ? [problems.slice(0, 1)] : problems.map(problem => [problem])
     const groups = this.rounds?.map(round => round.flat()) ?? alone
-    const folders = groups.map(group => checkpointsOf(this.#training(this.#objective, group)).folder)
-    this.#locks = await lockStates(this.#fitted.store.folder, folders)
+    return groups.map(group => checkpointsOf(this.#training(this.#objective, group)))
   }
 
   #newObjective(plan: MemoryPlan): BinaryObjective | BundlesObjective | CrammerSingerObjective {
-    const { arena, rows, weights } = this
-    const { allClasses, problems } = this.#wanted
+    const { arena, rows, weights, solver, wanted } = this.facts
+    const { allClasses, problems } = wanted
     if (allClasses) return new CrammerSingerObjective(arena, { rows, weights, groupRows: plan.slotRows }, allClasses)
     if (this.rounds) return new BundlesObjective(arena, { rows, weights, folds: 0 }, this.rounds[0], this.#lanes)
-    const weightBits = this.#options.weights === 'f32' ? 32 : 64
-    return new BinaryObjective(arena, this, { ...problems[0], weightBits }, { dual: this.solver.dual })
-  }
-
-  /** Classes go one after the other: a later resume of this run must not meet the states that an earlier run has left. */
-  async #clearFinished(): Promise<void> {
-    if (this.rounds || this.#options.resume || this.#wanted.folds) return
-    const problems = this.#wanted.allClasses ? this.#wanted.problems.slice(0, 1) : this.#wanted.problems
-    for (const problem of problems) await checkpointsOf(this.#training(this.#objective, [problem])).clearFinished()
+    const weightBits = this.facts.options.weights === 'f32' ? 32 : 64
+    return new BinaryObjective(arena, { rows, weights }, { ...problems[0], weightBits }, { dual: solver.dual })
   }
 
   binary(problem: FoldedProblem): BinaryObjective {
@@ -201,7 +184,7 @@ export class InBlocks implements Place {
   }
 
   /** Every block that is read serves all bundles. */
-  bundles(round: Round, folds: number): { objective: BundlesObjective; problems: FoldedProblem[] }[] {
+  bundles(round: Round, folds: number): Together[] {
     const objective = this.#objective as BundlesObjective
     objective.startOver(round, folds)
     return [{ objective, problems: round.flat() }]
@@ -212,122 +195,100 @@ export class InBlocks implements Place {
   }
 
   #training(objective: Objective, problems: FoldedProblem[]) {
-    const allClasses = this.#wanted.allClasses !== undefined
-    return { engine: this.#engine, options: this.#options, objective, problems, allClasses }
+    const allClasses = this.facts.wanted.allClasses !== undefined
+    return { engine: this.#engine, options: this.facts.options, objective, problems, allClasses }
   }
 
-  async solve(
-    objective: Objective,
-    problems: FoldedProblem[],
-    tell: (progress: PassProgress) => void,
-  ): Promise<Solution[]> {
-    const { solver } = this
+  async solve(objective: Objective, problems: FoldedProblem[], tell: TellPass): Promise<Solution[]> {
+    const { solver } = this.#fitted
+    const { wanted } = this.facts
     // Models of folds are scored and forgotten: nobody goes on with them.
-    if (this.#wanted.folds) return new Driver(this.#engine, solver, objective, this.#options, tell).solve()
-    const first = this.#first && this.#wanted.problems.length === 1 && { pass: this.#first, map: this.#map }
+    if (wanted.folds) return new Driver(this.driving(objective, tell)).solve()
+    const first = this.#first && wanted.problems.length === 1 ? { pass: this.#first, map: this.#map } : undefined
     // Of several classes each says the same, or nearly.
     const say = (reason: string): void => {
-      if (!this.#said) this.#tell({ stage: 'plan', solver: solver.name, reason })
+      if (!this.#said) this.say(reason)
     }
     const solutions = await trainResumed({
-      ...this.#training(objective, this.#wanted.allClasses ? problems.slice(0, 1) : problems),
-      ...{ solver, tell, say, first: first || undefined },
+      ...this.#training(objective, wanted.allClasses ? problems.slice(0, 1) : problems),
+      ...{ solver, tell, say, first },
     })
     this.#said = true
     return solutions
   }
 
-  async score(objective: BundlesObjective, scores: number): Promise<void> {
-    for await (const group of this.#inOrder()) await objective.score(this.#engine.threads, group, scores)
-  }
-
-  #inOrder() {
-    return this.#engine.pass(this.#engine.groups(-1, this.#options))
+  protected override sourceOf(): BlockEngine {
+    return this.#engine
   }
 
   /** Class numbers of all rows, by a reading pass. */
   async classes(): Promise<Uint32Array> {
-    const classes = new Uint32Array(this.rows)
-    for await (const { table, parts } of this.#inOrder()) {
+    const classes = new Uint32Array(this.facts.rows)
+    const engine = this.#engine
+    for await (const { table, parts } of engine.pass(engine.groups(-1, this.facts.options))) {
       let before = 0
       for (const { rows, firstRow } of parts) {
-        classes.set(classesOf(this.arena, { table: table + before * 4, rows }), firstRow)
+        classes.set(classesOf(this.facts.arena, { table: table + before * 4, rows }), firstRow)
         before += rows
       }
     }
     return classes
   }
 
-  release(): void {}
-
-  /** One vector of expanded features is not copied: the memory plan has no room for it. */
-  get lends(): boolean {
-    return (
-      this.#fitted.rows.expanded !== undefined &&
-      this.#objective instanceof BinaryObjective &&
-      this.#wanted.problems.length === 1
-    )
+  /** One vector of expanded features is not copied: the memory plan has no room for it. The state of the run is on the disk by
+   *  the time it is lent. */
+  override get lend(): ((solution: Solution) => number) | undefined {
+    const objective = this.#objective
+    const alone = objective instanceof BinaryObjective && this.facts.wanted.problems.length === 1
+    if (!alone || !this.#fitted.rows.expanded) return undefined
+    return solution => {
+      const weights = objective.weightsInPlace()
+      shorten(weights, solution)
+      return weights[weights.length - 1]
+    }
   }
 
-  /** Makes the weights final where they are, for the state of the run is on the disk by now; the weight of the bias. */
-  lend(solution: Solution): number {
-    const objective = this.#objective as BinaryObjective
-    shorten(objective.weightsInPlace(), solution)
-    return objective.biasWeight()
+  account() {
+    const { readSeconds, found } = this.#opened
+    const { blocksRead: read, bytesRead, ...counts } = this.#engine.counts
+    const { manifest, folder: store } = this.#fitted.store
+    return {
+      ...{ readSeconds, ...found.read, bytesRead: found.read.bytesRead + bytesRead },
+      blocks: { count: manifest.blocks.length, read, ...counts, store },
+    }
   }
 
-  /** What blocks give to the outcome of training: numbers by the user's features, and the account of the reading. */
-  outcome(
-    weights: Float64Array,
-  ): Pick<
-    TrainingOutcome,
-    'data' | 'weights' | 'factors' | 'readSeconds' | 'bytesRead' | 'badRows' | 'badRowMessages' | 'blocks'
-  > {
+  outcome(_vectors: number, weights: Float64Array) {
     const { store, rows } = this.#fitted
-    const { readSeconds } = this.#opened
-    const { read } = this.#opened.found
-    const { manifest, folder } = store
-    const { counts } = this.#engine
-    const features = this.#map && !this.lends ? featuresOf(this.arena, this.#map, this.weights / rows.width) : undefined
+    const { manifest } = store
+    const { arena, weights: count } = this.facts
+    const lends = this.lend !== undefined
+    const features = this.#map && !lends ? featuresOf(arena, this.#map, count / rows.width) : undefined
     const byFeature = (values: Float64Array) =>
       features ? { layout: 'sparse' as const, indices: features, values } : values
     return {
       data: {
-        ...manifest,
-        features: rows.features,
-        nonzeros: rows.nonzeros,
-        format: inputFormatOf(manifest),
+        ...{ ...manifest, features: rows.features, nonzeros: rows.nonzeros, format: inputFormatOf(manifest) },
         fingerprint: `xxh64:${manifest.fingerprint}`,
         ...(rows.names && { names: rows.names }),
       },
-      weights: this.lends ? this.#lent() : inSpace(byFeature(weights), rows.width),
+      weights: lends ? this.#lent() : inSpace(byFeature(weights), rows.width),
       factors: this.#factors && byFeature(this.#factors),
-      readSeconds,
-      ...read,
-      bytesRead: read.bytesRead + counts.bytesRead,
-      blocks: {
-        count: manifest.blocks.length,
-        read: counts.blocksRead,
-        bytesSkipped: counts.bytesSkipped,
-        readSeconds: counts.readSeconds,
-        decodeSeconds: counts.decodeSeconds,
-        waitSeconds: counts.waitSeconds,
-        store: folder,
-      },
+      ...this.account(),
     }
   }
 
-  #lent(): Weights {
-    const { weights, narrow } = this.#objective as BinaryObjective
-    const bits = this.#map ? bitsOfMap(this.arena, this.#map) : undefined
-    return lendWeights({ arena: this.arena, weights, narrow, map: this.#map }, this.weights, bits)
+  #lent() {
+    const { arena, weights, narrow } = this.#objective as BinaryObjective
+    const bits = this.#map ? bitsOfMap(arena, this.#map) : undefined
+    return lendWeights({ arena, weights, narrow, map: this.#map }, this.facts.weights, bits)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#engine.close()
     await this.#locks?.[Symbol.asyncDispose]()
     // The memory besides weights and map is free for the next work with the model.
-    this.arena.release(this.#besidesWeights)
+    this.facts.arena.release(this.#besidesWeights)
   }
 }
 
@@ -335,21 +296,4 @@ function roundsOf(problems: FoldedProblem[], size: number): Round[] {
   const rounds: Round[] = []
   for (let from = 0; from < problems.length; from += size) rounds.push(inBundles(problems.slice(from, from + size)))
   return rounds
-}
-
-/** Gives up what was learnt while the text was read: a few huge blocks need its room. */
-async function forget(first: FirstPass, arena: Arena, store: Store): Promise<void> {
-  arena.release(first.region.at)
-  await removeFile(join(store.folder, UNSAVED_MARKER))
-}
-
-/** Pieces that a pass reads. */
-function groupCount(plan: MemoryPlan): number {
-  const blocks = plan.costs.map((_, k) => k)
-  return groupsOf(plan, blocks).length
-}
-
-function piecesText(plan: MemoryPlan): string {
-  const pieces = groupCount(plan)
-  return `${pieces} ${pieces === 1 ? 'piece' : 'pieces'} a pass`
 }

@@ -11,8 +11,6 @@ import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { isSmallText } from '../input-formats/text-size.ts'
 import { Arena, formatBytes } from '../numeric/arena.ts'
 import { Driver } from '../optimise/driver/driver.ts'
-import type { PassProgress } from '../optimise/driver/progress.ts'
-import { allBinaryObjectives } from '../optimise/objectives/all-binary-objectives.ts'
 import type { BinaryObjective } from '../optimise/objectives/binary.ts'
 import { bundleBytes } from '../optimise/objectives/bundle.ts'
 import { BundlesObjective, inBundles } from '../optimise/objectives/bundles.ts'
@@ -21,6 +19,7 @@ import {
   type CrammerSingerSettings,
   crammerSingerBytes,
 } from '../optimise/objectives/crammer-singer.ts'
+import { allBinaryObjectives } from '../optimise/objectives/l1.ts'
 import type { Objective } from '../optimise/objectives/objective.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
 import type { MemorySolver } from '../optimise/solvers/solver.ts'
@@ -35,10 +34,8 @@ import { NODE_BYTES } from '../sizes.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import { allowedMemory, WINDOW_BYTES } from './choose-solver.ts'
 import { type FoldedProblem, refuseUnlearnable } from './class-problems.ts'
-import type { Weights } from './collect-weights.ts'
 import { DEFAULTS, expansionOf, type ResolvedOptions, refuseTextOptions } from './options.ts'
-import type { TrainingOutcome } from './outcome.ts'
-import type { Place, Round, Wanted } from './place.ts'
+import { type Account, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
 import type { ProgressListener } from './progress.ts'
 
 /** Rows that are ready to be trained on, and what they can be trained with. */
@@ -53,6 +50,7 @@ export interface LoadedRows {
   readSeconds: number
   /** Since the work began. */
   seconds(): number
+  tell: ProgressListener
 }
 
 /** Reads rows, has something done with them, and gives their memory back. */
@@ -79,7 +77,7 @@ export async function withRowsInMemory<T>(
   await renumberFeatures(arena, pool, rows)
   const factors = scaled(arena, rows, options)
   if (options.space) rows.weights *= widthOf(options.space)
-  return await work({ arena, pool, rows, read, factors, cutShort, readSeconds: seconds(), seconds })
+  return await work({ arena, pool, rows, read, factors, cutShort, readSeconds: seconds(), seconds, tell })
 }
 
 /** Gives rows the weights that were said for them. A run that was interrupted has read the first rows. */
@@ -108,49 +106,37 @@ function scaled(arena: Arena, rows: RowSet, { space, scale, normalize }: Resolve
 }
 
 /** Rows in memory as a place for models. */
-export class InMemory implements Place {
-  readonly arena: Arena
-  readonly rows: number
-  readonly weights: number
-  readonly rounds: Round[] | undefined
+export class InMemory extends Place {
+  override readonly rounds: Round[] | undefined
   readonly #loaded: LoadedRows
-  readonly #solver: MemorySolver
-  readonly #options: ResolvedOptions
   readonly #mark: number
   /** Sources of the objectives that are being trained. */
   readonly #sources = new Map<Objective, RowsInMemory>()
 
-  constructor(
-    loaded: LoadedRows,
-    solver: MemorySolver,
-    options: ResolvedOptions,
-    wanted: Wanted,
-    say: (reason: string) => void = () => {},
-  ) {
-    this.arena = loaded.arena
-    this.rows = loaded.rows.rows
-    this.weights = loaded.rows.weights
+  constructor(loaded: LoadedRows, solver: MemorySolver, options: ResolvedOptions, wanted: Wanted) {
+    const { arena, seconds, tell } = loaded
+    const { rows, features, labels, weights } = loaded.rows
+    super({ arena, solver, options, wanted, tell, seconds, rows, features, labels, weights })
     this.#loaded = loaded
-    this.#solver = solver
-    this.#options = options
     // Weights in f32 are trained one vector after the other.
     const many = (wanted.problems.length > 1 || wanted.together) && solver.startMany && options.weights === 'f64'
-    if (many && !wanted.allClasses) this.rounds = this.#roundsOf(wanted.problems, say)
-    this.#mark = this.arena.mark()
+    if (many && !wanted.allClasses) this.rounds = this.#roundsOf(wanted.problems)
+    this.#mark = arena.mark()
   }
 
   /** Bytes that models may take besides the rows: what is allowed, inside the window that WebAssembly can address. */
   get #room(): number {
-    return Math.max(0, Math.min(WINDOW_BYTES, allowedMemory(this.#options) - NODE_BYTES) - this.arena.mark())
+    return Math.max(0, Math.min(WINDOW_BYTES, allowedMemory(this.facts.options) - NODE_BYTES) - this.facts.arena.mark())
   }
 
-  #roundsOf(problems: FoldedProblem[], say: (reason: string) => void): Round[] {
+  #roundsOf(problems: FoldedProblem[]): Round[] {
+    const { rows, weights } = this.facts
     const entropic = problems[0].loss.entropicDual === true
     const room = this.#room
     const rounds: Round[] = [[]]
     let left = room
     for (const bundle of inBundles(problems)) {
-      const bytes = bundleBytes(bundle.length, this.rows, this.weights, entropic)
+      const bytes = bundleBytes(bundle.length, rows, weights, entropic)
       if (bytes > left && rounds[rounds.length - 1].length > 0) {
         rounds.push([])
         left = room
@@ -160,7 +146,7 @@ export class InMemory implements Place {
     }
     if (rounds.length > 1) {
       const most = Math.max(...rounds.map(round => round.flat().length))
-      say(
+      this.say(
         `${problems.length} models in ${rounds.length} groups of at most ${most}: ${formatBytes(room)} are left for weights and dual variables`,
       )
     }
@@ -168,63 +154,51 @@ export class InMemory implements Place {
   }
 
   binary(problem: FoldedProblem): BinaryObjective {
-    return new allBinaryObjectives[problem.regularizer ?? DEFAULTS.regularizer](this.arena, this, problem)
+    return new allBinaryObjectives[problem.regularizer ?? DEFAULTS.regularizer](this.facts.arena, this.facts, problem)
   }
 
   /** Threads take a bundle each. */
-  bundles(round: Round, folds: number): { objective: BundlesObjective; problems: FoldedProblem[] }[] {
-    const { rows, weights } = this
-    return round.map(problems => ({
-      objective: new BundlesObjective(this.arena, { rows, weights, folds }, [problems]),
-      problems,
-    }))
+  bundles(round: Round, folds: number): Together[] {
+    const { arena, rows, weights } = this.facts
+    return round.map(problems => {
+      return { objective: new BundlesObjective(arena, { rows, weights, folds }, [problems]), problems }
+    })
   }
 
   allClasses(settings: CrammerSingerSettings): CrammerSingerObjective {
     this.#refuseTooLarge(settings.classes.length)
-    return new CrammerSingerObjective(
-      this.arena,
-      { rows: this.rows, weights: this.weights, groupRows: this.rows },
-      settings,
-    )
+    const { arena, rows, weights } = this.facts
+    return new CrammerSingerObjective(arena, { rows, weights, groupRows: rows }, settings)
   }
 
-  async solve(
-    objective: Objective,
-    _problems: FoldedProblem[],
-    tell: (progress: PassProgress) => void,
-  ): Promise<Solution[]> {
-    const solutions = await new Driver(this.#sourceOf(objective), this.#solver, objective, this.#options, tell).solve()
+  async solve(objective: Objective, _problems: FoldedProblem[], tell: TellPass): Promise<Solution[]> {
+    const solutions = await new Driver(this.driving(objective, tell)).solve()
     return this.#loaded.cutShort ? solutions.map(solution => ({ ...solution, exitReason: 'interrupted' })) : solutions
   }
 
-  async score(objective: BundlesObjective, scores: number): Promise<void> {
-    const source = this.#sourceOf(objective)
-    for await (const group of source.pass(source.groups())) await objective.score(source.threads, group, scores)
-  }
-
-  #sourceOf(objective: Objective): RowsInMemory {
+  protected override sourceOf(objective: Objective): RowsInMemory {
     const known = this.#sources.get(objective)
     if (known) return known
-    const source = new RowsInMemory(this.arena, this.#loaded.pool, this.#loaded.rows)
+    const source = new RowsInMemory(this.facts.arena, this.#loaded.pool, this.#loaded.rows)
     this.#sources.set(objective, source)
     return source
   }
 
-  release(): void {
+  override release(): void {
     this.#sources.clear()
-    this.arena.release(this.#mark)
+    this.facts.arena.release(this.#mark)
   }
 
   /** Only once the rows are read is it known how many classes there are. */
   #refuseTooLarge(classes: number): void {
-    const { alpha, weights } = crammerSingerBytes(this.rows, this.weights, classes)
-    const memory = allowedMemory(this.#options)
+    const { arena, rows, weights: features } = this.facts
+    const { alpha, weights } = crammerSingerBytes(rows, features, classes)
+    const memory = allowedMemory(this.facts.options)
     const parts = [
       { what: 'Node and the program', bytes: NODE_BYTES },
-      { what: 'rows, as they are in memory now', bytes: this.arena.mark() },
-      { what: `dual variables of ${this.rows} rows × ${classes} classes`, bytes: alpha },
-      { what: `weights of ${this.weights} features × ${classes} classes, and the model`, bytes: weights * 2 },
+      { what: 'rows, as they are in memory now', bytes: arena.mark() },
+      { what: `dual variables of ${rows} rows × ${classes} classes`, bytes: alpha },
+      { what: `weights of ${features} features × ${classes} classes, and the model`, bytes: weights * 2 },
     ]
     const total = parts.reduce((sum, part) => sum + part.bytes, 0)
     if (total <= memory) return
@@ -233,25 +207,23 @@ export class InMemory implements Place {
       `what would help: --memory ${Math.ceil(total / 2 ** 20)}M, --solver block, which keeps no rows in memory, or --multiclass one-vs-rest, which trains one class after the other`,
     )
   }
-}
 
-/** What rows in memory give to the outcome of training: numbers by the user's features, and the account of the reading. */
-export function outcomeInMemory(
-  { rows, read, factors, readSeconds }: LoadedRows,
-  { space }: ResolvedOptions,
-  vectors: number,
-  weights: Float64Array,
-): Pick<TrainingOutcome, 'data' | 'weights' | 'factors' | 'readSeconds' | 'bytesRead' | 'badRows' | 'badRowMessages'> {
-  const width = space ? widthOf(space) : 1
-  const placed: Weights = inSpace(byFeature(rows, vectors * width, weights), width)
-  return {
-    data: rows,
-    weights: placed,
-    factors: factors && byFeature(rows, space ? 2 : 1, factors),
-    readSeconds,
-    bytesRead: read.bytesRead,
-    badRows: read.badRows,
-    badRowMessages: read.badRowMessages,
+  account(): Account {
+    const { readSeconds, read } = this.#loaded
+    const { bytesRead, badRows, badRowMessages } = read
+    return { readSeconds, bytesRead, badRows, badRowMessages }
+  }
+
+  outcome(vectors: number, weights: Float64Array) {
+    const { rows, factors } = this.#loaded
+    const { space } = this.facts.options
+    const width = space ? widthOf(space) : 1
+    return {
+      data: rows,
+      weights: inSpace(byFeature(rows, vectors * width, weights), width),
+      factors: factors && byFeature(rows, space ? 2 : 1, factors),
+      ...this.account(),
+    }
   }
 }
 
@@ -278,12 +250,8 @@ async function load(
     if (options.expand) checkExpandable(options.expand, findInputFormat(inputFormatOf(store.manifest)))
     return loadStore(arena, pool, store, make, report, options.signal)
   }
-  const settings = {
-    format: options.format,
-    indexBase: options.indexBase,
-    onBadRow: options.onBadRow,
-    valueBits: options.values === 'f64' ? (64 as const) : (32 as const),
-  }
+  const { format, indexBase, onBadRow, values } = options
+  const settings = { format, indexBase, onBadRow, valueBits: values === 'f64' ? (64 as const) : (32 as const) }
   return loadRows(arena, pool, paths, settings, make, report, options.signal)
 }
 

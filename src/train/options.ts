@@ -88,24 +88,7 @@ export interface TrainOptions {
   signal?: AbortSignal
 }
 
-const OPTIONAL = [
-  'rowWeights',
-  'normalize',
-  'scale',
-  'expand',
-  'degree',
-  'nodes',
-  'indexBase',
-  'threads',
-  'memory',
-  'store',
-  'blocks',
-  'innerTolerance',
-  'gradientTolerance',
-  'calibrate',
-  'signal',
-] as const
-type Optional = (typeof OPTIONAL)[number]
+type Optional = Exclude<keyof TrainOptions, keyof typeof DEFAULTS>
 
 export type ResolvedOptions = Required<Omit<TrainOptions, Optional>> &
   Pick<TrainOptions, Exclude<Optional, 'memory'>> & {
@@ -147,7 +130,7 @@ export const DEFAULTS = {
 /** Fills in defaults and refuses what cannot be: what, got, expected. */
 export function resolveOptions(given: TrainOptions): ResolvedOptions {
   for (const key of Object.keys(given)) {
-    if (!Object.hasOwn(DEFAULTS, key) && !(OPTIONAL as readonly string[]).includes(key)) {
+    if (![DEFAULTS, LIMITS, choices(), OTHERS].some(known => Object.hasOwn(known, key))) {
       throw new UsageError(`there is no training option "${key}"`)
     }
   }
@@ -158,45 +141,72 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
   if (typeof said['memory'] === 'string') options.memory = parseBytes(said['memory'], 'memory')
   // Where there is little memory, a run is planned as if that had been named.
   options.memory ??= scarceMemory()
-  const number = (name: keyof TrainOptions, expected: string, fits: (value: number) => boolean): void => {
-    const value = options[name] as number | undefined
-    if (value === undefined) return
-    if (typeof value !== 'number' || !Number.isFinite(value) || !fits(value)) {
-      throw new UsageError(`${name} is ${JSON.stringify(value)}; expected ${expected}`)
-    }
-  }
-  number('cost', 'a number above 0', value => value > 0)
-  number('bias', 'a finite number', () => true)
+  checkEach(options)
   options.bias = Math.max(0, options.bias)
-  number('tolerance', 'a number above 0 and below 1', value => value > 0 && value < 1)
-  number('maxPasses', 'a whole number of at least 1', value => Number.isInteger(value) && value >= 1)
-  number('seed', 'a whole number from 0 to 2^53 − 1', value => Number.isSafeInteger(value) && value >= 0)
-  number('memory', 'a number of bytes, or a size such as 512M', value => value >= 1)
-  number('checkpointSeconds', 'a number of at least 0', value => value >= 0)
-  number('blocks', 'a whole number from 1 to 100000', value => Number.isInteger(value) && value >= 1 && value <= 1e5)
-  number('innerPasses', 'a whole number of at least 1', value => Number.isInteger(value) && value >= 1)
-  number('innerTolerance', 'a number above 0', value => value > 0)
-  number('gradientTolerance', 'a number above 0', value => value > 0)
-  number('threads', 'a whole number from 1 to 256', value => Number.isInteger(value) && value >= 1 && value <= 256)
-  const choice = (name: keyof TrainOptions, choices: readonly unknown[]): void => {
-    const value = options[name]
-    if (value !== undefined && !choices.includes(value)) {
-      throw new UsageError(`${name} is ${JSON.stringify(value)}; expected one of ${choices.join(', ')}`)
-    }
-  }
-  choice('multiclass', multiclassNames)
-  choice('regularizer', regularizerNames)
-  choice('normalize', ['unit'])
-  choice('scale', scaleKinds)
-  choice('weights', ['f64', 'f32'])
-  choice('values', ['f32', 'f64'])
-  choice('format', formatChoices())
-  choice('indexBase', [0, 1])
-  choice('onBadRow', ['fail', 'skip'])
-  choice('blockOrder', ['random', 'fixed'])
-  choice('calibrate', calibrationKinds)
-  choice('batch', ['block', 'row'])
   if (options.expand !== undefined) options.expand = parseExpansion(options.expand).text
+  checkExpansion(options)
+  options.space = spaceFor(options)
+  if (options.resume && options.cold) throw new UsageError('a run either resumes or starts cold, not both')
+  checkClassWeights(options.classWeights)
+  checkRowWeights(options.rowWeights)
+  return options
+}
+
+const whole = (value: number, most = Number.POSITIVE_INFINITY): boolean =>
+  Number.isInteger(value) && value >= 1 && value <= most
+const positive = (value: number): boolean => value > 0
+
+const LIMITS: Partial<Record<keyof TrainOptions, [expected: string, fits: (value: number) => boolean]>> = {
+  cost: ['a number above 0', positive],
+  bias: ['a finite number', () => true],
+  tolerance: ['a number above 0 and below 1', value => value > 0 && value < 1],
+  maxPasses: ['a whole number of at least 1', value => whole(value)],
+  seed: ['a whole number from 0 to 2^53 − 1', value => Number.isSafeInteger(value) && value >= 0],
+  memory: ['a number of bytes, or a size such as 512M', value => value >= 1],
+  checkpointSeconds: ['a number of at least 0', value => value >= 0],
+  blocks: ['a whole number from 1 to 100000', value => whole(value, 1e5)],
+  innerPasses: ['a whole number of at least 1', value => whole(value)],
+  innerTolerance: ['a number above 0', positive],
+  gradientTolerance: ['a number above 0', positive],
+  threads: ['a whole number from 1 to 256', value => whole(value, 256)],
+}
+
+const choices = (): Partial<Record<keyof TrainOptions, readonly unknown[]>> => ({
+  multiclass: multiclassNames,
+  regularizer: regularizerNames,
+  normalize: ['unit'],
+  scale: scaleKinds,
+  weights: ['f64', 'f32'],
+  values: ['f32', 'f64'],
+  format: formatChoices(),
+  indexBase: [0, 1],
+  onBadRow: ['fail', 'skip'],
+  blockOrder: ['random', 'fixed'],
+  calibrate: calibrationKinds,
+  batch: ['block', 'row'],
+})
+
+/** What has neither a default nor limits here. */
+const OTHERS = { rowWeights: 1, expand: 1, degree: 1, nodes: 1, store: 1, signal: 1 } satisfies Partial<
+  Record<Optional, 1>
+>
+
+/** Refuses what is beyond its limits or not among its choices: what, got, expected. */
+function checkEach(options: ResolvedOptions): void {
+  const refuse = (name: string, value: unknown, expected: string): UsageError =>
+    new UsageError(`${name} is ${JSON.stringify(value)}; expected ${expected}`)
+  for (const [name, [expected, fits]] of Object.entries(LIMITS)) {
+    const value = options[name as keyof TrainOptions]
+    if (value === undefined || (typeof value === 'number' && Number.isFinite(value) && fits(value))) continue
+    throw refuse(name, value, expected)
+  }
+  for (const [name, known] of Object.entries(choices())) {
+    const value = options[name as keyof TrainOptions]
+    if (value !== undefined && !known.includes(value)) throw refuse(name, value, `one of ${known.join(', ')}`)
+  }
+}
+
+function checkExpansion(options: ResolvedOptions): void {
   if (options.expand !== undefined && options.scale !== undefined) {
     throw new UsageError(
       'features are either scaled or expanded, not both: factors for features that are made on the fly would be as many as they are',
@@ -209,20 +219,19 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
       'add a hash to the expansion, e.g. --expand polynomial:2+hash:22; other features have their names anyway',
     )
   }
-  options.space = spaceFor(options)
-  if (options.resume && options.cold) throw new UsageError('a run either resumes or starts cold, not both')
+}
+
+function checkClassWeights(classWeights: Record<string, number>): void {
   const weighted = new Map<LabelKey, string>()
-  for (const [label, weight] of Object.entries(options.classWeights)) {
+  for (const [label, weight] of Object.entries(classWeights)) {
     const key = labelKey(labelOf(label.trim()))
     const other = weighted.get(key)
-    if (other !== undefined) throw twoWeights([other, options.classWeights[other]], [label, weight])
+    if (other !== undefined) throw twoWeights([other, classWeights[other]], [label, weight])
     weighted.set(key, label)
     if (!(weight > 0 && Number.isFinite(weight))) {
       throw new UsageError(`the class weight of label ${label} is ${weight}; expected a number above 0`)
     }
   }
-  checkRowWeights(options.rowWeights)
-  return options
 }
 
 /** How many there must be is known once the rows are read. */

@@ -34,7 +34,7 @@ export interface TrainingOutcome {
   bytesRead: number
   badRows: number
   badRowMessages: string[]
-  /** Of runs over blocks: where the time went. */
+  /** Of runs over blocks: how many there are, how many were read, where the time went, and the store. */
   blocks?: {
     count: number
     read: number

@@ -1,14 +1,20 @@
 // The one path from rows to models. A place has rows that are ready to be trained on, all in memory or in blocks, and says
 // how many models it has room for at a time. What is trained over them, and how, is the same for both.
+import type { LabelCount } from '../input-formats/label-numbers.ts'
 import type { Arena } from '../numeric/arena.ts'
-import type { PassProgress } from '../optimise/driver/progress.ts'
+import type { Driving } from '../optimise/driver/driver.ts'
+import { type PassProgress, sum } from '../optimise/driver/progress.ts'
 import type { BinaryObjective } from '../optimise/objectives/binary.ts'
 import type { BundlesObjective } from '../optimise/objectives/bundles.ts'
 import type { CrammerSingerObjective, CrammerSingerSettings } from '../optimise/objectives/crammer-singer.ts'
 import { shortenScores } from '../optimise/objectives/line-search.ts'
 import type { Objective } from '../optimise/objectives/objective.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
+import type { Solver } from '../optimise/solvers/solver.ts'
+import type { RowSource } from '../optimise/sources/row-source.ts'
 import type { FoldedProblem } from './class-problems.ts'
+import type { ResolvedOptions } from './options.ts'
+import type { TrainingOutcome } from './outcome.ts'
 import type { ProgressListener, TrainProgress } from './progress.ts'
 
 /** What is to be trained over the same rows. */
@@ -25,24 +31,81 @@ export interface Wanted {
 /** Models that are trained at the same time: bundles, and a round of them. */
 export type Round = FoldedProblem[][]
 
-export interface Place {
-  readonly arena: Arena
-  readonly rows: number
-  /** Weights of a model, the bias not counted. */
-  readonly weights: number
-  /** Rounds of models that are trained together, as many at a time as there is room for; undefined when each is alone. */
-  readonly rounds: Round[] | undefined
-  /** Objectives, fresh. Those of a round may be several, which are then trained side by side. */
-  binary(problem: FoldedProblem): BinaryObjective
-  bundles(round: Round, folds: number): { objective: BundlesObjective; problems: FoldedProblem[] }[]
-  allClasses(settings: CrammerSingerSettings): CrammerSingerObjective
-  /** Trains an objective to its end. */
-  solve(objective: Objective, problems: FoldedProblem[], tell: (progress: PassProgress) => void): Promise<Solution[]>
-  /** Scores of rows by the models that did not see them, into f32 columns of all rows. */
-  score(objective: BundlesObjective, scores: number): Promise<void>
-  /** The memory of the last objectives may be used again. */
-  release(): void
+/** What is trained at the same time, on memory of its own. */
+export interface Together {
+  objective: BundlesObjective
+  problems: FoldedProblem[]
 }
+
+/** What is known of a place before anything is trained. */
+export interface PlaceFacts {
+  arena: Arena
+  solver: Solver
+  options: ResolvedOptions
+  wanted: Wanted
+  tell: ProgressListener
+  /** Since the work began. */
+  seconds(): number
+  rows: number
+  features: number
+  /** In the order of their class numbers. */
+  labels: LabelCount[]
+  /** Weights of a model, the bias not counted. */
+  weights: number
+}
+
+export abstract class Place {
+  readonly facts: Readonly<PlaceFacts>
+  /** Rounds of models that are trained together, as many at a time as there is room for; undefined when each is alone. */
+  abstract readonly rounds: Round[] | undefined
+
+  constructor(facts: PlaceFacts) {
+    this.facts = facts
+  }
+
+  /** Objectives, fresh. Those of a round may be several, which are then trained side by side. */
+  abstract binary(problem: FoldedProblem): BinaryObjective
+  abstract bundles(round: Round, folds: number): Together[]
+  abstract allClasses(settings: CrammerSingerSettings): CrammerSingerObjective
+  /** Trains an objective to its end. */
+  abstract solve(objective: Objective, problems: FoldedProblem[], tell: TellPass): Promise<Solution[]>
+  /** The rows that an objective is trained on. */
+  protected abstract sourceOf(objective: Objective): RowSource
+  /** Scores of rows by the models that did not see them, into f32 columns of all rows. */
+  async score(objective: BundlesObjective, scores: number): Promise<void> {
+    const source = this.sourceOf(objective)
+    const groups = source.groups(-1, this.facts.options)
+    for await (const group of source.pass(groups)) await objective.score(source.threads, group, scores)
+  }
+  /** The memory of the last objectives may be used again. */
+  release(): void {}
+  /** Where weights are not to be copied: makes them final where they are, and gives that of the bias. */
+  get lend(): ((solution: Solution) => number) | undefined {
+    return undefined
+  }
+  /** What was read, and where the time went. */
+  abstract account(): Account
+  /** What the place gives to the outcome of training, with so many weight vectors: numbers by the user's features. */
+  abstract outcome(
+    vectors: number,
+    weights: Float64Array,
+  ): Account & Pick<TrainingOutcome, 'data' | 'weights' | 'factors'>
+
+  /** What a driver is told. */
+  protected driving(objective: Objective, tell: TellPass): Driving {
+    const { solver, options } = this.facts
+    return { source: this.sourceOf(objective), solver, objective, settings: options, tell }
+  }
+
+  /** Tells the user what was decided. */
+  say(reason: string): void {
+    this.facts.tell({ stage: 'plan', solver: this.facts.solver.name, reason })
+  }
+}
+
+export type TellPass = (progress: PassProgress) => void
+
+export type Account = Pick<TrainingOutcome, 'readSeconds' | 'bytesRead' | 'badRows' | 'badRowMessages' | 'blocks'>
 
 /** Where models go as they are ready. */
 export interface Taker {
@@ -52,93 +115,83 @@ export interface Taker {
   takeAll?(solution: Solution, objective: CrammerSingerObjective): void
 }
 
-/** Trains all that is wanted. `folds`: address of each row's fold; `scores`: of the columns. */
-export async function trainModels(
-  place: Place,
-  wanted: Wanted,
-  taker: Taker,
-  tell: ProgressListener,
-  seconds: () => number,
-  held: { folds: number; scores: number } = { folds: 0, scores: 0 },
-): Promise<void> {
-  if (wanted.allClasses) {
-    const objective = place.allClasses(wanted.allClasses)
-    const alone = tellAlone(tell, seconds, place.rows, 1, 1)
-    const [solution] = await place.solve(objective, wanted.problems, alone)
+/** Addresses of each row's fold, and of the columns of scores; 0 for none. */
+export interface Held {
+  folds: number
+  scores: number
+}
+
+/** Trains all that is wanted of a place. */
+export async function trainModels(place: Place, taker: Taker, held: Held = { folds: 0, scores: 0 }): Promise<void> {
+  const { problems, allClasses } = place.facts.wanted
+  if (allClasses) {
+    const objective = place.allClasses(allClasses)
+    const [solution] = await place.solve(objective, problems, tellAlone(place, 1, 1))
     taker.takeAll!(solution, objective)
     return
   }
-  if (place.rounds) {
-    await trainRounds(place, place.rounds, wanted.problems.length, taker, tell, seconds, held)
-    return
-  }
-  for (const [k, problem] of wanted.problems.entries()) {
+  if (place.rounds) return trainRounds(place, place.rounds, taker, held)
+  for (const [k, problem] of problems.entries()) {
     const objective = place.binary(problem)
-    const alone = tellAlone(tell, seconds, place.rows, k + 1, wanted.problems.length)
-    const [solution] = await place.solve(objective, [problem], alone)
+    const [solution] = await place.solve(objective, [problem], tellAlone(place, k + 1, problems.length))
     taker.take(k, solution, () => objective.copyWeights())
     place.release()
   }
 }
 
-async function trainRounds(
-  place: Place,
-  rounds: Round[],
-  all: number,
-  taker: Taker,
-  tell: ProgressListener,
-  seconds: () => number,
-  { folds, scores }: { folds: number; scores: number },
-): Promise<void> {
-  let first = 0
+async function trainRounds(place: Place, rounds: Round[], taker: Taker, held: Held): Promise<void> {
+  const all = place.facts.wanted.problems.length
+  let model = 0
   for (const round of rounds) {
-    const done: number[] = []
-    let begin = first
-    await Promise.all(
-      place.bundles(round, folds).map(async ({ objective, problems }, b) => {
-        const from = begin
-        begin += problems.length
-        const solutions = await place.solve(objective, problems, progress => {
-          done[b] = progress.done
-          const models = { done: first + done.reduce((sum, count) => sum + (count ?? 0), 0), all }
-          tell({ ...trainRecord(progress, place.rows, seconds()), certified: false, models })
-        })
-        done[b] = problems.length
-        if (scores) {
-          await place.score(objective, scores)
-          shortenScores(place.arena, problems, solutions, { at: scores, rows: place.rows, folds })
-        }
-        for (const [k, solution] of solutions.entries()) taker.take(from + k, solution, () => objective.copyWeights(k))
-      }),
-    )
-    first += round.reduce((sum, bundle) => sum + bundle.length, 0)
+    const together = place.bundles(round, held.folds)
+    const solutions = await solveTogether(place, together, held, { done: model, all })
+    for (const [b, { objective }] of together.entries()) {
+      for (const [k, solution] of solutions[b].entries()) taker.take(model++, solution, () => objective.copyWeights(k))
+    }
     place.release()
   }
 }
 
-function tellAlone(
-  tell: ProgressListener,
-  seconds: () => number,
-  rows: number,
-  problem: number,
-  problems: number,
-): (progress: PassProgress) => void {
+/** Trains objectives side by side, and has their models score the rows that they did not see. `models`: those that were done
+ *  before, and how many there will be, if that is known. */
+export function solveTogether(
+  place: Place,
+  together: Together[],
+  { folds, scores }: Held,
+  models: { done: number; all?: number },
+): Promise<Solution[][]> {
+  const { arena, rows, tell } = place.facts
+  const done = together.map(() => 0)
+  return Promise.all(
+    together.map(async ({ objective, problems }, b) => {
+      const solutions = await place.solve(objective, problems, progress => {
+        done[b] = progress.done
+        const count = { ...models, done: models.done + sum(done) }
+        tell({ ...trainRecord(place, progress), certified: false, models: count })
+      })
+      done[b] = problems.length
+      if (scores) {
+        await place.score(objective, scores)
+        shortenScores(arena, problems, solutions, { at: scores, rows, folds })
+      }
+      return solutions
+    }),
+  )
+}
+
+function tellAlone(place: Place, problem: number, problems: number): TellPass {
   return progress => {
     const { primal, certified } = progress
-    tell({ ...trainRecord(progress, rows, seconds()), primal, certified, problem, problems })
+    place.facts.tell({ ...trainRecord(place, progress), primal, certified, problem, problems })
   }
 }
 
 /** What every record of training has. */
-export function trainRecord(
-  { pass, gap, counts, rowsKept }: PassProgress,
-  rows: number,
-  seconds: number,
-): Omit<TrainProgress, 'certified'> {
+function trainRecord(place: Place, { pass, gap, counts, rowsKept }: PassProgress): Omit<TrainProgress, 'certified'> {
   const { blocksRead: read, bytesRead, bytesSkipped } = counts
   return {
-    ...{ stage: 'train', seconds, pass, gap, memoryBytes: process.memoryUsage.rss() },
+    ...{ stage: 'train', seconds: place.facts.seconds(), pass, gap, memoryBytes: process.memoryUsage.rss() },
     ...(read > 0 && { blocks: { read, bytesRead, bytesSkipped } }),
-    ...(rowsKept !== undefined && { rows: { kept: rowsKept, left: rows - rowsKept } }),
+    ...(rowsKept !== undefined && { rows: { kept: rowsKept, left: place.facts.rows - rowsKept } }),
   }
 }

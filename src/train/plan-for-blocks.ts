@@ -1,7 +1,7 @@
 // The memory of a run over blocks: the plan of a store under a solver's needs, and what reading text takes before it and
 // leaves behind.
 
-import { inputFormatOf } from '../block-store/manifest.ts'
+import { inputFormatOf, type Manifest } from '../block-store/manifest.ts'
 import { LEAST_BUFFERS } from '../block-store/read-into-blocks.ts'
 import type { Store } from '../block-store/reader.ts'
 import { SpillwayError } from '../errors.ts'
@@ -23,70 +23,79 @@ import { allowedMemory } from './choose-solver.ts'
 import { DEFAULTS, type ResolvedOptions } from './options.ts'
 import { type RowsOfStore, rowsOfStore } from './rows-of-store.ts'
 
-/** The plan of a store under a solver's needs. `lanes`: of many models that are trained together, weights and dual variables
- *  of each; `bytesPerRow`: what else there is for each row. */
+/** What is known of a run besides its solver and options. */
+export interface ToPlan {
+  /** Whether the store was made of text in the same process. */
+  fromText?: boolean
+  rows?: RowsOfStore
+  /** Of many models that are trained together: so many times weights and dual variables. */
+  lanes?: number
+  /** What else there is for each row. */
+  bytesPerRow?: number
+}
+
+/** The plan of a store under a solver's needs. */
 export async function planFor(
   store: Store,
   solver: BlockSolver,
   options: ResolvedOptions,
-  fromText = false,
-  rows?: RowsOfStore,
-  lanes = 1,
-  bytesPerRow = 0,
+  run: ToPlan = {},
 ): Promise<MemoryPlan> {
   const { manifest } = store
-  const { weights, entryBytes, mapBytes, expanded } = rows ?? (await rowsOfStore(store, options))
-  const classes = manifest.labels.filter(label => label.rows > 0).length
+  const rows = run.rows ?? (await rowsOfStore(store, options))
+  const needs = needsOf(manifest, solver, options, { ...run, rows })
   const together = trainsTogether(options.multiclass)
-  const needs = {
-    alphaBytes: together ? classes * 8 : solver.dual ? alphaStride(options) * lanes : 0,
-    mapBytes,
-    weights,
-    entryBytes,
-    expanded,
-    // The model at the end is a copy of the weights, in a list of its own when few features are in use. Weights of expanded
-    // features are lent to the model, unless there are several vectors to put together.
-    perWeight:
-      expanded && classes === 2 && !together
-        ? 0
-        : (mapBytes > 0 ? 12 : 8) * (classes === 2 && !together ? 1 : classes) +
-          (options.scale ? scalingBytes(options.scale) : 0),
-    // Bits of the classes in play, of a loaded block's rows; all rows at most.
-    perRow: (solver.extra?.perRow ?? 0) + bytesPerRow + (together ? Math.ceil(classes / 64) * 8 : 0),
-    slots: 2,
-    cacheShare: solver.cacheShare,
-    // A run that goes on with the store is planned for alike.
-    firstPass: mayTrainWhileReading(solver, options),
-  }
-  // Without a limit to fill, blocks are what the user made them.
-  const memory = allowedMemory(options)
-  const limited = options.memory !== undefined
-  const reserveOf = (bytes: number, ingested: boolean): number =>
-    forFilePages(bytes) +
-    (ingested ? ingestRemains(bytes, growing(options, inputFormatOf(manifest))) : 0) +
-    (classes > 2 ? forManyModels(bytes) : 0)
-  const reserve = (bytes: number): number => (limited ? reserveOf(bytes, fromText) : 0)
-  const mostReserve = (bytes: number): number => reserveOf(bytes, true)
-  const needsOf = (weights: ResolvedOptions['weights']): PlanNeeds => {
-    const weightBytes = together ? even(classes) * 8 : (weights === 'f32' ? 4 : 8) * lanes
-    const perWeight =
-      needs.perWeight +
-      (weights === 'f32' ? 0 : (solver.extra?.perWeight ?? 0)) +
-      (solver.severalTrainers ? bytesForTrainers(options.trainers, weightBytes, options.scale !== undefined) : 0)
-    return { ...needs, perWeight, weightBytes, reserve, mostReserve }
-  }
-  const canNarrow = !together && lanes === 1 && !solver.wideWeights
+  const canNarrow = !together && (run.lanes ?? 1) === 1 && !solver.wideWeights
   const planned = (weights: ResolvedOptions['weights']): MemoryPlan => {
-    const narrow = weights === 'f64' && canNarrow ? needsOf('f32') : undefined
-    return planMemory(manifest, memory, { ...needsOf(weights), narrow }, limited)
+    const narrow = weights === 'f64' && canNarrow ? needs('f32') : undefined
+    // Without a limit to fill, blocks are what the user made them.
+    return planMemory(manifest, allowedMemory(options), { ...needs(weights), narrow }, options.memory !== undefined)
   }
-  if (!expanded || together || options.given.has('weights')) return planned(options.weights)
+  if (!rows.expanded || together || options.given.has('weights')) return planned(options.weights)
   // Expanded features are so many that f32 may be all there is room for.
   try {
     return planned('f64')
   } catch (error) {
     if (!(error instanceof SpillwayError)) throw error
     return planned('f32')
+  }
+}
+
+/** What a run needs, by the precision of its weights. */
+function needsOf(
+  manifest: Manifest,
+  solver: BlockSolver,
+  options: ResolvedOptions,
+  { fromText = false, rows, lanes = 1, bytesPerRow = 0 }: ToPlan & { rows: RowsOfStore },
+): (weights: ResolvedOptions['weights']) => PlanNeeds {
+  const { weights, entryBytes, mapBytes, expanded } = rows
+  const classes = manifest.labels.filter(label => label.rows > 0).length
+  const together = trainsTogether(options.multiclass)
+  const vectors = classes === 2 && !together ? 1 : classes
+  const scaled = options.scale ? scalingBytes(options.scale) : 0
+  // The model at the end is a copy of the weights, in a list of its own when few features are in use. Weights of expanded
+  // features are lent to the model, unless there are several vectors to put together.
+  const forModel = expanded && vectors === 1 ? 0 : (mapBytes > 0 ? 12 : 8) * vectors + scaled
+  const reserveOf = (bytes: number, ingested: boolean): number =>
+    forFilePages(bytes) +
+    (ingested ? ingestRemains(bytes, growing(options, inputFormatOf(manifest))) : 0) +
+    (classes > 2 ? forManyModels(bytes) : 0)
+  const needs = {
+    ...{ alphaBytes: together ? classes * 8 : solver.dual ? alphaStride(options) * lanes : 0, mapBytes, weights },
+    ...{ entryBytes, expanded, slots: 2, cacheShare: solver.cacheShare },
+    // Bits of the classes in play, of a loaded block's rows; all rows at most.
+    perRow: (solver.extra?.perRow ?? 0) + bytesPerRow + (together ? Math.ceil(classes / 64) * 8 : 0),
+    // A run that goes on with the store is planned for alike.
+    firstPass: mayTrainWhileReading(solver, options),
+    reserve: (bytes: number): number => (options.memory === undefined ? 0 : reserveOf(bytes, fromText)),
+    mostReserve: (bytes: number): number => reserveOf(bytes, true),
+  }
+  return bits => {
+    const weightBytes = together ? even(classes) * 8 : (bits === 'f32' ? 4 : 8) * lanes
+    const extra = bits === 'f32' ? 0 : (solver.extra?.perWeight ?? 0)
+    const { trainers } = options
+    const shared = solver.severalTrainers ? bytesForTrainers(trainers, weightBytes, options.scale !== undefined) : 0
+    return { ...needs, perWeight: forModel + extra + shared, weightBytes }
   }
 }
 
@@ -97,27 +106,21 @@ export function modelsText(models: number, size: number): string {
 
 /** How many models are trained at a time, all that the memory has room for, and the plan for them; undefined where each is
  *  trained alone. */
-export async function planTogether(
+async function planTogether(
   store: Store,
   solver: BlockSolver,
   options: ResolvedOptions,
-  fromText: boolean,
-  rows: RowsOfStore,
-  models: number,
-  { bytesPerRow = 0, must = false } = {},
+  { models, must = false, ...run }: RunToPlan,
 ): Promise<{ models: number; plan: MemoryPlan } | undefined> {
   const single = options.innerTolerance !== undefined || options.gradientTolerance !== undefined
   const can = models > 1 && solver.startMany !== undefined && options.weights === 'f64' && !single
   if (!must && (!can || options.expand)) return undefined
-  const planOf = (size: number) => planFor(store, solver, options, fromText, rows, lanesOf(size), bytesPerRow)
-  const fits = async (size: number): Promise<MemoryPlan | undefined> => {
-    try {
-      return await planOf(size)
-    } catch (error) {
+  const planOf = (size: number) => planFor(store, solver, options, { ...run, lanes: lanesOf(size) })
+  const fits = (size: number): Promise<MemoryPlan | undefined> =>
+    planOf(size).catch((error: unknown) => {
       if (!(error instanceof SpillwayError)) throw error
       return undefined
-    }
-  }
+    })
   const least = must ? 1 : 2
   let most = models
   let found = await fits(most)
@@ -146,14 +149,10 @@ export interface RunPlan {
   plan: MemoryPlan
 }
 
-/** What is known of a run before it is planned. */
-export interface RunToPlan {
-  /** Whether the store was made of text in the same process. */
-  fromText: boolean
+export interface RunToPlan extends Omit<ToPlan, 'lanes'> {
   rows: RowsOfStore
   models: number
-  /** Of models of folds, which are always trained together: what they keep for each row. */
-  bytesPerRow?: number
+  /** Of models of folds: they are always trained together. */
   must?: boolean
 }
 
@@ -162,22 +161,22 @@ export async function planRun(
   store: Store,
   solver: BlockSolver,
   options: ResolvedOptions,
-  { fromText, rows, models, ...folds }: RunToPlan,
+  run: RunToPlan,
 ): Promise<RunPlan> {
-  const planWith = (solver: BlockSolver) => planTogether(store, solver, options, fromText, rows, models, folds)
+  const { models, must = false, ...alone } = run
   // Several models share what is read, and need rows of other blocks beside those at hand: `block` alone may take hundreds of
   // passes where these are few (10,000 digits in two blocks: short of 1e-3 after 300, where `selective` takes 5).
-  const ours = models > 1 && !folds.must && !askedSolver(options.solver) && solver.firstPass === true
+  const ours = models > 1 && !must && !askedSolver(options.solver) && solver.firstPass === true
   if (ours) {
     options = { ...options, innerPasses: DEFAULTS.innerPasses }
     solver = selective
   }
-  let together = await planWith(solver)
+  let together = await planTogether(store, solver, options, run)
   if (ours && !together) {
     solver = block
-    together = await planWith(solver)
+    together = await planTogether(store, solver, options, run)
   }
-  const plan = together?.plan ?? (await planFor(store, solver, options, fromText, rows))
+  const plan = together?.plan ?? (await planFor(store, solver, options, alone))
   return { solver, options, together, plan }
 }
 

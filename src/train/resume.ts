@@ -32,13 +32,8 @@ export interface BlockTraining {
 }
 
 /** Where the states of a training are kept: one place for each distinct problem. */
-export function checkpointsOf({
-  engine,
-  options,
-  objective,
-  problems,
-  allClasses,
-}: Omit<BlockTraining, 'tell' | 'say' | 'solver'>): Checkpoints {
+export function checkpointsOf(training: Omit<BlockTraining, 'tell' | 'say' | 'solver'>): Checkpoints {
+  const { engine, options, objective, problems, allClasses } = training
   const { folder, manifest } = engine.store
   const [first] = problems
   const many = problems.map(({ label, costPositive }) => `${label.text}:${costPositive}`).join(' ')
@@ -68,20 +63,15 @@ export function checkpointsOf({
 /** Trains from wherever the run can begin. */
 export async function trainResumed(training: BlockTraining): Promise<Solution[]> {
   const { engine, solver, options, objective, tell, say, first } = training
+  const { seed, shrinking, innerPasses, innerTolerance = null, blockOrder, batch } = options
+  const { slotBytes, cacheBytes } = engine.plan
   const course = {
-    solver: solver.name,
-    seed: options.seed,
-    shrinking: options.shrinking,
-    innerPasses: options.innerPasses,
-    innerTolerance: options.innerTolerance ?? null,
-    blockOrder: options.blockOrder,
-    batch: options.batch,
-    slotBytes: engine.plan.slotBytes,
-    cacheBytes: engine.plan.cacheBytes,
+    ...{ solver: solver.name, seed, shrinking, innerPasses, innerTolerance, blockOrder, batch, slotBytes, cacheBytes },
   }
   const fresh = freshState(objective.models, course, engine.store.manifest.fingerprint)
   const checkpoints = checkpointsOf(training)
-  const driver = new Driver(engine, solver, objective, options, tell, { keeper: checkpoints, state: fresh })
+  const keeping = { keeper: checkpoints, state: fresh }
+  const driver = new Driver({ source: engine, solver, objective, settings: options, tell, ...keeping })
   if (!(solver.dual && !options.cold && (await startWarm(driver, checkpoints, say)))) {
     const found = options.resume ? await checkpoints.load() : undefined
     if (found) {

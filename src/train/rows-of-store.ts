@@ -63,17 +63,13 @@ export async function rowsOfStore(
     return surveyStore(own, threads, store, options).finally(() => threads.close())
   }
   const { folder, manifest } = store
-  const rows = plainRows(manifest, manifest.usedFeatures, findInputFormat(inputFormatOf(manifest)), {
-    ...options,
-    values: manifest.valueBits,
-  })
-  if (!rows.mapped) return rows
+  const values = manifest.valueBits
+  const format = findInputFormat(inputFormatOf(manifest))
+  const { mapped, ...rows } = plainRows(manifest, manifest.usedFeatures, format, { ...options, values })
+  if (!mapped) return rows
   const file = featureFileOf(manifest)
-  return {
-    ...rows,
-    mapBytes: await featureSetBytes(folder, file),
-    placeMap: into => readFeatureSet(into, folder, file),
-  }
+  const mapBytes = await featureSetBytes(folder, file)
+  return { ...rows, mapBytes, placeMap: into => readFeatureSet(into, folder, file) }
 }
 
 /** Rows that are not expanded, the map of their features left out. */
@@ -87,15 +83,31 @@ function plainRows(
   const mapped = used > 0 && used < WORTH_A_MAP * features
   const occurring = mapped ? used : features
   return {
-    features,
-    nonzeros,
-    weights: occurring * width,
-    width,
+    ...{ features, nonzeros, weights: occurring * width, width, mapBytes: 0, placeMap: async () => 0, mapped },
     // Values that are to be scaled come into memory before their bins take their place.
     entryBytes: space && !scale ? binnedEntry(occurring) : entryBytes(values, format),
-    mapBytes: 0,
-    placeMap: async () => 0,
-    mapped,
+  }
+}
+
+/** The same of rows that are expanded. */
+function expandedRows(
+  { features, nonzeros }: { features: number; nonzeros: number },
+  used: number,
+  expanded: { nonzeros: number[]; threadBytes: number },
+  { expand, values }: { expand: string; values: 32 | 64 },
+): RowsOfStore & { mapped: boolean } {
+  const mapped = used < WORTH_A_MAP * features
+  return {
+    ...{
+      features,
+      nonzeros,
+      weights: mapped ? used : features,
+      width: 1,
+      mapBytes: 0,
+      placeMap: async () => 0,
+      mapped,
+    },
+    ...{ entryBytes: parseExpansion(expand).entryBytes(values), expanded },
   }
 }
 
@@ -116,28 +128,17 @@ export function rowsByNumbers(
   blocks: number,
   options: ResolvedOptions,
 ): RowsOfStore {
-  const valueBits = options.values === 'f64' ? 64 : 32
+  const values = options.values === 'f64' ? 64 : 32
   const { expand } = options
-  if (expand === undefined) {
-    const rows = plainRows(estimate, used, estimate, { ...options, values: valueBits })
-    return rows.mapped ? { ...rows, mapBytes: estimate.pages * PAGE_BYTES } : rows
-  }
-  const steps = parseExpansion(expand)
-  const features = steps.features(estimate.features)
-  const mapped = used < WORTH_A_MAP * features
-  return {
-    features,
-    nonzeros: estimate.entries,
-    weights: mapped ? used : features,
-    width: 1,
-    mapBytes: mapped ? estimate.pages * PAGE_BYTES : 0,
-    placeMap: async () => 0,
-    entryBytes: steps.entryBytes(valueBits),
-    expanded: {
-      nonzeros: Array.from({ length: blocks }, () => Math.ceil(estimate.entries / blocks)),
-      threadBytes: estimate.expanderBytes,
-    },
-  }
+  const inAll = { features: estimate.features, nonzeros: estimate.entries }
+  const nonzeros = Array.from({ length: blocks }, () => Math.ceil(estimate.entries / blocks))
+  const expanded = { nonzeros, threadBytes: estimate.expanderBytes }
+  if (expand !== undefined) inAll.features = parseExpansion(expand).features(estimate.features)
+  const { mapped, ...rows } =
+    expand === undefined
+      ? plainRows(estimate, used, estimate, { ...options, values })
+      : expandedRows(inAll, used, expanded, { expand, values })
+  return mapped ? { ...rows, mapBytes: estimate.pages * PAGE_BYTES } : rows
 }
 
 /** Reads the store once, expanding its rows. What is taken of the arena is given back, but for the map. */
@@ -165,31 +166,20 @@ async function surveyStore(
   }
   const outcomes = await Promise.allSettled(Array.from({ length: pool.size }, survey))
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
-  const { features, names } = expandedFeatures(
-    arena,
-    expansion,
-    manifest.features,
-    new Set(blocks.map(block => block.names)),
-  )
+  const keptNames = new Set(blocks.map(block => block.names))
+  const { features, names } = expandedFeatures(arena, expansion, manifest.features, keptNames)
   const used = usedOf(arena, new Set(blocks.map(block => block.map)))
   arena.release(mark)
-  const mapped = used !== undefined && used.features < WORTH_A_MAP * features
-  const map = mapped ? placeMap(arena, used.bits).top : 0
   const nonzeros = blocks.map(block => block.nonzeros)
-  return {
-    features,
-    nonzeros: nonzeros.reduce((sum, count) => sum + count, 0),
-    weights: mapped ? used.features : features,
-    width: 1,
-    mapBytes: mapped ? mapBytes(used.bits) : 0,
-    placeMap: async () => map,
-    entryBytes: parseExpansion(expansion.expand).entryBytes(manifest.valueBits),
-    expanded: {
-      nonzeros,
-      threadBytes: Math.max(0, ...blocks.map(block => block.expanderBytes)),
-    },
-    ...(names && { names }),
-  }
+  const inAll = { features, nonzeros: nonzeros.reduce((sum, count) => sum + count, 0) }
+  const expanded = { nonzeros, threadBytes: Math.max(0, ...blocks.map(block => block.expanderBytes)) }
+  const { mapped, ...rows } = expandedRows(inAll, used?.features ?? features, expanded, {
+    ...{ expand: expansion.expand, values: manifest.valueBits },
+  })
+  const found = { ...rows, ...(names && { names }) }
+  if (!used || !mapped) return found
+  const map = placeMap(arena, used.bits).top
+  return { ...found, mapBytes: mapBytes(used.bits), placeMap: async () => map }
 }
 
 /** The features of all threads' maps, as bits that outlive the arena's memory; undefined when one was given up. */

@@ -11,7 +11,6 @@ import { openStore, type Store } from '../block-store/reader.ts'
 import { removeFile } from '../block-store/writer.ts'
 import { SpillwayError, UsageError } from '../errors.ts'
 import { askedInputFormat } from '../input-formats/all-input-formats.ts'
-import { findLoss } from '../losses/all-losses.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { PAGE_BYTES } from '../numeric/feature-map-layout.ts'
 import { FirstPass, type FirstPassSettings, type FirstPassSizes, pieceBytes } from '../optimise/solvers/first-pass.ts'
@@ -141,7 +140,7 @@ function firstPassSettings(options: ResolvedOptions): FirstPassSettings {
     seed: options.seed,
     unit: options.normalize === 'unit',
     visits: options.given.has('innerPasses') ? options.innerPasses : undefined,
-    problemOf: labels => classProblems(labels, findLoss(options.loss), options).problems[0],
+    problemOf: labels => classProblems(labels, options).problems[0],
   }
 }
 

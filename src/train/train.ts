@@ -5,7 +5,7 @@ import { UsageError } from '../errors.ts'
 import { usualInputFormat } from '../input-formats/all-input-formats.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { trainsTogether } from '../losses/formulations.ts'
-import { type Certificate as ModelCertificate, makeModel } from '../model/model.ts'
+import { type Model, type Certificate as ModelCertificate, makeModel } from '../model/model.ts'
 import type { Shortfall } from '../model/shortfall.ts'
 import type { CrammerSingerObjective } from '../optimise/objectives/crammer-singer.ts'
 import { shorten } from '../optimise/objectives/line-search.ts'
@@ -13,8 +13,9 @@ import type { ExitReason, Solution } from '../optimise/objectives/solution.ts'
 import { askedSolver, findSolver } from '../optimise/solvers/all-solvers.ts'
 import { checkCompatible, underLimits } from '../optimise/solvers/compatibility.ts'
 import type { BlockSolver, MemorySolver } from '../optimise/solvers/solver.ts'
+import { classesOf } from '../rows/folds.ts'
 import { version } from '../version.ts'
-import { calibrateOverBlocks, checkCalibration, HeldOutInMemory } from './calibrate.ts'
+import { calibrateOverBlocks, calibrationsOf, checkCalibration, modelsToCalibrate } from './calibrate.ts'
 import { chooseSolver } from './choose-solver.ts'
 import {
   asModelCertificate,
@@ -23,12 +24,12 @@ import {
   crammerSingerSettings,
   sumOf,
 } from './class-problems.ts'
-import { WeightCollector } from './collect-weights.ts'
-import { InBlocks, openBlocks } from './in-blocks.ts'
-import { InMemory, type LoadedRows, outcomeInMemory, withRowsInMemory } from './in-memory.ts'
+import { HeldOut } from './held-out.ts'
+import { InBlocks, type OpenedStore, openBlocks } from './in-blocks.ts'
+import { InMemory, type LoadedRows, withRowsInMemory } from './in-memory.ts'
 import { type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import type { TrainingOutcome } from './outcome.ts'
-import { type Taker, trainModels, type Wanted } from './place.ts'
+import { type Place, type Taker, trainModels, type Wanted } from './place.ts'
 import type { ProgressListener } from './progress.ts'
 import { heedBinsOfStore } from './store-for-training.ts'
 import { TrainingRun, type TrainResult } from './training-run.ts'
@@ -50,57 +51,66 @@ export function train(data: string | string[], options: TrainOptions = {}): Trai
     checkCalibration(limited)
     const outcome =
       solver.data === 'memory'
-        ? await withRowsInMemory(paths, limited, tell, rows => trainInMemory(rows, solver, limited, tell))
+        ? await withRowsInMemory(paths, limited, tell, rows => trainInMemory(rows, solver, limited))
         : await trainFromBlocks(paths, solver, limited, tell)
     const result = asResult(outcome, limited, (performance.now() - started) / 1000)
     return roundedToBins > 0 ? { ...result, roundedToBins } : result
   })
 }
 
-/** The models of a data set. `numbered`: its labels in the order of their class numbers. */
+/** The models of a data set. `numbers`: of its classes, those without rows among them. */
 function wantedModels(classes: ClassProblems, numbers: number, options: ResolvedOptions): Wanted {
   if (!trainsTogether(options.multiclass)) return { problems: classes.problems }
-  return { problems: classes.problems, allClasses: crammerSingerSettings(classes, numbers, options.bias) }
+  return { problems: classes.problems, allClasses: crammerSingerSettings(classes, numbers) }
 }
 
-/** Models as they come, for one model file. */
-class ModelTaker implements Taker {
+/** Models as they are ready, put together for one model file: weights of a feature side by side, w[j·K + k]. */
+class CollectedModels implements Taker {
   readonly solutions: Solution[] = []
-  readonly weights: WeightCollector
-  readonly #models: number
-  readonly #lent: ((solution: Solution) => number) | undefined
+  weights: Float64Array
+  biasWeights: Float64Array
+  readonly #place: Place
 
-  /** `lent`: makes weights final where they are, and gives that of the bias, where they are not to be copied. */
-  constructor({ problems, allClasses }: Wanted, weights: number, lent?: (solution: Solution) => number) {
-    this.#models = allClasses?.classes.length ?? problems.length
-    this.weights = new WeightCollector(this.#models, weights)
-    this.#lent = lent
+  /** `vectors`: models that are kept; those of folds, which come behind them, are scored only. */
+  constructor(place: Place, vectors: number) {
+    this.#place = place
+    // One vector is taken as it is: with many weights, a second copy is more than the plan has room for.
+    this.weights = new Float64Array(vectors === 1 ? 0 : vectors * place.facts.weights)
+    this.biasWeights = new Float64Array(vectors)
   }
 
-  get vectors(): number {
-    return this.#models
-  }
-
-  take(model: number, solution: Solution, weights: () => Float64Array): void {
-    // Models of folds are scored, not kept.
-    if (model >= this.#models) return
+  take(model: number, solution: Solution, copy: () => Float64Array): void {
+    const K = this.biasWeights.length
+    if (model >= K) return
     this.solutions[model] = solution
-    if (this.#lent) {
-      this.weights.biasWeights[model] = this.#lent(solution)
+    const { facts, lend } = this.#place
+    const { weights: count } = facts
+    if (lend) {
+      this.biasWeights[model] = lend(solution)
       return
     }
-    const own = weights()
+    const own = copy()
     shorten(own, solution)
-    this.weights.put(model, own)
+    if (K === 1) this.weights = own.subarray(0, count)
+    else for (let j = 0; j < count; j++) this.weights[j * K + model] = own[j]
+    this.biasWeights[model] = own[count]
   }
 
   takeAll(solution: Solution, objective: CrammerSingerObjective): void {
     this.solutions.push(solution)
-    const all = objective.copyAll()
-    shorten(all.weights, solution)
-    shorten(all.biasWeights, solution)
-    this.weights.putAll(all)
+    Object.assign(this, objective.copyAll())
+    shorten(this.weights, solution)
+    shorten(this.biasWeights, solution)
   }
+}
+
+/** Trains the models of a place, those of its classes first. */
+async function trainPlace(place: Place, { labels, problems }: ClassProblems, held?: HeldOut): Promise<TrainingOutcome> {
+  const vectors = place.facts.wanted.allClasses?.classes.length ?? problems.length
+  const models = new CollectedModels(place, vectors)
+  await trainModels(place, models, held)
+  const { biasWeights, solutions } = models
+  return { ...place.outcome(vectors, models.weights), labels, biasWeights, solver: place.facts.solver.name, solutions }
 }
 
 /** Trains the models of rows in memory. */
@@ -108,25 +118,16 @@ export async function trainInMemory(
   loaded: LoadedRows,
   solver: MemorySolver,
   options: ResolvedOptions,
-  tell: ProgressListener,
 ): Promise<TrainingOutcome> {
-  const { rows } = loaded
-  const classes = classProblems(rows.labels, findLoss(options.loss), options)
-  const models = wantedModels(classes, rows.labels.length, options)
-  const held = options.calibrate && new HeldOutInMemory(loaded, classes.problems, options)
-  const wanted = held ? { ...models, problems: [...models.problems, ...held.problems], together: true } : models
-  const say = (reason: string): void => tell({ stage: 'plan', solver: solver.name, reason })
-  const place = new InMemory(loaded, solver, options, wanted, say)
-  const taker = new ModelTaker(models, place.weights)
-  await trainModels(place, wanted, taker, tell, loaded.seconds, held || undefined)
-  return {
-    ...outcomeInMemory(loaded, options, taker.vectors, taker.weights.weights),
-    labels: classes.labels,
-    biasWeights: taker.weights.biasWeights,
-    ...(held && { calibrations: held.calibrations() }),
-    solver: solver.name,
-    solutions: taker.solutions,
-  }
+  const { arena, rows } = loaded
+  const classes = classProblems(rows.labels, options)
+  const wanted = wantedModels(classes, rows.labels.length, options)
+  if (!options.calibrate) return trainPlace(new InMemory(loaded, solver, options, wanted), classes)
+  const { problems, folds } = modelsToCalibrate(classes.problems)
+  const held = new HeldOut(arena, classesOf(arena, rows), { problems, folds, seed: options.seed })
+  const all = { ...wanted, problems: [...wanted.problems, ...problems], together: true }
+  const outcome = await trainPlace(new InMemory(loaded, solver, options, all), classes, held)
+  return { ...outcome, calibrations: calibrationsOf(held, classes.problems, options) }
 }
 
 /** The same from the blocks of a store, which is made of text if need be. */
@@ -137,10 +138,7 @@ async function trainFromBlocks(
   tell: ProgressListener,
 ): Promise<TrainingOutcome> {
   const opened = await openBlocks(paths, asked, options, tell)
-  const { labels: numbered } = opened.found.store.manifest
-  const classes = classProblems(numbered, findLoss(options.loss), options)
-  const wanted = wantedModels(classes, numbered.length, options)
-  const outcome = await trainOpened()
+  const outcome = await trainOpened(opened)
   if (!options.calibrate) return outcome
   try {
     return { ...outcome, calibrations: await calibrateOverBlocks(outcome.blocks!.store, options, tell) }
@@ -149,19 +147,14 @@ async function trainFromBlocks(
     // Without calibrations a model is not what was asked for: the run is an interrupted one then.
     return { ...outcome, solutions: outcome.solutions.map(solution => ({ ...solution, exitReason: 'interrupted' })) }
   }
+}
 
-  async function trainOpened(): Promise<TrainingOutcome> {
-    await using place = await InBlocks.open(opened, asked, options, wanted, tell)
-    const taker = new ModelTaker(wanted, place.weights, place.lends ? solution => place.lend(solution) : undefined)
-    await trainModels(place, wanted, taker, tell, opened.seconds)
-    return {
-      ...place.outcome(taker.weights.weights),
-      labels: classes.labels,
-      biasWeights: taker.weights.biasWeights,
-      solver: place.solver.name,
-      solutions: taker.solutions,
-    }
-  }
+async function trainOpened(opened: OpenedStore): Promise<TrainingOutcome> {
+  const { found, options } = opened
+  const { labels } = found.store.manifest
+  const classes = classProblems(labels, options)
+  await using place = await InBlocks.open(opened, wantedModels(classes, labels.length, options))
+  return await trainPlace(place, classes)
 }
 
 /** What the model of a run that ended short says about that. */
@@ -195,69 +188,58 @@ function shortfallOf(
 
 /** What a run gives, with its model put together. */
 export function asResult(outcome: TrainingOutcome, options: ResolvedOptions, seconds: number): TrainResult {
-  const { data, labels, solutions } = outcome
+  const { data, labels, solutions, solver, readSeconds: read, bytesRead, badRows, badRowMessages, blocks } = outcome
+  const { rows, features, nonzeros } = data
+  const { loss, cost } = options
   const certificate = sumOf(solutions)
-  const shortfall = shortfallOf(outcome, certificate, options)
-  const model = makeModel({
-    labels: labels.map(({ value, text }) => ({ value, text })),
-    multiclass: options.multiclass,
-    features: data.features * (options.space ? widthOf(options.space) : 1),
-    weights: outcome.weights,
-    ownsWeights: true,
-    bias: options.bias,
-    biasWeights: options.bias === 0 ? new Float64Array(0) : outcome.biasWeights,
-    ...(data.format !== usualInputFormat.name && { inputFormat: data.format }),
-    ...(data.valueBits === 64 && { values: 'f64' }),
-    indexBase: data.indexBase === 0 ? 0 : 1,
-    loss: options.loss,
-    regularizer: options.regularizer,
-    cost: options.cost,
-    solver: outcome.solver,
-    seed: options.seed,
-    classWeights: Object.entries(options.classWeights).map(([label, weight]) => ({ label, weight })),
-    transforms: {
-      ...(options.expand !== undefined && {
-        expand: { steps: options.expand, ...(data.names && { names: data.names }) },
-      }),
-      ...(options.space && { expand: { steps: spaceText(options.space) } }),
-      ...(options.normalize && { normalize: options.normalize }),
-      ...(options.scale &&
-        outcome.factors &&
-        (options.space ? { ranges: outcome.factors } : { scale: { kind: options.scale, factors: outcome.factors } })),
-    },
-    ...(outcome.calibrations && { calibrations: outcome.calibrations }),
-    certificate,
-    classCertificates: solutions.length > 1 ? solutions.map(asModelCertificate) : [],
-    data: {
-      fingerprint: data.fingerprint,
-      rows: data.rows,
-      nonzeros: data.nonzeros,
-      sources: data.sources.map(({ name }) => name),
-    },
-    ...(shortfall && { shortfall }),
-    createdBy: `spillway ${version}`,
-  })
+  const { passes, primal, dual, gap, supportVectors } = certificate
   return {
-    model,
-    solver: outcome.solver,
-    loss: options.loss,
-    cost: options.cost,
-    rows: data.rows,
-    features: data.features,
-    nonzeros: data.nonzeros,
-    classes: labels.length,
-    passes: certificate.passes,
-    primal: certificate.primal,
-    dual: certificate.dual,
-    gap: certificate.gap,
-    supportVectors: certificate.supportVectors,
-    seconds: { total: seconds, read: outcome.readSeconds, compute: seconds - outcome.readSeconds, write: 0 },
-    bytesRead: outcome.bytesRead,
+    model: modelOf(outcome, options, certificate),
+    ...{ solver, loss, cost, rows, features, nonzeros, classes: labels.length },
+    ...{ passes, primal, dual, gap, supportVectors },
+    seconds: { total: seconds, read, compute: seconds - read, write: 0 },
+    bytesRead,
     peakMemoryBytes: process.resourceUsage().maxRSS * 1024,
     exitReason: certificate.exitReason as ExitReason,
     trainingAccuracy: solutions.length === 1 ? (solutions[0].certificate?.trainingAccuracy ?? null) : null,
-    badRows: outcome.badRows,
-    badRowMessages: outcome.badRowMessages,
-    ...(outcome.blocks && { blocks: outcome.blocks }),
+    ...{ badRows, badRowMessages, ...(blocks && { blocks }) },
+  }
+}
+
+function modelOf(outcome: TrainingOutcome, options: ResolvedOptions, certificate: ModelCertificate): Model {
+  const { data, labels, solutions, solver, weights, calibrations, biasWeights } = outcome
+  const { fingerprint, rows, nonzeros } = data
+  const { multiclass, loss, regularizer, cost, seed, bias, space } = options
+  const shortfall = shortfallOf(outcome, certificate, options)
+  return makeModel({
+    labels: labels.map(({ value, text }) => ({ value, text })),
+    multiclass,
+    features: data.features * (space ? widthOf(space) : 1),
+    ...{ weights, ownsWeights: true, bias, biasWeights: bias === 0 ? new Float64Array(0) : biasWeights },
+    ...(data.format !== usualInputFormat.name && { inputFormat: data.format }),
+    ...(data.valueBits === 64 && { values: 'f64' }),
+    indexBase: data.indexBase === 0 ? 0 : 1,
+    ...{ loss, regularizer, cost, solver, seed },
+    classWeights: Object.entries(options.classWeights).map(([label, weight]) => ({ label, weight })),
+    transforms: transformsOf(outcome, options),
+    ...(calibrations && { calibrations }),
+    certificate,
+    classCertificates: solutions.length > 1 ? solutions.map(asModelCertificate) : [],
+    data: { fingerprint, rows, nonzeros, sources: data.sources.map(({ name }) => name) },
+    ...(shortfall && { shortfall }),
+    createdBy: `spillway ${version}`,
+  })
+}
+
+/** What was made of rows before they were trained on. */
+function transformsOf(
+  { data: { names }, factors }: TrainingOutcome,
+  { expand, space, normalize, scale }: ResolvedOptions,
+): Parameters<typeof makeModel>[0]['transforms'] {
+  return {
+    ...(expand !== undefined && { expand: { steps: expand, ...(names && { names }) } }),
+    ...(space && { expand: { steps: spaceText(space) } }),
+    ...(normalize && { normalize }),
+    ...(scale && factors && (space ? { ranges: factors } : { scale: { kind: scale, factors } })),
   }
 }

@@ -5,7 +5,7 @@ import type { ExitReason } from '../optimise/objectives/solution.ts'
 import type { TrainingOutcome } from './outcome.ts'
 import type { Progress, ProgressListener } from './progress.ts'
 
-export interface TrainResult {
+export interface TrainResult extends Pick<TrainingOutcome, 'bytesRead' | 'badRows' | 'badRowMessages' | 'blocks'> {
   model: Model
   solver: string
   loss: string
@@ -21,16 +21,11 @@ export interface TrainResult {
   gap: number | null
   supportVectors: number | null
   seconds: { total: number; read: number; compute: number; write: number }
-  bytesRead: number
   peakMemoryBytes: number
   exitReason: ExitReason
   trainingAccuracy: number | null
   /** When values themselves were trained on, of a store that has them rounded. */
   roundedToBins?: number
-  badRows: number
-  badRowMessages: string[]
-  /** Of runs over blocks: how many there are, how many were read, where the time went, and the store. */
-  blocks?: TrainingOutcome['blocks']
 }
 
 /** Progress records that wait until the reader asks for them. */

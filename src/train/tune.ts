@@ -1,16 +1,28 @@
 // `tune`: tries costs by folds, and trains the model at the best.
 
 import { SpillwayError, UsageError } from '../errors.ts'
+import { inBundles } from '../optimise/objectives/bundles.ts'
 import { askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { block } from '../optimise/solvers/block.ts'
+import type { MemorySolver } from '../optimise/solvers/solver.ts'
+import { classesOf } from '../rows/folds.ts'
+import type { FoldedProblem } from './class-problems.ts'
 import { type CrossValidateOptions, validateOverBlocks, whereToTrain } from './cross-validate.ts'
-import { withRowsInMemory } from './in-memory.ts'
+import { HeldOut } from './held-out.ts'
+import { InMemory, type LoadedRows, withRowsInMemory } from './in-memory.ts'
 import { type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
+import { solveTogether } from './place.ts'
 import type { ProgressListener } from './progress.ts'
 import { asResult, train, trainInMemory } from './train.ts'
 import type { TrainResult } from './training-run.ts'
-import { type CostResult, type CrossValidation, checkFolds } from './validation.ts'
-import { ValidationInMemory } from './validation-in-memory.ts'
+import {
+  type CostResult,
+  type CrossValidation,
+  checkFolds,
+  foldProblems,
+  judgeCosts,
+  validationOf,
+} from './validation.ts'
 
 export interface Tuning extends CrossValidation {
   /** The cost of the highest accuracy, the smallest of equals. */
@@ -43,19 +55,17 @@ export async function tune(data: string | string[], options: TuneOptions = {}): 
   const sorted = costs && [...new Set(costs)].sort((a, b) => a - b)
   const { paths, solver } = await whereToTrain(data, resolved, folds, progress)
   if (solver.data === 'blocks') {
-    const found = await validateOverBlocks(paths, solver, resolved, folds, sorted ?? WIDE_COSTS, progress)
-    const { store, ...validation } = found
+    const work = { paths, solver, options: resolved, folds, tell: progress }
+    const { validation, store } = await validateOverBlocks(work, sorted ?? WIDE_COSTS)
     const tuning = chosen(validation)
     if (final === 'none' || resolved.signal?.aborted) return tuning
     return withSeconds(tuning, await trainStore(store, rest, resolved, tuning[final].cost, progress))
   }
   return withRowsInMemory(paths, resolved, progress, async loaded => {
-    const validation = new ValidationInMemory(loaded, solver, resolved, folds, progress)
-    // From one cost to the next is a shorter way than from nothing, the more so the larger the cost.
-    const tuning = chosen(validation.result(await validation.climb(sorted)))
+    const tuning = chosen(await climbCosts(loaded, solver, resolved, { folds, costs: sorted }))
     if (final === 'none' || resolved.signal?.aborted) return tuning
     const options = { ...resolved, cost: tuning[final].cost }
-    const outcome = await trainInMemory(loaded, solver, options, progress)
+    const outcome = await trainInMemory(loaded, solver, options)
     const seconds = loaded.seconds()
     return {
       ...tuning,
@@ -99,4 +109,59 @@ function chosen(validation: CrossValidation): Tuning {
   const best = costs.reduce((a, b) => (b.accuracy > a.accuracy ? b : a))
   const simplest = costs.find(({ accuracy }) => accuracy >= best.accuracy - best.standardError)!
   return { ...validation, best, simplest }
+}
+
+/** Costs of the search that finds its own, at most. */
+const MOST_COSTS = 40
+/** It ends when the accuracy has not risen for so many costs. */
+const PATIENCE = 3
+
+/** Costs over rows in memory, one after the other: from one to the next is a shorter way than from nothing, the more so the larger
+ *  the cost. Each, in rising order, starts from the dual variables of the last one, times the factor between the costs; without costs, as
+ *  many as it takes. All models of a cost must fit at a time. */
+async function climbCosts(
+  loaded: LoadedRows,
+  solver: MemorySolver,
+  options: ResolvedOptions,
+  { folds, costs: given }: { folds: number; costs: number[] | undefined },
+): Promise<CrossValidation> {
+  const { arena, rows } = loaded
+  checkFolds(folds, rows.rows)
+  const first = given?.[0] ?? firstCost(loaded, options)
+  const costs = given ?? Array.from({ length: MOST_COSTS }, (_, k) => first * 2 ** k)
+  const problemsAt = (cost: number): FoldedProblem[] => foldProblems(rows.labels, options, [cost], folds)
+  const problems = problemsAt(first)
+  const held = new HeldOut(arena, classesOf(arena, rows), { problems, folds, seed: options.seed })
+  const place = new InMemory(loaded, solver, options, { problems: [] })
+  const together = place.bundles(inBundles(problems), held.folds)
+  const all = given && { all: given.length * problems.length }
+  const results: CostResult[] = []
+  let models = 0
+  let [sinceBest, best] = [0, -1]
+  for (const [k, cost] of costs.entries()) {
+    if (k > 0) {
+      const next = inBundles(problemsAt(cost))
+      for (const [b, { objective }] of together.entries()) objective.rescale(next[b], cost / costs[k - 1])
+    }
+    const solutions = (await solveTogether(place, together, held, { done: models, ...all })).flat()
+    models += problems.length
+    const [result] = judgeCosts([cost], held, solutions, place)
+    results.push(result)
+    sinceBest = result.accuracy > best ? 0 : sinceBest + 1
+    best = Math.max(best, result.accuracy)
+    // Where the accuracy has stopped rising, larger costs only take longer; and where passes run out, they all will.
+    const worn = solutions.some(({ exitReason }) => exitReason !== 'converged')
+    if (given === undefined && (sinceBest >= PATIENCE || worn)) break
+  }
+  place.release()
+  return validationOf(place, { folds, models, costs: results })
+}
+
+/** A cost at which every row is at its bound, or nearly: below it w is the same but for its length. */
+function firstCost({ arena, rows }: LoadedRows, { bias }: ResolvedOptions): number {
+  let longest = 0
+  for (const record of arena.u32(rows.table, rows.rows)) longest = Math.max(longest, arena.numeric.squaredNorm(record))
+  const cost = 1 / (Math.max(longest + bias ** 2, 1e-12) * Math.sqrt(Math.max(rows.rows, 1)))
+  // Rows whose squares pass the largest number have no such cost; one of 0 is none.
+  return 2 ** Math.max(Math.floor(Math.log2(cost)), -1000)
 }

@@ -1,11 +1,13 @@
 // What held-out rows tell: models of costs and folds, and how well they did on rows that they did not see.
 import { UsageError } from '../errors.ts'
 import type { LabelCount } from '../input-formats/label-numbers.ts'
-import { findLoss } from '../losses/all-losses.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
 import { MOST_FOLDS } from '../rows/folds.ts'
-import { classProblems, type FoldedProblem, heldOutProblems } from './class-problems.ts'
+import { classProblems, type FoldedProblem, heldOutProblems, type NumberedLabel } from './class-problems.ts'
+import type { HeldOut } from './held-out.ts'
 import type { ResolvedOptions } from './options.ts'
+import type { TrainingOutcome } from './outcome.ts'
+import type { Place } from './place.ts'
 
 export interface FoldResult {
   /** Rows that were held out, and the share of them that was told right. */
@@ -26,7 +28,7 @@ export interface CostResult {
   folds: FoldResult[]
 }
 
-export interface CrossValidation {
+export interface CrossValidation extends Pick<TrainingOutcome, 'bytesRead' | 'badRows' | 'badRowMessages'> {
   rows: number
   features: number
   classes: number
@@ -35,9 +37,6 @@ export interface CrossValidation {
   models: number
   costs: CostResult[]
   seconds: { total: number; read: number; compute: number }
-  bytesRead: number
-  badRows: number
-  badRowMessages: string[]
 }
 
 export function checkFolds(folds: number, rows = Number.POSITIVE_INFINITY): void {
@@ -54,25 +53,32 @@ export function foldProblems(
   folds: number,
 ): FoldedProblem[] {
   return costs.flatMap((cost, c) => {
-    const { problems } = classProblems(labels, findLoss(options.loss), { ...options, cost })
+    const { problems } = classProblems(labels, { ...options, cost })
     return heldOutProblems(problems, folds, c * problems.length)
   })
 }
 
-/** What models of one cost told of rows that they did not see. */
-export interface Told {
-  labels: LabelCount[]
-  classes: Uint32Array
-  folds: Uint8Array
-  /** One for two classes, else one for each. */
-  columns: Float32Array[]
-  /** Fold by fold, all classes of each. */
-  solutions: Solution[]
+/** What models of costs and folds told of rows that they did not see. `solutions`: cost by cost, fold by fold, all classes of
+ *  each. */
+export function judgeCosts(costs: number[], held: HeldOut, solutions: Solution[], { facts }: Place): CostResult[] {
+  const { labels } = classProblems(facts.labels, facts.options)
+  const columns = held.columns()
+  const part = <T>(all: T[], c: number): T[] => {
+    const each = all.length / costs.length
+    return all.slice(c * each, (c + 1) * each)
+  }
+  return costs.map((cost, c) => judge(cost, held, { labels, columns: part(columns, c), solutions: part(solutions, c) }))
 }
 
-export function judge(cost: number, count: number, options: ResolvedOptions, told: Told): CostResult {
-  const { classes, folds, columns, solutions } = told
-  const { labels } = classProblems(told.labels, findLoss(options.loss), options)
+/** `columns`: one for two classes, else one for each. */
+function judge(
+  cost: number,
+  held: HeldOut,
+  { labels, columns, solutions }: { labels: NumberedLabel[]; columns: Float32Array[]; solutions: Solution[] },
+): CostResult {
+  const { classes } = held
+  const count = solutions.length / columns.length
+  const folds = held.foldOfRows()
   const counts = Array.from({ length: count }, () => ({ rows: 0, right: 0 }))
   for (let i = 0; i < classes.length; i++) {
     let winner = 0
@@ -99,5 +105,20 @@ export function judge(cost: number, count: number, options: ResolvedOptions, tol
     deviation: Math.sqrt(variance),
     standardError: Math.sqrt(variance / count),
     folds: perFold,
+  }
+}
+
+/** How it all went. */
+export function validationOf(
+  place: Place,
+  { folds, models, costs }: Pick<CrossValidation, 'folds' | 'models' | 'costs'>,
+): CrossValidation {
+  const { rows, features, labels, seconds } = place.facts
+  const { readSeconds: read, bytesRead, badRows, badRowMessages } = place.account()
+  const total = seconds()
+  return {
+    ...{ rows, features, classes: labels.filter(({ rows }) => rows > 0).length, folds, models, costs },
+    seconds: { total, read, compute: total - read },
+    ...{ bytesRead, badRows, badRowMessages },
   }
 }

@@ -23,6 +23,6 @@ export async function driven(
   tell: (progress: PassProgress) => void = () => {},
 ): Promise<Solution> {
   const source = new RowsInMemory(objective.arena, pool, rows)
-  const [solution] = await new Driver(source, solver, objective, { ...defaults, ...given }, tell).solve()
+  const [solution] = await new Driver({ source, solver, objective, settings: { ...defaults, ...given }, tell }).solve()
   return solution
 }

@@ -1,6 +1,7 @@
 // The problem that a solver solves, slowly and on plain arrays: what its certificates are held against.
-import { allBinaryObjectives } from '../../src/optimise/objectives/all-binary-objectives.ts'
+
 import type { BinaryObjective } from '../../src/optimise/objectives/binary.ts'
+import { allBinaryObjectives } from '../../src/optimise/objectives/l1.ts'
 import type { Solver } from '../../src/optimise/solvers/solver.ts'
 import { dualL1, type L1Task, objectiveL1, optimumL1, type SmoothLoss } from '../optimise/solvers/l1-reference.ts'
 import { dualOf, optimumOf, type PlainTask, primalOf } from './small-problems.ts'

@@ -259,7 +259,8 @@ export class World {
     const { from } = this.range(block)
     arena.setU32(this.problem + PROBLEM_GRADIENTS, this.gradients)
     if (this.logistic) arena.numeric.startEntropicF64(this.problem, 0, arena.getU32(this.problem + PROBLEM_COUNT))
-    startListed(arena, this.sweep, this.order, count, BigInt(Math.floor(this.random() * 1e9)), 1e-9)
+    const random = BigInt(Math.floor(this.random() * 1e9))
+    startListed(arena, { sweep: this.sweep, order: this.order, rows: count, random, inner: 1e-9 })
     const settings = { rows: count, logistic: this.logistic, narrow: false, shrink: false }
     new Sweeps(arena, this.problem, this.sweep, settings).advance(Number.POSITIVE_INFINITY)
     const newcomers = [...arena.u32(this.order, count)].map(i => {
@@ -277,7 +278,8 @@ export class World {
     const { arena, set } = this
     arena.setU32(set.problem + PROBLEM_COUNT, set.count)
     arena.numeric.iota(set.order, set.count)
-    startListed(arena, set.sweep, set.order, set.count, BigInt(Math.floor(this.random() * 1e9)), 1e-9)
+    const random = BigInt(Math.floor(this.random() * 1e9))
+    startListed(arena, { sweep: set.sweep, order: set.order, rows: set.count, random, inner: 1e-9 })
     const settings = { rows: set.count, logistic: this.logistic, narrow: false, shrink: false }
     if (set.count > 0) new Sweeps(arena, set.problem, set.sweep, settings).advance(Number.POSITIVE_INFINITY)
   }

@@ -45,8 +45,8 @@ describe('the plan of expanded rows', () => {
       const options = resolveOptions({ expand })
       const arena = new Arena()
       const rows = await rowsOfStore(strings, options, arena)
-      const plan = await planFor(strings, block, options, false, rows)
-      const engine = new BlockEngine(arena, strings, plan, 8)
+      const plan = await planFor(strings, block, options, { rows })
+      const engine = new BlockEngine(arena, strings, plan, { alphaStride: 8 })
       try {
         engine.transformBy({ expand, map: await rows.placeMap(arena), factors: 0, unit: true, plain: false })
         const nonzeros: number[] = []
@@ -135,7 +135,7 @@ describe('the plan of expanded rows', () => {
   it('advises to hash where weights take most of the memory', async () => {
     const options = resolveOptions({ expand: 'weighted-degree:8', memory: 100 << 20, weights: 'f64' })
     const rows = { ...(await rowsOfStore(strings, options)), weights: 30_000_000 }
-    await assert.rejects(planFor(strings, block, options, false, rows), (error: SpillwayError) => {
+    await assert.rejects(planFor(strings, block, options, { rows }), (error: SpillwayError) => {
       assert.match(
         error.advice ?? '',
         /^what would help: --memory \d+M, or fewer weights by hashing: --expand …\+hash:22$/,
@@ -170,8 +170,8 @@ describe('whether expanded rows fit in memory', () => {
     assert.equal(sample.features, 60)
     const arena = new Arena()
     const rows = await rowsOfStore(strings, options)
-    const plan = await planFor(strings, block, options, false, rows)
-    const engine = new BlockEngine(arena, strings, plan, 8)
+    const plan = await planFor(strings, block, options, { rows })
+    const engine = new BlockEngine(arena, strings, plan, { alphaStride: 8 })
     try {
       for await (const loaded of engine.pass(groupsOf(plan, [...plan.costs.keys()]))) {
         const bound = loaded.parts.reduce((sum, part) => sum + plan.costs[part.block].bytes, 0)

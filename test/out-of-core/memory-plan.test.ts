@@ -185,7 +185,9 @@ describe('the memory plan', () => {
         const mark = arena.mark()
         arena.allocate(manifest.rows * 4, 'places of the rows')
         arena.release(mark)
-        const engine = new BlockEngine(arena, { manifest } as Store, plan, 8, 0, new ThreadPool(arena.share, 0))
+        const engine = new BlockEngine(arena, { manifest } as Store, plan, {
+          ...{ alphaStride: 8, trainers: 0, reader: new ThreadPool(arena.share, 0) },
+        })
         if (plan.firstPass) engine.reuse(region)
         engine.vacant()
       }

@@ -7,8 +7,8 @@ import { SpillwayError } from '../../src/errors.ts'
 import { libsvm } from '../../src/input-formats/libsvm.ts'
 import { Arena, formatBytes } from '../../src/numeric/arena.ts'
 import { ARENA_NEXT, ARENA_START } from '../../src/numeric/layouts.ts'
-import { evaluateRowsTask } from '../../src/optimise/objectives/evaluate-rows-task.ts'
 import { parseRowsTask } from '../../src/rows/parse-rows-task.ts'
+import { type LoopOptions, loopTask } from '../../src/threads/loop-task.ts'
 import { ThreadPool } from '../../src/threads/pool.ts'
 import { toldTask } from './told-task.ts'
 
@@ -96,19 +96,24 @@ describe('the arena', () => {
   })
 })
 
+/** A loop over no rows. */
+const noRows = (arena: Arena): LoopOptions => ({
+  loop: 'evaluateF64',
+  numbers: [arena.allocateZeroed(128, 'a problem'), 0, 0, arena.allocate(1024, 'sums')],
+})
+
 describe('the thread pool', () => {
   it('a failing task rejects alone; the pool goes on, and closes for good', async () => {
     const arena = new Arena()
     const pool = new ThreadPool(arena.share, 2)
-    const sums = arena.allocate(1024, 'sums')
-    const nothing = { problem: arena.allocateZeroed(128, 'a problem'), narrow: false, from: 0, to: 0, sums }
-    const wrong = pool.run({ ...evaluateRowsTask, name: 'no-such-task' }, nothing)
-    const right = Array.from({ length: 20 }, () => pool.run(evaluateRowsTask, nothing))
+    const nothing = noRows(arena)
+    const wrong = pool.run({ ...loopTask, name: 'no-such-task' }, nothing)
+    const right = Array.from({ length: 20 }, () => pool.run(loopTask, nothing))
     await assert.rejects(wrong, Error)
     await Promise.all(right)
     assert.equal(pool.pending, 0)
     await pool.close()
-    await assert.rejects(pool.run(evaluateRowsTask, nothing), /the thread pool is closed/)
+    await assert.rejects(pool.run(loopTask, nothing), /the thread pool is closed/)
   })
 
   it('a refusal keeps its class, advice and exit code on the way back', async () => {
@@ -137,14 +142,8 @@ describe('the thread pool', () => {
   it('closing rejects what waits', async () => {
     const arena = new Arena()
     const pool = new ThreadPool(arena.share, 1)
-    const nothing = {
-      problem: arena.allocateZeroed(128, 'a problem'),
-      narrow: false,
-      from: 0,
-      to: 0,
-      sums: arena.allocate(64, 's'),
-    }
-    const waiting = Array.from({ length: 50 }, () => pool.run(evaluateRowsTask, nothing))
+    const nothing = noRows(arena)
+    const waiting = Array.from({ length: 50 }, () => pool.run(loopTask, nothing))
     const settled = Promise.allSettled(waiting.slice(1))
     await pool.close()
     const rejected = (await settled).filter(result => result.status === 'rejected')

@@ -122,7 +122,7 @@ describe('a block engine above 2 GiB', () => {
     const arena = arenaFrom(start)
     const opened = await openStore(store)
     const plan = await planFor(opened, findSolver('block') as BlockSolver, resolveOptions({ memory }))
-    const engine = new BlockEngine(arena, opened, plan, 8)
+    const engine = new BlockEngine(arena, opened, plan, { alphaStride: 8 })
     // As a first pass leaves it: not at a multiple of anything.
     const spare = arena.allocate(spareBytes + 64, 'what was in use before') + 24
     engine.reuse({ at: spare, bytes: spareBytes })

@@ -1,6 +1,6 @@
 // The sequential dual method for Crammer and Singer's problem, after Keerthi, Sundararajan, Chang, Hsieh, Lin (KDD 2008);
-// the formulas are at the head of optimise/solvers/crammer-singer.ts. The weights of a feature for all classes stand together, so
-// that a nonzero is read once for all of them, or once for every few.
+// the formulas are at the head of optimise/objectives/crammer-singer.ts. The weights of a feature for all classes stand together,
+// so that a nonzero is read once for all of them, or once for every few.
 //
 // A visit of row i has s_k = w_kᵀx, G_k = s_k + [k ≠ y], b_k = C[k = y] − α_k (so b ≥ 0 and Σ b = C), A = ‖x‖² + B²:
 //

@@ -1,14 +1,13 @@
 // The driver: asks a method to visit group after group of rows, keeps checkpoints, asks the certificate for the truth, and
 // decides when to stop. Rows in memory are a source of one group; one model and many, all of them go through here.
-import type { Checkpoints, RunState } from '../../block-store/checkpoint.ts'
-import { SUMS_COUNT } from '../../numeric/layouts.ts'
+import type { Checkpoints, RunState, Stretch } from '../../block-store/checkpoint.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
-import { type Certificate, certificateOf } from '../objectives/certificate.ts'
-import { certificateAt, LossesAlong } from '../objectives/line-search.ts'
+import { addSums, type Certificate, certificateOf, noSums } from '../objectives/certificate.ts'
+import { certificateAt, LossesAlong, penaltyOf } from '../objectives/line-search.ts'
 import type { Objective } from '../objectives/objective.ts'
 import type { ExitReason, Solution } from '../objectives/solution.ts'
 import type { FirstPass } from '../solvers/first-pass.ts'
-import { type Ledger, type Run, type Seen, type Solver, type SolverSettings, startRun } from '../solvers/solver.ts'
+import { type Account, type Run, type Seen, type Solver, type SolverSettings, startRun } from '../solvers/solver.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
 import { type RowGroup, type RowSource, reads } from '../sources/row-source.ts'
 import { type PassProgress, Progress, sum } from './progress.ts'
@@ -50,9 +49,20 @@ export function freshState(models: number, settings: RunState['settings'] = {}, 
   }
 }
 
+/** What is solved: by whom, with which rows, and who hears of it. */
+export interface Driving {
+  source: RowSource
+  solver: Solver
+  objective: Objective
+  settings: DriverSettings
+  tell: (progress: PassProgress) => void
+  keeper?: StateKeeper
+  state?: RunState
+}
+
 export class Driver {
   readonly #source: RowSource
-  readonly #solver: Solver
+  readonly #dual: boolean
   readonly #objective: Objective
   readonly #settings: DriverSettings
   readonly #keeper: StateKeeper
@@ -63,24 +73,16 @@ export class Driver {
   #looks: LossesAlong[] = []
   #state: RunState
 
-  constructor(
-    source: RowSource,
-    solver: Solver,
-    objective: Objective,
-    settings: DriverSettings,
-    tell: (progress: PassProgress) => void,
-    { keeper = nowhere, state = freshState(objective.models) }: { keeper?: StateKeeper; state?: RunState } = {},
-  ) {
+  constructor(driving: Driving) {
+    const { source, solver, objective, settings, keeper = nowhere, state = freshState(objective.models) } = driving
     this.#source = source
-    this.#solver = solver
+    this.#dual = solver.dual
     this.#objective = objective
     this.#settings = settings
     this.#keeper = keeper
     this.#state = state
-    this.#progress = new Progress(objective, source, solver.dual, tell)
     this.#run = startRun(solver, objective, source, settings)
-    const { rowsKept } = this.#run
-    if (rowsKept) this.#progress.rowsKept = () => rowsKept.call(this.#run)
+    this.#progress = new Progress(driving, this.#run)
   }
 
   /** Goes on from a checkpoint. */
@@ -92,8 +94,8 @@ export class Driver {
       this.#nextPass(null)
     } else if (saved) {
       saved.restore(state.solver)
-      if (this.#keepsRows) await this.#keeper.loadMemory(saved.stretches())
-      saved.restored()
+      if (this.#keepsRows) await this.#keeper.loadMemory(this.#stretches)
+      saved.restored?.()
     }
     this.#objective.activate?.(state.resting.map(rests => !rests))
   }
@@ -126,7 +128,6 @@ export class Driver {
       const cutShort = await this.#visitAll()
       if (cutShort) {
         await this.#checkpoint()
-        this.#run.finish?.()
         return this.#end(this.#known, undefined, 'interrupted')
       }
       if (!this.#state.stockTaken) await this.#takeStock()
@@ -227,7 +228,7 @@ export class Driver {
     // By the paper's rule a run is stopped by gradients, not by the gap.
     if (gradientTolerance !== undefined) return spread <= gradientTolerance
     if (ready !== undefined) return ready
-    if (!this.#solver.dual) return false
+    if (!this.#dual) return false
     return primals.every((primal, k) => resting[k] || gaps[k] <= tolerance * primal * optimism[k])
   }
 
@@ -254,15 +255,13 @@ export class Driver {
       this.#progress.certified(solutions, passes)
       return solutions
     }
+    const done = known.map(solution => solution !== null)
     state.solutions = known
     state.primals = certificates.map(({ primal }) => primal)
     state.optimism = state.optimism.map((share, k) => (reached[k] ? share : share * DOUBT))
     state.resting = reached
-    this.#progress.certified(
-      certificates.map((certificate, k) => ({ certificate, done: known[k] !== null })),
-      passes,
-    )
-    const done = known.map(solution => solution !== null)
+    const ends = certificates.map((certificate, k) => ({ certificate, done: done[k] }))
+    this.#progress.certified(ends, passes)
     this.#objective.activate?.(done.map(is => !is))
     this.#run.notYet?.(done)
     return undefined
@@ -285,8 +284,8 @@ export class Driver {
     if (known.every(solution => solution !== null)) return known
     if (this.#looks.length === 0 || this.#looks[0].rows < all) await this.#lookAtRows(exitReason === 'interrupted')
     const passes = this.#passes()
-    const onlyIfWorse = !this.#solver.dual || exitReason === 'converged'
-    const penalties = this.#objective.penalties()
+    const onlyIfWorse = !this.#dual || exitReason === 'converged'
+    const penalties = this.#objective.penalties?.() ?? this.#objective.squaredLengths().map(penaltyOf)
     const places = this.#objective.looks
     return known.map((solution, k): Solution => {
       if (solution) return solution
@@ -327,45 +326,33 @@ export class Driver {
   }
 
   /** Primal, dual and gap of each model over all rows, by a reading pass; undefined when it was interrupted. With `look`, the
-   *  losses along the weights are summed as well. */
+   *  losses along the weights are summed as well. A method with a ledger knows all rows, once those have been read of which it
+   *  does not know enough. */
   async certify(look = false): Promise<Certificate[] | undefined> {
-    this.#run.finish?.()
+    const source = this.#source
+    const objective = this.#objective
+    const { threads } = source
     this.#looks = []
-    if (this.#objective.certify) return this.#objective.certify(this.#source)
+    if (objective.certify) return objective.certify(source)
     // With narrow weights, w is not quite Σ α y x, and nothing is certain without reading.
-    if (this.#run.ledger && this.#objective.weightBytes === 8) return this.#certifyByLedger(this.#run.ledger, look)
-    if (look) this.#startLook()
-    const totals = this.#state.primals.map(() => new Float64Array(SUMS_COUNT))
-    // In the order of the source, whatever order the method took: the sums are the same bits for the same weights.
-    for await (const group of this.#source.pass(this.#groups(-1))) {
-      if (this.#settings.signal?.aborted && reads(this.#source)) return undefined
-      for (const [k, sums] of (await this.#objective.evaluate(this.#source.threads, group)).entries()) {
-        for (const [s, part] of sums.entries()) totals[k][s] += part
-      }
-      if (look) await this.#objective.lookAlong(this.#source.threads, group, this.#looks)
-    }
-    const lengths = this.#objective.squaredLengths()
-    return totals.map((sums, k) => certificateOf(sums, lengths[k], this.#source.rows, this.#solver.dual))
-  }
-
-  /** The same by what the method knows of all rows, once those have been read of which it does not know enough. */
-  async #certifyByLedger(ledger: Ledger, look: boolean): Promise<Certificate[] | undefined> {
-    const { tolerance, signal } = this.#settings
-    const blocks = ledger.owing(tolerance * this.#state.primals[0])
-    this.#countSkipped(blocks)
+    const ledger = objective.weightBytes === 8 ? this.#run.ledger : undefined
+    const blocks = ledger?.owing(this.#settings.tolerance * this.#state.primals[0])
+    if (ledger) this.#countSkipped(blocks)
     // Where every block is read here, once is enough for the line search.
-    const looks = look && (!blocks || blocks.length === this.#source.blockBytes.length)
+    const looks = look && (!blocks || blocks.length === source.blockBytes.length)
     if (looks) this.#startLook()
-    for await (const group of this.#source.pass(this.#groups(-1, blocks))) {
-      if (signal?.aborted) return undefined
+    const totals = noSums(objective.models)
+    // In the order of the source, whatever order the method took: the sums are the same bits for the same weights.
+    for await (const group of source.pass(this.#groups(-1, blocks))) {
+      if (this.#settings.signal?.aborted && reads(source)) return undefined
       // Before the method looks: it may leave rows out of the group's table that it has elsewhere.
-      if (looks) await this.#objective.lookAlong(this.#source.threads, group, this.#looks)
-      await ledger.evaluate(group)
+      if (looks) await objective.lookAlong(threads, group, this.#looks)
+      if (ledger) await ledger.evaluate(group)
+      else addSums(totals, await objective.evaluate(threads, group))
     }
-    const { dual, certain, supportVectors, correct } = await ledger.account()
-    const primal = dual + certain
-    const trainingAccuracy = correct === null ? null : correct / this.#source.rows
-    return [{ primal, dual, gap: primal > 0 ? certain / primal : 0, supportVectors, trainingAccuracy }]
+    if (ledger) return [certificateOfAccount(await ledger.account(), source.rows)]
+    const lengths = objective.squaredLengths()
+    return totals.map((sums, k) => certificateOf(sums, lengths[k], source.rows, this.#dual))
   }
 
   #nextPass(wanted: number[] | null): void {
@@ -384,8 +371,13 @@ export class Driver {
     return this.#source.groups(pass, this.#settings, wanted)
   }
 
+  /** Memory that a checkpoint holds besides weights and dual variables. */
+  get #stretches(): Stretch[] {
+    return this.#run.saved?.stretches?.() ?? []
+  }
+
   get #keepsRows(): boolean {
-    return (this.#run.saved?.stretches().length ?? 0) > 0
+    return this.#stretches.length > 0
   }
 
   get #allBytes(): number {
@@ -400,17 +392,17 @@ export class Driver {
 
   #checkpointDue(blockBytes: number): boolean {
     const { weightCount, weightBytes } = this.#objective
-    const kept = sum((this.#run.saved?.stretches() ?? []).map(({ bytes }) => bytes))
+    const kept = sum(this.#stretches.map(({ bytes }) => bytes))
     if (weightCount * weightBytes + kept <= CHEAP_SHARE * blockBytes) return true
     return performance.now() - this.#lastCheckpoint >= this.#settings.checkpointSeconds * 1000
   }
 
   async #checkpoint(finished = false): Promise<void> {
-    const { saved } = this.#run
-    const forgets = finished && this.#keepsRows
+    const kept = this.#stretches
+    const forgets = finished && kept.length > 0
     this.#state.bytesRead = this.#source.counts.bytesRead
-    this.#state.solver = forgets ? undefined : saved?.state()
-    await this.#keeper.save(this.#state, forgets || !this.#keepsRows ? undefined : saved?.stretches())
+    this.#state.solver = forgets ? undefined : this.#run.saved?.state()
+    await this.#keeper.save(this.#state, forgets || kept.length === 0 ? undefined : kept)
     this.#lastCheckpoint = performance.now()
   }
 
@@ -420,4 +412,10 @@ export class Driver {
     this.#state.done = done
     await this.#checkpoint(done.every(({ exitReason }) => exitReason === 'converged'))
   }
+}
+
+function certificateOfAccount({ dual, certain, supportVectors, correct }: Account, rows: number): Certificate {
+  const primal = dual + certain
+  const trainingAccuracy = correct === null ? null : correct / rows
+  return { primal, dual, gap: primal > 0 ? certain / primal : 0, supportVectors, trainingAccuracy }
 }

@@ -1,8 +1,9 @@
 // What a driver tells while it goes on: where the objective and the gap are, as far as is known between two certificates.
 import type { RunState } from '../../block-store/checkpoint.ts'
 import type { Certificate } from '../objectives/certificate.ts'
-import type { Objective } from '../objectives/objective.ts'
+import type { Run } from '../solvers/solver.ts'
 import type { RowSource } from '../sources/row-source.ts'
+import type { Driving } from './driver.ts'
 
 export interface PassProgress {
   /** Passes over all rows so far. */
@@ -25,21 +26,15 @@ export interface PassProgress {
 const MANY_WEIGHTS = 1 << 20
 
 export class Progress {
-  readonly #objective: Objective
-  readonly #dual: boolean
-  readonly #source: RowSource
-  readonly #tell: (progress: PassProgress) => void
-  /** Rows that the method keeps in memory, where it does. */
-  rowsKept: (() => number) | undefined
+  readonly #of: Pick<Driving, 'objective' | 'source' | 'solver' | 'tell'>
+  readonly #run: Run
   /** When stock was last taken, by a method that keeps rows in memory or of many models. */
   #known: { primal: number; gap: number } | undefined
   #quietUntil = 0
 
-  constructor(objective: Objective, source: RowSource, dual: boolean, tell: (progress: PassProgress) => void) {
-    this.#source = source
-    this.#objective = objective
-    this.#dual = dual
-    this.#tell = tell
+  constructor(of: Pick<Driving, 'objective' | 'source' | 'solver' | 'tell'>, run: Run) {
+    this.#of = of
+    this.#run = run
   }
 
   /** Rows in memory are not met again, so what a round met says little before its end: until then this stands. */
@@ -60,12 +55,13 @@ export class Progress {
       this.#say(state, state.work, this.#known.primal, this.#known.gap)
       return
     }
+    const { objective, solver } = this.#of
     const began = performance.now()
-    if (this.#objective.weightCount > MANY_WEIGHTS && began < this.#quietUntil && share < 1) return
-    const lengths = state.known ? [] : this.#objective.squaredLengths()
+    if (objective.weightCount > MANY_WEIGHTS && began < this.#quietUntil && share < 1) return
+    const lengths = state.known ? [] : objective.squaredLengths()
     const primals = state.losses.map((loss, k) => state.known?.[k] ?? 0.5 * lengths[k] + loss / share)
     const gaps = state.gaps.map((gap, k) => (primals[k] > 0 ? gap / share / primals[k] : 0))
-    this.#say(state, state.work, sum(primals), this.#dual ? Math.max(...gaps) : null)
+    this.#say(state, state.work, sum(primals), solver.dual ? Math.max(...gaps) : null)
     const now = performance.now()
     this.#quietUntil = now + 20 * (now - began)
   }
@@ -80,22 +76,21 @@ export class Progress {
     // What one model does not know, all of them together do not know.
     if (!certificates.every(certificate => certificate !== undefined)) return
     const primal = sum(certificates.map(certificate => certificate.primal))
-    const gap = this.#dual ? Math.max(...certificates.map(certificate => certificate.gap ?? 0)) : null
+    const gap = this.#of.solver.dual ? Math.max(...certificates.map(certificate => certificate.gap ?? 0)) : null
     const done = ends.filter(end => end.done !== false).length
-    this.#tell({ pass: passes, primal, gap, certified: true, done, ...this.#account() })
+    this.#tell({ pass: passes, primal, gap, certified: true, done })
   }
 
-  #say(state: RunState, pass: number, primal: number, gap: number | null): void {
-    this.#tell({ pass, primal, gap, certified: false, done: done(state), ...this.#account() })
+  #say({ solutions }: RunState, pass: number, primal: number, gap: number | null): void {
+    const done = solutions.filter(solution => solution !== null).length
+    this.#tell({ pass, primal, gap, certified: false, done })
   }
 
-  #account(): Pick<PassProgress, 'counts' | 'rowsKept'> {
-    return { counts: { ...this.#source.counts }, ...(this.rowsKept && { rowsKept: this.rowsKept() }) }
+  #tell(progress: Omit<PassProgress, 'counts' | 'rowsKept'>): void {
+    const { source, tell } = this.#of
+    const rowsKept = this.#run.rowsKept?.()
+    tell({ ...progress, counts: { ...source.counts }, ...(rowsKept !== undefined && { rowsKept }) })
   }
-}
-
-function done({ solutions }: RunState): number {
-  return solutions.filter(solution => solution !== null).length
 }
 
 export function sum(values: readonly number[]): number {

@@ -2,30 +2,13 @@
 //
 //   min_w  ½‖w‖² + Σ_i C_i loss(y_i wᵀx_i)          w = Σ_i α_i y_i x_i at the optimum
 import type { Arena } from '../../numeric/arena.ts'
-import type { ThreadPool } from '../../threads/pool.ts'
 import type { RowGroup } from '../sources/row-source.ts'
-import { addDualTask } from './add-dual-task.ts'
-import { roomForSums, sumInPieces } from './certificate.ts'
-import { evaluateRowsTask } from './evaluate-rows-task.ts'
-import { type LossesAlong, lookInPieces, penaltyOf, roomForLook } from './line-search.ts'
-import { lookAlongTask } from './look-along-task.ts'
-import { allocatePlaces, copyAlpha, type Objective } from './objective.ts'
+import { OneProblem } from './one-problem.ts'
 import { type ProblemSettings, writeProblem } from './problem.ts'
 
-export class BinaryObjective implements Objective {
-  readonly arena: Arena
-  readonly models = 1
+export class BinaryObjective extends OneProblem {
   settings: ProblemSettings
-  readonly weights: number
-  /** Weights in all, the bias among them. */
-  readonly weightCount: number
-  /** Address of all dual variables, in the order of the source's rows; 0 for methods without. */
-  readonly alpha: number
-  readonly alphaStride: number
   readonly #rows: number
-  readonly #sums: number
-  readonly #look: number
-  readonly looks = [{ look: 0, lane: 0 }]
 
   /** `weights`: the bias not counted. */
   constructor(
@@ -34,20 +17,10 @@ export class BinaryObjective implements Objective {
     settings: ProblemSettings,
     { dual = true }: { dual?: boolean } = {},
   ) {
-    this.arena = arena
+    const alphaStride = settings.loss.entropicDual ? 16 : 8
+    super(arena, { rows, weightCount: weights + 1, weightBytes: settings.weightBits / 8, alphaStride, dual })
     this.settings = settings
     this.#rows = rows
-    this.weightCount = weights + 1
-    this.alphaStride = settings.loss.entropicDual ? 16 : 8
-    const places = {
-      weights: this.weightCount,
-      weightBytes: this.weightBytes,
-      rows,
-      alphaStride: dual ? this.alphaStride : 0,
-    }
-    ;({ weights: this.weights, alpha: this.alpha } = allocatePlaces(arena, places))
-    this.#sums = roomForSums(arena)
-    this.#look = roomForLook(arena)
   }
 
   /** Everything back to zero, for the next of several problems on the same rows. */
@@ -58,80 +31,40 @@ export class BinaryObjective implements Objective {
   }
 
   get narrow(): boolean {
-    return this.settings.weightBits === 32
-  }
-
-  get weightBytes(): number {
-    return this.settings.weightBits / 8
+    return this.weightBytes === 4
   }
 
   get logistic(): boolean {
     return this.settings.loss.entropicDual === true
   }
 
-  /** Makes a group of rows a problem of its own; the address of its PROBLEM_ structure. */
-  of(group: RowGroup): number {
-    copyAlpha(this, group, true)
-    writeProblem(this.arena, group.problem, this.settings, {
-      table: group.table,
-      rows: group.rows,
-      alpha: group.whole ? this.alpha : group.alpha,
-      weights: this.weights,
-      biasFeature: this.weightCount - 1,
-      rowWeights: group.rowWeights,
-    })
-    return group.problem
+  override get sweepKind() {
+    return { logistic: this.logistic, narrow: this.narrow }
   }
 
-  /** Takes the dual variables of a group back from their copy. */
-  keep(group: RowGroup): void {
-    copyAlpha(this, group, false)
+  protected override get loops() {
+    return this.narrow
+      ? ({ evaluate: 'evaluateF32', along: 'alongF32', addDual: 'addDualF32' } as const)
+      : ({ evaluate: 'evaluateF64', along: 'alongF64', addDual: 'addDualF64' } as const)
   }
 
-  async evaluate(threads: ThreadPool, group: RowGroup): Promise<Float64Array[]> {
-    const problem = this.of(group)
-    return [
-      await sumInPieces(this.arena, this.#sums, group, ({ from, to, sums }) =>
-        threads.run(evaluateRowsTask, { problem, narrow: this.narrow, from, to, sums }),
-      ),
-    ]
+  protected override write({ problem, table, rows, rowWeights }: RowGroup, alpha: number): void {
+    const places = { table, rows, alpha, weights: this.weights, biasFeature: this.weightCount - 1, rowWeights }
+    writeProblem(this.arena, problem, this.settings, places)
   }
 
-  async lookAlong(threads: ThreadPool, group: RowGroup, looks: LossesAlong[]): Promise<void> {
-    const problem = this.of(group)
-    const kind = this.narrow ? 'f32' : 'f64'
-    await lookInPieces(this.arena, this.#look, group, looks, ({ from, to, along }) =>
-      threads.run(lookAlongTask, { problem, kind, from, to, along }),
-    )
-  }
-
-  penalties(): ((t: number) => number)[] {
-    return this.squaredLengths().map(penaltyOf)
-  }
-
-  async addDual(threads: ThreadPool, group: RowGroup): Promise<void> {
-    const { alphaStride: stride, narrow } = this
-    await threads.run(addDualTask, { problem: this.of(group), rows: group.rows, stride, narrow })
-  }
-
-  squaredLengths(): number[] {
+  override squaredLengths(): number[] {
     const { numeric } = this.arena
     return [(this.narrow ? numeric.squaredLengthF32 : numeric.squaredLengthF64)(this.weights, this.weightCount)]
   }
 
+  /** The weights where they are, the bias last. */
   weightsInPlace(): Float64Array | Float32Array {
     const { arena, weights, weightCount } = this
     return this.narrow ? arena.f32(weights, weightCount) : arena.f64(weights, weightCount)
   }
 
-  biasWeight(): number {
-    const last = this.weightCount - 1
-    return this.narrow ? this.arena.f32(this.weights + last * 4, 1)[0] : this.arena.f64(this.weights + last * 8, 1)[0]
-  }
-
-  /** A copy of the weights, the bias last. */
   copyWeights(): Float64Array {
-    if (this.narrow) return Float64Array.from(this.arena.f32(this.weights, this.weightCount))
-    return this.arena.f64(this.weights, this.weightCount).slice()
+    return new Float64Array(this.weightsInPlace())
   }
 }

@@ -13,7 +13,6 @@ import {
 import { SUMS_COUNT } from '../../numeric/layouts.ts'
 import { declareTask, type TaskContext } from '../../threads/task.ts'
 import type { Lanes } from './bundle.ts'
-import { lookAlong } from './look-along-task.ts'
 
 /** Where a bundle is, and where its dual variables stand among those of a row. */
 export interface BundlePlace {
@@ -69,7 +68,7 @@ function bundleRows({ arena }: TaskContext, options: BundleRowsOptions): number[
     if (work === 'evaluate') result.push(...evaluated(arena, bundle, from, to, sums))
     else if (work === 'add-dual') arena.numeric[`addDualBundle${bundle.lanes}`](bundle.at, to)
     else if ('scores' in work) scoreRows(arena, options, bundle, work)
-    else lookAlong(arena, { problem: bundle.at, kind: bundle.lanes, from, to, along: work.along + b * ALONG_BYTES })
+    else arena.numeric[`alongBundle${bundle.lanes}`](bundle.at, from, to, work.along + b * ALONG_BYTES)
   }
   return result
 }

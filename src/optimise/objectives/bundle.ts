@@ -1,9 +1,8 @@
 // A bundle: up to eight binary problems over the same rows, trained side by side. See numeric/bundle-layout.ts.
-import type { BoxDual } from '../../losses/loss.ts'
 import type { Arena } from '../../numeric/arena.ts'
 import { BUNDLE_BYTES, BUNDLE_DOTS, BUNDLE_LANES } from '../../numeric/bundle-layout.ts'
 import { BundleFields } from '../../numeric/fields/bundle.ts'
-import type { ProblemSettings } from './problem.ts'
+import { boxesOf, type ProblemSettings } from './problem.ts'
 
 /** One of many models: a binary problem, perhaps without the rows of a fold. */
 export interface BundledProblem extends ProblemSettings {
@@ -101,9 +100,7 @@ export class Bundle {
       fields.positive[k] = problem.positive
       fields.heldOut[k] = problem.heldOut ?? 0xffffffff
       fields.column[k] = problem.column ?? 0
-      const box = (cost: number): BoxDual => problem.loss.box?.(cost) ?? { bound: cost, diagonal: 0 }
-      const positive = box(problem.costPositive)
-      const negative = box(problem.costNegative)
+      const { positive, negative } = boxesOf(problem)
       fields.boundPositive[k] = positive.bound
       fields.boundNegative[k] = negative.bound
       fields.diagonalPositive[k] = positive.diagonal
@@ -130,13 +127,9 @@ export class Bundle {
     this.problems.splice(0, this.problems.length, ...problems)
     this.#writeProblems()
     const rows = this.#fields.count
-    for (const [at, count] of [
-      [this.alpha, (rows * this.alphaStride) / 8],
-      [this.weights, this.weightCount * this.lanes],
-    ]) {
-      const values = this.#arena.f64(at, count)
-      for (let k = 0; k < count; k++) values[k] *= factor
-    }
+    const alpha = this.#arena.f64(this.alpha, (rows * this.alphaStride) / 8)
+    const weights = this.#arena.f64(this.weights, this.weightCount * this.lanes)
+    for (const values of [alpha, weights]) for (let k = 0; k < values.length; k++) values[k] *= factor
     this.activate(problems.map(() => true))
   }
 

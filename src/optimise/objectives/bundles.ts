@@ -7,8 +7,8 @@ import type { ThreadPool } from '../../threads/pool.ts'
 import type { RowGroup } from '../sources/row-source.ts'
 import { Bundle, type BundledProblem, bundleSizes, lanesFor } from './bundle.ts'
 import { type BundleGroup, type BundlePlace, type BundleRowsOptions, bundleRowsTask } from './bundle-rows-task.ts'
-import { piecesOf } from './certificate.ts'
-import { type LossesAlong, lookInPieces, penaltyOf, roomForLook } from './line-search.ts'
+import { addSums, noSums, piecesOf } from './certificate.ts'
+import { type LossesAlong, lookInPieces, roomForLook } from './line-search.ts'
 import { allocatePlaces, type Objective } from './objective.ts'
 
 /** Rows of a bundle that has all of them in memory are summed in so many pieces. */
@@ -17,8 +17,8 @@ const PIECES = 16
 const PIECE_BYTES = (SUMS_COUNT + 1) * BUNDLE_LANES * 8
 
 /** Lanes that so many models take. */
-export function lanesOf(models: number): number {
-  return bundleSizes(models).reduce((sum, size) => sum + lanesFor(size), 0)
+export function lanesOf(models: number, sizes = bundleSizes(models)): number {
+  return sizes.reduce((sum, size) => sum + lanesFor(size), 0)
 }
 
 /** Models in bundles, as many in each as suits their number. */
@@ -28,10 +28,6 @@ export function inBundles<P extends BundledProblem>(problems: P[]): P[][] {
     first += size
     return problems.slice(first - size, first)
   })
-}
-
-function lanesIn(problems: BundledProblem[][]): number {
-  return problems.reduce((sum, part) => sum + lanesFor(part.length), 0)
 }
 
 export interface BundlesPlaces {
@@ -56,15 +52,15 @@ export class BundlesObjective implements Objective {
   /** Room for the folds of a group and of rows beside it; the caller that brings groups makes it. */
   groupFolds = 0
 
-  /** `problems`: bundle by bundle. `lanes`: for the most models that there will be, when others follow these. */
-  constructor(arena: Arena, places: BundlesPlaces, problems: BundledProblem[][], lanes = lanesIn(problems)) {
+  /** `problems`: bundle by bundle. `most`: of the lanes that there will be, when others follow these. */
+  constructor(arena: Arena, places: BundlesPlaces, problems: BundledProblem[][], most?: number) {
+    const sizes = problems.map(part => part.length)
+    const lanes = most ?? lanesOf(0, sizes)
     this.arena = arena
     this.#places = places
     this.weightCount = (places.weights + 1) * lanes
     this.alphaStride = lanes * (problems[0][0].loss.entropicDual ? 16 : 8)
-    ;({ weights: this.weights, alpha: this.alpha } = allocatePlaces(arena, {
-      ...{ weights: this.weightCount, weightBytes: 8, rows: places.rows, alphaStride: this.alphaStride },
-    }))
+    ;({ weights: this.weights, alpha: this.alpha } = allocatePlaces(arena, this, places.rows))
     this.#sums = arena.allocate(PIECES * PIECE_BYTES, 'the certificate')
     this.#place(problems)
   }
@@ -111,11 +107,8 @@ export class BundlesObjective implements Objective {
   }
 
   activate(models: boolean[]): void {
-    let first = 0
-    for (const { bundle } of this.bundles) {
-      bundle.activate(models.slice(first, first + bundle.problems.length))
-      first += bundle.problems.length
-    }
+    const left = [...models]
+    for (const { bundle } of this.bundles) bundle.activate(left.splice(0, bundle.problems.length))
   }
 
   /** Of one bundle: goes on to problems that differ in their costs, from the dual variables of these times a factor. */
@@ -136,10 +129,8 @@ export class BundlesObjective implements Objective {
   }
 
   async evaluate(threads: ThreadPool, group: RowGroup): Promise<Float64Array[]> {
-    const totals = Array.from({ length: this.models }, () => new Float64Array(SUMS_COUNT))
-    for (const sums of await this.#run(threads, group, 'evaluate')) {
-      for (const [k, parts] of sums.entries()) for (const [s, part] of parts.entries()) totals[k][s] += part
-    }
+    const totals = noSums(this.models)
+    for (const sums of await this.#run(threads, group, 'evaluate')) addSums(totals, sums)
     return totals
   }
 
@@ -150,12 +141,8 @@ export class BundlesObjective implements Objective {
   async lookAlong(threads: ThreadPool, group: RowGroup, looks: LossesAlong[]): Promise<void> {
     this.#look ||= roomForLook(this.arena, looks.length)
     await lookInPieces(this.arena, this.#look, group, looks, ({ from, to, along }) =>
-      threads.run(bundleRowsTask, this.#optionsFor(group, { along }, from, to, 0)),
+      threads.run(bundleRowsTask, this.#optionsFor(group, { work: { along }, from, to, sums: 0 })),
     )
-  }
-
-  penalties(): ((t: number) => number)[] {
-    return this.squaredLengths().map(penaltyOf)
   }
 
   async addDual(threads: ThreadPool, group: RowGroup): Promise<void> {
@@ -168,32 +155,24 @@ export class BundlesObjective implements Objective {
   }
 
   #run(threads: ThreadPool, group: RowGroup, work: BundleRowsOptions['work']): Promise<number[][][]> {
+    const pieces = piecesOf(group, work === 'add-dual' ? 1 : PIECES)
     return Promise.all(
-      piecesOf(group, work === 'add-dual' ? 1 : PIECES).map(({ piece, from, to }) =>
-        threads.run(bundleRowsTask, this.#optionsFor(group, work, from, to, this.#sums + piece * PIECE_BYTES)),
-      ),
+      pieces.map(({ piece, from, to }) => {
+        const options = this.#optionsFor(group, { work, from, to, sums: this.#sums + piece * PIECE_BYTES })
+        return threads.run(bundleRowsTask, options)
+      }),
     )
   }
 
-  #optionsFor(
-    group: RowGroup,
-    work: BundleRowsOptions['work'],
-    from: number,
-    to: number,
-    sums: number,
-  ): BundleRowsOptions {
+  #optionsFor(group: RowGroup, what: Omit<BundleRowsOptions, 'bundles' | 'group'>): BundleRowsOptions {
     if (group.whole) for (const { bundle } of this.bundles) bundle.see(group)
     const bundles = this.bundles.map(({ place }) => place)
-    return { bundles, group: group.whole ? undefined : this.groupOf(group), work, from, to, sums }
+    return { ...what, bundles, group: group.whole ? undefined : this.groupOf(group) }
   }
 
   /** A copy of a model's weights, the bias last. */
   copyWeights(model: number): Float64Array {
-    let first = 0
-    for (const { bundle } of this.bundles) {
-      if (model < first + bundle.problems.length) return bundle.copyWeights(model - first)
-      first += bundle.problems.length
-    }
-    throw new Error(`there is no model ${model}`)
+    const { look, lane } = this.looks[model]
+    return this.bundles[look].bundle.copyWeights(lane)
   }
 }

@@ -33,20 +33,28 @@ export interface Piece {
 }
 
 /** The pieces that a group's rows are summed in. Rows of blocks are one piece. */
-export function piecesOf({ rows, whole }: RowGroup, pieces = PIECES): Piece[] {
+export function piecesOf({ rows, whole }: Pick<RowGroup, 'rows' | 'whole'>, pieces = PIECES): Piece[] {
   const count = whole ? pieces : 1
   const bound = (k: number): number => Math.floor((rows * k) / count)
   return Array.from({ length: count }, (_, k) => ({ piece: k, from: bound(k), to: bound(k + 1) }))
+}
+
+/** Sums of no rows, for each of some models; and sums of some rows added to those of others. */
+export function noSums(models: number): Float64Array[] {
+  return Array.from({ length: models }, () => new Float64Array(SUMS_BYTES / 8))
+}
+
+export function addSums(totals: Float64Array[], sums: ArrayLike<number>[]): void {
+  for (const [k, total] of totals.entries()) for (let s = 0; s < total.length; s++) total[s] += sums[k][s]
 }
 
 /** Has the sums of every piece made, side by side, and adds them up in order. */
 export async function sumInPieces(
   arena: Arena,
   room: number,
-  group: RowGroup,
+  pieces: Piece[],
   evaluate: (piece: Piece & { sums: number }) => Promise<void>,
 ): Promise<Float64Array> {
-  const pieces = piecesOf(group)
   await Promise.all(pieces.map(piece => evaluate({ ...piece, sums: room + piece.piece * SUMS_BYTES })))
   const total = new Float64Array(SUMS_COUNT)
   arena.f64(room, pieces.length * total.length).forEach((part, k) => {

@@ -1,15 +1,40 @@
-// The problem of Crammer and Singer: the weights of all classes, those of a feature together, and a dual variable for every
-// row and class. The formulas are at the head of optimise/solvers/crammer-singer.ts.
+// Crammer and Singer's problem, all classes at once: --multiclass crammer-singer, and LIBLINEAR's -s 4. The weights of a feature
+// are together, and there is a dual variable for every row and class.
+//
+//   min_w  ½ Σ_k ‖w_k‖² + Σ_i C_i (max_k (w_kᵀx_i + [k ≠ y_i]) − w_{y_i}ᵀx_i)          C_i = C · weight of class y_i
+//
+//   max_α  Σ_i α_{i,y_i} − ½ Σ_k ‖Σ_i α_ik x_i‖²     α_ik ≤ C_i [k = y_i],  Σ_k α_ik = 0,      w_k = Σ_i α_ik x_i
+//
+// With b_ik = C_i [k = y_i] − α_ik, which is ≥ 0 and sums to C_i, and G_ik = w_kᵀx_i + [k ≠ y_i], what row i owes to the
+// duality gap is C_i max_k G_ik − Σ_k b_ik G_ik, never below 0. It is summed as rows are met, so that the certificate is
+// asked for when it is likely to hold. The certificate sums over all rows, in a pass of its own:
+//
+//   primal = ½ Σ_k ‖w_k‖² + Σ_i C_i (max_k G_ik − w_{y_i}ᵀx_i)
+//   dual   = Σ_i α_{i,y_i} − (Σ_i Σ_k α_ik w_kᵀx_i − ½ Σ_k ‖w_k‖²)     which is the dual above where w is Σ α x
+//
+// Keerthi, Sundararajan, Chang, Hsieh, Lin: A sequential dual method for large scale multi-class linear SVMs (KDD 2008).
+// A row is visited at a time, and its K variables are solved for exactly. The loops, and the rules by which classes of a
+// row and whole rows are shrunk, are in numeric/assembly/crammer-singer.ts.
 import type { Arena } from '../../numeric/arena.ts'
-import { TOGETHER_SCRATCH_CLASS } from '../../numeric/crammer-singer-layout.ts'
-import { TogetherFields } from '../../numeric/fields/together.ts'
-import type { ThreadPool } from '../../threads/pool.ts'
+import {
+  TOGETHER_ALPHA,
+  TOGETHER_BIAS,
+  TOGETHER_BIAS_WEIGHTS,
+  TOGETHER_CLASSES,
+  TOGETHER_COSTS,
+  TOGETHER_PLACES,
+  TOGETHER_ROW_WEIGHTS,
+  TOGETHER_ROWS,
+  TOGETHER_SCRATCH,
+  TOGETHER_SCRATCH_CLASS,
+  TOGETHER_SHRUNK,
+  TOGETHER_STRIDE,
+  TOGETHER_WEIGHTS,
+  TOGETHER_WORDS,
+} from '../../numeric/crammer-singer-layout.ts'
 import type { RowGroup } from '../sources/row-source.ts'
-import { PIECES, roomForSums, sumInPieces } from './certificate.ts'
-import { addDualTogetherTask, evaluateTogetherTask } from './evaluate-together-task.ts'
-import { type LossesAlong, lookInPieces, penaltyOf, roomForLook } from './line-search.ts'
-import { lookAlongTask } from './look-along-task.ts'
-import { allocatePlaces, copyAlpha, type Objective } from './objective.ts'
+import { PIECES } from './certificate.ts'
+import { OneProblem } from './one-problem.ts'
 
 export interface CrammerSingerSettings {
   /** Class numbers of the rows, in the order of the model. */
@@ -30,15 +55,8 @@ export function crammerSingerBytes(rows: number, weights: number, classes: numbe
   return { alpha: rows * (classes + Math.ceil(classes / 64)) * 8, weights: (weights + 1) * even(classes) * 8 }
 }
 
-export class CrammerSingerObjective implements Objective {
-  readonly arena: Arena
-  readonly models = 1
+export class CrammerSingerObjective extends OneProblem {
   readonly classes: number
-  readonly weights: number
-  readonly weightCount: number
-  readonly weightBytes = 8
-  readonly alpha: number
-  readonly alphaStride: number
   readonly #features: number
   readonly #settings: CrammerSingerSettings
   /** Tables of the classes, and scratch memory. */
@@ -48,11 +66,16 @@ export class CrammerSingerObjective implements Objective {
   /** Bits of the classes that are shrunk, for the rows of a group. */
   readonly #shrunk: number
   readonly #words: number
-  readonly #sums: number
-  readonly #look: number
-  readonly looks = [{ look: 0, lane: 0 }]
   /** Room for scores of all classes, for each piece of a certificate. */
   readonly #scores: number
+  readonly #scoreBytes: number
+  override readonly sweepKind = { logistic: false, narrow: false, together: true }
+  override readonly visitWork: number
+  protected override readonly loops = {
+    evaluate: 'evaluateTogether',
+    along: 'alongTogether',
+    addDual: 'addDualTogether',
+  } as const
 
   /** `groupRows`: of a group, at most. */
   constructor(
@@ -61,92 +84,54 @@ export class CrammerSingerObjective implements Objective {
     settings: CrammerSingerSettings,
   ) {
     const K = settings.classes.length
-    this.arena = arena
+    super(arena, { rows, weightCount: (weights + 1) * even(K), weightBytes: 8, alphaStride: K * 8 })
     this.classes = K
+    this.visitWork = K / 2
     this.#settings = settings
     this.#features = weights
     this.#words = Math.ceil(K / 64)
-    this.weightCount = (weights + 1) * even(K)
-    this.alphaStride = K * 8
-    ;({ weights: this.weights, alpha: this.alpha } = allocatePlaces(arena, {
-      ...{ weights: this.weightCount, weightBytes: 8, rows, alphaStride: this.alphaStride },
-    }))
     this.#places = arena.allocateZeroed(settings.numbers * 4, 'the classes')
     for (const [place, number] of settings.classes.entries()) arena.setU32(this.#places + number * 4, place)
     this.#costs = arena.allocate(K * 8, 'the costs')
     arena.f64(this.#costs, K).set(settings.costs)
     this.#scratch = arena.allocate(even(K) * TOGETHER_SCRATCH_CLASS, 'scratch')
     this.#shrunk = arena.allocateZeroed(Math.max(groupRows, 1) * this.#words * 8, 'the classes in play')
-    this.#sums = roomForSums(arena)
-    this.#look = roomForLook(arena)
+    this.#scoreBytes = (even(K) + 2) * 8
     this.#scores = arena.allocate(PIECES * this.#scoreBytes, 'scores')
   }
 
-  get #scoreBytes(): number {
-    return (even(this.classes) + 2) * 8
+  protected override roomsOf(piece: number): number[] {
+    return [this.#scores + piece * this.#scoreBytes]
   }
 
-  /** Makes a group of rows a problem of its own; the address of its TOGETHER_ structure. */
-  of(group: RowGroup): number {
-    const { arena } = this
-    copyAlpha(this, group, true)
+  protected override write(group: RowGroup, alpha: number): void {
     // Rows that come in blocks are met afresh every time.
-    if (!group.whole) this.activateClasses(group.rows)
+    if (!group.whole) this.wake(group.rows)
     const at = group.problem
-    const fields = new TogetherFields(arena, at)
+    const u32 = (offset: number, value: number): void => this.arena.setU32(at + offset, value)
     const stride = even(this.classes) * 8
-    fields.rows = group.table
-    fields.classes = this.classes
-    fields.stride = stride
-    fields.weights = this.weights
-    fields.biasWeights = this.weights + this.#features * stride
-    fields.alpha = group.whole ? this.alpha : group.alpha
-    fields.places = this.#places
-    fields.costs = this.#costs
-    fields.shrunk = this.#shrunk
-    fields.words = this.#words
-    fields.scratch = this.#scratch
-    fields.rowWeights = group.rowWeights ?? 0
-    fields.bias = this.#settings.bias
-    return at
-  }
-
-  keep(group: RowGroup): void {
-    copyAlpha(this, group, false)
+    u32(TOGETHER_ROWS, group.table)
+    u32(TOGETHER_CLASSES, this.classes)
+    u32(TOGETHER_STRIDE, stride)
+    u32(TOGETHER_WEIGHTS, this.weights)
+    u32(TOGETHER_BIAS_WEIGHTS, this.weights + this.#features * stride)
+    u32(TOGETHER_ALPHA, alpha)
+    u32(TOGETHER_PLACES, this.#places)
+    u32(TOGETHER_COSTS, this.#costs)
+    u32(TOGETHER_SHRUNK, this.#shrunk)
+    u32(TOGETHER_WORDS, this.#words)
+    u32(TOGETHER_SCRATCH, this.#scratch)
+    u32(TOGETHER_ROW_WEIGHTS, group.rowWeights ?? 0)
+    this.arena.setF64(at + TOGETHER_BIAS, this.#settings.bias)
   }
 
   /** Every class is in play again for every row of a group. */
-  activateClasses(rows: number): void {
+  override wake(rows: number): void {
     this.arena.bytes(this.#shrunk, rows * this.#words * 8).fill(0)
   }
 
-  async evaluate(threads: ThreadPool, group: RowGroup): Promise<Float64Array[]> {
-    const problem = this.of(group)
-    return [
-      await sumInPieces(this.arena, this.#sums, group, ({ piece, from, to, sums }) =>
-        threads.run(evaluateTogetherTask, { problem, from, to, scores: this.#scores + piece * this.#scoreBytes, sums }),
-      ),
-    ]
-  }
-
-  async lookAlong(threads: ThreadPool, group: RowGroup, looks: LossesAlong[]): Promise<void> {
-    const problem = this.of(group)
-    await lookInPieces(this.arena, this.#look, group, looks, ({ piece, from, to, along }) => {
-      const scores = this.#scores + piece * this.#scoreBytes
-      return threads.run(lookAlongTask, { problem, kind: 'together', from, to, along, scores })
-    })
-  }
-
-  penalties(): ((t: number) => number)[] {
-    return this.squaredLengths().map(penaltyOf)
-  }
-
-  async addDual(threads: ThreadPool, group: RowGroup): Promise<void> {
-    await threads.run(addDualTogetherTask, { problem: this.of(group), rows: group.rows })
-  }
-
   /** Σ_k ‖w_k‖², the bias included. */
-  squaredLengths(): number[] {
+  override squaredLengths(): number[] {
     return [this.arena.numeric.squaredLengthF64(this.weights, this.weightCount)]
   }
 

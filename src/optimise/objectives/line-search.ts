@@ -36,7 +36,7 @@ export class LossesAlong {
   /** Rows that were looked at. */
   rows = 0
 
-  /** Adds what the task look-along has found in some rows. */
+  /** Adds what a loop along the weights has found in some rows. */
   add(arena: Arena, at: number, rows: number): void {
     const fields = new AlongFields(arena, at)
     const found = fields.losses
@@ -122,8 +122,8 @@ export function shortenScores(
   }
 }
 
-/** Makes a place for the task look-along ready. */
-export function startAlong(arena: Arena, at: number): void {
+/** Makes a place for what rows show ready. */
+function startAlong(arena: Arena, at: number): void {
   arena.bytes(at, ALONG_BYTES).fill(0)
   const fields = new AlongFields(arena, at)
   fields.multiples.set(MULTIPLES)
@@ -150,6 +150,7 @@ export async function lookInPieces(
 ): Promise<void> {
   const bytes = looks.length * ALONG_BYTES
   const pieces = piecesOf(group, PIECES).map(piece => ({ ...piece, along: room + piece.piece * bytes }))
+  for (let k = 0; k < pieces.length * looks.length; k++) startAlong(arena, room + k * ALONG_BYTES)
   await Promise.all(pieces.map(look))
   for (const { from, to, along } of pieces) {
     for (const [k, found] of looks.entries()) found.add(arena, along + k * ALONG_BYTES, to - from)

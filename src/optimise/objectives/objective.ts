@@ -18,10 +18,11 @@ export interface Objective extends StatePlaces {
   /** Where sums over rows are not enough: the certificates themselves, of rows in memory. */
   certify?(source: RowSource): Promise<Certificate[]>
   /** For the last line search: looks that models share, of up to eight each; which look and lane each model has; losses of a
-   *  group's rows along the weights, added to the looks; and what t·w of each model costs besides losses. */
+   *  group's rows along the weights, added to the looks; and what t·w of each model costs besides losses, ½t²‖w‖² when not
+   *  said. */
   readonly looks: { look: number; lane: number }[]
   lookAlong(threads: ThreadPool, group: RowGroup, looks: LossesAlong[]): Promise<void>
-  penalties(): ((t: number) => number)[]
+  penalties?(): ((t: number) => number)[]
   /** w += Σ α y x over the rows of a group. */
   addDual(threads: ThreadPool, group: RowGroup): Promise<void>
   /** Which models are trained from now on; the others rest. */
@@ -31,29 +32,11 @@ export interface Objective extends StatePlaces {
 /** Places of weights and dual variables of K numbers a feature and a row, zeroed. */
 export function allocatePlaces(
   arena: Arena,
-  {
-    weights,
-    weightBytes,
-    rows,
-    alphaStride,
-  }: { weights: number; weightBytes: number; rows: number; alphaStride: number },
+  { weightCount, weightBytes, alphaStride }: Pick<Objective, 'weightCount' | 'weightBytes' | 'alphaStride'>,
+  rows: number,
 ): { weights: number; alpha: number } {
   return {
-    weights: arena.allocateZeroed(weights * weightBytes, 'the weights'),
+    weights: arena.allocateZeroed(weightCount * weightBytes, 'the weights'),
     alpha: alphaStride > 0 ? arena.allocateZeroed(Math.max(rows, 1) * alphaStride, 'the dual variables') : 0,
-  }
-}
-
-/** Copies the dual variables of a group's rows beside them, or back. Those of all rows are used where they lie. */
-export function copyAlpha({ arena, alpha, alphaStride }: Objective, group: RowGroup, into: boolean): void {
-  if (alpha === 0 || group.whole) return
-  let at = group.alpha
-  for (const { rows, firstRow } of group.parts) {
-    const bytes = rows * alphaStride
-    const place = arena.bytes(alpha + firstRow * alphaStride, bytes)
-    const copy = arena.bytes(at, bytes)
-    if (into) copy.set(place)
-    else place.set(copy)
-    at += bytes
   }
 }

@@ -33,9 +33,18 @@ export interface ProblemPlaces {
   rowWeights?: number | undefined
 }
 
+/** The numbers of the loss for each side; the entropic dual has its bound alone. */
+export function boxesOf({
+  loss,
+  costPositive,
+  costNegative,
+}: ProblemSettings): Record<'positive' | 'negative', BoxDual> {
+  const box = (cost: number): BoxDual => loss.box?.(cost) ?? { bound: cost, diagonal: 0 }
+  return { positive: box(costPositive), negative: box(costNegative) }
+}
+
 /** Fills a PROBLEM_ structure. */
 export function writeProblem(arena: Arena, at: number, settings: ProblemSettings, places: ProblemPlaces): void {
-  const { loss } = settings
   const fields = new ProblemFields(arena, at)
   fields.rows = places.table
   fields.count = places.rows
@@ -44,13 +53,11 @@ export function writeProblem(arena: Arena, at: number, settings: ProblemSettings
   fields.positive = settings.positive
   fields.biasFeature = places.biasFeature
   fields.bias = settings.bias
-  const box = (cost: number): BoxDual => loss.box?.(cost) ?? { bound: cost, diagonal: 0 }
-  const positive = box(settings.costPositive)
-  const negative = box(settings.costNegative)
+  const { positive, negative } = boxesOf(settings)
   fields.boundPositive = positive.bound
   fields.boundNegative = negative.bound
   fields.diagonalPositive = positive.diagonal
   fields.diagonalNegative = negative.diagonal
   fields.rowWeights = places.rowWeights ?? 0
-  fields.logistic = loss.entropicDual === true ? 1 : 0
+  fields.logistic = settings.loss.entropicDual === true ? 1 : 0
 }

@@ -10,7 +10,6 @@ export interface BundleSweepsOptions {
   bundle: number
   sweep: number
   lanes: Lanes
-  models: number
   rows: number
   weightCount: number
   shrink: boolean
@@ -33,17 +32,18 @@ export interface BundleSweepsResult {
 export const bundleSweepsTask = declareTask(import.meta.url, 'bundle-sweeps', bundleSweeps)
 
 function bundleSweeps({ arena }: TaskContext, options: BundleSweepsOptions): BundleSweepsResult {
-  const { bundle, sweep, lanes, models, rows, budget, targets, shrink } = options
+  const { bundle, sweep, lanes, rows, budget, targets, shrink } = options
   const run = arena.numeric[`sweepBundle${lanes}`]
   const primals = [...options.primals]
-  const gaps: number[] = new Array(models).fill(Number.POSITIVE_INFINITY)
   const [bundleFields, sweepFields] = [new BundleFields(arena, bundle), new SweepFields(arena, sweep)]
+  const { models } = bundleFields
+  const gaps: number[] = new Array(models).fill(Number.POSITIVE_INFINITY)
   sweepFields.visited = 0
   const work = (): number => sweepFields.visited
   for (;;) {
     if (sweepFields.began === 0) beginSweep(arena, bundle, sweep, shrink)
     if (run(bundle, sweep, Math.max(budget - work(), 1))) {
-      const all = endSweep(arena, bundle, sweep, rows, models, shrink)
+      const all = endSweep(arena, bundle, sweep, rows, shrink)
       const lengths = all ? squaredLengths(arena, bundle, lanes, options.weightCount) : undefined
       const { gap: found, loss: losses } = bundleFields
       let { active } = bundleFields
@@ -78,18 +78,11 @@ export function beginSweep(arena: Arena, bundle: number, sweep: number, shrink: 
 }
 
 /** Sets each model's thresholds by what the sweep saw; whether it met every row. */
-export function endSweep(
-  arena: Arena,
-  bundle: number,
-  sweep: number,
-  rows: number,
-  models: number,
-  shrink: boolean,
-): boolean {
+export function endSweep(arena: Arena, bundle: number, sweep: number, rows: number, shrink: boolean): boolean {
   const fields = new SweepFields(arena, sweep)
   const all = fields.began === rows + 1
   fields.began = 0
-  const { logistic, gradientMax: highest, gradientMin: lowest, upper, lower } = new BundleFields(arena, bundle)
+  const { models, logistic, gradientMax: highest, gradientMin: lowest, upper, lower } = new BundleFields(arena, bundle)
   // Once most visits need no Newton step at this accuracy, a finer one.
   if (logistic && fields.newton <= (rows * models) / 10) fields.inner = Math.max(1e-9, fields.inner * 0.1)
   for (let k = 0; k < models; k++) {

@@ -58,10 +58,7 @@ function bundleVisit({ arena }: TaskContext, given: BundleVisitOptions): BundleV
   const { rows } = given.group
   const count = cache ? unite(arena, cache.memory, cache.cached, given.group) : rows
   const options = cache ? amongCache(given, cache.memory) : given
-  const others: OtherRows | undefined = cache && {
-    numbers: cache.memory.unionNumbers + rows * 4,
-    count: count - rows,
-  }
+  const others: OtherRows | undefined = cache && { numbers: cache.memory.unionNumbers + rows * 4, count: count - rows }
   const { group } = options
   if (group.folds) gatherFolds(arena, group, group.folds, others)
   if (cache) arena.f64(cache.memory.worth, count).fill(0)
@@ -106,14 +103,15 @@ function sweepGroup(
   const start = (from: number, to: number, turn: number): void => {
     const listed = arena.u32(order, to - from)
     for (let k = 0; k < listed.length; k++) listed[k] = from + k
-    startListed(arena, sweep, order, to - from, drawFrom(turn === 0 ? random : [...random, turn]), inner)
+    const drawn = drawFrom(turn === 0 ? random : [...random, turn])
+    startListed(arena, { sweep, order, rows: to - from, random: drawn, inner })
     arena.f64(bundle.at + BUNDLE_UPPER, BUNDLE_LANES).fill(Number.POSITIVE_INFINITY)
     arena.f64(bundle.at + BUNDLE_LOWER, BUNDLE_LANES).fill(Number.NEGATIVE_INFINITY)
   }
   const sweepOnce = (among: number): void => {
     beginSweep(arena, bundle.at, sweep, shrink)
     arena.numeric[`sweepBundle${bundle.lanes}`](bundle.at, sweep, Number.POSITIVE_INFINITY)
-    endSweep(arena, bundle.at, sweep, among, models, shrink)
+    endSweep(arena, bundle.at, sweep, among, shrink)
   }
   start(0, rows, 0)
   if (logistic) arena.numeric[`startEntropicBundle${bundle.lanes}`](bundle.at, rows)

@@ -20,19 +20,11 @@ export function checkCompatible(
   // With solver auto these options are for the case that there is a store. Under l1 there never is one.
   const asked = solver.data === 'memory' && (options.solver === solver.name || solver.regularizer !== undefined)
   const storeOption = asked && storeOptions.find(name => given.has(name) && options[name] !== false)
-  if (storeOption) {
-    throw new UsageError(
-      `the option ${storeOption} is not compatible with solver ${solver.name}, which keeps all rows in memory: it would be ignored`,
-    )
-  }
+  if (storeOption) throw optionIgnored(storeOption, solver, ', which keeps all rows in memory')
   if (options['rowWeights'] !== undefined) checkRowWeights(solver, options)
   const multiclass = options['multiclass'] as MulticlassKind | undefined
   if (multiclass && trainsTogether(multiclass)) checkCrammerSinger(solver, loss, options['weights'])
-  if (!solver.lossNeeds.has(loss)) {
-    throw new UsageError(
-      `the ${loss.name} loss is not compatible with solver ${solver.name}: missing ${solver.lossNeeds.what}`,
-    )
-  }
+  if (!solver.lossNeeds.has(loss)) throw lossLacks(loss, solver, `solver ${solver.name}`)
   if (loss.entropicDual && !solver.regularizer && given.has('shrinking')) {
     throw new UsageError(`the option shrinking is not compatible with the ${loss.name} loss: it would be ignored`)
   }
@@ -41,11 +33,16 @@ export function checkCompatible(
       `the option weights is not compatible with solver ${solver.name}, which keeps its weights as f64: f32 would be ignored`,
     )
   }
-  for (const option of solverOptions) {
-    if (given.has(option) && !solver.options.includes(option)) {
-      throw new UsageError(`the option ${option} is not compatible with solver ${solver.name}: it would be ignored`)
-    }
-  }
+  const ignored = solverOptions.find(option => given.has(option) && !solver.options.includes(option))
+  if (ignored) throw optionIgnored(ignored, solver)
+}
+
+function optionIgnored(option: string, { name }: Solver, which = ''): UsageError {
+  return new UsageError(`the option ${option} is not compatible with solver ${name}${which}: it would be ignored`)
+}
+
+function lossLacks(loss: Loss, { lossNeeds }: Solver, what: string, advice?: string): UsageError {
+  return new UsageError(`the ${loss.name} loss is not compatible with ${what}: missing ${lossNeeds.what}`, advice)
 }
 
 function checkCrammerSinger(solver: Solver, loss: Loss, weights: unknown): void {
@@ -88,12 +85,8 @@ function checkRegularizer(solver: Solver, loss: Loss, asked: string): void {
         : `say --regularizer ${own}, or leave the choice to --solver auto`,
     )
   }
-  if (solver.regularizer && !solver.lossNeeds.has(loss)) {
-    throw new UsageError(
-      `the ${loss.name} loss is not compatible with the ${own} regularizer: missing ${solver.lossNeeds.what}`,
-      'take --loss squared-hinge or --loss logistic',
-    )
-  }
+  if (solver.regularizer && !solver.lossNeeds.has(loss))
+    throw lossLacks(loss, solver, `the ${own} regularizer`, 'take --loss squared-hinge or --loss logistic')
 }
 
 /** The options as this solver takes them: its own number of passes unless one was said, and none that it cannot follow. */

@@ -10,20 +10,10 @@ export interface DualSweepsOptions extends SweepSettings {
   targetGap: number
 }
 
-export interface DualSweepsResult {
-  work: number
-  ready: boolean
-  /** Of the last finished sweep. */
-  gap: number
-  loss: number
-  /** The largest and the smallest projected gradient of all sweeps. */
-  highest: number
-  lowest: number
-}
-
 export const dualSweepsTask = declareTask(import.meta.url, 'dual-sweeps', dualSweeps)
 
-function dualSweeps({ arena }: TaskContext, options: DualSweepsOptions): DualSweepsResult {
+/** Gap and loss are of the last finished sweep, the largest and the smallest projected gradient of all sweeps. */
+function dualSweeps({ arena }: TaskContext, options: DualSweepsOptions) {
   const sweeps = new Sweeps(arena, options.problem, options.sweep, options)
   let [highest, lowest] = [0, 0]
   for (;;) {

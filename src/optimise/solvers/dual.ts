@@ -3,18 +3,61 @@
 //   min_α  ½ αᵀ(Q + D)α − eᵀα,  0 ≤ α_i ≤ U_i     (hinge: U = C, D = 0; squared hinge: U = ∞, D = 1/(2C))
 //   or, logistic:  min_α  ½ αᵀQα + Σ α_i log α_i + (C − α_i) log(C − α_i),  0 < α_i < C
 //
+// Under --multiclass crammer-singer it is the problem at the head of objectives/crammer-singer.ts.
+//
 // Hsieh, Chang, Lin, Keerthi, Sundararajan: A dual coordinate descent method for large-scale linear SVM (ICML 2008),
 // Algorithm 3 with shrinking; Yu, Huang, Lin: Dual coordinate descent methods for logistic regression and maximum
 // entropy models (Machine Learning 85, 2011), Algorithm 5. The loops are in numeric/assembly/dual.ts. The sum of what
 // each row owes to the duality gap, P − D = Σ_i loss_i − dual part_i + α_i m_i, is kept as rows are met, so that the
 // certificate is asked for when it is likely to hold.
-import { BundleRun } from './bundle-run.ts'
-import { startCrammerSinger } from './crammer-singer.ts'
-import type { MemorySolver } from './solver.ts'
-import { SweepingRun } from './sweeping-run.ts'
+import type { OneProblem } from '../objectives/one-problem.ts'
+import type { RowGroup } from '../sources/row-source.ts'
+import { bundleRun } from './bundle-run.ts'
+import { dualSweepsTask } from './dual-sweeps-task.ts'
+import { anyDual, type MemorySolver, type Start } from './solver.ts'
+import { activateAll, startSweeps } from './sweeps.ts'
 
-/** Nonzeros between two looks at the abort signal and the clock: some tens of milliseconds. */
+/** Nonzeros of a binary model between two looks at the abort signal and the clock: some tens of milliseconds. */
 const SLICE = 4e6
+
+/** Sweeps over all rows, in slices. It estimates the gap, so that it asks for the certificate when that is likely to hold. */
+const sweepingRun: Start<OneProblem> = (objective, { arena, threads }, { seed, shrinking: shrink }) => {
+  const slice = Math.max(1, SLICE / objective.visitWork)
+  let started: { group: RowGroup; problem: number; passWork: number } | undefined
+  const start = (group: RowGroup) => {
+    const { numeric } = arena
+    const { sweep, order, rows, table } = group
+    const problem = objective.of(group)
+    const { logistic, narrow } = objective.sweepKind
+    if (logistic) (narrow ? numeric.startEntropicF32 : numeric.startEntropicF64)(problem, 0, rows)
+    startSweeps(arena, { sweep, order, rows, random: BigInt(seed) })
+    return { group, problem, passWork: numeric.workOf(table, rows) }
+  }
+  return {
+    async visit(group, { most, primals, targets, signal }) {
+      started ??= start(group)
+      const { problem, passWork } = started
+      const limit = most * passWork
+      let work = 0
+      for (;;) {
+        const step = await threads.run(dualSweepsTask, {
+          ...{ ...objective.sweepKind, problem, sweep: group.sweep, rows: group.rows, shrink },
+          budget: Math.min(slice, Math.max(limit - work, 1)),
+          targetGap: targets[0] * primals[0],
+        })
+        work += step.work
+        if (step.ready || work >= limit || signal?.aborted) {
+          return { work: work / passWork, losses: [step.loss], gaps: [step.gap], ready: step.ready }
+        }
+      }
+    },
+    notYet() {
+      const { sweep, rows } = started!.group
+      objective.wake(rows)
+      activateAll(arena, sweep, rows)
+    },
+  }
+}
 
 export const dual: MemorySolver = {
   name: 'dual',
@@ -23,17 +66,8 @@ export const dual: MemorySolver = {
   options: ['shrinking', 'tolerance'],
   rowWeights: true,
   summary: 'dual coordinate descent, all rows in memory',
-  lossNeeds: {
-    what: 'a dual (box or entropic)',
-    has: loss => loss.box !== undefined || loss.entropicDual === true,
-  },
-  start: (objective, source, settings) => {
-    const { logistic, narrow } = objective
-    const { startEntropicF32, startEntropicF64 } = source.arena.numeric
-    const begin = (problem: number, rows: number): void =>
-      (narrow ? startEntropicF32 : startEntropicF64)(problem, 0, rows)
-    return new SweepingRun(source, objective, settings, { logistic, narrow, slice: SLICE, ...(logistic && { begin }) })
-  },
-  startMany: (objective, source, settings) => new BundleRun(source, objective, settings),
-  startAllClasses: startCrammerSinger,
+  lossNeeds: anyDual,
+  start: sweepingRun,
+  startMany: bundleRun,
+  startAllClasses: sweepingRun,
 }

@@ -16,7 +16,6 @@ import { DICTIONARY_BYTES, DICTIONARY_COUNT, DICTIONARY_FEATURES } from '../../n
 import { ThreadPool } from '../../threads/pool.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
 import { type ProblemSettings, writeProblem } from '../objectives/problem.ts'
-import type { StreamMemory } from './stream.ts'
 import { firstVisitTask } from './stream-task.ts'
 import { WorkingSet } from './working-set.ts'
 
@@ -64,7 +63,8 @@ export class FirstPass {
   readonly #settings: FirstPassSettings
   readonly #sizes: FirstPassSizes
   readonly #trainer: ThreadPool
-  readonly #region: Stretch
+  /** What this pass took of the memory, which is free once it has moved. */
+  readonly region: Stretch
   /** The end of the arena when the rooms of chunks are given back. */
   readonly mark: number
   #filled = 0
@@ -76,7 +76,7 @@ export class FirstPass {
   #pieces = 0
   #failed: unknown
   #work: Promise<void> = Promise.resolve()
-  #learner: Learner | undefined
+  #learner: ReturnType<FirstPass['newLearner']> | undefined
   /** Undefined as long as it is not known; 'none' when there are more than two classes. */
   #problem: ProblemSettings | 'none' | undefined
   /** Where the blocks that rows were drawn into began, and where each of their rows is since they were split. */
@@ -89,19 +89,13 @@ export class FirstPass {
     this.#arena = arena
     this.#settings = settings
     this.#sizes = sizes
-    this.#region = { at: arena.allocate(sizes.bytes, 'the first pass'), bytes: sizes.bytes }
+    this.region = { at: arena.allocate(sizes.bytes, 'the first pass'), bytes: sizes.bytes }
     this.mark = arena.mark()
     const rows = Math.ceil(sizes.chunk / ROW_TEXT)
     const bytes = Math.ceil(sizes.chunk * RECORD_SHARE)
     for (let k = 0; k < sizes.rooms; k++) {
       const at = arena.allocate(bytes, 'parsed rows')
-      this.#free.push({
-        at,
-        bytes,
-        table: arena.allocate(rows * 4, 'parsed rows'),
-        rows,
-        unit: settings.unit,
-      })
+      this.#free.push({ at, bytes, table: arena.allocate(rows * 4, 'parsed rows'), rows, unit: settings.unit })
     }
     this.#trainer = new ThreadPool(arena.share, 1)
   }
@@ -143,7 +137,7 @@ export class FirstPass {
   }
 
   async #train(piece: Piece, room: PieceRoom, firstRow: number, problem: ProblemSettings): Promise<void> {
-    this.#learner ??= this.#newLearner(piece, problem)
+    this.#learner ??= this.newLearner(piece, problem)
     const learner = this.#learner
     const { dictionary, window, alphaRows } = learner
     if (!dictionary && piece.features > window) return
@@ -152,31 +146,17 @@ export class FirstPass {
     const { seed, visits = VISITS } = this.#settings
     const arena = this.#arena
     if (piece.map) arena.u32(learner.labelMap, piece.map.length).set(piece.map)
-    writeProblem(arena, learner.problem, problem, {
-      table: room.table,
-      rows,
-      alpha: learner.blockAlpha,
-      weights: learner.weights,
-      biasFeature: learner.window,
-    })
+    const { weights, stride, alpha, sweep, order, blockAlpha } = learner
+    const places = { table: room.table, rows, alpha: blockAlpha, weights, biasFeature: window }
+    writeProblem(arena, learner.problem, problem, places)
+    const group = { rows, table: room.table, order, sweep, alpha: blockAlpha, parts: [{ rows, firstRow }] }
     const met = await this.#trainer.run(firstVisitTask, {
-      memory: learner.memory,
-      problem: learner.problem,
-      sweep: learner.sweep,
-      order: learner.order,
-      alpha: learner.blockAlpha,
-      stride: learner.stride,
-      table: room.table,
-      rows,
-      firstRow,
-      labelMap: piece.map ? learner.labelMap : 0,
-      dictionary,
-      weights: learner.weights,
-      weightCount: learner.window + 1,
-      logistic: problem.loss.entropicDual === true,
-      narrow: problem.weightBits === 32,
-      random: [seed, 0, this.#pieces++],
-      pass: 0,
+      of: {
+        ...{ problem: learner.problem, group, weights, weightCount: window + 1, alpha, alphaStride: stride },
+        ...{ logistic: problem.loss.entropicDual === true, narrow: problem.weightBits === 32 },
+      },
+      ...{ memory: learner.memory, labelMap: piece.map ? learner.labelMap : 0, dictionary },
+      ...{ random: [seed, 0, this.#pieces++], pass: 0 },
       budget: (visits * piece.nonzeros * rows) / Math.max(piece.rows, 1),
     })
     this.#trained += met.rows
@@ -184,8 +164,9 @@ export class FirstPass {
     this.gap += met.gap
   }
 
-  /** Room for the set grows out of what the first chunk shows. */
-  #newLearner(piece: Piece, problem: ProblemSettings): Learner {
+  /** Where all that is learnt lies: addresses. `window` features have room for a weight, and the bias comes behind them;
+   *  `alphaRows` rows have room for a dual variable. Room for the set grows out of what the first chunk shows. */
+  newLearner(piece: Piece, problem: ProblemSettings) {
     const { bytes, chunk, text } = this.#sizes
     const arena = this.#arena
     const stride = problem.loss.entropicDual ? 16 : 8
@@ -204,7 +185,7 @@ export class FirstPass {
     const alpha = allocate('dual variables', alphaRows * stride)
     const rows = Math.ceil(chunk / ROW_TEXT)
     const set = new WorkingSet(arena, allocate, {
-      bytes: this.#region.bytes - this.#filled - rows * (4 + 4 + 8 + stride) - (64 << 10) - Math.ceil(alphaRows / 8),
+      bytes: this.region.bytes - this.#filled - rows * (4 + 4 + 8 + stride) - (64 << 10) - Math.ceil(alphaRows / 8),
       mostBytes: Number.MAX_SAFE_INTEGER,
       rows: alphaRows,
       recordBytes: ROW_BOUND + (8 * piece.nonzeros) / Math.max(piece.rows, 1),
@@ -224,16 +205,7 @@ export class FirstPass {
       sweep: allocate('sweep', SWEEP_BYTES),
       order: allocate('order', rows * 4, false),
       blockAlpha: allocate('dual variables of a chunk', rows * stride, false),
-      memory: {
-        set: set.at,
-        problem: set.problem,
-        sweep: set.sweep,
-        order: set.order,
-        numbers: allocate('numbers', rows * 4, false),
-        gradients: allocate('gradients', rows * 8, false),
-        followed: 0,
-        sums: allocate('sums', SUMS_BYTES),
-      },
+      memory: set.memory(allocate, rows, { followed: 0, sums: allocate('sums', SUMS_BYTES) }),
     }
   }
 
@@ -250,9 +222,9 @@ export class FirstPass {
   }
 
   #allocate(bytes: number, zeroed: boolean): number {
-    const at = roundUp(this.#region.at + this.#filled, CACHE_LINE)
-    this.#filled = at - this.#region.at + bytes
-    if (this.#filled > this.#region.bytes) throw new Error('the first pass outgrew its room')
+    const at = roundUp(this.region.at + this.#filled, CACHE_LINE)
+    this.#filled = at - this.region.at + bytes
+    if (this.#filled > this.region.bytes) throw new Error('the first pass outgrew its room')
     if (zeroed) this.#arena.bytes(at, bytes).fill(0)
     return at
   }
@@ -269,13 +241,9 @@ export class FirstPass {
     await this.#trainer.close()
   }
 
-  /** Rows that have been trained on, and what this pass took of the memory, which is free once it has moved. */
+  /** Rows that have been trained on. */
   get trained(): number {
     return this.#problem === 'none' ? 0 : this.#trained
-  }
-
-  get region(): Stretch {
-    return this.#region
   }
 
   /** Rows were drawn into these blocks, and then the blocks were split: a place in the order of rows is another now. */
@@ -326,23 +294,3 @@ export class FirstPass {
 }
 
 type Adopt = (rows: WorkingSet, places: number, features: number, map: number) => void
-
-/** Where all that is learnt lies: addresses. */
-interface Learner {
-  set: WorkingSet
-  alpha: number
-  /** Rows that have room for a dual variable. */
-  alphaRows: number
-  stride: number
-  weights: number
-  weightBytes: number
-  /** Features that have room for a weight; the bias comes behind them. */
-  window: number
-  dictionary: number
-  labelMap: number
-  problem: number
-  sweep: number
-  order: number
-  blockAlpha: number
-  memory: StreamMemory
-}

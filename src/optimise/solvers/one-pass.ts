@@ -20,47 +20,30 @@
 // Rows of different lengths, or costs that differ from row to row, would make a ball that leans to the far points, not
 // to the costly ones: so class weights are refused, and rows of unit length are advised. Rows come in the order of the
 // blocks (drawn unless --block-order fixed) and, within one, as they stand.
-
 import { BALL_BYTES } from '../../numeric/ball-layout.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
-import type { RowGroup } from '../sources/row-source.ts'
-import type { Ball } from './one-pass-task.ts'
-import { onePassTask } from './one-pass-task.ts'
-import type { BlockSolver, Run, Saved, Seen, Turn } from './solver.ts'
+import { type Ball, onePassTask } from './one-pass-task.ts'
+import type { BlockSolver, Run } from './solver.ts'
 
-class OnePass implements Run {
-  readonly #engine: BlockEngine
-  readonly #problem: BinaryObjective
-  readonly #room: number
-  #ball: Ball = { radius: 0, slack: 0, square: 0, updates: 0 }
-
-  constructor(engine: BlockEngine, problem: BinaryObjective) {
-    this.#engine = engine
-    this.#problem = problem
-    this.#room = engine.arena.allocateZeroed(BALL_BYTES, 'the ball')
-  }
-
-  async visit(block: RowGroup, { pass }: Turn): Promise<Seen> {
-    // A run that is resumed after its pass was done: every row is in the ball already.
-    if (pass > 0) return { losses: [0], gaps: [0] }
-    const { loss, ball } = await this.#engine.threads.run(onePassTask, {
-      problem: this.#problem.of(block),
-      room: this.#room,
-      ball: this.#ball,
-      narrow: this.#problem.narrow,
-    })
-    this.#ball = ball
-    return { losses: [loss], gaps: [0] }
-  }
-
-  readonly saved: Saved = {
-    state: () => this.#ball,
-    stretches: () => [],
-    restore: state => {
-      this.#ball = state as Ball
+function onePassRun(objective: BinaryObjective, { arena, threads }: BlockEngine): Run {
+  const { narrow } = objective
+  const room = arena.allocateZeroed(BALL_BYTES, 'the ball')
+  let ball: Ball = { radius: 0, slack: 0, square: 0, updates: 0 }
+  return {
+    async visit(block, { pass }) {
+      // A run that is resumed after its pass was done: every row is in the ball already.
+      if (pass > 0) return { losses: [0], gaps: [0] }
+      const met = await threads.run(onePassTask, { problem: objective.of(block), room, ball, narrow })
+      ball = met.ball
+      return { losses: [met.loss], gaps: [0] }
     },
-    restored: () => {},
+    saved: {
+      state: () => ball,
+      restore: state => {
+        ball = state as Ball
+      },
+    },
   }
 }
 
@@ -78,5 +61,5 @@ export const onePass: BlockSolver = {
     what: 'the squared slack that makes its problem one of balls (the squared-hinge loss has it)',
     has: loss => loss.box !== undefined && loss.box(1).diagonal > 0 && loss.box(1).bound === Number.POSITIVE_INFINITY,
   },
-  start: (objective, source) => new OnePass(source, objective),
+  start: onePassRun,
 }

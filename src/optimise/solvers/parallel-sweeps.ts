@@ -26,9 +26,9 @@ import {
   SWEEP_UPPER,
 } from '../../numeric/layouts.ts'
 import { CACHE_LINE, roundUp } from '../../numeric/rounding.ts'
+import { loopTask, runLoop } from '../../threads/loop-task.ts'
 import type { ThreadPool } from '../../threads/pool.ts'
-import { addDualTask } from '../objectives/add-dual-task.ts'
-import { partedSweepsTask, renumberEntriesTask } from './parted-sweeps-task.ts'
+import { partedSweepsTask } from './parted-sweeps-task.ts'
 import { startListed } from './sweeps.ts'
 import type { Allocate } from './working-set.ts'
 
@@ -50,11 +50,8 @@ const LONGEST_PERIOD = 8
 const MOST_HOT = 4096
 const LEAST_COUNT = 4
 const SAMPLE = 32768
-/** How many of the most frequent weights are merged at once, and the nonzeros visited for each weight that is merged. */
+/** How many of the most frequent weights are merged at once. */
 const LEVELS = [64, 512]
-const MERGE_PERIOD = 16
-/** Nonzeros that are worth sending a task for. */
-const LEAST_WORK = 1e6
 
 /** Bytes that the trainers need for each weight, besides the weights. */
 export function bytesForTrainers(trainers: number, weightBytes: number, scaled: boolean): number {
@@ -130,7 +127,8 @@ export class ParallelSweeps {
     const bias = arena.getU32(problem + PROBLEM_BIAS_FEATURE)
     this.#sweeps.forEach((sweep, k) => {
       const first = this.#parts[k]
-      startListed(arena, sweep, order + first * 4, this.#parts[k + 1] - first, seed * 31n + BigInt(k + 1), 1e-6)
+      const part = { order: order + first * 4, rows: this.#parts[k + 1] - first }
+      startListed(arena, { sweep, ...part, random: seed * 31n + BigInt(k + 1), inner: 1e-6 })
       if (this.#thresholds[k]) {
         arena.setF64(sweep + SWEEP_UPPER, this.#thresholds[k][0])
         arena.setF64(sweep + SWEEP_LOWER, this.#thresholds[k][1])
@@ -157,32 +155,17 @@ export class ParallelSweeps {
         this.#pool.run(partedSweepsTask, {
           ...{ problem: this.#problems[k], sweep, logistic, narrow, shrink },
           rows: this.#parts[k + 1] - this.#parts[k],
-          merging: {
-            weights,
-            own: this.#own[k],
-            seen: this.#own[k] + this.#ownBytes,
-            lock: this.#lock,
-            levels,
-            period: MERGE_PERIOD,
-          },
-          leastWork: LEAST_WORK,
+          merging: { weights, own: this.#own[k], seen: this.#own[k] + this.#ownBytes, lock: this.#lock, levels },
           targetGap: targetGap / this.#trainers,
         }),
       ),
     )
-    let [work, gap] = [0, 0]
-    this.highest = Number.NEGATIVE_INFINITY
-    this.lowest = Number.POSITIVE_INFINITY
-    for (const outcome of outcomes) {
-      work += outcome.work
-      gap += outcome.gap
-      this.highest = Math.max(this.highest, outcome.highest)
-      this.lowest = Math.min(this.lowest, outcome.lowest)
-    }
-    this.gap = gap
+    this.gap = outcomes.reduce((sum, { gap }) => sum + gap, 0)
+    this.highest = Math.max(...outcomes.map(({ highest }) => highest))
+    this.lowest = Math.min(...outcomes.map(({ lowest }) => lowest))
     this.#since++
     if (this.#since >= this.#period) await this.#repair()
-    return work
+    return outcomes.reduce((sum, { work }) => sum + work, 0)
   }
 
   /** Ends the work: w is Σ α y x, and features have their numbers again. */
@@ -218,11 +201,9 @@ export class ParallelSweeps {
       this.#problems.map((problem, k) => {
         const replica = this.#replicas + k * this.#replicaBytes
         arena.setU32(problem + PROBLEM_WEIGHTS, replica)
-        return this.#pool.run(addDualTask, {
-          problem,
-          from: this.#parts[k],
-          rows: this.#parts[k + 1],
-          ...{ stride, narrow },
+        return this.#pool.run(loopTask, {
+          loop: narrow ? 'addDualF32' : 'addDualF64',
+          numbers: [problem, this.#parts[k], this.#parts[k + 1], stride],
           clear: { at: replica, bytes: this.#replicaBytes },
         })
       }),
@@ -271,7 +252,7 @@ export class ParallelSweeps {
     renumberWeights(numbers, weightCount, weights, this.#replicas)
     await Promise.all(
       this.#sweeps.map((_, k) =>
-        this.#pool.run(renumberEntriesTask, { numbers, table, from: this.#parts[k], to: this.#parts[k + 1] }),
+        runLoop(this.#pool, 'renumberEntries', numbers, table, this.#parts[k], this.#parts[k + 1]),
       ),
     )
   }

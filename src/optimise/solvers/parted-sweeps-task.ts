@@ -2,6 +2,12 @@
 import { declareTask, type TaskContext } from '../../threads/task.ts'
 import { type SweepSettings, Sweeps } from './sweeps.ts'
 
+/** Nonzeros visited for each weight that is merged. */
+const MERGE_PERIOD = 16
+/** Nonzeros that are worth sending a task for, and that are visited at once, at least. */
+const LEAST_WORK = 1e6
+const LEAST_STEP = 512
+
 export interface Merging {
   /** The shared weights; the trainer's own, and those as they were when they were last merged. */
   weights: number
@@ -10,36 +16,22 @@ export interface Merging {
   lock: number
   /** How many of its weights are merged at once, in rising order: the most frequent ones more often than all. */
   levels: number[]
-  /** Nonzeros visited for each weight that is merged. */
-  period: number
 }
-
-/** Nonzeros that are visited at once, at least. */
-const LEAST_STEP = 512
 
 export interface PartedSweepsOptions extends SweepSettings {
   problem: number
   sweep: number
   merging: Merging
-  /** Sweeps end when so many nonzeros were visited, or the last one's rows owed no more than so much. */
-  leastWork: number
+  /** Sweeps end when enough nonzeros were visited, or the last one's rows owed no more than so much. */
   targetGap: number
-}
-
-export interface PartedSweepsResult {
-  /** Nonzeros visited. */
-  work: number
-  /** Of the last sweep. */
-  gap: number
-  highest: number
-  lowest: number
 }
 
 export const partedSweepsTask = declareTask(import.meta.url, 'parted-sweeps', partedSweeps)
 
-function partedSweeps({ arena }: TaskContext, options: PartedSweepsOptions): PartedSweepsResult {
-  const { merging, narrow, leastWork, targetGap } = options
-  const { weights, own, seen, levels, lock, period } = merging
+/** Nonzeros visited, and what the last sweep saw. */
+function partedSweeps({ arena }: TaskContext, options: PartedSweepsOptions) {
+  const { merging, narrow, targetGap } = options
+  const { weights, own, seen, levels, lock } = merging
   const { numeric } = arena
   const merge = narrow ? numeric.mergeHotF32 : numeric.mergeHotF64
   const count = levels[levels.length - 1]
@@ -49,31 +41,17 @@ function partedSweeps({ arena }: TaskContext, options: PartedSweepsOptions): Par
   const sweeps = new Sweeps(arena, options.problem, options.sweep, { ...options, parted: true })
   const mergedAt = levels.map(() => 0)
   for (;;) {
-    const outcome = sweeps.advance(Math.max(levels[0] * period, LEAST_STEP))
+    const outcome = sweeps.advance(Math.max(levels[0] * MERGE_PERIOD, LEAST_STEP))
     const { work } = sweeps
-    const level = levels.findLastIndex((size, k) => work - mergedAt[k] >= period * size)
+    const level = levels.findLastIndex((size, k) => work - mergedAt[k] >= MERGE_PERIOD * size)
     if (level >= 0) {
       merge(weights, own, seen, levels[level], lock)
       mergedAt.fill(work, 0, level + 1)
     }
-    if (outcome && (work >= leastWork || outcome.gap <= targetGap)) {
+    if (outcome && (work >= LEAST_WORK || outcome.gap <= targetGap)) {
       merge(weights, own, seen, count, lock)
       const { gap, highest, lowest } = outcome
       return { work, gap, highest, lowest }
     }
   }
-}
-
-export interface RenumberEntriesOptions {
-  /** The new number of each feature. */
-  numbers: number
-  table: number
-  from: number
-  to: number
-}
-
-export const renumberEntriesTask = declareTask(import.meta.url, 'renumber-entries', runRenumberEntries)
-
-function runRenumberEntries({ arena }: TaskContext, options: RenumberEntriesOptions): void {
-  arena.numeric.renumberEntries(options.numbers, options.table, options.from, options.to)
 }

@@ -1,16 +1,11 @@
 // Pegasos over the rows of one block: one update for each row, in a drawn order, or one with all of them.
-
 import { drawFrom } from '../../numeric/draw.ts'
 import { SWEEP_RANDOM } from '../../numeric/layouts.ts'
 import { declareTask, type TaskContext } from '../../threads/task.ts'
+import type { ProblemAt } from '../objectives/one-problem.ts'
 
 export interface PegasosOptions {
-  problem: number
-  /** Addresses: room for the state of the random numbers, and for u32[rows]. */
-  sweep: number
-  order: number
-  rows: number
-  narrow: boolean
+  of: ProblemAt
   batch: 'block' | 'row'
   /** Seed, pass and block: what the order of the rows is drawn from, so that a resumed run draws the same. */
   random: [number, number, number]
@@ -22,15 +17,12 @@ export interface PegasosOptions {
   ball: number
 }
 
-export interface PegasosResult {
-  loss: number
-  updates: number
-}
-
 export const pegasosTask = declareTask(import.meta.url, 'pegasos', pegasos)
 
-function pegasos({ arena }: TaskContext, options: PegasosOptions): PegasosResult {
-  const { problem, sweep, order, rows, narrow, all, ball, updates } = options
+function pegasos({ arena }: TaskContext, options: PegasosOptions): { loss: number; updates: number } {
+  const { of, all, ball, updates } = options
+  const { problem, narrow } = of
+  const { sweep, order, rows } = of.group
   const { numeric } = arena
   if (options.batch === 'block') {
     const update = narrow ? numeric.pegasosBlockF32 : numeric.pegasosBlockF64

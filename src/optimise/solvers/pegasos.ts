@@ -15,58 +15,31 @@
 // --batch row --max-passes 1. The bias is a feature like the others, and regularised like them.
 //
 // There are no dual variables, hence no gap to stop at: the run ends after --max-passes.
-
 import type { BinaryObjective } from '../objectives/binary.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
-import type { RowGroup } from '../sources/row-source.ts'
 import { pegasosTask } from './pegasos-task.ts'
-import type { BlockSolver, Run, Saved, Seen, SolverSettings, Turn } from './solver.ts'
+import type { BlockSolver, Run, SolverSettings } from './solver.ts'
 
-class Pegasos implements Run {
-  readonly #engine: BlockEngine
-  readonly #problem: BinaryObjective
-  readonly #settings: SolverSettings
-  /** l and S. */
-  readonly #all: number
-  readonly #ball: number
-  /** t so far. Between blocks w is in its place, nothing else is to be kept. */
-  #updates = 0
-
-  constructor(engine: BlockEngine, problem: BinaryObjective, settings: SolverSettings) {
-    this.#engine = engine
-    this.#problem = problem
-    this.#settings = settings
-    const { rows, labels } = engine.store.manifest
-    const { positive, costPositive, costNegative } = problem.settings
-    this.#all = rows
-    this.#ball = costPositive * labels[positive].rows + costNegative * (rows - labels[positive].rows)
-  }
-
-  async visit(block: RowGroup, { pass }: Turn): Promise<Seen> {
-    const { seed, batch } = this.#settings
-    const { loss, updates } = await this.#engine.threads.run(pegasosTask, {
-      problem: this.#problem.of(block),
-      sweep: block.sweep,
-      order: block.order,
-      rows: block.rows,
-      narrow: this.#problem.narrow,
-      batch,
-      random: [seed, pass, block.group],
-      updates: this.#updates,
-      all: this.#all,
-      ball: this.#ball,
-    })
-    this.#updates = updates
-    return { losses: [loss], gaps: [0] }
-  }
-
-  readonly saved: Saved = {
-    state: () => ({ updates: this.#updates }),
-    stretches: () => [],
-    restore: state => {
-      this.#updates = (state as { updates: number }).updates
+function pegasosRun(objective: BinaryObjective, { store, threads }: BlockEngine, settings: SolverSettings): Run {
+  const { seed, batch } = settings
+  const { rows: all, labels } = store.manifest
+  const { positive, costPositive, costNegative } = objective.settings
+  const ball = costPositive * labels[positive].rows + costNegative * (all - labels[positive].rows)
+  // t so far. Between blocks w is in its place, nothing else is to be kept.
+  let updates = 0
+  return {
+    async visit(block, { pass }) {
+      const random: [number, number, number] = [seed, pass, block.group]
+      const met = await threads.run(pegasosTask, { of: objective.at(block), batch, random, updates, all, ball })
+      updates = met.updates
+      return { losses: [met.loss], gaps: [0] }
     },
-    restored: () => {},
+    saved: {
+      state: () => ({ updates }),
+      restore: state => {
+        updates = (state as { updates: number }).updates
+      },
+    },
   }
 }
 
@@ -82,5 +55,5 @@ export const pegasos: BlockSolver = {
     what: 'a slope that is the same wherever there is a loss (the hinge loss has it)',
     has: loss => loss.box?.(1).diagonal === 0,
   },
-  start: (objective, source, settings) => new Pegasos(source, objective, settings),
+  start: pegasosRun,
 }

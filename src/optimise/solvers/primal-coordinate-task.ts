@@ -24,15 +24,6 @@ export interface PrimalCoordinateOptions {
   finish: boolean
 }
 
-export interface PrimalCoordinateResult {
-  work: number
-  /** True when a sweep over all columns found the gap no larger than the target. */
-  ready: boolean
-  /** As the last sweep saw them: estimates. */
-  primal: number
-  gap: number
-}
-
 /** More sweeps over one quadratic model bring little. */
 const MOST_SWEEPS = 100
 /** A Newton step is found to this share of the derivatives, in at most so many rounds. */
@@ -43,7 +34,8 @@ const LONGEST_WAIT = 64
 
 export const primalCoordinateTask = declareTask(import.meta.url, 'primal-coordinate', primalCoordinate)
 
-function primalCoordinate({ arena }: TaskContext, options: PrimalCoordinateOptions): PrimalCoordinateResult {
+/** It is ready when a sweep over all columns found the gap no larger than the target. Primal and gap are estimates. */
+function primalCoordinate({ arena }: TaskContext, options: PrimalCoordinateOptions) {
   const columns = new Columns(arena, options)
   const ready = options.logistic ? columns.advanceLogistic() : columns.advanceSquared()
   return { work: columns.work, ready, ...columns.estimate }

@@ -14,87 +14,55 @@ import { L1Fields } from '../../numeric/fields/l1.ts'
 import { L1_BYTES } from '../../numeric/l1-layout.ts'
 import type { Address } from '../../sizes.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
-import type { RowGroup, RowSource } from '../sources/row-source.ts'
+import type { RowGroup } from '../sources/row-source.ts'
 import { primalCoordinateTask, wakeColumns } from './primal-coordinate-task.ts'
-import type { MemorySolver, Run, Seen, SolverSettings, Turn } from './solver.ts'
+import type { MemorySolver, Start } from './solver.ts'
 
 /** Entries between two looks at the abort signal and the clock: some tens of milliseconds. */
 const SLICE = 4e6
 /** A Newton step is made in one piece: some tenths of a second. */
 const NEWTON_SLICE = 1e8
 
-class PrimalCoordinateRun implements Run {
-  readonly #source: RowSource
-  readonly #problem: BinaryObjective
-  readonly #settings: SolverSettings
-  readonly #logistic: boolean
-  #columns: { at: number; work: number } | undefined
-
-  constructor(source: RowSource, problem: BinaryObjective, settings: SolverSettings) {
-    this.#source = source
-    this.#problem = problem
-    this.#settings = settings
-    this.#logistic = problem.logistic
-  }
-
-  /** Rows become columns when they are met for the first time. */
-  #columnsOf(group: RowGroup): { at: number; work: number } {
-    if (!this.#columns) {
-      this.#columns = makeColumns(this.#problem, group, this.#logistic)
-      new L1Fields(this.#source.arena, this.#columns.at).random = BigInt(this.#settings.seed)
-      this.#refresh(this.#columns.at)
-    }
-    return this.#columns
-  }
-
-  async visit(group: RowGroup, { most, left, primals, targets, signal }: Turn): Promise<Seen> {
-    const { at, work: passWork } = this.#columnsOf(group)
-    const limit = most * passWork
-    const last = left <= 1 + 1e-3
-    const targetGap = targets[0] * primals[0]
-    let work = 0
-    for (;;) {
-      const spare = left * passWork - work
-      const step = await this.#step(at, Math.min(SLICE, Math.max(limit - work, 1)), spare, targetGap, false)
-      work += step.work
-      const ends = signal?.aborted === true || (last && work >= limit)
-      // A step that is under way is made as far as it got, so that no work is lost.
-      if (ends && !step.ready) work += (await this.#step(at, 0, 0, targetGap, true)).work
-      if (step.ready || ends || work >= limit) {
-        const { primal, gap } = step
-        return { work: work / passWork, losses: [0], gaps: [gap], primals: [primal], ready: step.ready }
-      }
-    }
-  }
-
-  #step(
-    l1: number,
-    budget: number,
-    spare: number,
-    targetGap: number,
-    finish: boolean,
-  ): Promise<{ work: number; ready: boolean; primal: number; gap: number }> {
-    return this.#source.threads.run(primalCoordinateTask, {
-      l1,
-      logistic: this.#logistic,
-      shrink: this.#settings.shrinking,
-      budget,
-      spare: Math.min(spare, NEWTON_SLICE),
-      targetGap,
-      finish,
-    })
-  }
-
-  notYet(): void {
-    this.#refresh(this.#columns!.at)
-  }
-
+const primalCoordinateRun: Start<BinaryObjective> = (problem, { arena, threads }, { seed, shrinking: shrink }) => {
+  const { logistic } = problem
+  const { numeric } = arena
   /** All columns awake, and margins anew from w: many small changes add up to rounding errors. */
-  #refresh(l1: number): void {
-    const { numeric } = this.#source.arena
-    if (this.#logistic) numeric.marginsOfColumns(l1)
+  const refresh = (l1: number): void => {
+    if (logistic) numeric.marginsOfColumns(l1)
     else numeric.stateOfSquared(l1)
-    wakeColumns(this.#source.arena, l1)
+    wakeColumns(arena, l1)
+  }
+  /** Rows become columns when they are met for the first time. */
+  const start = (group: RowGroup) => {
+    const made = makeColumns(problem, group, logistic)
+    new L1Fields(arena, made.at).random = BigInt(seed)
+    refresh(made.at)
+    return made
+  }
+  let columns: { at: number; work: number } | undefined
+  return {
+    async visit(group, { most, left, primals, targets, signal }) {
+      columns ??= start(group)
+      const { at: l1, work: passWork } = columns
+      const limit = most * passWork
+      const last = left <= 1 + 1e-3
+      const targetGap = targets[0] * primals[0]
+      const step = (budget: number, spare: number, finish: boolean) =>
+        threads.run(primalCoordinateTask, { l1, logistic, shrink, budget, spare, targetGap, finish })
+      let work = 0
+      for (;;) {
+        const spare = Math.min(left * passWork - work, NEWTON_SLICE)
+        const { ready, primal, gap, ...done } = await step(Math.min(SLICE, Math.max(limit - work, 1)), spare, false)
+        work += done.work
+        const ends = signal?.aborted === true || (last && work >= limit)
+        // A step that is under way is made as far as it got, so that no work is lost.
+        if (ends && !ready) work += (await step(0, 0, true)).work
+        if (ready || ends || work >= limit) {
+          return { work: work / passWork, losses: [0], gaps: [gap], primals: [primal], ready }
+        }
+      }
+    },
+    notYet: () => refresh(columns!.at),
   }
 }
 
@@ -180,5 +148,5 @@ export const primalCoordinate: MemorySolver = {
     what: 'a derivative that is continuous (squared-hinge and logistic have one)',
     has: loss => loss.entropicDual === true || (loss.box?.(1).diagonal ?? 0) > 0,
   },
-  start: (objective, source, settings) => new PrimalCoordinateRun(source, objective, settings),
+  start: primalCoordinateRun,
 }

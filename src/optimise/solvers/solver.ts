@@ -82,11 +82,11 @@ export interface Saved {
   /** Small plain data. */
   state(): unknown
   /** Rows kept in memory and the like, so that they need not be read again. */
-  stretches(): Stretch[]
+  stretches?(): Stretch[]
   /** Goes on from a state; what `stretches` names then is filled in afterwards. */
   restore(state: unknown): void
   /** The stretches have been filled in. */
-  restored(): void
+  restored?(): void
 }
 
 export interface Run {
@@ -99,8 +99,6 @@ export interface Run {
   rowsKept?(): number
   /** Certificates did not confirm what was believed of the models that are not done. */
   notYet?(done: boolean[]): void
-  /** The weights are final: brings them into their place if the method kept them otherwise. */
-  finish?(): void
   /** Takes over rows that were trained on while text was being read. */
   adopt?(rows: WorkingSet, places: number, features: number, map: number): void
 }
@@ -142,11 +140,19 @@ interface AnySolver {
   rowWeights?: true
 }
 
+export type Start<O, Source = RowSource> = (objective: O, source: Source, settings: SolverSettings) => Run
+
 /** How a solver starts on what it can train: one binary model, many of them together, all classes at once. */
 interface Starts<Source> {
-  start(objective: BinaryObjective, source: Source, settings: SolverSettings): Run
-  startMany?(objective: BundlesObjective, source: Source, settings: SolverSettings): Run
-  startAllClasses?(objective: CrammerSingerObjective, source: Source, settings: SolverSettings): Run
+  start: Start<BinaryObjective, Source>
+  startMany?: Start<BundlesObjective, Source>
+  startAllClasses?: Start<CrammerSingerObjective, Source>
+}
+
+/** What most dual methods need of a loss. */
+export const anyDual: Solver['lossNeeds'] = {
+  what: 'a dual (box or entropic)',
+  has: loss => loss.box !== undefined || loss.entropicDual === true,
 }
 
 /** A solver of rows that are all in memory. */

@@ -4,26 +4,14 @@ import { drawFrom } from '../../numeric/draw.ts'
 import { PROBLEM_COUNT, PROBLEM_GRADIENTS, PROBLEM_MARGINS } from '../../numeric/layouts.ts'
 import { WORKING_COUNT, WORKING_EPSILON, WORKING_MOVED } from '../../numeric/working-set-layout.ts'
 import { declareTask, type TaskContext } from '../../threads/task.ts'
-import type { StreamMemory } from './stream.ts'
-import { type SweepOutcome, Sweeps, startListed } from './sweeps.ts'
-
-interface Part {
-  rows: number
-  firstRow: number
-}
+import type { ProblemAt } from '../objectives/one-problem.ts'
+import { innerOf, type SweepOutcome, Sweeps, startListed } from './sweeps.ts'
+import type { StreamMemory } from './working-set.ts'
 
 export interface StreamVisitOptions {
   memory: StreamMemory
-  /** Of the block: its problem, sweep, order and dual variables. */
-  problem: number
-  sweep: number
-  order: number
-  alpha: number
-  parts: Part[]
-  weights: number
-  weightCount: number
-  logistic: boolean
-  narrow: boolean
+  /** The block, or the chunk of text. */
+  of: ProblemAt
   random: [number, number, number]
   pass: number
   /** Nonzeros to visit in the working set. */
@@ -60,16 +48,10 @@ const SLICE = 500
 export const streamVisitTask = declareTask(import.meta.url, 'stream-visit', streamVisit)
 
 function streamVisit({ arena }: TaskContext, options: StreamVisitOptions): StreamVisitResult {
-  const { memory, order, parts } = options
-  return visitNew(arena, options, listAbsent(arena, memory.set, order, memory.numbers, parts))
+  return visitNew(arena, options, listAbsent(arena, options))
 }
 
-export interface FirstVisitOptions extends Omit<StreamVisitOptions, 'parts'> {
-  stride: number
-  table: number
-  rows: number
-  /** Number of the first of them, in the order of the text. */
-  firstRow: number
+export interface FirstVisitOptions extends StreamVisitOptions {
   /** Map from the chunk's class numbers to those of all, or 0. */
   labelMap: number
   /** Dictionary that numbers features as they are met, or 0 where they have their own numbers. */
@@ -80,25 +62,28 @@ export const firstVisitTask = declareTask(import.meta.url, 'first-visit', firstV
 
 /** The same for rows that were just parsed, none of which is known. How many could be trained on comes with it. */
 function firstVisit({ arena }: TaskContext, options: FirstVisitOptions): StreamVisitResult & { rows: number } {
-  const { memory, order, table, rows, firstRow, dictionary } = options
+  const { memory, of, dictionary, labelMap } = options
+  const { order, table, rows, alpha, parts } = of.group
   const { numeric } = arena
-  if (options.labelMap) numeric.relabelRows(table, rows, options.labelMap)
+  if (labelMap) numeric.relabelRows(table, rows, labelMap)
   let count = rows
   if (dictionary) count = numeric.numberFeatures(dictionary, table, rows, order)
   else numeric.iota(order, rows)
   const numbers = arena.u32(memory.numbers, rows)
-  for (let k = 0; k < rows; k++) numbers[k] = firstRow + k
-  arena.bytes(options.alpha, rows * options.stride).fill(0)
+  for (let k = 0; k < rows; k++) numbers[k] = parts[0].firstRow + k
+  arena.bytes(alpha, rows * of.alphaStride).fill(0)
   return { ...visitNew(arena, options, count), rows: count }
 }
 
 /** Visits the rows that the order lists, lets them in or dismisses them, and visits the working set. */
-function visitNew(arena: Arena, options: Omit<StreamVisitOptions, 'parts'>, count: number): StreamVisitResult {
-  const { memory, problem, sweep, order, logistic, narrow } = options
+function visitNew(arena: Arena, options: StreamVisitOptions, count: number): StreamVisitResult {
+  const { memory, of } = options
+  const { problem, logistic, narrow } = of
+  const { sweep, order, alpha } = of.group
   const { numeric } = arena
   // The first visit of each row that is new here.
-  const inner = Math.max(1e-9, 10 ** (-2 - options.pass))
-  startListed(arena, sweep, order, count, drawFrom(options.random), inner)
+  const inner = innerOf(options.pass)
+  startListed(arena, { sweep, order, rows: count, random: drawFrom(options.random), inner })
   arena.setU32(problem + PROBLEM_GRADIENTS, memory.gradients)
   if (logistic) (narrow ? numeric.startEntropicF32 : numeric.startEntropicF64)(problem, order, count)
   const first = new Sweeps(arena, problem, sweep, { rows: count, logistic, narrow, shrink: false })
@@ -106,11 +91,9 @@ function visitNew(arena: Arena, options: Omit<StreamVisitOptions, 'parts'>, coun
     ? visitTogether(arena, options, first, inner)
     : first.advance(Number.POSITIVE_INFINITY)!
   const takeIn = narrow ? numeric.takeInF32 : numeric.takeInF64
-  takeIn(memory.set, problem, order, count, memory.numbers, options.alpha, memory.gradients)
+  takeIn(memory.set, problem, order, count, memory.numbers, alpha, memory.gradients)
   const within = arena.getF64(memory.set + WORKING_MOVED)
-  const moved = memory.followed
-    ? Math.sqrt(numeric.followWeights(options.weights, memory.followed, options.weightCount))
-    : 0
+  const moved = memory.followed ? Math.sqrt(numeric.followWeights(of.weights, memory.followed, of.weightCount)) : 0
   const again = visitWorkingSet(arena, options, inner, gap)
   return {
     ...{ loss, gap, moved, within },
@@ -122,19 +105,8 @@ function visitNew(arena: Arena, options: Omit<StreamVisitOptions, 'parts'>, coun
 /** The first sweep over new rows, and one over those in memory, in turns of a few rows each. With the logistic loss no row
  *  comes to rest at a bound: whatever new rows add to w, old ones must give back, and as long as they do not, the next new
  *  rows find w where they want it and stay where they are. Old and new ones have to trade as they go. */
-function visitTogether(
-  arena: Arena,
-  options: Omit<StreamVisitOptions, 'parts'>,
-  first: Sweeps,
-  inner: number,
-): SweepOutcome {
-  const { memory, narrow, random } = options
-  const { set, problem, sweep, order } = memory
-  const rows = arena.getU32(set + WORKING_COUNT)
-  arena.setU32(problem + PROBLEM_COUNT, rows)
-  const near = arena.numeric.listNear(set, problem, order, Number.POSITIVE_INFINITY)
-  startListed(arena, sweep, order, near, drawFrom([...random, 2]), inner)
-  const old = new Sweeps(arena, problem, sweep, { rows: near, logistic: true, narrow, shrink: false })
+function visitTogether(arena: Arena, options: StreamVisitOptions, first: Sweeps, inner: number): SweepOutcome {
+  const { sweeps: old, near } = overSet(arena, options, { nearness: Number.POSITIVE_INFINITY, turn: 2, inner })
   for (;;) {
     const outcome = first.advance(SLICE)
     if (near > 0) old.advance(SLICE)
@@ -142,22 +114,26 @@ function visitTogether(
   }
 }
 
-/** Visits rows of the working set, in random order, as many as there is time for. */
-function visitWorkingSet(
+/** Sweeps over rows of the working set, those near enough to moving, in an order drawn for this turn. */
+function overSet(
   arena: Arena,
-  options: Omit<StreamVisitOptions, 'parts'>,
-  inner: number,
-  newGap: number,
-): Extremes {
-  const { memory, logistic, narrow, random, budget } = options
+  { memory, of, random }: StreamVisitOptions,
+  { nearness, turn, inner }: { nearness: number; turn: number; inner: number },
+): { sweeps: Sweeps; near: number } {
   const { set, problem, sweep, order } = memory
-  const rows = arena.getU32(set + WORKING_COUNT)
-  arena.setU32(problem + PROBLEM_COUNT, rows)
-  const all = random[2] % ALL_EVERY === 0
-  const nearness = all ? Number.POSITIVE_INFINITY : NEAR * arena.getF64(set + WORKING_EPSILON)
+  arena.setU32(problem + PROBLEM_COUNT, arena.getU32(set + WORKING_COUNT))
   const near = arena.numeric.listNear(set, problem, order, nearness)
-  startListed(arena, sweep, order, near, drawFrom([...random, 1]), inner)
-  const sweeps = new Sweeps(arena, problem, sweep, { rows: near, logistic, narrow, shrink: false })
+  startListed(arena, { sweep, order, rows: near, random: drawFrom([...random, turn]), inner })
+  const { logistic, narrow } = of
+  return { sweeps: new Sweeps(arena, problem, sweep, { rows: near, logistic, narrow, shrink: false }), near }
+}
+
+/** Visits rows of the working set, in random order, as many as there is time for. */
+function visitWorkingSet(arena: Arena, options: StreamVisitOptions, inner: number, newGap: number): Extremes {
+  const { memory, random, budget } = options
+  const all = random[2] % ALL_EVERY === 0
+  const nearness = all ? Number.POSITIVE_INFINITY : NEAR * arena.getF64(memory.set + WORKING_EPSILON)
+  const { sweeps, near } = overSet(arena, options, { nearness, turn: 1, inner })
   const seen = { highest: 0, lowest: 0 }
   while (near > 0 && sweeps.work < budget) {
     const outcome = sweeps.advance(budget - sweeps.work)
@@ -169,36 +145,29 @@ function visitWorkingSet(
   return seen
 }
 
-export interface StreamEvaluateOptions {
-  memory: StreamMemory
-  problem: number
-  order: number
-  table: number
-  alpha: number
-  stride: number
-  parts: Part[]
-  narrow: boolean
-}
-
 export const streamEvaluateTask = declareTask(import.meta.url, 'stream-evaluate', streamEvaluate)
 
 /** Margins of a block's rows that are not in memory, into the ledger. The block is not needed any more afterwards. */
-function streamEvaluate({ arena }: TaskContext, options: StreamEvaluateOptions): void {
-  const { memory, problem, order, table, alpha, stride } = options
+function streamEvaluate({ arena }: TaskContext, options: Pick<StreamVisitOptions, 'memory' | 'of'>): void {
+  const { memory, of } = options
+  const { problem, narrow, alphaStride } = of
+  const { order, table, alpha } = of.group
   const { numeric } = arena
-  const count = listAbsent(arena, memory.set, order, memory.numbers, options.parts)
-  numeric.keepListed(order, count, table, alpha, stride)
+  const count = listAbsent(arena, options)
+  numeric.keepListed(order, count, table, alpha, alphaStride)
   arena.setU32(problem + PROBLEM_MARGINS, memory.gradients)
-  const evaluate = options.narrow ? numeric.evaluateF32 : numeric.evaluateF64
+  const evaluate = narrow ? numeric.evaluateF32 : numeric.evaluateF64
   evaluate(problem, 0, count, memory.sums)
   arena.setU32(problem + PROBLEM_MARGINS, 0)
   numeric.enterEvaluated(memory.set, problem, count, order, memory.numbers, alpha, memory.gradients)
 }
 
-function listAbsent(arena: Arena, set: number, order: number, numbers: number, parts: Part[]): number {
+/** Lists the rows of a block that are not in memory; how many. */
+function listAbsent(arena: Arena, { memory, of }: Pick<StreamVisitOptions, 'memory' | 'of'>): number {
+  const { order, parts } = of.group
   let [listed, row] = [0, 0]
   for (const { rows, firstRow } of parts) {
-    listed = arena.numeric.listAbsent(set, order, listed, numbers, row, rows, firstRow)
+    listed = arena.numeric.listAbsent(memory.set, order, listed, memory.numbers, row, rows, firstRow)
     row += rows
   }
   return listed

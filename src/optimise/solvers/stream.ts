@@ -12,18 +12,29 @@
 
 import type { Stretch } from '../../block-store/checkpoint.ts'
 import type { Arena } from '../../numeric/arena.ts'
-import { ROW_NORM, SUMS_BYTES, SUMS_COUNT, SWEEP_LOWER, SWEEP_RANDOM, SWEEP_UPPER } from '../../numeric/layouts.ts'
+import { ROW_NORM, SUMS_BYTES, SWEEP_LOWER, SWEEP_RANDOM, SWEEP_UPPER } from '../../numeric/layouts.ts'
+import { runLoop } from '../../threads/loop-task.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
-import { evaluateRowsTask } from '../objectives/evaluate-rows-task.ts'
+import { piecesOf, sumInPieces } from '../objectives/certificate.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
 import type { RowGroup } from '../sources/row-source.ts'
-import { BlockBundleRun } from './block-bundle-run.ts'
+import { blockBundleRun } from './block-bundle-run.ts'
 import { dualSweepsTask } from './dual-sweeps-task.ts'
 import { ParallelSweeps } from './parallel-sweeps.ts'
-import type { Account, BlockSolver, Ledger, Run, Saved, Seen, SolverSettings, Turn } from './solver.ts'
+import {
+  type Account,
+  anyDual,
+  type BlockSolver,
+  type Ledger,
+  type Run,
+  type Saved,
+  type Seen,
+  type SolverSettings,
+  type Turn,
+} from './solver.ts'
 import { streamEvaluateTask, streamVisitTask } from './stream-task.ts'
 import { startSweeps } from './sweeps.ts'
-import { WorkingSet } from './working-set.ts'
+import { type StreamMemory, WorkingSet } from './working-set.ts'
 
 /** The smallest radius of a ledger, for rows of length 1; the largest is 2^14 times that. */
 const FIRST_RADIUS = 2 ** -12
@@ -38,41 +49,31 @@ const SETTLE_ALONE = 12
 /** Of what absent rows owe: how much the working set may owe when it is left for them. */
 const BESIDE_ABSENT = 0.25
 
-/** Addresses of what the trainer's thread works on, besides a block. */
-export interface StreamMemory {
-  set: number
-  problem: number
-  sweep: number
-  order: number
-  /** Of the block at hand: u32 numbers and f64 gradients of its rows. */
-  numbers: number
-  gradients: number
-  /** Weights as they were after the last visit of new rows; 0 when nobody follows them. */
-  followed: number
-  sums: number
+/** What is known besides the rows in memory: plain data, for checkpoints have it as it is. */
+interface Course {
+  /** How far w has moved in all, step by step: between two moments it cannot have come further than the difference. */
+  path: number
+  /** The path when a block's rows were last met; null when they never were. */
+  metAt: (number | null)[]
+  rounds: number
+  /** What the rows that came in this round owed as they were met. */
+  met: number
+  /** The largest and the smallest projected gradient met in this round: the paper's M₊ and m₋, formula (10). */
+  extremes: [number, number]
+  /** Beyond which gradients the next sweeps over the working set leave rows out; texts, for JSON knows no infinity. */
+  thresholds: string[]
 }
+
+const NO_THRESHOLDS = ['Infinity', '-Infinity']
 
 class DualCachedLoops implements Run, Ledger, Saved {
   readonly #engine: BlockEngine
   readonly #problem: BinaryObjective
   readonly #settings: SolverSettings
-  readonly #arena: Arena
   readonly #set: WorkingSet
   readonly #memory: StreamMemory
-  readonly #blocks: number
-  readonly #logistic: boolean
-  /** How far w has moved in all, step by step: between two moments it cannot have come further than the difference. */
-  #path = 0
-  /** The path when a block's rows were last met; undefined when they never were. */
-  readonly #metAt: (number | undefined)[]
-  #rounds = 0
-  /** What the rows that came in this round owed as they were met. */
-  #met = 0
-  /** The largest and the smallest projected gradient met in this round: the paper's M₊ and m₋, formula (10). */
-  #highest = 0
-  #lowest = 0
   readonly #parallel: ParallelSweeps | undefined
-  #thresholds: [number, number] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  #course: Course
   readonly ledger: Ledger = this
   readonly saved: Saved = this
 
@@ -80,48 +81,27 @@ class DualCachedLoops implements Run, Ledger, Saved {
     this.#engine = engine
     this.#problem = problem
     this.#settings = settings
-    this.#logistic = problem.logistic
     const { arena, plan, store } = engine
-    this.#arena = arena
     const { rows, blocks } = store.manifest
+    const metAt = blocks.map(() => null)
+    this.#course = { path: 0, metAt, rounds: 0, met: 0, extremes: [0, 0], thresholds: NO_THRESHOLDS }
     const allRecords = plan.costs.reduce((sum, cost) => sum + cost.bytes, 0)
-    this.#blocks = blocks.length
-    this.#metAt = new Array(blocks.length).fill(undefined)
     const room = (what: string, bytes: number, zeroed?: boolean): number =>
       engine.room(`the working set: ${what}`, bytes, zeroed)
     this.#set = new WorkingSet(arena, room, {
-      bytes: plan.cacheBytes - plan.slotRows * 12,
-      mostBytes: allRecords,
-      rows,
-      recordBytes: allRecords / Math.max(rows, 1),
-      firstRows: engine.firstRows,
-      alpha: problem.alpha,
-      alphaStride: problem.alphaStride,
-      weights: problem.weights,
-      biasFeature: problem.weightCount - 1,
-      problem: problem.settings,
-      seed: settings.seed,
-      followed: !problem.narrow,
+      ...{ bytes: plan.cacheBytes - plan.slotRows * 12, mostBytes: allRecords, rows, firstRows: engine.firstRows },
+      ...{ recordBytes: allRecords / Math.max(rows, 1), alpha: problem.alpha, alphaStride: problem.alphaStride },
+      ...{ weights: problem.weights, biasFeature: problem.weightCount - 1, problem: problem.settings },
+      ...{ seed: settings.seed, followed: !problem.narrow },
     })
-    this.#memory = {
-      set: this.#set.at,
-      problem: this.#set.problem,
-      sweep: this.#set.sweep,
-      order: this.#set.order,
-      numbers: room('numbers of a block', plan.slotRows * 4),
-      gradients: room('gradients of a block', plan.slotRows * 8),
+    this.#memory = this.#set.memory(room, plan.slotRows, {
       followed: problem.narrow ? 0 : room('weights as they were', problem.weightCount * 8),
       sums: room('sums', settings.trainers * SUMS_BYTES),
-    }
+    })
     if (settings.trainers > 1) {
       const shared = {
-        problem: this.#set.problem,
-        weights: problem.weights,
-        weightCount: problem.weightCount,
-        stride: problem.alphaStride,
-        logistic: this.#logistic,
-        narrow: problem.narrow,
-        shrink: settings.shrinking,
+        ...{ ...problem.sweepKind, problem: this.#set.problem, shrink: settings.shrinking },
+        ...{ weights: problem.weights, weightCount: problem.weightCount, stride: problem.alphaStride },
       }
       this.#parallel = new ParallelSweeps(arena, engine.threads, settings.trainers, shared, room)
     }
@@ -137,89 +117,72 @@ class DualCachedLoops implements Run, Ledger, Saved {
 
   async visit(block: RowGroup, { pass }: Turn): Promise<Seen> {
     const { seed, innerPasses } = this.#settings
-    this.#setRadius(block)
-    for (const { block: b } of block.parts) this.#set.clearLedger(b)
+    this.#begin(block)
     const met = await this.#engine.threads.run(streamVisitTask, {
-      memory: this.#memory,
-      problem: this.#problem.of(block),
-      sweep: block.sweep,
-      order: block.order,
-      alpha: block.alpha,
-      parts: block.parts,
-      weights: this.#problem.weights,
-      weightCount: this.#problem.weightCount,
-      logistic: this.#logistic,
-      narrow: this.#problem.narrow,
-      random: [seed, this.#rounds, block.group],
-      pass,
-      budget: innerPasses * block.nonzeros,
+      ...{ memory: this.#memory, of: this.#problem.at(block), pass, budget: innerPasses * block.nonzeros },
+      random: [seed, this.#course.rounds, block.group],
     })
-    this.#path += met.moved
-    this.#met += met.gap
+    const course = this.#course
+    course.path += met.moved
+    course.met += met.gap
     this.#seen(met)
     // Rows were met while w was on its way to where it is followed from.
-    for (const { block: b } of block.parts) this.#metAt[b] = this.#path - met.within
+    for (const { block: b } of block.parts) course.metAt[b] = course.path - met.within
     return { losses: [met.loss], gaps: [met.gap] }
   }
 
-  /** The radii of the ledger are set once, by the length of the first rows. */
-  #setRadius(block: RowGroup): void {
-    if (this.#set.radius === 0) this.#set.radius = FIRST_RADIUS / typicalLength(this.#arena, block)
+  /** Nothing is known any more of the rows of a block that are not in memory. The radii of the ledger are set once, by the
+   *  length of the first rows. */
+  #begin(block: RowGroup): void {
+    if (this.#set.radius === 0) this.#set.radius = FIRST_RADIUS / typicalLength(this.#engine.arena, block)
+    for (const { block: b } of block.parts) this.#set.clearLedger(b)
   }
 
   /** Works on the rows in memory alone; in passes over all nonzeros. An abort waits for its few sweeps: a run that is
    *  resumed must find them done. */
   async settle(target: number, passes: number): Promise<number> {
-    const arena = this.#arena
+    const { arena, rows, threads } = this.#engine
     const { problem, sweep, order } = this.#memory
+    const course = this.#course
     const count = this.#set.count
     if (count === 0) return 0
-    startSweeps(arena, sweep, order, count, BigInt(this.#settings.seed) + BigInt(this.#rounds) * 0x10001n, 1e-6)
+    const random = BigInt(this.#settings.seed) + BigInt(course.rounds) * 0x10001n
+    startSweeps(arena, { sweep, order, rows: count, random, inner: 1e-6 })
     // What was far from moving at the end of the last round is set aside at its first visit, not at its second.
-    arena.setF64(sweep + SWEEP_UPPER, this.#thresholds[0])
-    arena.setF64(sweep + SWEEP_LOWER, this.#thresholds[1])
+    arena.setF64(sweep + SWEEP_UPPER, Number(course.thresholds[0]))
+    arena.setF64(sweep + SWEEP_LOWER, Number(course.thresholds[1]))
     const sweepWork = arena.numeric.workOf(this.#set.table.byteOffset, count)
-    const all = (sweepWork / count) * this.#engine.store.manifest.rows
+    const all = (sweepWork / count) * rows
     // With nobody left to wait for, there is no reason to stop before it is done, but that somebody may want to watch.
-    const sweeps = count === this.#engine.store.manifest.rows ? SETTLE_ALONE : SETTLE_SWEEPS
+    const sweeps = count === rows ? SETTLE_ALONE : SETTLE_SWEEPS
     const most = Math.min(sweeps * sweepWork, passes * all)
     // While rows that are not here owe more, it is they who should come.
-    const targetGap = Math.max(target, BESIDE_ABSENT * this.#met)
-    if (this.#parallel) return (await this.#settleTogether(this.#parallel, targetGap, most)) / Math.max(all, 1)
-    let work = 0
-    let ready = false
-    while (work < most) {
-      const step = await this.#engine.threads.run(dualSweepsTask, {
-        problem,
-        sweep,
-        rows: count,
-        logistic: this.#logistic,
-        narrow: this.#problem.narrow,
-        shrink: this.#settings.shrinking,
+    const targetGap = Math.max(target, BESIDE_ABSENT * course.met)
+    if (this.#parallel) return (await this.#settleTogether(this.#parallel, targetGap, most, random)) / Math.max(all, 1)
+    let [work, ready] = [0, false]
+    while (work < most && !ready) {
+      const step = await threads.run(dualSweepsTask, {
+        ...{ ...this.#problem.sweepKind, problem, sweep, rows: count, shrink: this.#settings.shrinking },
         budget: Math.min(SLICE, Math.max(most - work, 1)),
         targetGap,
       })
       work += step.work
       this.#seen(step)
       ready = step.ready
-      if (ready) break
     }
     // Rows that were set aside wrongly come back when the others are done.
-    this.#thresholds = ready
-      ? [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
-      : [arena.getF64(sweep + SWEEP_UPPER), arena.getF64(sweep + SWEEP_LOWER)]
+    const found = [arena.getF64(sweep + SWEEP_UPPER), arena.getF64(sweep + SWEEP_LOWER)]
+    course.thresholds = ready ? NO_THRESHOLDS : found.map(String)
     return work / Math.max(all, 1)
   }
 
   /** The same with several trainers; in nonzeros. */
-  async #settleTogether(sweeps: ParallelSweeps, targetGap: number, most: number): Promise<number> {
+  async #settleTogether(sweeps: ParallelSweeps, targetGap: number, most: number, random: bigint): Promise<number> {
     const { order, sweep } = this.#memory
     const { count } = this.#set
-    this.#arena.numeric.shuffle(order, count, sweep + SWEEP_RANDOM)
-    const others = count < this.#engine.store.manifest.rows
-    await sweeps.start(order, count, others, BigInt(this.#settings.seed) + BigInt(this.#rounds) * 0x10001n)
-    let work = 0
-    let ready = false
+    this.#engine.arena.numeric.shuffle(order, count, sweep + SWEEP_RANDOM)
+    await sweeps.start(order, count, count < this.#engine.rows, random)
+    let [work, ready] = [0, false]
     while (work < most && !ready) {
       work += await sweeps.sweep(targetGap)
       this.#seen(sweeps)
@@ -231,37 +194,28 @@ class DualCachedLoops implements Run, Ledger, Saved {
 
   /** What is known of all rows: those in memory are looked at, for the others there is the ledger. */
   async account(): Promise<Account> {
-    const arena = this.#arena
+    const { arena, threads } = this.#engine
     const { set, problem, sums, followed } = this.#memory
-    const { count } = this.#set
-    const { trainers } = this.#settings
-    const cut = (k: number): number => Math.floor((count * k) / trainers)
-    await Promise.all(
-      Array.from({ length: trainers }, (_, k) =>
-        this.#engine.threads.run(evaluateRowsTask, {
-          ...{ problem, narrow: this.#problem.narrow, from: cut(k), to: cut(k + 1) },
-          sums: sums + k * SUMS_BYTES,
-        }),
-      ),
-    )
-    const parts = arena.f64(sums, trainers * SUMS_COUNT)
-    const [loss, dualPart, alphaMargin, right, supporting] = Array.from({ length: SUMS_COUNT }, (_, sum) =>
-      parts.reduce((total, part, at) => (at % SUMS_COUNT === sum ? total + part : total), 0),
+    const course = this.#course
+    const evaluate = this.#problem.narrow ? 'evaluateF32' : 'evaluateF64'
+    const pieces = piecesOf({ rows: this.#set.count, whole: true }, this.#settings.trainers)
+    const [loss, dualPart, alphaMargin, right, supporting] = await sumInPieces(arena, sums, pieces, piece =>
+      runLoop(threads, evaluate, problem, piece.from, piece.to, piece.sums),
     )
     if (followed) {
-      this.#path += Math.sqrt(arena.numeric.followWeights(this.#problem.weights, followed, this.#problem.weightCount))
+      course.path += Math.sqrt(arena.numeric.followWeights(this.#problem.weights, followed, this.#problem.weightCount))
     }
     const inMemory = loss - dualPart + alphaMargin
     let [dual, owed, certain, support, correct] = [dualPart, inMemory, inMemory, supporting, right]
     let exact = true
-    for (let b = 0; b < this.#blocks; b++) {
+    for (const [b, met] of course.metAt.entries()) {
       const record = this.#set.ledger(b)
       dual += record.dual
       support += record.support
       correct += record.correct
-      owed += this.#metAt[b] === undefined ? this.#mostOwed(b) : record.owed[0]
+      owed += met === null ? this.#mostOwed(b) : record.owed[0]
       certain += this.#mostOwed(b)
-      if (this.#metAt[b] !== this.#path && this.#set.lacks(b)) exact = false
+      if (met !== course.path && this.#set.lacks(b)) exact = false
     }
     arena.numeric.settleAlpha(set)
     return {
@@ -271,67 +225,48 @@ class DualCachedLoops implements Run, Ledger, Saved {
       certain: followed ? certain : Number.POSITIVE_INFINITY,
       supportVectors: support,
       correct: exact ? correct : null,
-      spread: this.#highest - this.#lowest,
+      spread: course.extremes[0] - course.extremes[1],
     }
   }
 
   /** Blocks that may owe something that matters, those that may owe most first; undefined when that is all of them. */
   owing(allowed: number): number[] | undefined {
     if (allowed > 1e300) return undefined
-    const each = (SKIPPED_SHARE * allowed) / Math.max(this.#blocks, 1)
-    const debts = Array.from({ length: this.#blocks }, (_, block) => ({ block, most: this.#mostOwed(block) }))
+    const debts = this.#course.metAt.map((_, block) => ({ block, most: this.#mostOwed(block) }))
+    const each = (SKIPPED_SHARE * allowed) / Math.max(debts.length, 1)
     const owing = debts.filter(({ most }) => most > each)
     // Where every row matters, it is drawn anew which of them meet.
-    if (this.#logistic && owing.length > 0) return undefined
-    if (owing.length === this.#blocks && owing.every(({ most }) => most === Number.POSITIVE_INFINITY)) return undefined
+    if (this.#problem.logistic && owing.length > 0) return undefined
+    if (owing.length === debts.length && owing.every(({ most }) => most === Number.POSITIVE_INFINITY)) return undefined
     return owing.sort((a, b) => b.most - a.most || a.block - b.block).map(({ block }) => block)
   }
 
   /** Looks at the rows of a block that are not in memory, for the certificate: the ledger then knows them exactly. */
   async evaluate(block: RowGroup): Promise<void> {
-    this.#setRadius(block)
-    for (const { block: b } of block.parts) this.#set.clearLedger(b)
-    await this.#engine.threads.run(streamEvaluateTask, {
-      memory: this.#memory,
-      problem: this.#problem.of(block),
-      order: block.order,
-      table: block.table,
-      alpha: block.alpha,
-      stride: this.#problem.alphaStride,
-      parts: block.parts,
-      narrow: this.#problem.narrow,
-    })
-    for (const { block: b } of block.parts) this.#metAt[b] = this.#path
+    this.#begin(block)
+    await this.#engine.threads.run(streamEvaluateTask, { memory: this.#memory, of: this.#problem.at(block) })
+    for (const { block: b } of block.parts) this.#course.metAt[b] = this.#course.path
   }
 
   #seen({ highest, lowest }: { highest: number; lowest: number }): void {
-    this.#highest = Math.max(this.#highest, highest)
-    this.#lowest = Math.min(this.#lowest, lowest)
+    const [most, least] = this.#course.extremes
+    this.#course.extremes = [Math.max(most, highest), Math.min(least, lowest)]
   }
 
   endRound(): void {
-    this.#rounds++
-    this.#met = 0
-    this.#highest = 0
-    this.#lowest = 0
+    this.#course.rounds++
+    this.#course.met = 0
+    this.#course.extremes = [0, 0]
   }
 
   #mostOwed(block: number): number {
-    const met = this.#metAt[block]
-    if (met === undefined || !this.#memory.followed) return this.#set.lacks(block) ? Number.POSITIVE_INFINITY : 0
-    return this.#set.mostOwed(block, this.#path - met)
+    const met = this.#course.metAt[block]
+    if (met === null || !this.#memory.followed) return this.#set.lacks(block) ? Number.POSITIVE_INFINITY : 0
+    return this.#set.mostOwed(block, this.#course.path - met)
   }
 
   state(): unknown {
-    return {
-      set: this.#set.state(),
-      path: this.#path,
-      metAt: this.#metAt.map(met => met ?? null),
-      rounds: this.#rounds,
-      met: this.#met,
-      extremes: [this.#highest, this.#lowest],
-      thresholds: this.#thresholds.map(String),
-    }
+    return { set: this.#set.state(), ...this.#course }
   }
 
   stretches(): Stretch[] {
@@ -340,25 +275,9 @@ class DualCachedLoops implements Run, Ledger, Saved {
   }
 
   restore(state: unknown): void {
-    const from = state as {
-      set: Record<string, number | string>
-      path: number
-      metAt: (number | null)[]
-      rounds: number
-      met: number
-      extremes: number[]
-      thresholds: string[]
-    }
-    this.#set.restore(from.set)
-    this.#path = from.path
-    this.#rounds = from.rounds
-    this.#met = from.met
-    this.#highest = from.extremes[0]
-    this.#lowest = from.extremes[1]
-    this.#thresholds = [Number(from.thresholds[0]), Number(from.thresholds[1])]
-    from.metAt.forEach((met, b) => {
-      this.#metAt[b] = met ?? undefined
-    })
+    const { set, ...course } = structuredClone(state) as Course & { set: Record<string, number | string> }
+    this.#set.restore(set)
+    this.#course = course
   }
 
   restored(): void {
@@ -384,10 +303,7 @@ export const stream: BlockSolver = {
   firstPass: true,
   severalTrainers: true,
   options: ['innerPasses', 'blockOrder', 'shrinking', 'tolerance', 'gradientTolerance'],
-  lossNeeds: {
-    what: 'a dual (box or entropic)',
-    has: loss => loss.box !== undefined || loss.entropicDual === true,
-  },
+  lossNeeds: anyDual,
   start: (objective, source, settings) => new DualCachedLoops(source, objective, settings),
-  startMany: (objective, source, settings) => new BlockBundleRun(source, objective, settings, 'in-turns'),
+  startMany: (...start) => blockBundleRun(...start, 'in-turns'),
 }

@@ -3,29 +3,25 @@
 import type { Arena } from '../../numeric/arena.ts'
 import { SweepFields } from '../../numeric/fields/sweep.ts'
 import { SWEEP_BYTES, SWEEP_RANDOM } from '../../numeric/layouts.ts'
+import type { SweepKind } from '../objectives/one-problem.ts'
+
+export interface SweepStart {
+  sweep: number
+  order: number
+  rows: number
+  random: bigint
+  /** How finely Newton steps go at first. */
+  inner?: number
+}
 
 /** Makes a structure ready: rows in the order 0, 1, 2, …, all active, random numbers from a seed. */
-export function startSweeps(
-  arena: Arena,
-  sweep: number,
-  order: number,
-  rows: number,
-  random: bigint,
-  inner = 1e-2,
-): void {
-  arena.numeric.iota(order, rows)
-  startListed(arena, sweep, order, rows, random, inner)
+export function startSweeps(arena: Arena, start: SweepStart): void {
+  arena.numeric.iota(start.order, start.rows)
+  startListed(arena, start)
 }
 
 /** The same over the rows that the order lists already. */
-export function startListed(
-  arena: Arena,
-  sweep: number,
-  order: number,
-  rows: number,
-  random: bigint,
-  inner = 1e-2,
-): void {
+export function startListed(arena: Arena, { sweep, order, rows, random, inner = 1e-2 }: SweepStart): void {
   arena.bytes(sweep, SWEEP_BYTES).fill(0)
   const fields = new SweepFields(arena, sweep)
   fields.order = order
@@ -33,6 +29,11 @@ export function startListed(
   fields.inner = inner
   fields.random = random
   activateAll(arena, sweep, rows)
+}
+
+/** How finely Newton steps go in a pass over rows that are met afresh in each. */
+export function innerOf(pass: number): number {
+  return Math.max(1e-9, 10 ** (-2 - pass))
 }
 
 /** Brings shrunk rows back and forgets the thresholds: the next sweep shrinks nothing, the one after it by what it saw. */
@@ -43,15 +44,11 @@ export function activateAll(arena: Arena, sweep: number, rows: number): void {
   fields.lower = Number.NEGATIVE_INFINITY
 }
 
-export interface SweepSettings {
+export interface SweepSettings extends SweepKind {
   rows: number
-  logistic: boolean
-  narrow: boolean
   shrink: boolean
   /** Whether the problem's most frequent weights are a trainer's own (PROBLEM_OWN). */
   parted?: boolean
-  /** Whether the problem is Crammer and Singer's, all classes at once. */
-  together?: boolean
 }
 
 /** What a finished sweep saw. */

@@ -19,6 +19,20 @@ const RECORD_SHARE = 0.6
 /** Room for something, zeroed or not. */
 export type Allocate = (what: string, bytes: ByteCount, zeroed?: boolean) => Address
 
+/** Addresses of what the trainer's thread works on, besides a block. */
+export interface StreamMemory {
+  set: number
+  problem: number
+  sweep: number
+  order: number
+  /** Of the block at hand: u32 numbers and f64 gradients of its rows. */
+  numbers: number
+  gradients: number
+  /** Weights as they were after the last visit of new rows; 0 when nobody follows them. */
+  followed: number
+  sums: number
+}
+
 export interface WorkingSetSettings {
   /** Bytes to stay within. */
   bytes: ByteCount
@@ -95,6 +109,15 @@ export class WorkingSet {
     const places = { table: this.#fields.table, rows: 0, alpha: this.#fields.alpha, weights, biasFeature }
     writeProblem(this.#arena, this.problem, problem, places)
     this.#arena.setU32(this.problem + PROBLEM_GRADIENTS, this.#fields.gradients)
+  }
+
+  /** What the trainer's thread works on besides a block of at most so many rows. */
+  memory(allocate: Allocate, rows: number, besides: { followed: number; sums: number }): StreamMemory {
+    return {
+      ...{ set: this.at, problem: this.problem, sweep: this.sweep, order: this.order, ...besides },
+      numbers: allocate('numbers of a block', rows * 4, false),
+      gradients: allocate('gradients of a block', rows * 8, false),
+    }
   }
 
   get count(): number {

@@ -14,7 +14,7 @@ import type { Binning } from '../../rows/place-space.ts'
 import type { Address, ByteCount } from '../../sizes.ts'
 import { ThreadPool } from '../../threads/pool.ts'
 import { groupsOf, type MemoryPlan } from './memory-plan.ts'
-import type { BlockOrder, RowGroup, RowSource } from './row-source.ts'
+import type { BlockOrder, RowGroup, RowSource, SourceCounts } from './row-source.ts'
 
 /** Decoding costs more than solving: two threads share it, and the system shares the cores among all three. */
 export const READERS = 2
@@ -29,15 +29,19 @@ interface Slot {
   alpha: number
 }
 
-export interface EngineCounts {
-  blocksRead: number
-  bytesRead: number
-  /** Bytes of blocks that a pass or a certificate left out. */
-  bytesSkipped: number
+export interface EngineCounts extends SourceCounts {
   readSeconds: number
   decodeSeconds: number
   /** Time that the solver waited for a block. */
   waitSeconds: number
+}
+
+export interface EngineSettings {
+  /** Bytes of the dual variables of a row; 0 for methods without. */
+  alphaStride: number
+  trainers?: number
+  /** Threads of the arena that have nothing else to do; new ones when not given. */
+  reader?: ThreadPool
 }
 
 /** How rows are changed on their way into memory. */
@@ -58,12 +62,8 @@ export class BlockEngine implements RowSource {
   readonly rows: number
   readonly blockBytes: readonly number[]
   readonly counts: EngineCounts = {
-    blocksRead: 0,
-    bytesRead: 0,
-    bytesSkipped: 0,
-    readSeconds: 0,
-    decodeSeconds: 0,
-    waitSeconds: 0,
+    ...{ blocksRead: 0, bytesRead: 0, bytesSkipped: 0 },
+    ...{ readSeconds: 0, decodeSeconds: 0, waitSeconds: 0 },
   }
   readonly #reader: ThreadPool
   readonly #slots: Slot[] = []
@@ -77,19 +77,11 @@ export class BlockEngine implements RowSource {
   readonly firstRows: number[] = []
   #transforms: RowTransforms = { map: 0, factors: 0, unit: false, plain: false }
 
-  /** `reader`: threads of the arena that have nothing else to do; new ones when not given. */
-  constructor(
-    arena: Arena,
-    store: Store,
-    plan: MemoryPlan,
-    alphaStride: number,
-    trainers = 1,
-    reader = new ThreadPool(arena.share, READERS),
-  ) {
+  constructor(arena: Arena, store: Store, plan: MemoryPlan, { alphaStride, trainers = 1, reader }: EngineSettings) {
     this.arena = arena
     this.store = store
     this.plan = plan
-    this.#reader = reader
+    this.#reader = reader ?? new ThreadPool(arena.share, READERS)
     this.threads = new ThreadPool(arena.share, trainers)
     this.rows = store.manifest.rows
     this.blockBytes = store.manifest.blocks.map(block => block.bytes)
@@ -97,9 +89,9 @@ export class BlockEngine implements RowSource {
     const bytes = this.blockBytes.reduce((sum, each) => sum + each, 0)
     this.#direct = memoryLimit() - plan.memory < bytes
     let first = 0
-    for (const block of store.manifest.blocks) {
+    for (const { rows } of store.manifest.blocks) {
       this.firstRows.push(first)
-      first += block.rows
+      first += rows
     }
   }
 
@@ -187,49 +179,26 @@ export class BlockEngine implements RowSource {
   /** A block without rows, for work on rows that stay in memory: nothing is being read meanwhile. */
   vacant(): RowGroup {
     if (this.#slots.length === 0) this.#makeSlots()
-    const { table, order, problem, sweep, alpha } = this.#slots[0]
-    return {
-      group: 0,
-      rows: 0,
-      nonzeros: 0,
-      parts: [],
-      whole: false,
-      alpha,
-      table,
-      order,
-      problem,
-      sweep,
-      packedBytes: 0,
-    }
+    const { room: _, ...places } = this.#slots[0]
+    return { ...places, group: 0, rows: 0, nonzeros: 0, parts: [], whole: false, packedBytes: 0 }
   }
 
   async #load(blocks: number[], turn: number): Promise<RowGroup> {
-    const slot = this.#slots[turn % this.#slots.length]
-    const { room, table, order, problem, sweep, alpha } = slot
+    const { room, ...places } = this.#slots[turn % this.#slots.length]
+    const { folder, manifest } = this.store
     const loads: Promise<LoadedRows>[] = []
-    let [bytes, tableRows] = [0, 0]
+    let [at, table] = [room.at, places.table]
     for (const share of shares(blocks)) {
-      const cost = { bytes: 0, rows: 0 }
-      for (const block of share) {
-        cost.bytes += this.plan.costs[block].bytes
-        cost.rows += this.plan.costs[block].rows
-      }
+      const bytes = share.reduce((sum, block) => sum + this.plan.costs[block].bytes, 0)
+      const tableRows = share.reduce((sum, block) => sum + this.plan.costs[block].rows, 0)
       loads.push(
         this.#reader.run(loadBlockTask, {
-          folder: this.store.folder,
-          fingerprint: this.store.manifest.fingerprint,
-          blocks: share,
-          room: { at: room.at + bytes, bytes: cost.bytes },
-          table: table + tableRows * 4,
-          tableRows: cost.rows,
-          expand: undefined,
-          direct: this.#direct,
-          binning: undefined,
-          ...this.#transforms,
+          ...{ folder, fingerprint: manifest.fingerprint, blocks: share, room: { at, bytes }, table, tableRows },
+          ...{ expand: undefined, binning: undefined, direct: this.#direct, ...this.#transforms },
         }),
       )
-      bytes += cost.bytes
-      tableRows += cost.rows
+      at += bytes
+      table += tableRows * 4
     }
     // All of them end before a failure is told: the room must not be written into afterwards.
     const outcomes = await Promise.allSettled(loads)
@@ -245,12 +214,10 @@ export class BlockEngine implements RowSource {
       this.counts.decodeSeconds += loaded.decodeMilliseconds / 1000
     }
     this.counts.blocksRead += blocks.length
-    const parts = blocks.map(block => ({
-      block,
-      rows: this.store.manifest.blocks[block].rows,
-      firstRow: this.firstRows[block],
-    }))
-    return { group: turn, rows, nonzeros, parts, whole: false, alpha, table, order, problem, sweep, packedBytes }
+    const parts = blocks.map(block => {
+      return { block, rows: manifest.blocks[block].rows, firstRow: this.firstRows[block] }
+    })
+    return { ...places, group: turn, rows, nonzeros, parts, whole: false, packedBytes }
   }
 
   async close(): Promise<void> {
@@ -261,7 +228,6 @@ export class BlockEngine implements RowSource {
 /** Blocks dealt out to the reading threads, in stretches, so that each reads its files one after the other. */
 function shares(blocks: number[]): number[][] {
   const size = Math.ceil(blocks.length / READERS)
-  const result: number[][] = []
-  for (let k = 0; k < blocks.length; k += size) result.push(blocks.slice(k, k + size))
-  return result
+  const count = Math.ceil(blocks.length / Math.max(size, 1))
+  return Array.from({ length: count }, (_, k) => blocks.slice(k * size, (k + 1) * size))
 }

@@ -113,20 +113,14 @@ const UNEVEN = 1.1
 const MOST_PARTS = 100_000
 
 /** What is needed besides the blocks, when decoding takes so much in a thread. */
-function besidesBlocks(
-  manifest: Manifest,
-  memory: ByteCount,
-  needs: PlanNeeds,
-  decode: ByteCount,
-): MemoryPlan['parts'] {
+function besidesBlocks(manifest: Manifest, memory: number, needs: PlanNeeds, decode: number): MemoryPlan['parts'] {
+  const { weights, weightBytes } = needs
+  const narrow = needs.expanded && weightBytes === 4 ? ', f32' : ''
   return [
     { what: 'Node and the program', bytes: NODE_BYTES },
     { what: 'reading and decoding, two threads', bytes: 2 * (READ_BYTES + decode) },
     { what: 'expanding, two threads', bytes: 2 * (needs.expanded?.threadBytes ?? 0) },
-    {
-      what: `weights of ${needs.weights} features${needs.expanded && needs.weightBytes === 4 ? ', f32' : ''}`,
-      bytes: (needs.weights + 1) * (needs.weightBytes + needs.perWeight),
-    },
+    { what: `weights of ${weights} features${narrow}`, bytes: (weights + 1) * (weightBytes + needs.perWeight) },
     {
       what: `dual variables of ${manifest.rows} rows`,
       bytes: Math.ceil(manifest.rows * (needs.alphaBytes + (needs.perRow ?? 0))),
@@ -137,26 +131,23 @@ function besidesBlocks(
 }
 
 /** What the window has left beside these. */
-function windowBeside(parts: MemoryPlan['parts']): ByteCount {
-  return WINDOW_BYTES - (parts.reduce((sum, part) => sum + part.bytes, 0) - NODE_BYTES)
+function windowBeside(parts: MemoryPlan['parts']): number {
+  return WINDOW_BYTES - (sum(parts, 'bytes') - NODE_BYTES)
 }
 
 /** Bytes that are left for blocks and a cache. */
-function leftOf(parts: MemoryPlan['parts'], memory: ByteCount): ByteCount {
-  const fixed = parts.reduce((sum, part) => sum + part.bytes, 0)
-  return Math.min(memory - fixed, windowBeside(parts))
+function leftOf(parts: MemoryPlan['parts'], memory: number): number {
+  return Math.min(memory - sum(parts, 'bytes'), windowBeside(parts))
 }
 
 export function planMemory(manifest: Manifest, memory: ByteCount, needs: PlanNeeds, fill: boolean): MemoryPlan {
   const parts = besidesBlocks(manifest, memory, needs, decodeBytes(manifest))
   const left = leftOf(parts, memory)
   const perRow = PER_LOADED_ROW + needs.alphaBytes
-  const { expanded } = needs
+  const { expanded, weightBytes } = needs
   const blocks = manifest.blocks.map((block, k) => ({ ...block, nonzeros: expanded?.nonzeros[k] ?? block.nonzeros }))
-  const costs = blocks.map(block => ({
-    bytes: decodedBound(block, manifest.valueBits, needs.entryBytes),
-    rows: block.rows,
-  }))
+  const bytesOf = (block: Manifest['blocks'][number]) => decodedBound(block, manifest.valueBits, needs.entryBytes)
+  const costs = blocks.map(block => ({ bytes: bytesOf(block), rows: block.rows }))
   const mostBytes = Math.max(0, ...costs.map(cost => cost.bytes))
   const mostRows = Math.max(0, ...costs.map(cost => cost.rows))
   // A slot has room for the block with the most bytes and for the one with the most rows, which may be another.
@@ -184,20 +175,8 @@ export function planMemory(manifest: Manifest, memory: ByteCount, needs: PlanNee
     bytes: slots * (slotBytes + slotRows * perRow),
   })
   if (cacheBytes > 0) parts.push({ what: 'cache of rows', bytes: cacheBytes })
-  const nonzeros = blocks.reduce((total, block) => total + block.nonzeros, 0)
-  const recordBytes = ROW_BOUND + ((needs.entryBytes ?? 8) * nonzeros) / Math.max(manifest.rows, 1)
-  return {
-    memory,
-    parts,
-    slots,
-    slotBytes,
-    slotRows,
-    costs,
-    cacheBytes,
-    firstPass,
-    weightBytes: needs.weightBytes,
-    recordBytes,
-  }
+  const recordBytes = ROW_BOUND + ((needs.entryBytes ?? 8) * sum(blocks, 'nonzeros')) / Math.max(manifest.rows, 1)
+  return { memory, parts, slots, slotBytes, slotRows, costs, cacheBytes, firstPass, weightBytes, recordBytes }
 }
 
 /** Of what a first pass took: what slots have when they take it over, but for rounding. */
@@ -210,8 +189,8 @@ function besideFirstPass(window: ByteCount, slot: ByteCount, slots: number, rows
   return window - MOST_FIRST_PASS - rows * 4 - others * slot
 }
 
-function sum(costs: MemoryPlan['costs'], field: 'bytes' | 'rows'): number {
-  return costs.reduce((total, cost) => total + cost[field], 0)
+function sum<F extends string>(items: Record<F, number>[], field: F): number {
+  return items.reduce((total, item) => total + item[field], 0)
 }
 
 /** Blocks in this order, as many together as a slot holds. Blocks that are loaded together are solved together. Which ones
@@ -235,9 +214,8 @@ export function groupsOf(plan: MemoryPlan, order: number[]): number[][] {
 }
 
 /** The plan as lines of an aligned table. */
-export function planLines(parts: MemoryPlan['parts'], memory: ByteCount): string[] {
-  const total = parts.reduce((sum, part) => sum + part.bytes, 0)
-  const rows = [...parts, { what: 'in all', bytes: total }, { what: 'allowed', bytes: memory }]
+export function planLines(parts: MemoryPlan['parts'], memory: number): string[] {
+  const rows = [...parts, { what: 'in all', bytes: sum(parts, 'bytes') }, { what: 'allowed', bytes: memory }]
   const width = Math.max(...rows.map(row => row.what.length))
   return rows.map(row => `${row.what.padEnd(width)}  ${formatBytes(row.bytes).padStart(9)}`)
 }
@@ -300,7 +278,7 @@ function tooLittle(
     bytes: Math.ceil((needs.slots * block) / (1 - needs.cacheShare / 4)) + needs.slots,
   }
   const all = [...parts, slots]
-  const others = all.reduce((sum, part) => sum + part.bytes, 0) - reserve(memory)
+  const others = sum(all, 'bytes') - reserve(memory)
   const help: string[] = []
   if (others <= NODE_BYTES + WINDOW_BYTES) help.push(`--memory ${enough(others, needs.mostReserve ?? reserve)}M`)
   if (narrowWorks) help.push('--weights f32')
@@ -320,15 +298,9 @@ export function afterSplit(manifest: Manifest, parts: number[]): Manifest {
   return {
     ...manifest,
     blocks: manifest.blocks.flatMap((entry, block) => {
-      const part = {
-        ...entry,
-        rows: share(entry.rows, block),
-        nonzeros: share(entry.nonzeros, block),
-        segments: Math.max(
-          share(entry.segments, block),
-          parts[block] > 1 ? Math.ceil(share(decodedSegment(entry), block) / SPLIT_SEGMENT_BYTES) : 1,
-        ),
-      }
+      const least = parts[block] > 1 ? Math.ceil(share(decodedSegment(entry), block) / SPLIT_SEGMENT_BYTES) : 1
+      const segments = Math.max(share(entry.segments, block), least)
+      const part = { ...entry, rows: share(entry.rows, block), nonzeros: share(entry.nonzeros, block), segments }
       return Array.from({ length: parts[block] }, () => part)
     }),
   }

@@ -32,6 +32,13 @@ export interface BlockOrder {
   blockOrder: 'random' | 'fixed'
 }
 
+/** Blocks and bytes that were read, and bytes of blocks that a pass or a certificate left out. */
+export interface SourceCounts {
+  blocksRead: number
+  bytesRead: number
+  bytesSkipped: number
+}
+
 export interface RowSource {
   readonly arena: Arena
   /** Threads that methods run their loops on. */
@@ -40,8 +47,7 @@ export interface RowSource {
   readonly rows: number
   /** Bytes of each block, as it is read; one block of 0 bytes where nothing is. */
   readonly blockBytes: readonly number[]
-  /** Blocks and bytes that were read, and bytes of blocks that a pass or a certificate left out. */
-  readonly counts: { blocksRead: number; bytesRead: number; bytesSkipped: number }
+  readonly counts: SourceCounts
   /** What a pass visits, group by group: all blocks, or those that are wanted. Pass −1 takes them as they stand. */
   groups(pass: number, order: BlockOrder, wanted?: number[] | null): number[][]
   /** These groups from the `first`-th on. */

@@ -1,0 +1,86 @@
+// Rows dealt into folds, and scored by the models that did not see them.
+import type { LabelCount } from '../input-formats/label-numbers.ts'
+import type { Arena } from '../numeric/arena.ts'
+import type { Solution } from '../optimise/objectives/solution.ts'
+import { underLimits } from '../optimise/solvers/compatibility.ts'
+import type { BlockSolver } from '../optimise/solvers/solver.ts'
+import { dealFolds } from '../rows/folds.ts'
+import { unlessAborted } from '../threads/until-aborted.ts'
+import { columnsOf, type FoldedProblem } from './class-problems.ts'
+import { InBlocks, openBlocks } from './in-blocks.ts'
+import type { ResolvedOptions } from './options.ts'
+import { type Held, type Place, trainModels } from './place.ts'
+import type { ProgressListener } from './progress.ts'
+
+export class HeldOut implements Held {
+  /** Class number of each row. */
+  readonly classes: Uint32Array
+  readonly folds: number
+  readonly scores: number
+  readonly #arena: Arena
+  readonly #columns: number
+
+  constructor(arena: Arena, classes: Uint32Array, { problems, folds, seed }: FoldedModels & { seed: number }) {
+    this.#arena = arena
+    this.#columns = columnsOf(problems)
+    this.classes = classes
+    this.folds = dealFolds(arena, classes, folds, seed)
+    const bytes = this.#columns * Math.max(classes.length, 1) * 4
+    this.scores = arena.allocateZeroed(bytes, 'scores of rows that were held out')
+  }
+
+  foldOfRows(): Uint8Array {
+    return this.#arena.bytes(this.folds, this.classes.length)
+  }
+
+  columns(): Float32Array[] {
+    const rows = this.classes.length
+    return Array.from({ length: this.#columns }, (_, k) => this.#arena.f32(this.scores + k * rows * 4, rows))
+  }
+
+  /** Trains the models of a place, and gives how each ended. */
+  async train(place: Place): Promise<Solution[]> {
+    const solutions: Solution[] = []
+    const take = (model: number, solution: Solution): void => {
+      solutions[model] = solution
+    }
+    await trainModels(place, { take }, this)
+    return solutions
+  }
+}
+
+export interface FoldedModels {
+  problems: FoldedProblem[]
+  folds: number
+}
+
+/** What is trained over a store. */
+export interface FoldsOverBlocks {
+  paths: string[]
+  solver: BlockSolver
+  options: ResolvedOptions
+  folds: number
+  /** The models, of the labels and the number of rows; each has its column of scores. */
+  problemsOf(labels: LabelCount[], rows: number): FoldedProblem[]
+  tell: ProgressListener
+}
+
+/** Has all models trained by each block that is read, and makes something of what they told. An abort rejects. */
+export async function heldOutOverBlocks<T>(
+  { paths, solver, options: given, folds, problemsOf, tell }: FoldsOverBlocks,
+  make: (held: HeldOut, solutions: Solution[], place: InBlocks) => T,
+): Promise<T> {
+  const options = underLimits(solver, given)
+  // No text is trained on while it is read: which rows are held out is not known before all are there.
+  const { firstPass: _, ...later } = solver
+  const opened = await openBlocks(paths, later, options, tell)
+  const { rows, labels } = opened.found.store.manifest
+  const wanted = { problems: problemsOf(labels, rows), folds }
+  await using place = await InBlocks.open(opened, wanted)
+  // Models that have not come to their end tell nothing of held-out rows, and nobody goes on with them: an abort ends the
+  // threads in the midst of their work.
+  return await unlessAborted(async () => {
+    const held = new HeldOut(place.facts.arena, await place.classes(), { ...wanted, seed: options.seed })
+    return make(held, await held.train(place), place)
+  }, options.signal)
+}
