@@ -77,7 +77,7 @@ function needsOf(
   // features are lent to the model, unless there are several vectors to put together.
   const forModel = expanded && vectors === 1 ? 0 : (mapBytes > 0 ? 12 : 8) * vectors + scaled
   const reserveOf = (bytes: number, ingested: boolean): number =>
-    forFilePages(bytes) +
+    PROGRAM_PAGES +
     (ingested ? ingestRemains(bytes, growing(options, inputFormatOf(manifest))) : 0) +
     (classes > 2 ? forManyModels(bytes) : 0)
   const needs = {
@@ -180,11 +180,10 @@ export async function planRun(
   return { solver, options, together, plan }
 }
 
-/** Started from a cold disk, some 65 MB of Node's own file count against a cap, of which NODE_BYTES holds the smallest part
- *  that works: where there is memory for it, more of them stay, for reading them again and again is what makes a run crawl. */
-export function forFilePages(memory: number): number {
-  return Math.min(32 << 20, Math.max(28 << 20, Math.floor((memory - (104 << 20)) / 5)))
-}
+/** Pages of the program's own file that must stay in memory, besides those that NODE_BYTES holds. A hard cap counts them. A run
+ *  of a million features had 57 MB of them. With 46 MB it took three times as long, and with 38 MB it crawled: it read the
+ *  same pages again and again. */
+export const PROGRAM_PAGES = 32 << 20
 
 /** Heaps of threads grow further while many models are trained: with 100 classes under 256M the run had 236 MB of its own
  *  without this, 207 MB with twice as much. Where there is little memory, heaps stay small. */

@@ -23,7 +23,7 @@ import { defaultThreads } from '../threads/pool.ts'
 import { allowedMemory, recordBytes } from './choose-solver.ts'
 import { classProblems } from './class-problems.ts'
 import { type ResolvedOptions, refuseTextOptions } from './options.ts'
-import { afterIngest, forFilePages, ingestMemory, ingestRemains, mayTrainWhileReading } from './plan-for-blocks.ts'
+import { afterIngest, ingestMemory, ingestRemains, mayTrainWhileReading, PROGRAM_PAGES } from './plan-for-blocks.ts'
 import { blocksForText } from './plan-for-text.ts'
 import type { ProgressListener } from './progress.ts'
 
@@ -164,7 +164,7 @@ function firstPassSizes(
   // The blocks and the map of the features are for the time afterwards, and as large as without a first pass.
   const { blockText, mapPages } = bufferSizes(memory)
   const more = (mapPages - bufferSizes(reading).mapPages) * MAP_PAGE_BYTES
-  const others = reading + more + pieceBytes({ chunk, rooms }) + forFilePages(memory) + afterIngest(memory) / 2
+  const others = reading + more + pieceBytes({ chunk, rooms }) + PROGRAM_PAGES + afterIngest(memory) / 2
   const bytes = Math.min(MOST_FIRST_PASS, Math.floor(memory - others))
   if (bytes < LEAST_FIRST_PASS) return undefined
   return { pass: { chunk, rooms, bytes, text }, ingest: reading, buffers: { blockText, mapPages } }
@@ -186,7 +186,7 @@ function sampledBlocks(
   if (text === undefined || !sample) return options.expand === undefined ? undefined : BLOCKS_OF_A_STREAM
   const memory = allowedMemory(options)
   const weights = Math.min(sample.features, sample.entries * text) * 4
-  const reserve = forFilePages(memory) + ingestRemains(memory, true)
+  const reserve = PROGRAM_PAGES + ingestRemains(memory, true)
   const room = Math.max(memory / 16, memory - NODE_BYTES - reserve - weights)
   const blockBytes = Math.min(room / 8, LARGEST_SAMPLED_BLOCK)
   return Math.min(100_000, Math.max(1, Math.ceil((text * recordBytes(sample, options)) / blockBytes)))

@@ -12,7 +12,7 @@ import { findSolver } from '../../src/optimise/solvers/all-solvers.ts'
 import type { BlockSolver } from '../../src/optimise/solvers/solver.ts'
 import { planLines } from '../../src/optimise/sources/memory-plan.ts'
 import { resolveOptions, type TrainOptions } from '../../src/train/options.ts'
-import { planFor } from '../../src/train/plan-for-blocks.ts'
+import { PROGRAM_PAGES, planFor } from '../../src/train/plan-for-blocks.ts'
 import type { PlanProgress, Progress, TrainProgress } from '../../src/train/progress.ts'
 import { train } from '../../src/train/train.ts'
 import type { TrainResult } from '../../src/train/training-run.ts'
@@ -72,7 +72,7 @@ export async function memoryFor(store: string, together: number, options: TrainO
   const perRow = 8 + (resolved.loss === 'logistic' ? 16 : 8)
   const most = (field: 'bytes' | 'rows'): number => Math.max(...plan.costs.map(cost => cost[field]))
   const largest = most('bytes') + most('rows') * perRow
-  return besides + Math.ceil((2 * together * largest) / (1 - solver.cacheShare))
+  return besides + PROGRAM_PAGES + Math.ceil((2 * together * largest) / (1 - solver.cacheShare))
 }
 
 export interface Told {
