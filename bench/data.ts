@@ -46,6 +46,9 @@ export const cacheFolder = process.env['SPILLWAY_BENCH_CACHE'] ?? fileURLToPath(
 const SEED = 1
 /** Bytes of text of a generated training file. */
 const GENERATED_SIZE: Record<Size, string> = { small: '60M', full: '600M' }
+/** About 800,000 rows of 23 nonzeros, and 494,000 of 13. */
+const CLICKS_SIZE: Record<Size, string> = { small: '15M', full: '110M' }
+const CONNECTIONS_SIZE: Record<Size, string> = { small: '12M', full: '58M' }
 /** For suites of many runs. */
 const MEDIUM_SIZE: Record<Size, string> = { small: '60M', full: '200M' }
 /** About 20,000 and 3,000 rows of visual words, and a quarter more of either to test on. */
@@ -60,6 +63,8 @@ export const dataSets: Record<string, DataSet> = {
   'yahoo-korea': generated('yahoo-korea', 'text', 'sparse rows, 3.1 M features'),
   epsilon: generated('epsilon', 'dense', '2,000 features, all present'),
   kddb: generated('kddb', 'ones', 'every value 1, 29.9 M features'),
+  clicks: generated('clicks', 'ones', 'short rows, every value 1, 485,000 features', CLICKS_SIZE),
+  connections: generated('connections', 'text', 'short rows, 118 features', CONNECTIONS_SIZE),
   'webspam-medium': generated('webspam', 'text', 'long sparse rows, 16.6 M features', MEDIUM_SIZE),
   'yahoo-korea-medium': generated('yahoo-korea', 'text', 'sparse rows, 3.1 M features', MEDIUM_SIZE),
   'epsilon-medium': generated('epsilon', 'dense', '2,000 features, all present', MEDIUM_SIZE),

@@ -143,6 +143,46 @@ export const likenesses: Record<string, Likeness> = {
       ],
     },
   },
+  clicks: {
+    about: 'clicks on advertisements, one-hot: short rows, every value 1',
+    rows: 800_000,
+    features: 485_000,
+    positive: 0.3,
+    noise: 0.05,
+    tilt: 0.5,
+    hardness: 0.8,
+    shape: {
+      kind: 'sparse',
+      values: 'ones',
+      telling: 0.5,
+      // Columns of a log: a few with few values, some with many.
+      groups: [
+        { width: 40, nonzeros: 8, skew: 0.8 },
+        { width: 2_000, nonzeros: 6, skew: 0.9, plateau: 3 },
+        { width: 80_000, nonzeros: 5, skew: 0.9, plateau: 10 },
+        { width: 402_960, nonzeros: 4, skew: 0.7, plateau: 10 },
+      ],
+    },
+  },
+  connections: {
+    about: 'network connections, counts and one-hot: few features, short rows',
+    rows: 494_000,
+    features: 118,
+    positive: 0.2,
+    noise: 0.01,
+    tilt: 0.6,
+    hardness: 0.5,
+    shape: {
+      kind: 'sparse',
+      values: 'counts-by-largest',
+      telling: 0.5,
+      burst: 0.5,
+      groups: [
+        { width: 38, nonzeros: 9.5, skew: 0.6, plateau: 2 },
+        { width: 80, nonzeros: 3, skew: 1.3 },
+      ],
+    },
+  },
   ocr: {
     about: 'letters of 34 × 34 grey levels: every value present',
     rows: 3_500_000,
