@@ -37,6 +37,8 @@ with open(result, "w") as file:
             "seconds": seconds,
             "cpuSeconds": usage.ru_utime + usage.ru_stime,
             "peakMemoryBytes": usage.ru_maxrss * unit,
+            # Blocks of 512 bytes that came from the disk, page faults included.
+            "diskBytes": usage.ru_inblock * 512,
             "exit": os.waitstatus_to_exitcode(status),
             "timedOut": timed_out,
         },

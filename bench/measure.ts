@@ -12,6 +12,8 @@ export interface Measured {
   cpuSeconds: number
   /** Largest resident set; under --limit the group's peak, page cache included. */
   peakMemoryBytes: number
+  /** Bytes that the system read from the disk for it: what it asked for, and pages of programs. */
+  diskBytes: number
   stdout: string
   stderr: string
 }

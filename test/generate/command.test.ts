@@ -43,7 +43,7 @@ describe('spillway generate', () => {
 
   it('refuses in words what it does not know', async () => {
     assert.throws(() => parseArguments(generateCommand, ['--like', 'mnist', 'out']), {
-      message: /^--like is "mnist"; expected one of webspam, yahoo-korea, epsilon, kddb, ocr/,
+      message: /^--like is "mnist"; expected one of webspam, yahoo-korea, epsilon, kddb, clicks, connections, ocr/,
     })
     const input = { arguments: ['out'], signal: new AbortController().signal }
     await assert.rejects(generateCommand.run({ ...input, options: {} }), {
