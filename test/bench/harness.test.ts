@@ -24,7 +24,7 @@ describe('the bench harness', () => {
   after(() => rmSync(folder, { recursive: true }))
   const at = (name: string): string => join(folder, name)
   const run = (seconds: number, peakMemoryBytes = 1): Measured => {
-    return { seconds, cpuSeconds: seconds / 2, peakMemoryBytes, stdout: '', stderr: '' }
+    return { seconds, cpuSeconds: seconds / 2, peakMemoryBytes, diskBytes: 0, stdout: '', stderr: '' }
   }
 
   it('lets peers take turns, another one first each round', async () => {
