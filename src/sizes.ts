@@ -20,6 +20,15 @@ export function formatCount(count: number, decimals = 0): string {
   return String(Number(count.toFixed(decimals))).replace(/\B(?=(\d{3})+(?!\d))/g, ',')
 }
 
+/** The same for memory. Nobody means a few bytes: a number without its letter is asked about. */
+export function parseMemory(text: string, name: string): ByteCount {
+  const bytes = parseBytes(text, name)
+  if (bytes < 1 << 20 && /^\s*\d+\s*$/.test(text)) {
+    throw new UsageError(`${name} is "${text}", which is ${bytes} bytes`, `did you mean ${text.trim()}M?`)
+  }
+  return bytes
+}
+
 export const blocksText = (blocks: number): string => `${blocks} ${blocks === 1 ? 'block' : 'blocks'}`
 
 /** Node, its heap, its threads and the program itself, as a memory cap counts them. Measured on tiny data: 61 MB of

@@ -1,6 +1,6 @@
 // What a command is: its own options, help and examples in one place; one parser and one help page for all of them.
 import { UsageError } from '../errors.ts'
-import { parseBytes } from '../sizes.ts'
+import { parseBytes, parseMemory } from '../sizes.ts'
 
 export interface OptionSpec {
   /** What stands for the value in the help, e.g. `FILE`; without it the option is a flag. */
@@ -176,6 +176,12 @@ export function numberOption(
     throw new UsageError(`--${name} is "${text}"; expected ${kind}${bounds.length ? ` ${bounds.join(' and ')}` : ''}`)
   }
   return value
+}
+
+/** Memory, written as 512M, 2G, 1.5GiB. */
+export function memoryOption(options: OptionValues): number | undefined {
+  const text = options['memory'] as string | undefined
+  return text === undefined ? undefined : parseMemory(text, '--memory')
 }
 
 /** Bytes written as 4096, 64K, 512M, 2G, 1.5GiB. */

@@ -4,6 +4,7 @@ import { checkData, checkOutputs } from './check-files.ts'
 import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
 import { foldOptions } from './fold-options.ts'
 import { formatCount, formatGap, formatSeconds, formatShare, sourceName } from './format.ts'
+import { fromLiblinear } from './liblinear-words.ts'
 import { print } from './print.ts'
 import { ProgressLine, TrainingText } from './terminal.ts'
 import { trainCommand, trainOptions } from './train.ts'
@@ -25,6 +26,7 @@ export const crossValidateCommand: Command = {
     'the same time, and to the same gap that train goes to. Data that does not fit in memory comes in blocks, and then Ctrl-C ends',
     'without figures.',
   ].join('\n'),
+  rewrite: fromLiblinear,
   run: runCrossValidate,
 }
 

@@ -1,7 +1,7 @@
 // spillway ingest: text into a new block store.
 import { MOST_BINS } from '../additive-kernels/row-space.ts'
 import { checkData, checkOutputs } from './check-files.ts'
-import { bytesOption, type Command, type CommandInput, numberOption, textOption } from './command.ts'
+import { type Command, type CommandInput, memoryOption, numberOption, textOption } from './command.ts'
 import { formatBytes, formatCount, formatSeconds } from './format.ts'
 import { print } from './print.ts'
 import { readingOptions } from './reading-options.ts'
@@ -75,7 +75,7 @@ async function runIngest({ arguments: given, options, signal }: CommandInput): P
     indexBase: numberOption(options, 'index-base') as 0 | 1 | undefined,
     onBadRow: textOption(options, 'on-bad-row') as 'fail' | 'skip' | undefined,
     threads: numberOption(options, 'threads', { least: 1, most: 256, whole: true }),
-    memory: bytesOption(options, 'memory'),
+    memory: memoryOption(options),
     overwrite: options['overwrite'] === true,
     signal,
     progress: progress => line.show(`${readingText(progress)}, ${formatBytes(progress.bytesWritten)} written`),

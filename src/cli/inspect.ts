@@ -11,7 +11,14 @@ import { afterSplit, BlocksTooLarge, planLines } from '../optimise/sources/memor
 import type { DataSummary } from '../rows/scan.ts'
 import { resolveOptions } from '../train/options.ts'
 import { checkOutputs } from './check-files.ts'
-import { bytesOption, type Command, type CommandInput, numberOption, type OptionValues, textOption } from './command.ts'
+import {
+  type Command,
+  type CommandInput,
+  memoryOption,
+  numberOption,
+  type OptionValues,
+  textOption,
+} from './command.ts'
 import { describeStore } from './describe-store.ts'
 import { fileHead } from './file-head.ts'
 import { formatBytes, formatCount, sourceName } from './format.ts'
@@ -84,7 +91,7 @@ async function runInspect(input: CommandInput): Promise<number> {
       }
     }
     const described = describeStore(store.manifest, paths[0], verified)
-    const plan = await storePlan(store, bytesOption(options, 'memory'), textOption(options, 'expand'))
+    const plan = await storePlan(store, memoryOption(options), textOption(options, 'expand'))
     return show([...described.lines, ...plan.lines], { ...described.json, plan: plan.json })
   }
   const line = new ProgressLine({ quiet: options['quiet'] === true })

@@ -7,6 +7,7 @@ import { checkData, checkOutputs } from './check-files.ts'
 import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
 import { evaluationLines } from './evaluation-report.ts'
 import { formatBytes, formatCount, formatSeconds, formatShare } from './format.ts'
+import { predictWords } from './liblinear-words.ts'
 import { print, printAside } from './print.ts'
 import { readingOptions } from './reading-options.ts'
 import { ProgressLine, readingText } from './terminal.ts'
@@ -44,6 +45,7 @@ export const predictCommand: Command = {
     'Spillway or a LIBLINEAR model. Without OUT the labels go to standard output. With two classes a score above 0 means the\n' +
     'first label that `spillway inspect MODEL` lists. --probability takes a logistic model, or one that was calibrated; the label is\n' +
     'chosen by the scores. --evaluate of two classes takes 8 to 16 bytes of memory a row.',
+  rewrite: predictWords,
   run: runPredict,
 }
 

@@ -14,9 +14,17 @@ import type { PredictResult } from '../predict/predict.ts'
 import { scaleKinds } from '../rows/scale.ts'
 import { DEFAULTS, type TrainOptions, twoWeights } from '../train/options.ts'
 import { checkData, checkOutputs } from './check-files.ts'
-import { bytesOption, type Command, type CommandInput, numberOption, type OptionValues, textOption } from './command.ts'
+import {
+  type Command,
+  type CommandInput,
+  memoryOption,
+  numberOption,
+  type OptionValues,
+  textOption,
+} from './command.ts'
 import { fileHead } from './file-head.ts'
 import { formatCount } from './format.ts'
+import { trainWords } from './liblinear-words.ts'
 import { print } from './print.ts'
 import { readingOptions } from './reading-options.ts'
 import { BESIDE, exitCodeOf, saveTrained } from './save-trained.ts'
@@ -261,51 +269,8 @@ export const trainCommand: Command = {
     ...allExpansions.map(({ name, takes, summary }) => `  ${`${name}${takes}`.padEnd(30)}${summary}`),
     'The model has them in it, and predict applies them. --normalize unit comes after them; --scale is refused with them.',
   ].join('\n'),
-  rewrite: fromLiblinear,
+  rewrite: trainWords,
   run: runTrain,
-}
-
-/** LIBLINEAR's -s numbers that name a problem we solve. */
-const LIBLINEAR_LOSSES: Record<string, string> = {
-  0: 'logistic',
-  1: 'squared-hinge',
-  2: 'squared-hinge',
-  3: 'hinge',
-  4: 'hinge',
-  5: 'squared-hinge',
-  6: 'logistic',
-  7: 'logistic',
-}
-/** Those of them that regularise by ‖w‖₁. */
-const LIBLINEAR_L1 = new Set(['5', '6'])
-
-/** `-s 3` and `-w1 5` as LIBLINEAR reads them. */
-function fromLiblinear(words: string[]): string[] {
-  const result: string[] = []
-  for (let k = 0; k < words.length; k++) {
-    const word = words[k]
-    const next = (): string => {
-      const value = words[++k]
-      if (value === undefined) throw new UsageError(`${word} needs a value`)
-      return value
-    }
-    if (word === '-s') {
-      const number = next()
-      if (!Object.hasOwn(LIBLINEAR_LOSSES, number)) {
-        const known = Object.entries(LIBLINEAR_LOSSES).map(
-          ([s, name]) => `${s} (${LIBLINEAR_L1.has(s) ? 'l1, ' : ''}${name})`,
-        )
-        throw new UsageError(
-          `-s ${number} is a LIBLINEAR solver that there is nothing for here; expected ${known.join(', ')}`,
-        )
-      }
-      result.push('--loss', LIBLINEAR_LOSSES[number])
-      if (number === '4') result.push('--multiclass', 'crammer-singer')
-      if (LIBLINEAR_L1.has(number)) result.push('--regularizer', 'l1')
-    } else if (/^-w[^a-z]/.test(word)) result.push('--class-weight', `${word.slice(2)}=${next()}`)
-    else result.push(word)
-  }
-  return result
 }
 
 function classWeights(options: OptionValues): Record<string, number> {
@@ -385,7 +350,7 @@ export function trainOptions(options: OptionValues): TrainOptions {
     indexBase: indexBase as TrainOptions['indexBase'],
     onBadRow: textOption(options, 'on-bad-row') as TrainOptions['onBadRow'],
     threads: numberOption(options, 'threads', { least: 1, most: 256, whole: true }),
-    memory: bytesOption(options, 'memory'),
+    memory: memoryOption(options),
     store: textOption(options, 'store'),
     blocks: numberOption(options, 'blocks', { least: 1, most: 100000, whole: true }),
     ...(options['resume'] === true && { resume: true }),

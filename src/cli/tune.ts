@@ -7,6 +7,7 @@ import { checkData, checkOutputs } from './check-files.ts'
 import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
 import { foldOptions, formatCost, parseCosts } from './fold-options.ts'
 import { formatCount, formatSeconds, formatShare, sourceName } from './format.ts'
+import { fromLiblinear } from './liblinear-words.ts'
 import { print } from './print.ts'
 import { exitCodeOf, keptLines, type SavedModel, saveTrained } from './save-trained.ts'
 import { ProgressLine, TrainingText } from './terminal.ts'
@@ -47,6 +48,7 @@ export const tuneCommand: Command = {
     'where the last one ended. Data that does not fit in memory comes in blocks, for all costs together; Ctrl-C then ends without',
     'figures.',
   ].join('\n'),
+  rewrite: fromLiblinear,
   run: runTune,
 }
 

@@ -16,7 +16,7 @@ import { scarceMemory } from '../machine-memory.ts'
 import { type CalibrationKind, calibrationKinds } from '../model/calibration.ts'
 import type { ExpansionOptions } from '../rows/parse-rows-task.ts'
 import { type ScaleKind, scaleKinds } from '../rows/scale.ts'
-import { parseBytes } from '../sizes.ts'
+import { parseMemory } from '../sizes.ts'
 
 export interface TrainOptions {
   loss?: string
@@ -138,7 +138,7 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
   const options = { ...DEFAULTS, ...said, given: new Set(Object.keys(said)) } as unknown as ResolvedOptions
   // Several trainers give another result every time: a run has them only when they were asked for.
   options.trainers = options.threads ?? 1
-  if (typeof said['memory'] === 'string') options.memory = parseBytes(said['memory'], 'memory')
+  if (typeof said['memory'] === 'string') options.memory = parseMemory(said['memory'], 'memory')
   // Where there is little memory, a run is planned as if that had been named.
   options.memory ??= scarceMemory()
   checkEach(options)
