@@ -41,7 +41,9 @@ export class Reading {
     if (!this.#format) {
       const line = firstLine(text)
       if (line !== undefined) {
-        this.#format = allInputFormats.find(({ cut }) => cut.by === 'lines' && cut.detect(line)) ?? usualInputFormat
+        this.#format = allInputFormats.find(({ cut }) => cut.by === 'lines' && cut.detect(line))
+        if (!this.#format) refuseTable(line)
+        this.#format ??= usualInputFormat
       }
       this.#check()
     }
@@ -75,6 +77,24 @@ export class Reading {
     throw new UsageError(
       `the data is read as ${this.#format.title} (${this.#format.row}), whose features are positions: an index base would be ignored`,
       'leave it out, or name another format',
+    )
+  }
+}
+
+/** What columns of tables are separated by. */
+const SEPARATORS = { commas: ',', tabs: '\t', semicolons: ';' }
+
+/** Nobody has named the format, and no format knows the line: it may be that of a table, which there is no format for. */
+function refuseTable(line: string): void {
+  if (/(^|\s)\d+:/.test(line)) return
+  const text = line.trim()
+  for (const [name, separator] of Object.entries(SEPARATORS)) {
+    const columns = text.split(separator).length
+    if (columns < 2) continue
+    const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text
+    throw new UsageError(
+      `the data looks like a table of ${columns} columns, separated by ${name}: ${JSON.stringify(shown)}`,
+      `tables are not read yet: write each row as ${usualInputFormat.row}, or say --format ${usualInputFormat.name} if it is that`,
     )
   }
 }

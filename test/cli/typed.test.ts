@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { UsageError } from '../../src/errors.ts'
 import { train } from '../../src/train/train.ts'
-import { assertPlainWords, good, inFolder, run } from './run.ts'
+import { assertPlainWords, filesIn, good, inFolder, run } from './run.ts'
 import { asText, someRows } from './some-data.ts'
 
 const withData = (check: (cwd: string) => Promise<void>): Promise<void> =>
@@ -85,5 +85,35 @@ describe('a memory without its letter', () => {
           return true
         },
       )
+    }))
+})
+
+describe('a table', () => {
+  for (const [name, text, columns, separated] of [
+    ['a header and words', 'age,job,income\n39,clerk,<=50K\n', 3, 'commas'],
+    ['numbers alone', '39\t1\t2\t0\n50\t3\t4\t1\n', 4, 'tabs'],
+    ['semicolons', '"age";"job"\n30;"clerk"\n', 2, 'semicolons'],
+  ] as const) {
+    it(`of ${name} is called one, by train, inspect and ingest`, () =>
+      inFolder(async cwd => {
+        writeFileSync(join(cwd, 'a.csv'), text)
+        for (const words of [
+          ['train', 'a.csv'],
+          ['inspect', 'a.csv'],
+          ['ingest', 'a.csv', 'a.spill'],
+        ]) {
+          const { status, stderr } = await run(words, { cwd })
+          assert.equal(status, 2, stderr)
+          assertPlainWords(stderr)
+          assert.match(stderr, new RegExp(`looks like a table of ${columns} columns, separated by ${separated}`))
+        }
+        assert.deepEqual(filesIn(cwd), ['a.csv'])
+      }))
+  }
+
+  it('is not what rows with labels of several names are', () =>
+    inFolder(async cwd => {
+      writeFileSync(join(cwd, 'a.svm'), 'cat,dog 1:1 2:1\nbird 2:1\ncat,dog 1:2\n')
+      await good(['train', 'a.svm', '-q'], { cwd })
     }))
 })
