@@ -20,7 +20,13 @@ export function formatCount(count: number, decimals = 0): string {
   return String(Number(count.toFixed(decimals))).replace(/\B(?=(\d{3})+(?!\d))/g, ',')
 }
 
-/** The same for memory. Nobody means a few bytes: a number without its letter is asked about. */
+/** Bytes as people write them on a command line: 230M, or the number where no letter fits. */
+export function sizeText(bytes: ByteCount): string {
+  const power = ['G', 'M', 'K'].findIndex((_, k) => bytes % 1024 ** (3 - k) === 0)
+  return power < 0 ? String(bytes) : `${bytes / 1024 ** (3 - power)}${'GMK'[power]}`
+}
+
+/** Bytes of memory, written so. Nobody means a few bytes: a number without its letter is asked about. */
 export function parseMemory(text: string, name: string): ByteCount {
   const bytes = parseBytes(text, name)
   if (bytes < 1 << 20 && /^\s*\d+\s*$/.test(text)) {

@@ -298,7 +298,7 @@ export async function splitArguments(
   const last = given[given.length - 1]
   if (given.length > 1 && !looksLikeData(last) && (await mayHoldModel(last)))
     return { data: given.slice(0, -1), model: last }
-  const first = given[0] === '-' ? 'stdin' : basename(given[0]).replace(/\.(gz|zst)$/, '')
+  const first = given[0] === '-' ? 'stdin' : basename(given[0]).replace(/\.(gz|zst|spill)$/, '')
   return { data: given, model: `${first}.model` }
 }
 

@@ -13,6 +13,7 @@ import type { Solution } from '../optimise/objectives/solution.ts'
 import type { FirstPass } from '../optimise/solvers/first-pass.ts'
 import type { BlockSolver } from '../optimise/solvers/solver.ts'
 import type { BlockEngine } from '../optimise/sources/block-engine.ts'
+import { sizeText } from '../sizes.ts'
 import type { FoldedProblem } from './class-problems.ts'
 import type { ResolvedOptions } from './options.ts'
 
@@ -67,6 +68,7 @@ export async function trainResumed(training: BlockTraining): Promise<Solution[]>
   const { slotBytes, cacheBytes } = engine.plan
   const course = {
     ...{ solver: solver.name, seed, shrinking, innerPasses, innerTolerance, blockOrder, batch, slotBytes, cacheBytes },
+    memory: options.memory ?? null,
   }
   const fresh = freshState(objective.models, course, engine.store.manifest.fingerprint)
   const checkpoints = checkpointsOf(training)
@@ -76,6 +78,7 @@ export async function trainResumed(training: BlockTraining): Promise<Solution[]>
     const found = options.resume ? await checkpoints.load() : undefined
     if (found) {
       refuseOtherCourse(found, fresh)
+      say(`resuming at pass ${found.pass + 1}`)
       const done = found.done as Solution[] | undefined
       if (done && reaches(done, found, options)) return done
       // A run that was stopped by its own limits may go on under wider ones.
@@ -126,6 +129,21 @@ async function startWarm(driver: Driver, checkpoints: Checkpoints, say: (reason:
   return true
 }
 
+/** Blocks and cache have another size than they had: by the memory that was named, or by what else was in it. */
+function otherRoom(before: number | null, now: number | null): SpillwayError {
+  const named = (memory: number | null): string => (memory === null ? 'no --memory' : `--memory ${sizeText(memory)}`)
+  if (before !== now) {
+    return new SpillwayError(
+      `the checkpoint was written with ${named(before)}, this run has ${named(now)}`,
+      `say ${before === null ? 'no --memory' : named(before)} again, or train again without --resume`,
+    )
+  }
+  return new SpillwayError(
+    'the checkpoint was written by a run that had other room for rows: text and its store leave different room in the same memory',
+    'name the data as before, the text or its store, or train again without --resume',
+  )
+}
+
 /** A run resumes as it was begun, or not at all. */
 function refuseOtherCourse(found: RunState, fresh: RunState): void {
   if (found.fingerprint !== fresh.fingerprint) {
@@ -134,13 +152,17 @@ function refuseOtherCourse(found: RunState, fresh: RunState): void {
       'train again without --resume',
     )
   }
-  for (const [name, value] of Object.entries(fresh.settings)) {
+  const { slotBytes, cacheBytes, memory, ...settings } = fresh.settings
+  for (const [name, value] of Object.entries(settings)) {
     const before = found.settings[name]
     if (before !== value) {
       throw new SpillwayError(
         `the checkpoint was written with ${name} ${JSON.stringify(before)}, this run has ${JSON.stringify(value)}`,
-        'give the same options (and the same --memory) as before, or train again without --resume',
+        'give the same options as before, or train again without --resume',
       )
     }
+  }
+  if (found.settings['slotBytes'] !== slotBytes || found.settings['cacheBytes'] !== cacheBytes) {
+    throw otherRoom(found.settings['memory'] as number | null, memory as number | null)
   }
 }

@@ -117,3 +117,12 @@ describe('a table', () => {
       await good(['train', 'a.svm', '-q'], { cwd })
     }))
 })
+
+describe('the model of a store', () => {
+  it('has the name that the model of its text has', () =>
+    withData(async cwd => {
+      await good(['ingest', 'a.svm', 'a.svm.spill', '-q'], { cwd })
+      await good(['train', 'a.svm.spill', '-q'], { cwd })
+      assert.deepEqual(filesIn(cwd), ['a.svm', 'a.svm.model', 'a.svm.spill'])
+    }))
+})
