@@ -123,6 +123,7 @@ describe('the model of a store', () => {
     withData(async cwd => {
       await good(['ingest', 'a.svm', 'a.svm.spill', '-q'], { cwd })
       await good(['train', 'a.svm.spill', '-q'], { cwd })
-      assert.deepEqual(filesIn(cwd), ['a.svm', 'a.svm.model', 'a.svm.spill'])
+      const outside = filesIn(cwd).filter(file => !file.startsWith('a.svm.spill/'))
+      assert.deepEqual(outside, ['a.svm', 'a.svm.model'])
     }))
 })
