@@ -35,7 +35,7 @@ async function runCrossValidate({ arguments: data, options, signal }: CommandInp
   await checkData(data, textOption(options, 'format'))
   await checkOutputs({ reads: data })
   const line = new ProgressLine({ quiet: options['quiet'] === true })
-  const text = new TrainingText(settings.tolerance ?? DEFAULTS.tolerance)
+  const text = new TrainingText(settings.tolerance ?? DEFAULTS.tolerance, settings.maxPasses ?? DEFAULTS.maxPasses)
   const { crossValidate } = await import('../train/cross-validate.ts')
   const result = await crossValidate(data, {
     ...settings,

@@ -5,15 +5,19 @@ import { planLines } from '../optimise/sources/memory-plan.ts'
 import type { PlanProgress, Progress } from '../train/progress.ts'
 import { formatBytes, formatCount, formatGap, formatObjective, formatSeconds } from './format.ts'
 
-/** Milliseconds between two lines when the output is no terminal. */
+/** Milliseconds between two lines when the output is no terminal: the longer a run has taken, the more, up to a minute. */
 const PLAIN_INTERVAL = 2000
+const LONGEST_INTERVAL = 60_000
+const SHARE_OF_RUN = 0.05
 const REDRAW_INTERVAL = 80
 
 export class ProgressLine {
   readonly #stream: WriteStream
   readonly #quiet: boolean
   #shown = 0
-  #last = performance.now()
+  readonly #began = performance.now()
+  #last = this.#began
+  #lastText = ''
 
   constructor({ quiet, stream = process.stderr }: { quiet: boolean; stream?: WriteStream }) {
     this.#quiet = quiet
@@ -30,7 +34,9 @@ export class ProgressLine {
       this.#stream.write(`\r${line.padEnd(this.#shown)}`)
       this.#shown = line.length
     } else {
-      if (!force && now - this.#last < PLAIN_INTERVAL) return
+      const interval = Math.min(Math.max(PLAIN_INTERVAL, SHARE_OF_RUN * (now - this.#began)), LONGEST_INTERVAL)
+      if (text === this.#lastText || (!force && now - this.#last < interval)) return
+      this.#lastText = text
       this.#stream.write(`${text}\n`)
     }
     this.#last = now
@@ -78,14 +84,27 @@ export function planText({ solver, reason, memory }: PlanProgress): string {
   return [head, ...lines.map(line => `  ${line}`)].join('\n')
 }
 
+/** A record that the present one is compared with. */
+interface Past {
+  pass: number
+  gap: number
+  seconds: number
+}
+
+/** A gap that fell by less than this factor while the passes doubled stalls; fewer passes tell nothing. */
+const STALLS = 0.8
+const PASSES_TO_TELL = 16
+
 /** Turns progress records of a run into lines; remembers the gaps to say how long it may take. */
 export class TrainingText {
   readonly #tolerance: number
-  #first: { pass: number; gap: number; seconds: number } | undefined
+  readonly #maxPasses: number
+  #past: Past[] = []
   #problem = 0
 
-  constructor(tolerance: number) {
+  constructor(tolerance: number, maxPasses = Number.POSITIVE_INFINITY) {
     this.#tolerance = tolerance
+    this.#maxPasses = maxPasses
   }
 
   of(progress: Progress): string {
@@ -105,28 +124,39 @@ export class TrainingText {
     }
     if (problem !== this.#problem) {
       this.#problem = problem
-      this.#first = undefined
+      this.#past = []
     }
-    const left = gap === null ? undefined : this.#left(pass, gap, seconds)
     return [
       `${problems > 1 ? `class ${problem} of ${problems}, ` : ''}pass ${Math.ceil(pass - 1e-9)}`,
       ...(primal === undefined ? [] : [`primal ${certified ? '' : '~'}${formatObjective(primal)}`]),
       ...(gap === null ? [] : [`gap ${certified ? '' : '~'}${formatGap(gap)} of ${formatGap(this.#tolerance)}`]),
       formatSeconds(seconds),
-      ...(left === undefined ? [] : [`about ${formatSeconds(left)} left`]),
+      ...(gap === null ? [] : this.#outlook({ pass, gap, seconds }, certified)),
     ].join(', ')
   }
 
-  /** The gap falls by about the same factor each second once it falls at all. */
-  #left(pass: number, gap: number, seconds: number): number | undefined {
-    if (!this.#first) {
-      if (gap > 0) this.#first = { pass, gap, seconds }
-      return undefined
+  /** What comes next, and when. The gap falls by about the same factor each second once it falls at all. */
+  #outlook(now: Past, certified: boolean): string[] {
+    const { pass, gap, seconds } = now
+    if (gap <= this.#tolerance) return certified ? [] : ['the certificate is next']
+    // Half the passes ago: the first ones often fall faster than those to come.
+    while (this.#past.length > 1 && this.#past[1].pass <= pass / 2) this.#past.shift()
+    const [before] = this.#past
+    const last = this.#past[this.#past.length - 1]
+    // Records that stand close together tell no more than one of them.
+    if (gap > 0 && !(last && pass < last.pass * 1.05)) this.#past.push(now)
+    if (!before) return []
+    const [time, passes] = [seconds - before.seconds, pass - before.pass]
+    const limit = passes > 0 ? ((this.#maxPasses - pass) * time) / passes : Number.POSITIVE_INFINITY
+    const fallen = Math.log(before.gap / gap)
+    if (time <= 0) return []
+    if (!(fallen > 0.2)) {
+      const stalls = pass >= PASSES_TO_TELL && pass >= 1.8 * before.pass && gap > STALLS * before.gap
+      const end = Number.isFinite(limit) ? `: ${formatSeconds(Math.max(0, limit))} until the last pass allowed` : ''
+      return stalls ? [`the gap hardly falls${end}`] : []
     }
-    const fallen = Math.log(this.#first.gap / gap)
-    const time = seconds - this.#first.seconds
-    if (gap <= this.#tolerance) return 0
-    if (!(fallen > 0.2) || time <= 0) return undefined
-    return Math.max(0, (Math.log(gap / this.#tolerance) * time) / fallen)
+    return [
+      `about ${formatSeconds(Math.max(0, Math.min((Math.log(gap / this.#tolerance) * time) / fallen, limit)))} left`,
+    ]
   }
 }

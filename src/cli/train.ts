@@ -379,7 +379,7 @@ async function runTrain({ arguments: given, options, signal }: CommandInput): Pr
   await checkData(reads, textOption(options, 'format'))
   await checkOutputs({ reads, writes: [modelPath], stores: [storeFolder(data, settings.store)] })
   const line = new ProgressLine({ quiet: options['quiet'] === true })
-  const text = new TrainingText(settings.tolerance ?? DEFAULTS.tolerance)
+  const text = new TrainingText(settings.tolerance ?? DEFAULTS.tolerance, settings.maxPasses ?? DEFAULTS.maxPasses)
   // What the heap once grew to it keeps, and a limit counts it. There is little to collect in this thread.
   if ((settings.memory ?? scarceMemory()) !== undefined)
     process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1')

@@ -63,7 +63,7 @@ async function runTune({ arguments: given, options, signal }: CommandInput): Pro
   await checkData(data, textOption(options, 'format'))
   await checkOutputs({ reads: data, writes: wantsModel ? [model] : [] })
   const line = new ProgressLine({ quiet: options['quiet'] === true })
-  const text = new TrainingText(settings.tolerance ?? DEFAULTS.tolerance)
+  const text = new TrainingText(settings.tolerance ?? DEFAULTS.tolerance, settings.maxPasses ?? DEFAULTS.maxPasses)
   const { tune } = await import('../train/tune.ts')
   const result = await tune(data, {
     ...settings,

@@ -1,7 +1,8 @@
 // What the progress line says of a run under way.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { readingText, TrainingText } from '../../src/cli/terminal.ts'
+import type { WriteStream } from 'node:tty'
+import { ProgressLine, readingText, TrainingText } from '../../src/cli/terminal.ts'
 import type { TrainProgress } from '../../src/train/progress.ts'
 import { withoutProgress } from './run.ts'
 
@@ -17,12 +18,45 @@ describe('the progress line', () => {
     assert.match(text.of(record(2, 0.01, 2)), /gap ~1\.0e-2 of 1\.0e-3, 2\.0 s, about 1\.0 s left$/)
   })
 
-  it('tells of no time left when the gap is there, and when nothing is owed at all', () => {
+  it('says that the certificate is next when the gap is there, and nothing more once it is certified', () => {
     for (const gap of [1e-3, 1e-4, 0]) {
       const text = new TrainingText(1e-3)
       text.of(record(1, 0.1, 1))
-      assert.match(text.of(record(2, gap, 2)), /, about 0\.00 s left$/)
+      assert.match(text.of(record(2, gap, 2)), /, the certificate is next$/)
+      assert.match(text.of({ ...record(2, gap, 2), certified: true }), /, 2\.0 s$/)
     }
+  })
+
+  it('tells no more time than the passes that are left can take', () => {
+    const text = new TrainingText(1e-6, 1000)
+    text.of(record(400, 0.5, 400))
+    text.of(record(500, 0.45, 500))
+    // By the gap alone it would take hours.
+    assert.match(text.of(record(997, 0.3, 997)), /, about 3\.0 s left$/)
+  })
+
+  it('says that the gap hardly falls instead of guessing', () => {
+    const text = new TrainingText(1e-3, 1000)
+    for (let pass = 1; pass < 100; pass++) text.of(record(pass, 0.94, pass))
+    assert.match(text.of(record(100, 0.93, 100)), /, the gap hardly falls: 15:00 until the last pass allowed$/)
+    // The first passes fell fast; what counts is the half behind.
+    const fast = new TrainingText(1e-3)
+    for (let pass = 1; pass < 100; pass++) fast.of(record(pass, Math.max(0.5, 1 / pass), pass))
+    assert.match(fast.of(record(100, 0.5, 100)), /the gap hardly falls$/)
+  })
+
+  it('comes less often in a log as time goes by, and never twice the same', context => {
+    let now = 0
+    context.mock.method(performance, 'now', () => now)
+    const lines: { text: string; at: number }[] = []
+    const stream = { isTTY: false, write: (text: string) => lines.push({ text, at: now }) } as unknown as WriteStream
+    const line = new ProgressLine({ quiet: false, stream })
+    for (; now < 7200e3; now += 500) line.show(`${Math.floor(now / 5000)}`)
+    const waits = lines.slice(1).map(({ at }, k) => at - lines[k].at)
+    assert.ok(waits[0] < 6000 && waits.every(wait => wait < 66_000))
+    assert.ok(waits.at(-1)! > 50_000)
+    assert.ok(lines.length < 200)
+    assert.equal(new Set(lines.map(({ text }) => text)).size, lines.length)
   })
 
   it('is what tests of whole outputs leave out, and nothing else is', () => {
