@@ -23,7 +23,14 @@ import { defaultThreads } from '../threads/pool.ts'
 import { allowedMemory, recordBytes } from './choose-solver.ts'
 import { classProblems } from './class-problems.ts'
 import { type ResolvedOptions, refuseTextOptions } from './options.ts'
-import { afterIngest, ingestMemory, ingestRemains, mayTrainWhileReading, PROGRAM_PAGES } from './plan-for-blocks.ts'
+import {
+  afterIngest,
+  ingestMemory,
+  ingestRemains,
+  mayTrainWhileReading,
+  PROGRAM_PAGES,
+  refuseTooLittle,
+} from './plan-for-blocks.ts'
 import { blocksForText } from './plan-for-text.ts'
 import type { ProgressListener } from './progress.ts'
 
@@ -80,6 +87,7 @@ export async function theStore(
   // What is scaled before it is binned has to be there as it came.
   const bins = binsAtIngest(options)
   const memory = allowedMemory(options)
+  if (options.memory !== undefined) refuseTooLittle(memory)
   const sample = await sampleText(paths[0], options)
   const text = await expectedText(paths)
   // Rows that outgrow their text are trained on from the store.
