@@ -71,13 +71,8 @@ export async function theStore(
   seconds: () => number,
 ): Promise<StoreForTraining> {
   const nothing: Read = { bytesRead: 0, badRows: 0, badRowMessages: [] }
-  const folders = []
-  for (const path of paths) if ((await stat(path).catch(() => undefined))?.isDirectory()) folders.push(path)
-  if (folders.length > 0) {
-    if (paths.length > 1) throw new UsageError(`${folders[0]} is a folder; a store is trained on alone`)
-    refuseTextOptions(options)
-    return { store: await openStore(paths[0]), read: nothing, arena }
-  }
+  const named = await namedStore(paths, options)
+  if (named) return { store: named, read: nothing, arena }
   const folder = storeFolder(paths, options.store)
   const earlier = await madeFrom(folder, paths, options)
   if (earlier === 'fresh') {
@@ -136,6 +131,16 @@ export async function theStore(
     await first?.abandon()
     throw error
   }
+}
+
+/** The store that was named in place of text. */
+async function namedStore(paths: string[], options: ResolvedOptions): Promise<Store | undefined> {
+  const folders = []
+  for (const path of paths) if ((await stat(path).catch(() => undefined))?.isDirectory()) folders.push(path)
+  if (folders.length === 0) return undefined
+  if (paths.length > 1) throw new UsageError(`${folders[0]} is a folder; a store is trained on alone`)
+  refuseTextOptions(options)
+  return openStore(paths[0])
 }
 
 /** The store has its rows, but the run does not go on: the next run takes the store as it is, without what was learnt. */

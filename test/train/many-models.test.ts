@@ -13,7 +13,15 @@ import { tune } from '../../src/train/tune.ts'
 import { rowsOfSet } from '../data-sets/data-sets.ts'
 import { type Row, writeData } from '../data-sets/rows.ts'
 import { randomNumbers } from '../numeric/reference.ts'
-import { abortAfter, assertSameModel, fastFolder, noisyStore, told } from '../out-of-core/fixture.ts'
+import {
+  abortAfter,
+  assertSameModel,
+  fastFolder,
+  memoryWithRoom,
+  noisyStore,
+  padded,
+  told,
+} from '../out-of-core/fixture.ts'
 
 const folder = fastFolder()
 /** Rows of a likeness that stands for all rows of the set. */
@@ -261,7 +269,7 @@ describe('folds and costs over blocks', () => {
     const store = join(folder.path, 'folds.spill')
     await ingest(data.path, store, { blocks: 8 })
     const inMemory = await tune(store, options)
-    const memory = 104 << 20
+    const memory = memoryWithRoom(15, 'store')
     const plans: string[] = []
     const progress = (p: { stage: string; reason?: string }) => p.stage === 'plan' && plans.push(p.reason ?? '')
     const over = await tune(store, { ...options, memory, progress })
@@ -283,10 +291,13 @@ describe('folds and costs over blocks', () => {
   })
 
   it('the final model is trained by stream, on smaller blocks where that needs more memory than the folds', async () => {
-    const data = some('a9a', 1)
-    const store = join(folder.path, 'one-block.spill')
-    const options = { memory: 110 << 20, tolerance: 0.01 }
-    const found = await tune(data.path, { costs: [0.01, 0.1], store, ...options })
+    const store = await noisyStore(folder, 'one-block', { rows: 5000, features: 250, blocks: 1, memory: 101 << 20 })
+    const reasons: string[] = []
+    const found = await tune(store, {
+      ...{ costs: [0.01, 0.1], memory: memoryWithRoom(20, 'store'), tolerance: 0.01 },
+      progress: progress => progress.stage === 'plan' && reasons.push(progress.reason),
+    })
+    assert.match(reasons.join('\n'), /1 block, for 10 models together[\s\S]*splitting 1 block/)
     assert.equal(found.final!.solver, 'stream')
     assert.ok(found.final!.blocks!.count > 1)
     assert.equal(found.final!.cost, found.best.cost)
@@ -295,7 +306,8 @@ describe('folds and costs over blocks', () => {
   it('from text that does not fit: the store is made, and the final model comes from it', async () => {
     const data = some('a9a', 0.2)
     const store = join(folder.path, 'made.spill')
-    const found = await tune(data.path, { costs: [0.01, 1], folds: 2, memory: 104 << 20, store })
+    const text = folder.write('long.svm', padded(writeData(data.rows), 10e6))
+    const found = await tune(text, { costs: [0.01, 1], folds: 2, memory: '140M', store })
     assert.ok(found.final!.model.cost === found.best.cost)
     assert.ok(found.best.accuracy > 0.8)
   })
