@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 
 const program = fileURLToPath(new URL('../bin/spillway.js', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'spillway-demo-'))
-const MEMORY = '144M'
+const MEMORY = '224M'
 
 function step(what: string, words: string): void {
   process.stdout.write(`\n${what}\n$ spillway ${words}\n`)

@@ -3,9 +3,14 @@
 /** It refuses this, and says how much would do. */
 export const TOO_LITTLE = '1M'
 
-/** The memory that a refusal names; undefined when the failure is about something else. */
+/** The memory that a refusal names; undefined when the failure is about something else. Advice has room for what reading text
+ *  leaves behind, which a store does not need: there the sum of its plan is the least, but for rounding. */
 export function leastMemory(error: unknown): string | undefined {
-  return /(?:what would help:|give) --memory (\d+M)/.exec((error as Error).message)?.[1]
+  const { message } = error as Error
+  const advice = /(?:what would help:|give) --memory (\d+)M/.exec(message)?.[1]
+  if (advice === undefined) return undefined
+  const sum = /in all +([\d.]+) MiB/.exec(message)?.[1]
+  return `${Math.min(Number(advice), sum === undefined ? Number.POSITIVE_INFINITY : Math.ceil(Number(sum)) + 1)}M`
 }
 
 /** Bytes for rows in a plan as it is told on stderr: loaded blocks and the cache. */

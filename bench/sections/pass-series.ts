@@ -14,7 +14,7 @@ import { decodedBytes, heldBytes, leastMemory, memoryHolding, TOO_LITTLE } from 
 
 export const COST = 1
 /** What Spillway may use where it is not the least that works. */
-export const MEMORY: Record<Size, string> = { small: '160M', full: '256M' }
+export const MEMORY: Record<Size, string> = { small: '184M', full: '256M' }
 /** Nobody gets there: passes end a run, not the gap. */
 const NEVER = 1e-9
 

@@ -4,12 +4,11 @@
 import { UsageError } from '../errors.ts'
 import { refuseSameFile } from '../files/same-file.ts'
 import { askedInputFormat, findInputFormat } from '../input-formats/all-input-formats.ts'
-import { isSmallText } from '../input-formats/text-size.ts'
 import { Arena } from '../numeric/arena.ts'
-import { defaultThreads, ThreadPool } from '../threads/pool.ts'
+import { poolForText } from '../rows/pool-for-text.ts'
 import { CarriedStates } from './carried-states.ts'
 import { changeStore, freeBlockNumbers } from './change-store.ts'
-import { binsOf, inputFormatOf, type Manifest, nextPosition, sourceSpans } from './manifest.ts'
+import { binsOf, inputFormatOf, type Manifest, nextPosition, type SourceEntry, sourceSpans } from './manifest.ts'
 import {
   bufferSizes,
   expectedText,
@@ -81,10 +80,9 @@ export async function addRows(data: string | string[], folder: string, options: 
         ...(featureFile && { featureFile }),
       }),
     )
-    const small = options.threads === undefined && (await isSmallText(paths))
-    await using pool = disposable(new ThreadPool(arena.share, options.threads ?? defaultThreads(), { small }))
+    await using pool = await poolForText(arena, paths, options.threads)
     const firstPosition = nextPosition(old)
-    const read: TextInBlocks = await readIntoBlocks(arena, pool.it, paths, writer, {
+    const read: TextInBlocks = await readIntoBlocks(arena, pool, paths, writer, {
       blocks,
       seed: old.seed,
       split: old.split,
@@ -108,23 +106,17 @@ export async function addRows(data: string | string[], folder: string, options: 
           file: featureFile,
         })
       : 0
-    let next = firstPosition
-    const sources = read.sources.map(source => {
-      const entry = { ...source, firstPosition: next }
-      next += source.rows
-      return entry
-    })
     const manifest = await writer.prepare(
       {
         ...old,
         features: Math.max(old.features, read.features),
         usedFeatures,
         ...(featureFile && { featureFile }),
-        positions: next,
+        positions: firstPosition + read.rows,
         labels: read.labels,
         sources: [
           ...sourceSpans(old).map(({ first, end: _, ...source }) => ({ ...source, firstPosition: first })),
-          ...sources,
+          ...placed(read.sources, firstPosition),
         ],
       },
       written => [...old.blocks, ...written.filter(({ rows }) => rows > 0)],
@@ -144,6 +136,16 @@ export async function addRows(data: string | string[], folder: string, options: 
       badRows: read.badRows,
       badRowMessages: read.badRowMessages,
     }
+  })
+}
+
+/** Sources with the positions that their rows begin at, one after the other. */
+function placed(sources: SourceEntry[], firstPosition: number): SourceEntry[] {
+  let next = firstPosition
+  return sources.map(source => {
+    const entry = { ...source, firstPosition: next }
+    next += source.rows
+    return entry
   })
 }
 
@@ -169,8 +171,4 @@ function newBlocks(old: Manifest, textBytes: number | undefined): number {
 function nextFeatureFile({ featureFile }: Manifest): string {
   const number = Number(featureFile?.match(/\d+/)?.[0] ?? 0)
   return `features-${String((number + 1) % 1_000_000).padStart(6, '0')}.bin`
-}
-
-function disposable(pool: ThreadPool): { it: ThreadPool } & AsyncDisposable {
-  return { it: pool, [Symbol.asyncDispose]: () => pool.close() }
 }

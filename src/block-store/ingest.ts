@@ -6,9 +6,8 @@ import { fileError } from '../errors.ts'
 import { refuseSameFile } from '../files/same-file.ts'
 import { readsFiles, usualInputFormat } from '../input-formats/all-input-formats.ts'
 import { requireReadable } from '../input-formats/byte-source.ts'
-import { isSmallText } from '../input-formats/text-size.ts'
 import { Arena } from '../numeric/arena.ts'
-import { defaultThreads, ThreadPool } from '../threads/pool.ts'
+import { poolForText } from '../rows/pool-for-text.ts'
 import { version } from '../version.ts'
 import type { CompressionChoice } from './compression.ts'
 import { UNSAVED_MARKER } from './file-layout.ts'
@@ -83,8 +82,7 @@ export async function ingest(
   const sizes = { ...bufferSizes(options.memory), ...options.buffers }
   const blocks = options.blocks ?? blocksOf(textBytes, sizes)
   const arena = options.arena ?? new Arena()
-  const small = options.threads === undefined && (await isSmallText(paths))
-  const pool = new ThreadPool(arena.share, options.threads ?? defaultThreads(), { small })
+  const pool = await poolForText(arena, paths, options.threads)
   let writer: StoreWriter | undefined
   try {
     // Opening the store comes first: a folder that cannot be written is told before an hour of reading.

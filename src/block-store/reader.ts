@@ -22,7 +22,7 @@ import {
   readSegmentHeader,
   type SegmentHeader,
 } from './file-layout.ts'
-import { type Manifest, readManifest } from './manifest.ts'
+import { type BlockEntry, type Manifest, readManifest } from './manifest.ts'
 import { fingerprintOf } from './writer.ts'
 
 /** A segment in shared memory, until the next one is asked for. */
@@ -163,14 +163,7 @@ export class Store {
       yield { header, at: at + used, bytes, where }
       used += bytes
     }
-    for (const [what, found, expected] of [
-      ['segments', segments, entry.segments],
-      ['rows', rows, entry.rows],
-      ['nonzeros', nonzeros, entry.nonzeros],
-      ['as checksum', hexChecksum(checksum), entry.checksum],
-    ]) {
-      if (found !== expected) throw damaged(path, `${found} ${what}; the manifest says ${expected}`)
-    }
+    checkCounts(path, { rows, nonzeros, segments, checksum: hexChecksum(checksum) }, entry)
   }
 
   /** Reads everything and checks every checksum and count. With `decode` every segment is decoded as well. */
@@ -204,6 +197,21 @@ export class Store {
     return result
   }
 }
+
+/** Fails where a block does not hold what its manifest says. */
+function checkCounts(path: string, found: BlockCounts, expected: BlockCounts): void {
+  for (const [what, count] of [
+    ['segments', 'segments'],
+    ['rows', 'rows'],
+    ['nonzeros', 'nonzeros'],
+    ['as checksum', 'checksum'],
+  ] as const) {
+    if (found[count] === expected[count]) continue
+    throw damaged(path, `${found[count]} ${what}; the manifest says ${expected[count]}`)
+  }
+}
+
+type BlockCounts = Pick<BlockEntry, 'segments' | 'rows' | 'nonzeros' | 'checksum'>
 
 /** Past the page cache, where that is asked for and the file system can. */
 async function openFile(path: string, direct: boolean): Promise<FileHandle> {

@@ -96,17 +96,8 @@ export const generateCommand: Command = {
     }
     if (options['json']) {
       const { features, nonzeros, bytes, seconds, test: tested } = result
-      const line = {
-        command: 'generate',
-        like,
-        rows: result.rows,
-        features,
-        nonzeros,
-        bytes,
-        seconds,
-        file,
-        test: tested,
-      }
+      const counts = { rows: result.rows, features, nonzeros, bytes, seconds }
+      const line = { command: 'generate', like, ...counts, file, test: tested }
       // The data itself may be on standard output; then the line goes where it does no harm.
       await (file === '-' || test === '-' ? printAside : print)(JSON.stringify(line))
     }

@@ -5,15 +5,14 @@ import { Evaluation, type EvaluationReport } from '../evaluation/evaluation.ts'
 import { fitFor } from '../features/expansion-steps.ts'
 import { usualInputFormat } from '../input-formats/all-input-formats.ts'
 import { compareLabels, labelKey } from '../input-formats/labels.ts'
-import { isSmallText } from '../input-formats/text-size.ts'
 import { calibrationsOf, requireCalibrations } from '../model/calibration.ts'
 import { loadModel } from '../model/files.ts'
 import { placeOfLent } from '../model/lent-weights.ts'
 import type { Model } from '../model/model.ts'
 import { placeModel } from '../model/scorer.ts'
 import { Arena } from '../numeric/arena.ts'
+import { poolForText } from '../rows/pool-for-text.ts'
 import { CHUNK_BYTES, RowReader } from '../rows/read-rows.ts'
-import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import type { EvaluatedChunk, PredictChunkOptions, PredictedChunk } from './predict-chunk-task.ts'
 import { predictChunkTask } from './predict-chunk-task.ts'
 
@@ -146,12 +145,10 @@ async function run(
   const lent = placeOfLent(model.weights)
   const arena = lent?.arena ?? new Arena()
   const paths = typeof data === 'string' ? [data] : data
-  const small = options.threads === undefined && (await isSmallText(paths))
-  const pool = new ThreadPool(arena.share, options.threads ?? defaultThreads(), { small })
+  const pool = await poolForText(arena, paths, options.threads)
   const expand = model.transforms.expand?.steps
   const indexBase = options.indexBase ?? model.indexBase
-  let rows = 0
-  let correct = 0
+  let [rows, correct] = [0, 0]
   try {
     const scorer = placeModel(arena, model)
     const reader = new RowReader(arena, pool, {

@@ -2,9 +2,8 @@
 
 import { type LabelCount, mergeLabels } from '../input-formats/label-numbers.ts'
 import type { LabelKey } from '../input-formats/labels.ts'
-import { isSmallText } from '../input-formats/text-size.ts'
 import { Arena } from '../numeric/arena.ts'
-import { defaultThreads, ThreadPool } from '../threads/pool.ts'
+import { poolForText } from './pool-for-text.ts'
 import { RowReader } from './read-rows.ts'
 import { scanChunkTask } from './scan-chunk-task.ts'
 
@@ -37,8 +36,7 @@ export interface ScanOptions {
 export async function scanData(paths: string[], options: ScanOptions = {}): Promise<DataSummary> {
   const started = performance.now()
   const arena = new Arena()
-  const small = options.threads === undefined && (await isSmallText(paths))
-  const pool = new ThreadPool(arena.share, options.threads ?? defaultThreads(), { small })
+  const pool = await poolForText(arena, paths, options.threads)
   const { format, indexBase, onBadRow = 'fail', signal } = options
   const reader = new RowReader(arena, pool, { format, indexBase, onBadRow, valueBits: 32, signal })
   const byKey = new Map<LabelKey, number>()

@@ -258,7 +258,7 @@ export class InBlocks extends Place {
     }
   }
 
-  outcome(_vectors: number, weights: Float64Array) {
+  outcome(_vectors: number, weights: Float64Array): ReturnType<Place['outcome']> {
     const { store, rows } = this.#fitted
     const { manifest } = store
     const { arena, weights: count } = this.facts

@@ -8,7 +8,6 @@ import { openStore } from '../block-store/reader.ts'
 import { SpillwayError, UsageError } from '../errors.ts'
 import { checkExpandable } from '../features/expansion-steps.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
-import { isSmallText } from '../input-formats/text-size.ts'
 import { Arena, formatBytes } from '../numeric/arena.ts'
 import { Driver } from '../optimise/driver/driver.ts'
 import type { BinaryObjective } from '../optimise/objectives/binary.ts'
@@ -27,11 +26,12 @@ import { planLines } from '../optimise/sources/memory-plan.ts'
 import { RowsInMemory } from '../optimise/sources/rows-in-memory.ts'
 import { loadRows, type ReadReport } from '../rows/load-rows.ts'
 import { binInMemory, placeSpace } from '../rows/place-space.ts'
+import { poolForText } from '../rows/pool-for-text.ts'
 import { byFeature, inSpace, renumberFeatures } from '../rows/renumber-features.ts'
 import type { RowSet } from '../rows/row-set.ts'
 import { scaleInMemory } from '../rows/scale.ts'
 import { NODE_BYTES } from '../sizes.ts'
-import { defaultThreads, ThreadPool } from '../threads/pool.ts'
+import type { ThreadPool } from '../threads/pool.ts'
 import { allowedMemory, WINDOW_BYTES } from './choose-solver.ts'
 import { type FoldedProblem, refuseUnlearnable } from './class-problems.ts'
 import { DEFAULTS, expansionOf, type ResolvedOptions, refuseTextOptions } from './options.ts'
@@ -63,8 +63,7 @@ export async function withRowsInMemory<T>(
   const started = performance.now()
   const seconds = (): number => (performance.now() - started) / 1000
   const arena = new Arena()
-  const small = options.threads === undefined && (await isSmallText(paths))
-  await using pool = new ThreadPool(arena.share, options.threads ?? defaultThreads(), { small })
+  await using pool = await poolForText(arena, paths, options.threads)
   const throttled = throttle(tell, 50)
   if (options.space && !options.scale) placeSpace(arena, options.space, false)
   const { rows, read } = await load(arena, pool, paths, options, ({ bytesRead, bytesTotal, rows, badRows }) =>

@@ -8,6 +8,7 @@ import { SpillwayError } from '../errors.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { trainsTogether } from '../losses/formulations.ts'
+import { formatBytes } from '../numeric/arena.ts'
 import { lanesOf } from '../optimise/objectives/bundles.ts'
 import { even } from '../optimise/objectives/crammer-singer.ts'
 import { askedSolver } from '../optimise/solvers/all-solvers.ts'
@@ -195,6 +196,20 @@ export function forManyModels(memory: number): number {
  *  they were. Measured: 26 MB under 256M. A store that was made before is planned for alike, so that a run can be resumed. */
 export function afterIngest(memory: number): number {
   return Math.min(32 << 20, Math.max(12 << 20, Math.floor((memory - (128 << 20)) / 4)))
+}
+
+/** Reading and decoding blocks, and two that are hardly worth the name. */
+const LEAST_FOR_BLOCKS = 7 << 20
+
+/** Refuses a memory in which no text can be read and trained on, however few its rows are: before anything is read. */
+export function refuseTooLittle(memory: number): void {
+  const remains = afterIngest(memory)
+  const least = NODE_BYTES + PROGRAM_PAGES + remains + LEAST_FOR_BLOCKS
+  if (memory >= least) return
+  throw new SpillwayError(
+    `${formatBytes(memory)} of memory cannot work: Node takes ${formatBytes(NODE_BYTES)}, its pages ${formatBytes(PROGRAM_PAGES)}, what reading the text leaves behind ${formatBytes(remains)}, blocks at least ${formatBytes(LEAST_FOR_BLOCKS)}`,
+    `give --memory ${Math.ceil(least / 2 ** 20)}M or more`,
+  )
 }
 
 /** What an ingest is given. Where rows become larger than their text, small buffers read it as well, and leave less behind;

@@ -23,7 +23,14 @@ import { defaultThreads } from '../threads/pool.ts'
 import { allowedMemory, recordBytes } from './choose-solver.ts'
 import { classProblems } from './class-problems.ts'
 import { type ResolvedOptions, refuseTextOptions } from './options.ts'
-import { afterIngest, ingestMemory, ingestRemains, mayTrainWhileReading, PROGRAM_PAGES } from './plan-for-blocks.ts'
+import {
+  afterIngest,
+  ingestMemory,
+  ingestRemains,
+  mayTrainWhileReading,
+  PROGRAM_PAGES,
+  refuseTooLittle,
+} from './plan-for-blocks.ts'
 import { blocksForText } from './plan-for-text.ts'
 import type { ProgressListener } from './progress.ts'
 
@@ -64,13 +71,8 @@ export async function theStore(
   seconds: () => number,
 ): Promise<StoreForTraining> {
   const nothing: Read = { bytesRead: 0, badRows: 0, badRowMessages: [] }
-  const folders = []
-  for (const path of paths) if ((await stat(path).catch(() => undefined))?.isDirectory()) folders.push(path)
-  if (folders.length > 0) {
-    if (paths.length > 1) throw new UsageError(`${folders[0]} is a folder; a store is trained on alone`)
-    refuseTextOptions(options)
-    return { store: await openStore(paths[0]), read: nothing, arena }
-  }
+  const named = await namedStore(paths, options)
+  if (named) return { store: named, read: nothing, arena }
   const folder = storeFolder(paths, options.store)
   const earlier = await madeFrom(folder, paths, options)
   if (earlier === 'fresh') {
@@ -80,6 +82,7 @@ export async function theStore(
   // What is scaled before it is binned has to be there as it came.
   const bins = binsAtIngest(options)
   const memory = allowedMemory(options)
+  if (options.memory !== undefined) refuseTooLittle(memory)
   const sample = await sampleText(paths[0], options)
   const text = await expectedText(paths)
   // Rows that outgrow their text are trained on from the store.
@@ -128,6 +131,16 @@ export async function theStore(
     await first?.abandon()
     throw error
   }
+}
+
+/** The store that was named in place of text. */
+async function namedStore(paths: string[], options: ResolvedOptions): Promise<Store | undefined> {
+  const folders = []
+  for (const path of paths) if ((await stat(path).catch(() => undefined))?.isDirectory()) folders.push(path)
+  if (folders.length === 0) return undefined
+  if (paths.length > 1) throw new UsageError(`${folders[0]} is a folder; a store is trained on alone`)
+  refuseTextOptions(options)
+  return openStore(paths[0])
 }
 
 /** The store has its rows, but the run does not go on: the next run takes the store as it is, without what was learnt. */

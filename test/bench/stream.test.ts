@@ -34,6 +34,8 @@ describe('the suite stream', () => {
   it('reads the memory that a refusal names', () => {
     assert.equal(leastMemory(new Error('cannot work; what would help: --memory 107M, or --weights f32')), '107M')
     assert.equal(leastMemory(new Error('cannot work; give --memory 100M or more')), '100M')
+    const ofStore = 'in all   124 MiB;   allowed   1.00 MiB;   what would help: --memory 136M'
+    assert.equal(leastMemory(new Error(ofStore)), '125M')
     assert.equal(leastMemory(new Error('no such file')), undefined)
   })
 

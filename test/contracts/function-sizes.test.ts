@@ -11,8 +11,8 @@ const MOST_PARAMETERS = 5
 
 /** What was larger before this was looked at, with its lines or its parameters. The numbers may only become smaller. */
 const longer: Record<string, number> = {
-  'block-store/add.ts: addRows': 92,
-  'block-store/add.ts: a function': 76,
+  'block-store/add.ts: addRows': 87,
+  'block-store/add.ts: a function': 71,
   'block-store/ingest.ts: ingest': 78,
   'block-store/load-block-task.ts: loadBlock': 67,
   'block-store/load-store.ts: loadStore': 73,
@@ -22,11 +22,10 @@ const longer: Record<string, number> = {
   'block-store/remove.ts: a function': 98,
   'block-store/split-blocks.ts: splitBlocks': 69,
   'block-store/split-blocks.ts: a function': 65,
-  'cli/generate.ts: run': 66,
   'input-formats/byte-source.ts: openStream': 71,
-  'predict/predict-chunk-task.ts: predictChunk': 111,
+  'predict/predict-chunk-task.ts: predictChunk': 94,
   'predict/predict.ts: run': 69,
-  'train/store-for-training.ts: theStore': 74,
+  'train/store-for-training.ts: theStore': 70,
 }
 const withMore: Record<string, number> = {
   'block-store/load-store.ts: loadStore': 6,

@@ -1,6 +1,6 @@
 // Which solver runs, why, and what is refused before any work starts.
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { type SpillwayError, UsageError } from '../../src/errors.ts'
@@ -8,7 +8,7 @@ import { chooseSolver } from '../../src/train/choose-solver.ts'
 import { resolveOptions, type TrainOptions } from '../../src/train/options.ts'
 import { train } from '../../src/train/train.ts'
 import { noisyRows } from '../contracts/small-problems.ts'
-import { fastFolder, linesOf, noisyStore, told } from './fixture.ts'
+import { fastFolder, linesOf, noisyStore, padded, told } from './fixture.ts'
 
 const folder = fastFolder()
 let text = ''
@@ -59,15 +59,16 @@ describe('the choice of the solver', () => {
   })
 
   it('is told by the run, before it reads', async () => {
-    const { records, result } = await told(text, { memory: '110M', store: join(folder.path, 'told.spill'), blocks: 4 })
+    const long = folder.write('long.svm', padded(readFileSync(text, 'utf8'), 10e6))
+    const { records, result } = await told(long, { memory: '140M', store: join(folder.path, 'told.spill'), blocks: 4 })
     assert.equal(result.exitReason, 'converged')
     const [first, ...others] = records
-    assert.ok(first.stage === 'plan' && first.solver === result.solver && /more than 110 MiB/.test(first.reason))
+    assert.ok(first.stage === 'plan' && first.solver === result.solver && /more than 140 MiB/.test(first.reason))
     const [reading, plan] = others.filter(record => record.stage === 'plan')
     assert.ok(reading?.stage === 'plan' && /^reading the text into .*told\.spill/.test(reading.reason))
     assert.ok(plan?.stage === 'plan' && /^4 blocks, read in 1 piece a pass$/.test(plan.reason))
     assert.ok(linesOf(plan).some(line => /^Node and the program +84\.0 MiB$/.test(line)))
-    assert.ok(linesOf(plan).some(line => /^allowed +110 MiB$/.test(line)))
+    assert.ok(linesOf(plan).some(line => /^allowed +140 MiB$/.test(line)))
   })
 
   it('has a store to go on from when it is told to resume, though all would fit', async () => {

@@ -8,7 +8,7 @@ import type { TrainOptions } from '../../src/train/options.ts'
 import { train } from '../../src/train/train.ts'
 import { rowsOfText } from '../data-sets/rows.ts'
 import { objectiveOfModel } from '../train/crammer-singer-objective.ts'
-import { abortAfter, assertSameModel, copyStore, fastFolder, threeClasses, told } from './fixture.ts'
+import { abortAfter, assertSameModel, copyStore, fastFolder, padded, threeClasses, told } from './fixture.ts'
 
 const folder = fastFolder()
 const multiclass = 'crammer-singer' as const
@@ -48,9 +48,10 @@ describe('all classes at once, over blocks', () => {
   })
 
   it('is chosen for text that does not fit in the memory', async () => {
-    const { text, path } = await makeStore('text', 600, 4)
+    const text = threeClasses(600, 4)
+    const path = folder.write('text.svm', padded(text, 10e6))
     const store = join(folder.path, 'made.spill')
-    const { result } = await told(path, { ...problem, multiclass, memory: '120M', store, tolerance: 1e-4 })
+    const { result } = await told(path, { ...problem, multiclass, memory: '140M', store, tolerance: 1e-4 })
     assert.equal(result.solver, 'block')
     assert.equal(result.exitReason, 'converged')
     close(objectiveOfModel(rowsOfText(text), result.model, problem), result.primal!, 1e-9)

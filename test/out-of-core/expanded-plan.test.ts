@@ -14,7 +14,7 @@ import { decodedBound, groupsOf } from '../../src/optimise/sources/memory-plan.t
 import { sampleText } from '../../src/rows/sample-text.ts'
 import { chooseSolver, recordBytes } from '../../src/train/choose-solver.ts'
 import { resolveOptions, type TrainOptions } from '../../src/train/options.ts'
-import { planFor } from '../../src/train/plan-for-blocks.ts'
+import { PROGRAM_PAGES, planFor } from '../../src/train/plan-for-blocks.ts'
 import { rowsOfStore } from '../../src/train/rows-of-store.ts'
 import { train } from '../../src/train/train.ts'
 import { noisyRows } from '../contracts/small-problems.ts'
@@ -111,7 +111,7 @@ describe('the plan of expanded rows', () => {
       .reduce((sum, part) => sum + part.bytes, 0)
     const blocks = 2 * (Math.max(...free.costs.map(cost => cost.bytes)) + 400 * 16)
     // Room for weights of six bytes each.
-    const memory = besides + weights * 6 + blocks
+    const memory = besides + PROGRAM_PAGES + weights * 6 + blocks
     const run = train(strings.folder, { ...options, memory, maxPasses: 2 })
     const lines: string[] = []
     for await (const record of run) if (record.stage === 'plan') lines.push(...linesOf(record))
@@ -129,7 +129,7 @@ describe('the plan of expanded rows', () => {
         return true
       })
     await refused({ weights: 'f64' }, /--weights f32/)
-    await refused({ memory: 93 << 20 }, /--memory \d+M/)
+    await refused({ memory: (93 << 20) + PROGRAM_PAGES }, /--memory \d+M/)
   })
 
   it('advises to hash where weights take most of the memory', async () => {
@@ -200,7 +200,7 @@ describe('text of expanded rows', () => {
     const { blocks } = await train(text, {
       expand: 'weighted-degree:8',
       solver: 'block',
-      memory: '112M',
+      memory: '143M',
       store,
       maxPasses: 2,
     }).result
@@ -208,7 +208,7 @@ describe('text of expanded rows', () => {
     const { count, read } = blocks!
     assert.ok(read >= 2 * count)
     // The same command finds its store again; another expansion may draw anew.
-    const again = train(text, { expand: 'weighted-degree:8', solver: 'block', memory: '112M', store, maxPasses: 2 })
+    const again = train(text, { expand: 'weighted-degree:8', solver: 'block', memory: '143M', store, maxPasses: 2 })
     const reasons: string[] = []
     for await (const record of again) if (record.stage === 'plan') reasons.push(record.reason)
     assert.ok(reasons.includes(`the text is in ${store} already`), reasons.join('; '))

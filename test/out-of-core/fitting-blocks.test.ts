@@ -17,10 +17,15 @@ import { train } from '../../src/train/train.ts'
 import type { TrainResult } from '../../src/train/training-run.ts'
 import { run } from '../cli/run.ts'
 import { randomNumbers } from '../cli/some-data.ts'
-import { abortAfter, assertSound, fastFolder } from './fixture.ts'
+import { abortAfter, assertSound, fastFolder, memoryWithRoom } from './fixture.ts'
 
 const folder = fastFolder()
 const MIB = 2 ** 20
+/** Room for a few blocks of a MiB or two. All rows would fit as well, and so tests that mean blocks name a solver. */
+const small = memoryWithRoom(22, 'text')
+/** Memory for training while text is read. */
+const medium = '211M'
+const smallForStore = memoryWithRoom(20, 'store')
 
 /** About so many bytes of rows. `entries` makes the features of a row: short rows take 10 times their text in memory. */
 function someText(bytes: number, entries: (row: number) => number[], classes = 2, seed = 1): string {
@@ -82,31 +87,33 @@ async function refusal(work: Promise<unknown>): Promise<{ message: string; advic
   return { message, advice, megabytes: Number(/--memory (\d+)M/.exec(advice)?.[1]) }
 }
 
+const judged = new RegExp(`^judged by samples of the text, ${small.replace('M', ' MiB')} of memory cannot work:`)
+
 const splitting = (told: Told): boolean => told.reasons.some(reason => reason.startsWith('splitting'))
 
 describe('blocks that fit', () => {
   it('are planned before the text is read: short rows go into more blocks', async () => {
     const { go, store } = data(someText(1.2 * MIB, short))
-    const told = await go({ memory: '106M' })
+    const told = await go({ memory: small, solver: 'stream' })
     assert.ok(!splitting(told))
     assert.ok(told.result.blocks!.count > 1, `${told.result.blocks!.count} blocks`)
     assert.equal(told.result.exitReason, 'converged')
     // The same number for the same text.
-    const again = await go({ memory: '106M' })
+    const again = await go({ memory: small, solver: 'stream' })
     assert.ok(!again.read && !splitting(again))
     assert.equal(again.result.blocks!.count, told.result.blocks!.count)
     await assertSound(store)
   })
 
   it('stay as they are where they fit', async () => {
-    const told = await data(someText(MIB, long)).go({ memory: '120M', solver: 'stream' })
+    const told = await data(someText(MIB, long)).go({ memory: memoryWithRoom(33, 'text'), solver: 'stream' })
     assert.ok(!splitting(told))
     assert.equal(told.result.blocks!.count, 1)
   })
 
   for (const [memory, bytes, what] of [
-    ['104M', 0.8 * MIB, 'the text is read'],
-    ['140M', 2.4 * MIB, 'the text is read and trained on'],
+    [memoryWithRoom(20, 'text'), 0.8 * MIB, 'the text is read'],
+    [medium, 3.2 * MIB, 'the text is read and trained on'],
   ] as const) {
     it(`are split when the samples were wrong: ${what} once, and training goes on to the optimum`, async () => {
       const { go, path, store } = data(hidden(long, someText(bytes, short)))
@@ -114,7 +121,7 @@ describe('blocks that fit', () => {
       assert.ok(splitting(told), told.reasons.join('; '))
       assert.equal(
         told.reasons.some(reason => reason.endsWith('and training on it meanwhile')),
-        memory === '140M',
+        memory === medium,
       )
       assert.equal(told.result.exitReason, 'converged')
       const best = await train(path, { solver: 'dual', tolerance: 1e-4, cost: 0.01 }).result
@@ -129,15 +136,16 @@ describe('blocks that fit', () => {
   it('of a store: split for less memory; but a run resumes on the blocks that it had', async () => {
     const { path, store } = data(someText(0.8 * MIB, short))
     await ingest(path, store, { blocks: 1, memory: 101 * MIB })
-    const large = { memory: '150M', solver: 'block', tolerance: 1e-9, maxPasses: 5 } as const
+    const large = { memory: memoryWithRoom(57, 'store'), solver: 'block', tolerance: 1e-9, maxPasses: 5 } as const
     await abortAfter(store, large, 2)
     const { blocks } = (await openStore(store)).manifest
-    const stopped = await refusal(train(store, { ...large, memory: '104M', resume: true }).result)
+    const stopped = await refusal(train(store, { ...large, memory: smallForStore, resume: true }).result)
     assert.deepEqual((await openStore(store)).manifest.blocks, blocks, 'nothing was split')
     // The advice is for the blocks as they are.
-    assert.ok(stopped.megabytes > 104 && stopped.megabytes <= 150, stopped.advice)
+    const [least, most] = [smallForStore, large.memory].map(memory => Number.parseInt(memory, 10))
+    assert.ok(stopped.megabytes > least && stopped.megabytes <= most, stopped.advice)
     await train(store, { ...large, resume: true }).result
-    const told = await train(store, { ...large, memory: '104M' }).result
+    const told = await train(store, { ...large, memory: smallForStore }).result
     assert.ok(told.blocks!.count > 1)
   })
 
@@ -145,28 +153,28 @@ describe('blocks that fit', () => {
     const { path, store } = data(someText(0.8 * MIB, short))
     await ingest(path, store, { blocks: 1, memory: 101 * MIB })
     writeFileSync(join(store, 'writing.lock'), `${process.pid}\n`)
-    const { message, megabytes } = await refusal(train(store, { memory: '104M' }).result)
+    const { message, megabytes } = await refusal(train(store, { memory: smallForStore }).result)
     assert.match(message, /\nsmaller blocks would do, but .* is being written by process \d+$/)
     const options = { memory: `${megabytes}M`, solver: 'stream', tolerance: 0.05 }
     assert.equal((await train(store, options).result).blocks!.count, 1)
   })
 
   it('that the user has counted are not split: leaving that out works, without the text', async () => {
-    const { go } = data(hidden(long, someText(2.4 * MIB, short)))
-    const { advice, megabytes } = await refusal(go({ memory: '140M', solver: 'stream', blocks: 1 }))
+    const { go } = data(hidden(long, someText(3.2 * MIB, short)))
+    const { advice, megabytes } = await refusal(go({ memory: medium, solver: 'stream', blocks: 1 }))
     assert.match(advice, /, or smaller blocks: leave out --blocks; the text is in .* now and is not read again$/)
-    const told = await go({ memory: '140M', solver: 'stream' })
+    const told = await go({ memory: medium, solver: 'stream' })
     assert.ok(!told.read && splitting(told))
-    assert.ok(megabytes > 140)
+    assert.ok(megabytes > Number.parseInt(medium, 10))
   })
 
   it('that the user has counted are refused before reading where samples leave no doubt', async () => {
     const { go, store } = data(someText(1.5 * MIB, short))
-    const { message, advice } = await refusal(go({ memory: '106M', solver: 'block', blocks: 1 }))
-    assert.match(message, /^judged by samples of the text, 106 MiB of memory cannot work:/)
+    const { message, advice } = await refusal(go({ memory: small, solver: 'block', blocks: 1 }))
+    assert.match(message, judged)
     assert.match(advice, /leave out --blocks$/)
     assert.ok(!existsSync(store))
-    const told = await go({ memory: '106M', solver: 'block' })
+    const told = await go({ memory: small, solver: 'block' })
     assert.ok(told.result.blocks!.count > 1)
   })
 })
@@ -175,8 +183,8 @@ describe('too many features for the memory', () => {
   it('are refused before the text is read, with advice that works', async () => {
     const { go, store } = data(someText(2 * MIB, unlike, 20))
     const options = { solver: 'block', tolerance: 0.5, maxPasses: 1 } as const
-    const { message, megabytes } = await refusal(go({ ...options, memory: '106M' }))
-    assert.match(message, /^judged by samples of the text, 106 MiB of memory cannot work:/)
+    const { message, megabytes } = await refusal(go({ ...options, memory: small }))
+    assert.match(message, judged)
     assert.ok(!existsSync(store), 'no store was begun')
     const told = await go({ ...options, memory: `${megabytes}M` })
     assert.ok(told.read)
@@ -185,11 +193,11 @@ describe('too many features for the memory', () => {
   it('that samples did not show are refused after it, and the advice works without it', async () => {
     const { go, store } = data(hidden(long, someText(4 * MIB, unlike)))
     const few = { solver: 'stream', maxPasses: 2, tolerance: 0.5 }
-    const first = await refusal(go({ ...few, memory: '102M' }))
+    const first = await refusal(go({ ...few, memory: memoryWithRoom(18, 'text') }))
     assert.doesNotMatch(first.message, /samples/)
     assert.match(first.advice, /; the text is in .* now and is not read again$/)
     const manifest = readFileSync(join(store, 'manifest.json'))
-    const again = await refusal(go({ ...few, memory: '102M' }))
+    const again = await refusal(go({ ...few, memory: memoryWithRoom(18, 'text') }))
     assert.equal(again.megabytes, first.megabytes)
     assert.ok(readFileSync(join(store, 'manifest.json')).equals(manifest), 'a refusal changes nothing')
     const told = await go({ ...few, memory: `${first.megabytes}M` })
@@ -197,7 +205,9 @@ describe('too many features for the memory', () => {
   })
 
   it('train and inspect give one advice, and both follow it', async () => {
-    const { path } = data(hidden(long, someText(4 * MIB, unlike)))
+    // The features take more than there is, and the rows more than the features.
+    const rows = someText(11 * MIB, row => Array.from({ length: 5 }, (_, k) => 1 + 2 * k + (row % 2)))
+    const { path } = data(hidden(long, `${someText(8 * MIB, unlike)}${rows}`))
     const cwd = folder.path
     const said = async (words: string[]): Promise<string> => {
       const { status, stderr } = await run(words, { cwd })
@@ -206,12 +216,14 @@ describe('too many features for the memory', () => {
     }
     const text = basename(path)
     const store = `${text.replace('.gz', '')}.spill`
-    const advice = await said(['train', text, 'm', '--memory', '102M', '-q'])
-    assert.equal(await said(['inspect', store, '--memory', '102M']), advice)
-    assert.equal(await said(['train', store, 'm', '--memory', '102M', '-q']), advice)
+    const little = ['--memory', memoryWithRoom(18, 'text')]
+    const advice = await said(['train', text, 'm', ...little, '-q'])
+    assert.equal(await said(['inspect', store, ...little]), advice)
+    assert.equal(await said(['train', store, 'm', ...little, '-q']), advice)
     const memory = advice.split(' ')
     const shown = await run(['inspect', store, ...memory], { cwd })
     assert.equal(shown.status, 0, shown.stderr)
+    assert.match(shown.stdout, /solver stream/)
     // Nothing could read the text again.
     truncateSync(path, 0)
     utimesSync(path, 0, 0)
@@ -224,9 +236,9 @@ describe('too many features for the memory', () => {
   it('inspect says that blocks will be split, and into how many', async () => {
     const { path, store } = data(someText(0.8 * MIB, short))
     await ingest(path, store, { blocks: 1 })
-    const { stdout } = await run(['inspect', store, '--memory', '104M'], { cwd: folder.path })
+    const { stdout } = await run(['inspect', store, '--memory', smallForStore], { cwd: folder.path })
     const blocks = Number(/training splits them into (\d+) first/.exec(stdout)![1])
-    const told = await train(store, { memory: '104M', tolerance: 0.05 }).result
+    const told = await train(store, { memory: smallForStore, tolerance: 0.05 }).result
     assert.equal(told.blocks!.count, blocks)
   })
 })

@@ -11,8 +11,9 @@ import { Arena } from '../../src/numeric/arena.ts'
 import { findSolver } from '../../src/optimise/solvers/all-solvers.ts'
 import type { BlockSolver } from '../../src/optimise/solvers/solver.ts'
 import { planLines } from '../../src/optimise/sources/memory-plan.ts'
+import { NODE_BYTES } from '../../src/sizes.ts'
 import { resolveOptions, type TrainOptions } from '../../src/train/options.ts'
-import { PROGRAM_PAGES, planFor } from '../../src/train/plan-for-blocks.ts'
+import { afterIngest, PROGRAM_PAGES, planFor } from '../../src/train/plan-for-blocks.ts'
 import type { PlanProgress, Progress, TrainProgress } from '../../src/train/progress.ts'
 import { train } from '../../src/train/train.ts'
 import type { TrainResult } from '../../src/train/training-run.ts'
@@ -73,6 +74,21 @@ export async function memoryFor(store: string, together: number, options: TrainO
   const most = (field: 'bytes' | 'rows'): number => Math.max(...plan.costs.map(cost => cost[field]))
   const largest = most('bytes') + most('rows') * perRow
   return besides + PROGRAM_PAGES + Math.ceil((2 * together * largest) / (1 - solver.cacheShare))
+}
+
+/** A small memory with so many MiB of room for rows, weights and buffers, besides Node and what a plan leaves alone. Text that
+ *  is read in the same process leaves something behind. */
+export function memoryWithRoom(mebibytes: number, data: 'store' | 'text'): string {
+  const alone = PROGRAM_PAGES + (data === 'text' ? afterIngest(0) : 0)
+  return `${(NODE_BYTES + alone) / 2 ** 20 + mebibytes}M`
+}
+
+/** The same rows in longer text, with spaces at the ends of its lines: so much text is taken for more than a small memory holds,
+ *  though its rows are few. */
+export function padded(text: string, bytes: number): string {
+  const lines = text.trimEnd().split('\n')
+  const spaces = ' '.repeat(Math.ceil(bytes / lines.length))
+  return `${lines.join(`${spaces}\n`)}\n`
 }
 
 export interface Told {

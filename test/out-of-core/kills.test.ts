@@ -7,6 +7,7 @@ import { good, start } from '../cli/run.ts'
 import { noisyRows } from '../contracts/small-problems.ts'
 import { testFolder } from '../input-formats/fixture.ts'
 import { randomNumbers } from '../numeric/reference.ts'
+import { memoryWithRoom } from './fixture.ts'
 
 const folder = testFolder()
 /** In all, shared out among the commands; SPILLWAY_KILLS=100 for the real thing. */
@@ -79,7 +80,8 @@ const storeFiles = (store: string): Map<string, Buffer> =>
 
 const verify = (cwd: string): Promise<unknown> => good(['inspect', 'rows.spill', '--verify', '--json'], { cwd })
 
-const trainWords = ['--memory', '104M', '--cost', '0.02', '--tolerance', '1e-4', '--checkpoint-seconds', '0', '-q']
+const trainWords = ['--cost', '0.02', '--tolerance', '1e-4', '--checkpoint-seconds', '0', '-q']
+const forStore = ['--memory', memoryWithRoom(20, 'store'), ...trainWords]
 
 /** Kills a training at each moment, resumes it until it ends, now and then killing it again, and compares models. */
 async function killTraining(words: string[], kills: number, from?: string): Promise<void> {
@@ -133,18 +135,18 @@ describe('killed at any moment', () => {
     it(`train from text, ${solver}: ${killsOf('text')} kills`, async () => {
       const words = ['train', 'rows.svm', 'rows.model', '--blocks', '20', '--store', 'rows.spill', '--solver', solver]
       // With memory for it, stream trains while the text is read.
-      const memory = solver === 'stream' ? '160M' : '104M'
-      await killTraining([...words, ...trainWords.map(word => (word === '104M' ? memory : word))], killsOf('text'))
+      const memory = solver === 'stream' ? '221M' : memoryWithRoom(14, 'text')
+      await killTraining([...words, '--memory', memory, ...trainWords], killsOf('text'))
     })
 
   for (const solver of ['block', 'stream'])
     it(`train from a store, ${solver}: ${killsOf('store')} kills`, async () => {
-      const words = ['train', 'rows.spill', 'rows.model', '--solver', solver, '--loss', 'logistic', ...trainWords]
+      const words = ['train', 'rows.spill', 'rows.model', '--solver', solver, '--loss', 'logistic', ...forStore]
       await killTraining(words, killsOf('store'), store)
     })
 
   it(`add: ${killsOf('add')} kills, and each time the old store or the new one`, async () => {
-    const training = ['train', 'rows.spill', 'rows.model', '--solver', 'block', ...trainWords]
+    const training = ['train', 'rows.spill', 'rows.model', '--solver', 'block', ...forStore]
     // A store with a training state, which is carried over.
     const trained = await undisturbed(training, store)
     const base = join(trained.cwd, 'rows.spill')

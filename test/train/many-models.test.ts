@@ -8,12 +8,21 @@ import { loadModel, saveModel } from '../../src/model/files.ts'
 import { predict } from '../../src/predict/predict.ts'
 import { crossValidate } from '../../src/train/cross-validate.ts'
 import type { TrainOptions } from '../../src/train/options.ts'
+import { afterIngest } from '../../src/train/plan-for-blocks.ts'
 import { train } from '../../src/train/train.ts'
 import { tune } from '../../src/train/tune.ts'
 import { rowsOfSet } from '../data-sets/data-sets.ts'
 import { type Row, writeData } from '../data-sets/rows.ts'
 import { randomNumbers } from '../numeric/reference.ts'
-import { abortAfter, assertSameModel, fastFolder, noisyStore, told } from '../out-of-core/fixture.ts'
+import {
+  abortAfter,
+  assertSameModel,
+  fastFolder,
+  memoryWithRoom,
+  noisyStore,
+  padded,
+  told,
+} from '../out-of-core/fixture.ts'
 
 const folder = fastFolder()
 /** Rows of a likeness that stands for all rows of the set. */
@@ -33,10 +42,11 @@ function some(name: keyof typeof ROWS, share: number): Some {
   return { path, rows, labels: [...new Set(rows.map(({ label }) => label))].sort((a, b) => a - b) }
 }
 
-/** The least memory that a run can work in, as it says itself; hardly any row stays there. */
+/** The least memory that a run over a store can work in, as it says itself; hardly any row stays there. Its advice has room for
+ *  what reading the text leaves behind, which a store does not need. */
 async function leastMemory(store: string, options: TrainOptions): Promise<number> {
   const error = await train(store, { ...options, memory: 85 << 20 }).result.catch(error => error)
-  return Number(/--memory (\d+)M/.exec(error.advice)?.[1]) << 20
+  return (Number(/--memory (\d+)M/.exec(error.advice)?.[1]) << 20) - afterIngest(0)
 }
 
 /** The least memory in which some models are trained together. It is a MiB or two more than one model takes. */
@@ -261,7 +271,7 @@ describe('folds and costs over blocks', () => {
     const store = join(folder.path, 'folds.spill')
     await ingest(data.path, store, { blocks: 8 })
     const inMemory = await tune(store, options)
-    const memory = 104 << 20
+    const memory = memoryWithRoom(15, 'store')
     const plans: string[] = []
     const progress = (p: { stage: string; reason?: string }) => p.stage === 'plan' && plans.push(p.reason ?? '')
     const over = await tune(store, { ...options, memory, progress })
@@ -283,10 +293,13 @@ describe('folds and costs over blocks', () => {
   })
 
   it('the final model is trained by stream, on smaller blocks where that needs more memory than the folds', async () => {
-    const data = some('a9a', 1)
-    const store = join(folder.path, 'one-block.spill')
-    const options = { memory: 110 << 20, tolerance: 0.01 }
-    const found = await tune(data.path, { costs: [0.01, 0.1], store, ...options })
+    const store = await noisyStore(folder, 'one-block', { rows: 5000, features: 250, blocks: 1, memory: 101 << 20 })
+    const reasons: string[] = []
+    const found = await tune(store, {
+      ...{ costs: [0.01, 0.1], memory: memoryWithRoom(20, 'store'), tolerance: 0.01 },
+      progress: progress => progress.stage === 'plan' && reasons.push(progress.reason),
+    })
+    assert.match(reasons.join('\n'), /1 block, for 10 models together[\s\S]*splitting 1 block/)
     assert.equal(found.final!.solver, 'stream')
     assert.ok(found.final!.blocks!.count > 1)
     assert.equal(found.final!.cost, found.best.cost)
@@ -295,7 +308,8 @@ describe('folds and costs over blocks', () => {
   it('from text that does not fit: the store is made, and the final model comes from it', async () => {
     const data = some('a9a', 0.2)
     const store = join(folder.path, 'made.spill')
-    const found = await tune(data.path, { costs: [0.01, 1], folds: 2, memory: 104 << 20, store })
+    const text = folder.write('long.svm', padded(writeData(data.rows), 10e6))
+    const found = await tune(text, { costs: [0.01, 1], folds: 2, memory: '140M', store })
     assert.ok(found.final!.model.cost === found.best.cost)
     assert.ok(found.best.accuracy > 0.8)
   })

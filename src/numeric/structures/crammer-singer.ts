@@ -8,6 +8,7 @@ export const crammerSinger: LayoutFile = {
     {
       structure: 'Together',
       prefix: 'TOGETHER_',
+      accessors: false,
       fields: [
         ['ROWS', 'address of u32[rows]', 'row record addresses.'],
         ['CLASSES', 'u32', 'classes, K.'],

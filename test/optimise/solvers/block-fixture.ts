@@ -8,7 +8,7 @@ import { findSolver } from '../../../src/optimise/solvers/all-solvers.ts'
 import type { BlockSolver } from '../../../src/optimise/solvers/solver.ts'
 import { groupsOf } from '../../../src/optimise/sources/memory-plan.ts'
 import { resolveOptions, type TrainOptions } from '../../../src/train/options.ts'
-import { planFor } from '../../../src/train/plan-for-blocks.ts'
+import { PROGRAM_PAGES, planFor } from '../../../src/train/plan-for-blocks.ts'
 import { train } from '../../../src/train/train.ts'
 import type { TrainResult } from '../../../src/train/training-run.ts'
 import { noisyRows } from '../../contracts/small-problems.ts'
@@ -55,7 +55,8 @@ export async function makeStore(
   const planned = async (options: TrainOptions) => planFor(await openStore(path), solver, resolveOptions(options))
   const loose = await planned({})
   const besides = loose.parts.slice(0, -1).reduce((sum, part) => sum + part.bytes, 0)
-  const memory = besides + 2 * 1.5 * Math.max(...loose.costs.map(cost => cost.bytes + 12 * cost.rows))
+  const largest = Math.max(...loose.costs.map(cost => cost.bytes + 12 * cost.rows))
+  const memory = besides + PROGRAM_PAGES + 2 * 1.5 * largest
   const order = manifest.blocks.map((_, k) => k)
   let from = 0
   const parts = groupsOf(await planned({ memory }), order).map(group => {
