@@ -23,6 +23,7 @@ export {
 } from './model/calibration.ts'
 export { loadModel, saveModel } from './model/files.ts'
 export { type Model, predictLabel, scoreRow } from './model/model.ts'
+export { type Predicts, predictRow, type RowPrediction, type RowToPredict } from './model/predict-row.ts'
 export { type Shortfall, type ShortfallWords, shortfallWords } from './model/shortfall.ts'
 export {
   type PredictedRows,

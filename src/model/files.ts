@@ -6,14 +6,15 @@ import { writeAtomically } from '../files/atomic-file.ts'
 import { type ReadableModelFormat, readableModelFormat } from './all-model-formats.ts'
 import type { Model } from './model.ts'
 import { encodeModelChunks } from './own-file.ts'
+import { type Predicts, withPredict } from './predict-row.ts'
 
 /** Enough to tell what a file is: a data file of many gigabytes given by mistake is refused without being read. */
 const DETECT_BYTES = 4096
 // One read call takes less than 2 GiB.
 const READ_BYTES = 1 << 30
 
-export async function loadModel(path: string): Promise<Model> {
-  return (await loadModelFile(path)).model
+export async function loadModel(path: string): Promise<Model & Predicts> {
+  return withPredict((await loadModelFile(path)).model)
 }
 
 /** The model, and the format it was found in. */

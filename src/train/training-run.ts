@@ -1,6 +1,7 @@
 // A training run under way, and what comes of it.
 import { saveModel } from '../model/files.ts'
 import type { Model } from '../model/model.ts'
+import { type Predicts, withPredict } from '../model/predict-row.ts'
 import type { ExitReason } from '../optimise/objectives/solution.ts'
 import type { TrainingOutcome } from './outcome.ts'
 import type { Progress, ProgressListener } from './progress.ts'
@@ -32,7 +33,7 @@ export interface TrainResult extends Pick<TrainingOutcome, 'bytesRead' | 'badRow
 const MOST_RECORDS = 4096
 
 /** A model fresh from training: it can put itself on disk. */
-export type TrainedModel = Model & { save(path: string): Promise<void> }
+export type TrainedModel = Model & Predicts & { save(path: string): Promise<void> }
 
 /** A run under way: iterate over it for progress; `model` and `result` come at its end. */
 export class TrainingRun implements AsyncIterable<Progress> {
@@ -53,7 +54,7 @@ export class TrainingRun implements AsyncIterable<Progress> {
       this.#ended = true
       this.#notify()
     })
-    this.model = this.result.then(({ model }) => ({ ...model, save: path => saveModel(path, model) }))
+    this.model = this.result.then(({ model }) => ({ ...withPredict(model), save: path => saveModel(path, model) }))
     // A caller that awaits neither promise learns of a failure by iterating, and gets no unhandled rejection.
     this.result.catch(() => {})
     this.model.catch(() => {})

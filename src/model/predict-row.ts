@@ -1,0 +1,72 @@
+// One row, as a program has it, to a label: features have the numbers that they have in the user's data.
+import { UsageError } from '../errors.ts'
+import { MOST_FEATURES } from '../numeric/layouts.ts'
+import { calibrationsOf, classProbabilities } from './calibration.ts'
+import { type Model, predictLabel, scoreRow } from './model.ts'
+
+export interface RowPrediction {
+  /** As the user wrote it in the training data. */
+  label: string
+  /** One for two classes, where a score above 0 means the model's first label; else one for each label. */
+  scores: Float64Array
+  /** Of each label, in the order of the model's labels; only where scores can be turned into probabilities. */
+  probabilities?: Float64Array
+}
+
+/** Values by the number of their feature, or numbers and values side by side; in any order. */
+export type RowToPredict = Record<number, number> | [indices: ArrayLike<number>, values: ArrayLike<number>]
+
+/** A model that answers for a row. */
+export interface Predicts {
+  /** `predict({ 3: 0.5, 7: 1 })`. Numbers count as the data did that the model was trained on. */
+  predict(row: Record<number, number>): RowPrediction
+  /** The same of numbers and values side by side. */
+  predict(indices: ArrayLike<number>, values: ArrayLike<number>): RowPrediction
+}
+
+export function withPredict<M extends Model>(model: M): M & Predicts {
+  const predict = (row: Record<number, number> | ArrayLike<number>, values?: ArrayLike<number>): RowPrediction =>
+    predictRow(model, values === undefined ? (row as Record<number, number>) : [row as ArrayLike<number>, values])
+  return { ...model, predict }
+}
+
+/** What the model says of a row: the same as `predict` says of that row of a file, but for the last digits of scores. */
+export function predictRow(model: Model, row: RowToPredict): RowPrediction {
+  const entries = (Array.isArray(row) ? pairs(row) : Object.entries(row)) as [string | number, number][]
+  const numbered = entries.map(
+    ([index, value]) => [zeroBased(model, Number(index), index), checked(value, index)] as const,
+  )
+  numbered.sort(([a], [b]) => a - b)
+  const twice = numbered.find(([index], k) => k > 0 && numbered[k - 1][0] === index)
+  if (twice) throw new UsageError(`feature ${twice[0] + model.indexBase} occurs twice in a row`)
+  // Text is read so, unless the model wants it exactly.
+  const read = model.values === 'f64' ? (value: number) => value : Math.fround
+  const scores = scoreRow(
+    model,
+    numbered.map(([index]) => index),
+    numbered.map(([, value]) => read(value)),
+  )
+  const calibrations = calibrationsOf(model)
+  const probabilities = calibrations && new Float64Array(model.labels.length)
+  if (probabilities) classProbabilities(calibrations, model.labels.length, scores, 0, probabilities)
+  return { label: predictLabel(model, scores).text, scores, ...(probabilities && { probabilities }) }
+}
+
+function pairs([indices, values]: [ArrayLike<number>, ArrayLike<number>]): [number, number][] {
+  if (indices.length !== values.length) {
+    throw new UsageError(`a row has ${indices.length} feature numbers and ${values.length} values; expected as many`)
+  }
+  return Array.from(indices, (index, k) => [index, values[k]])
+}
+
+function zeroBased({ indexBase }: Model, index: number, given: string | number): number {
+  if (Number.isInteger(index) && index >= indexBase && index - indexBase < MOST_FEATURES) return index - indexBase
+  throw new UsageError(
+    `a row has the feature number ${JSON.stringify(given)}; expected a whole number from ${indexBase}, as in the data that the model was trained on`,
+  )
+}
+
+function checked(value: number, index: string | number): number {
+  if (typeof value === 'number' && Number.isFinite(value)) return value
+  throw new UsageError(`the value of feature ${index} is ${String(value)}; expected a finite number`)
+}
