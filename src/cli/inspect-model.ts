@@ -2,6 +2,7 @@
 // that weigh most.
 
 import { spaceOf } from '../features/additive-kernel.ts'
+import { allLosses } from '../losses/all-losses.ts'
 import { trainsTogether } from '../losses/formulations.ts'
 import type { Calibration } from '../model/calibration.ts'
 import { modelSummary, vectorLabels } from '../model/json-file.ts'
@@ -125,14 +126,16 @@ function labelList({ labels }: Model): string {
   return labels.length === 2 ? `${texts.join(', ')} (a score above 0 means ${texts[0]})` : texts.join(', ')
 }
 
-function certificateLines({ certificate, classCertificates, labels }: Model): string[] {
+function certificateLines({ certificate, classCertificates, labels, loss }: Model): string[] {
+  // Of a loss that is never zero every row is one.
+  const telling = !allLosses.find(({ name }) => name === loss)?.entropicDual
   const line = (name: string, c: Certificate): string => {
     const parts = [
       c.primal !== null && `primal ${short(c.primal)}`,
       c.dual !== null && `dual ${short(c.dual)}`,
       c.gap !== null && `gap ${short(c.gap)}`,
       `${count(c.passes)} passes`,
-      c.supportVectors !== null && `${count(c.supportVectors)} support vectors`,
+      telling && c.supportVectors !== null && `${count(c.supportVectors)} support vectors`,
       c.exitReason,
     ]
     return `${name.padEnd(12)} ${parts.filter(Boolean).join(', ')}`

@@ -2,6 +2,7 @@
 
 import { errorOf, type RowSpace } from '../additive-kernels/row-space.ts'
 import { spaceOf } from '../features/additive-kernel.ts'
+import { findLoss } from '../losses/all-losses.ts'
 import { isSparse } from '../losses/formulations.ts'
 import { shortfallJson, shortfallLines } from '../model/shortfall.ts'
 import { countNonzeros } from '../model/weights.ts'
@@ -49,16 +50,18 @@ export function trainSummary(
   if (result.roundedToBins !== undefined) {
     lines.push(`the store has its values rounded to ${formatCount(result.roundedToBins)} bins: those were trained on`)
   }
-  const right =
-    result.trainingAccuracy === null
-      ? ''
-      : `, ${formatShare(result.trainingAccuracy)} of the training rows on the right side`
-  if (result.supportVectors !== null) lines.push(`${formatCount(result.supportVectors)} support vectors${right}`)
-  else if (sparse) {
+  const facts: string[] = []
+  // Every row supports a model of a loss that is never zero: their number says nothing.
+  if (result.supportVectors !== null && !findLoss(result.loss).entropicDual)
+    facts.push(`${formatCount(result.supportVectors)} support vectors`)
+  if (result.supportVectors === null && sparse) {
     const { weights, vectors } = result.model
     const nonzero = countNonzeros(weights.values)
-    lines.push(`${formatCount(nonzero)} of ${formatCount(features * vectors)} weights are not zero${right}`)
+    facts.push(`${formatCount(nonzero)} of ${formatCount(features * vectors)} weights are not zero`)
   }
+  if (result.trainingAccuracy !== null && (facts.length > 0 || result.supportVectors !== null))
+    facts.push(`${formatShare(result.trainingAccuracy)} of the training rows on the right side`)
+  if (facts.length > 0) lines.push(facts.join(', '))
   if (blocks) {
     lines.push(
       `store: ${blocks.store}, ${formatCount(blocks.count)} blocks, ${formatBytes(result.bytesRead)} read in all ` +
