@@ -118,6 +118,17 @@ describe('a table', () => {
     }))
 })
 
+describe('two files of data', () => {
+  it('are both trained on, and that is said', () =>
+    withData(async cwd => {
+      writeFileSync(join(cwd, 'b.svm'), asText(someRows(100, 40)))
+      const { stderr, stdout } = await good(['train', 'a.svm', 'b.svm'], { cwd })
+      assert.match(stderr, /^training on all 2 files; to test on one of them instead, say --test b\.svm$/m)
+      assert.match(stdout, /: 400 rows,/)
+      assert.doesNotMatch((await good(['train', 'a.svm', '--test', 'b.svm'], { cwd })).stderr, /training on all/)
+    }))
+})
+
 describe('the model of a store', () => {
   it('has the name that the model of its text has', () =>
     withData(async cwd => {
