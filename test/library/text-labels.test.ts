@@ -293,13 +293,17 @@ describe('labels of text', () => {
 
   it('lines of another format are not trained on as labels without entries', async () => {
     const path = write(['5.1,3.5,setosa', '4.9,3.0,virginica'])
+    const asLabels = /no row of .* has an entry; its lines are read as labels, such as "5\.1,3\.5,setosa"/
     for (const solver of ['dual', 'block']) {
-      await assert.rejects(
-        trained(path, solver === 'block' ? { solver, store: newPath('.spill') } : { solver }),
-        (error: Error) =>
-          error instanceof SpillwayError &&
-          /no row of .* has an entry; its lines are read as labels, such as "5\.1,3\.5,setosa"/.test(error.message),
-      )
+      for (const [format, words] of [
+        ['auto', /the data looks like a table of 3 columns, separated by commas: "5\.1,3\.5,setosa"/],
+        ['libsvm', asLabels],
+      ] as const) {
+        await assert.rejects(
+          trained(path, { solver, format, ...(solver === 'block' && { store: newPath('.spill') }) }),
+          (error: Error) => error instanceof SpillwayError && words.test(error.message),
+        )
+      }
     }
   })
 
