@@ -383,27 +383,21 @@ async function runTrain({ arguments: given, options, signal }: CommandInput): Pr
   // What the heap once grew to it keeps, and a limit counts it. There is little to collect in this thread.
   if ((settings.memory ?? scarceMemory()) !== undefined)
     process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1')
-  let several =
-    data.length > 1 && testPath === undefined
-      ? `training on all ${data.length} files; to test on one of them instead, say --test ${data[data.length - 1]}`
-      : undefined
   const started = performance.now()
   const run = train(data, { ...settings, signal })
   try {
     for await (const progress of run) {
-      if (progress.stage !== 'plan') {
-        line.show(text.of(progress))
-        continue
-      }
-      line.say(text.of(progress))
-      // Other programs take a second file for data to test on.
-      if (several) line.say(several)
-      several = undefined
+      if (progress.stage === 'plan') line.say(text.of(progress))
+      else line.show(text.of(progress))
     }
   } finally {
     line.clear()
   }
   const result = await run.result
+  // Other programs take a second file for data to test on.
+  if (data.length > 1 && testPath === undefined) {
+    line.say(`trained on all ${data.length} files; to test on one of them instead, say --test ${data[data.length - 1]}`)
+  }
   if (result.badRows > 0) {
     line.say(`skipped ${formatCount(result.badRows)} bad rows; the first:`)
     for (const message of result.badRowMessages) line.say(`  ${message}`)

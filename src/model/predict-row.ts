@@ -27,7 +27,8 @@ export interface Predicts {
 export function withPredict<M extends Model>(model: M): M & Predicts {
   const predict = (row: Record<number, number> | ArrayLike<number>, values?: ArrayLike<number>): RowPrediction =>
     predictRow(model, values === undefined ? (row as Record<number, number>) : [row as ArrayLike<number>, values])
-  return { ...model, predict }
+  // Not one of the model's own facts: whoever lists or compares those does not meet it.
+  return Object.defineProperty({ ...model }, 'predict', { value: predict }) as M & Predicts
 }
 
 /** What the model says of a row: the same as `predict` says of that row of a file, but for the last digits of scores. */

@@ -54,7 +54,9 @@ export class TrainingRun implements AsyncIterable<Progress> {
       this.#ended = true
       this.#notify()
     })
-    this.model = this.result.then(({ model }) => ({ ...withPredict(model), save: path => saveModel(path, model) }))
+    this.model = this.result.then(({ model }) =>
+      Object.assign(withPredict(model), { save: (path: string) => saveModel(path, model) }),
+    )
     // A caller that awaits neither promise learns of a failure by iterating, and gets no unhandled rejection.
     this.result.catch(() => {})
     this.model.catch(() => {})

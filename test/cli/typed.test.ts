@@ -123,9 +123,9 @@ describe('two files of data', () => {
     withData(async cwd => {
       writeFileSync(join(cwd, 'b.svm'), asText(someRows(100, 40)))
       const { stderr, stdout } = await good(['train', 'a.svm', 'b.svm'], { cwd })
-      assert.match(stderr, /^training on all 2 files; to test on one of them instead, say --test b\.svm$/m)
+      assert.match(stderr, /^trained on all 2 files; to test on one of them instead, say --test b\.svm$/m)
       assert.match(stdout, /: 400 rows,/)
-      assert.doesNotMatch((await good(['train', 'a.svm', '--test', 'b.svm'], { cwd })).stderr, /training on all/)
+      assert.doesNotMatch((await good(['train', 'a.svm', '--test', 'b.svm'], { cwd })).stderr, /trained on all/)
     }))
 })
 
