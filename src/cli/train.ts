@@ -172,6 +172,12 @@ export const trainCommand: Command = {
       fallback: 'as many as there are cores',
       group: 'The data',
     },
+    trainers: {
+      value: 'N',
+      help: 'threads that train one model at the same time (solver dual or stream); its bits then vary',
+      fallback: '1',
+      group: 'The solver',
+    },
     normalize: { value: 'unit', help: 'make every row unit length', choices: ['unit'], group: 'The data' },
     scale: {
       value: 'KIND',
@@ -356,6 +362,7 @@ export function trainOptions(options: OptionValues): TrainOptions {
     ...(options['resume'] === true && { resume: true }),
     ...(options['cold'] === true && { cold: true }),
     checkpointSeconds: numberOption(options, 'checkpoint-seconds', { least: 0 }),
+    trainers: numberOption(options, 'trainers', { least: 1, whole: true }),
     innerPasses: numberOption(options, 'inner-passes', { least: 1, whole: true }),
     innerTolerance: numberOption(options, 'inner-tolerance', { above: 0 }),
     gradientTolerance: numberOption(options, 'gradient-tolerance', { above: 0 }),

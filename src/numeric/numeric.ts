@@ -245,8 +245,8 @@ export interface NumericFunctions {
   sweepBoxPartedF32(problem: Address, sweep: Address, budget: number): number
   sweepLogisticPartedF64(problem: Address, sweep: Address, budget: number): number
   sweepLogisticPartedF32(problem: Address, sweep: Address, budget: number): number
-  mergeHotF64(w: Address, own: Address, seen: Address, count: number, lock: Address): void
-  mergeHotF32(w: Address, own: Address, seen: Address, count: number, lock: Address): void
+  mergeHotF64(w: Address, own: Address, seen: Address, count: number, lock: Address): number
+  mergeHotF32(w: Address, own: Address, seen: Address, count: number, lock: Address): number
   countOccurrences(table: Address, rows: number, step: number, counts: Address): number
   renumberEntries(numbers: Address, table: Address, from: number, to: number): void
   renumberWeightsF64(numbers: Address, count: number, w: Address, scratch: Address): void

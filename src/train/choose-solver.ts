@@ -16,6 +16,7 @@ import { crammerSingerBytes } from '../optimise/objectives/crammer-singer.ts'
 import { allSolvers, askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { block } from '../optimise/solvers/block.ts'
 import { dual } from '../optimise/solvers/dual.ts'
+import { bytesForTrainers } from '../optimise/solvers/parallel-sweeps.ts'
 import type { Solver } from '../optimise/solvers/solver.ts'
 import { stream } from '../optimise/solvers/stream.ts'
 import { decodedBound, entryBytes } from '../optimise/sources/memory-plan.ts'
@@ -31,6 +32,8 @@ const BYTES_PER_TEXT_BYTE = 1.1
 const PARSER_BYTES = 48 << 20
 /** Weights in memory, with what renumbering the features and making the model take besides. */
 const BYTES_PER_WEIGHT = 40
+/** Text has an entry of a new feature every so many bytes, at most. */
+const TEXT_PER_WEIGHT = 16
 /** Entries of columns, which the l1 regulariser needs beside the rows; by the byte of text, where an entry is five or more. */
 const BYTES_PER_COLUMN_ENTRY = 12
 const COLUMN_BYTES_PER_TEXT_BYTE = 2.4
@@ -136,7 +139,17 @@ async function columnBytes(paths: string[], { expand, ...options }: ResolvedOpti
 
 /** What training in memory would take, as far as sizes tell before anything is read. */
 async function inMemoryBytes(paths: string[], options: ResolvedOptions): Promise<number> {
-  return (await bytesOfRows(paths, options)) + (options.rowWeights?.length ?? 0) * 8
+  const rowWeights = (options.rowWeights?.length ?? 0) * 8
+  return (await bytesOfRows(paths, options)) + rowWeights + (await bytesOfTrainers(paths, options))
+}
+
+/** Weights that several trainers have besides. */
+async function bytesOfTrainers(paths: string[], options: ResolvedOptions): Promise<number> {
+  if (!options.given.has('trainers') || options.trainers === 1) return 0
+  const { manifest, text } = await sizeOf(paths)
+  const weights = manifest ? manifest.usedFeatures || manifest.features : text / TEXT_PER_WEIGHT
+  const weightBytes = options.weights === 'f64' ? 8 : 4
+  return weights * bytesForTrainers(options.trainers, weightBytes, options.scale !== undefined)
 }
 
 async function bytesOfRows(paths: string[], options: ResolvedOptions): Promise<number> {

@@ -61,6 +61,8 @@ export interface TrainOptions {
   onBadRow?: 'fail' | 'skip'
   /** Threads for parsing and certifying, all cores when not given; when given, solver `stream` has as many trainers. */
   threads?: number
+  /** Threads that train one model at the same time, with solver `dual` or `stream`. The bits of the result then vary. */
+  trainers?: number
   /** Bytes of memory that the run may take, Node and all, or a text such as 512M; most of what the machine has when not
    *  given. */
   memory?: number | string
@@ -91,7 +93,7 @@ export interface TrainOptions {
 type Optional = Exclude<keyof TrainOptions, keyof typeof DEFAULTS>
 
 export type ResolvedOptions = Required<Omit<TrainOptions, Optional>> &
-  Pick<TrainOptions, Exclude<Optional, 'memory'>> & {
+  Pick<TrainOptions, Exclude<Optional, 'memory' | 'trainers'>> & {
     memory: number | undefined
     trainers: number
     /** What an additive kernel makes of rows. */
@@ -137,7 +139,7 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
   const said = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
   const options = { ...DEFAULTS, ...said, given: new Set(Object.keys(said)) } as unknown as ResolvedOptions
   // Several trainers give another result every time: a run has them only when they were asked for.
-  options.trainers = options.threads ?? 1
+  options.trainers = said['trainers'] === undefined ? (options.threads ?? 1) : (said['trainers'] as number)
   if (typeof said['memory'] === 'string') options.memory = parseMemory(said['memory'], 'memory')
   // Where there is little memory, a run is planned as if that had been named.
   options.memory ??= scarceMemory()
@@ -169,6 +171,7 @@ const LIMITS: Partial<Record<keyof TrainOptions, [expected: string, fits: (value
   innerTolerance: ['a number above 0', positive],
   gradientTolerance: ['a number above 0', positive],
   threads: ['a whole number from 1 to 256', value => whole(value, 256)],
+  trainers: ['a whole number from 1 to 256', value => whole(value, 256)],
 }
 
 const choices = (): Partial<Record<keyof TrainOptions, readonly unknown[]>> => ({
@@ -278,6 +281,9 @@ function spaceFor(options: ResolvedOptions): RowSpace | undefined {
   const other = beyondBinary(options)
   if (other) throw new UsageError(`a kernel is not compatible with ${other}`, 'leave out one of the two')
   // Trainers of their own weights know rows of numbers only.
+  if (given.has('trainers') && options.trainers > 1) {
+    throw new UsageError('a kernel is trained by one trainer', 'leave out --trainers')
+  }
   options.trainers = 1
   return space
 }

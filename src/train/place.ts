@@ -94,7 +94,10 @@ export abstract class Place {
   /** What a driver is told. */
   protected driving(objective: Objective, tell: TellPass): Driving {
     const { solver, options } = this.facts
-    return { source: this.sourceOf(objective), solver, objective, settings: options, tell }
+    // In memory, threads that were named are for reading: the bits of a model do not depend on them.
+    const alone = solver.data === 'memory' && !options.given.has('trainers')
+    const settings = alone ? { ...options, trainers: 1 } : options
+    return { source: this.sourceOf(objective), solver, objective, settings, tell }
   }
 
   /** Tells the user what was decided. */

@@ -52,6 +52,20 @@ describe('weights of several trainers', () => {
     })
   }
 
+  it('a lock that somebody else has is not waited for', () => {
+    const mark = arena.mark()
+    const lock = arena.allocateZeroed(64, 'test')
+    const [shared, own, seen] = [0, 1, 2].map(() => arena.allocateZeroed(8, 'test'))
+    arena.setF64(own, 3)
+    arena.setU32(lock, 1)
+    assert.equal(numeric.mergeHotF64(shared, own, seen, 1, lock), 0)
+    assert.equal(arena.getF64(shared), 0)
+    arena.setU32(lock, 0)
+    assert.equal(numeric.mergeHotF64(shared, own, seen, 1, lock), 1)
+    assert.equal(arena.getF64(shared), 3)
+    arena.release(mark)
+  })
+
   it('numbers by frequency lead to weights in that order, and back', () => {
     fc.assert(
       fc.property(fc.integer(), fc.integer({ min: 1, max: 50 }), (start, features) => {

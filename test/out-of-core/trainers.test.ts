@@ -57,3 +57,61 @@ describe('two and three trainers come to the optimum of one', () => {
     await sameOptimum(folder.write('dense.svm', text), rowsOfText(text), undefined, {})
   })
 })
+
+describe('solver dual with several trainers', () => {
+  const settings: TrainOptions[] = [
+    { loss: 'hinge', bias: 1 },
+    { loss: 'hinge', cost: 0.3, shrinking: false },
+    { loss: 'squared-hinge', weights: 'f32', tolerance: 1e-5 },
+    { loss: 'logistic', bias: 1, classWeights: { '-1': 0.3 } },
+    { loss: 'hinge', scale: 'minmax', cost: 0.01 },
+  ]
+  for (const options of settings) {
+    it(`imdb, ${JSON.stringify(options)}: the optimum of one`, async () => {
+      const { path } = dataSet('imdb')
+      const tolerance = options.tolerance ?? 1e-6
+      const base = { normalize: 'unit' as const, ...options, tolerance, solver: 'dual' }
+      const alone = await train(path, { ...base, weights: 'f64', tolerance: 1e-7 }).result
+      for (const trainers of [2, 3]) {
+        const result = await train(path, { ...base, threads: trainers, trainers }).result
+        assert.equal(result.exitReason, 'converged')
+        const mine = await objectiveOfFile(folder.path, result, rowsOfSet('imdb'), { normalize: 'unit', ...options })
+        assert.ok(mine <= alone.primal! * (1 + 2 * tolerance), `${trainers} trainers: ${mine}, alone ${alone.primal}`)
+        assert.ok(Math.abs(result.primal! - mine) <= 1e-7 * mine, `certified ${result.primal}, computed ${mine}`)
+      }
+    })
+  }
+
+  it('a weight for each row', async () => {
+    const text = noisyRows(3000, 30, 8)
+    const data = folder.write('weighted.svm', text)
+    const rowWeights = Array.from({ length: 3000 }, (_, i) => 0.5 + (i % 7) / 4)
+    const alone = await train(data, { rowWeights, tolerance: 1e-7 }).result
+    const result = await train(data, { rowWeights, trainers: 2, tolerance: 1e-6 }).result
+    assert.ok(result.primal! <= alone.primal! * (1 + 2e-6), `${result.primal}, alone ${alone.primal}`)
+  })
+
+  it('stops where it is told to, with weights that can be used', async () => {
+    const { path } = dataSet('a9a')
+    const result = await train(path, { trainers: 2, maxPasses: 3, tolerance: 1e-9 }).result
+    assert.equal(result.exitReason, 'max-passes')
+    const mine = await objectiveOfFile(folder.path, result, rowsOfSet('a9a'), {})
+    assert.ok(Math.abs(result.primal! - mine) <= 1e-8 * mine, `certified ${result.primal}, computed ${mine}`)
+  })
+
+  it('what has no several trainers says so', async () => {
+    const data = folder.write('few.svm', noisyRows(50, 5, 2))
+    await assert.rejects(
+      async () => train(data, { trainers: 2, kernel: 'chi2' }).result,
+      /kernel is trained by one trainer/,
+    )
+    await assert.rejects(
+      async () => train(data, { trainers: 2, solver: 'block' }).result,
+      /trainers is not compatible with solver block/,
+    )
+    await assert.rejects(
+      async () => train(data, { trainers: 2, multiclass: 'crammer-singer' }).result,
+      /trainers is not compatible with multiclass crammer-singer/,
+    )
+  })
+})

@@ -5,13 +5,13 @@ import { ROW_COUNT, ROW_ENTRIES } from '../layouts'
 import { isDense } from './row'
 
 /** Merges the first `count` weights of a trainer, which are at `own` and were as at `seen` when they were last merged. The
- *  lock is taken meanwhile, which is never for long. */
-export function mergeHotF64(w: usize, own: usize, seen: usize, count: u32, lock: usize): void { mergeHot<f64>(w, own, seen, count, lock) }
-export function mergeHotF32(w: usize, own: usize, seen: usize, count: u32, lock: usize): void { mergeHot<f32>(w, own, seen, count, lock) }
+ *  lock is taken meanwhile. Whoever has it may have lost its core: false when it is not free, and the trainer goes on. */
+export function mergeHotF64(w: usize, own: usize, seen: usize, count: u32, lock: usize): bool { return mergeHot<f64>(w, own, seen, count, lock) }
+export function mergeHotF32(w: usize, own: usize, seen: usize, count: u32, lock: usize): bool { return mergeHot<f32>(w, own, seen, count, lock) }
 
 @inline
-function mergeHot<W>(w: usize, own: usize, seen: usize, count: u32, lock: usize): void {
-  while (atomic.xchg<u32>(lock, 1) != 0) {}
+function mergeHot<W>(w: usize, own: usize, seen: usize, count: u32, lock: usize): bool {
+  if (atomic.xchg<u32>(lock, 1) != 0) return false
   for (let j: usize = 0; j < usize(count) * sizeof<W>(); j += sizeof<W>()) {
     const mine = load<W>(own + j)
     const before = load<W>(seen + j)
@@ -23,6 +23,7 @@ function mergeHot<W>(w: usize, own: usize, seen: usize, count: u32, lock: usize)
     store<W>(seen + j, sum)
   }
   atomic.store<u32>(lock, 0)
+  return true
 }
 
 /** Counts how often each feature occurs in every `step`-th row, into u32[]; the most entries of a dense row, whose features

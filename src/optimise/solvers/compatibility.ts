@@ -23,7 +23,7 @@ export function checkCompatible(
   if (storeOption) throw optionIgnored(storeOption, solver, ', which keeps all rows in memory')
   if (options['rowWeights'] !== undefined) checkRowWeights(solver, options)
   const multiclass = options['multiclass'] as MulticlassKind | undefined
-  if (multiclass && trainsTogether(multiclass)) checkCrammerSinger(solver, loss, options['weights'])
+  if (multiclass && trainsTogether(multiclass)) checkCrammerSinger(solver, loss, options)
   if (!solver.lossNeeds.has(loss)) throw lossLacks(loss, solver, `solver ${solver.name}`)
   if (loss.entropicDual && !solver.regularizer && given.has('shrinking')) {
     throw new UsageError(`the option shrinking is not compatible with the ${loss.name} loss: it would be ignored`)
@@ -45,7 +45,14 @@ function lossLacks(loss: Loss, { lossNeeds }: Solver, what: string, advice?: str
   return new UsageError(`the ${loss.name} loss is not compatible with ${what}: missing ${lossNeeds.what}`, advice)
 }
 
-function checkCrammerSinger(solver: Solver, loss: Loss, weights: unknown): void {
+function checkCrammerSinger(
+  solver: Solver,
+  loss: Loss,
+  { given, weights }: { given: ReadonlySet<string>; weights?: unknown },
+): void {
+  if (given.has('trainers')) {
+    throw new UsageError('the option trainers is not compatible with multiclass crammer-singer, which has one trainer')
+  }
   if (!loss.allClasses) {
     throw new UsageError(
       `the ${loss.name} loss is not compatible with multiclass crammer-singer, which is a problem of the hinge loss`,

@@ -14,6 +14,7 @@ import type { OneProblem } from '../objectives/one-problem.ts'
 import type { RowGroup } from '../sources/row-source.ts'
 import { bundleRun } from './bundle-run.ts'
 import { dualSweepsTask } from './dual-sweeps-task.ts'
+import { dualTogether } from './dual-together.ts'
 import { anyDual, type MemorySolver, type Start } from './solver.ts'
 import { activateAll, startSweeps } from './sweeps.ts'
 
@@ -63,11 +64,12 @@ export const dual: MemorySolver = {
   name: 'dual',
   data: 'memory',
   dual: true,
-  options: ['shrinking', 'tolerance'],
+  options: ['shrinking', 'tolerance', 'trainers'],
   rowWeights: true,
   summary: 'dual coordinate descent, all rows in memory',
   lossNeeds: anyDual,
-  start: sweepingRun,
+  start: (objective, source, settings) =>
+    (settings.trainers > 1 ? dualTogether : sweepingRun)(objective, source, settings),
   startMany: bundleRun,
   startAllClasses: sweepingRun,
 }

@@ -28,7 +28,7 @@ import {
 import { CACHE_LINE, roundUp } from '../../numeric/rounding.ts'
 import { loopTask, runLoop } from '../../threads/loop-task.ts'
 import type { ThreadPool } from '../../threads/pool.ts'
-import { partedSweepsTask } from './parted-sweeps-task.ts'
+import { type MergeLevel, partedSweepsTask } from './parted-sweeps-task.ts'
 import { startListed } from './sweeps.ts'
 import type { Allocate } from './working-set.ts'
 
@@ -43,6 +43,18 @@ export interface SharedProblem {
   shrink: boolean
 }
 
+/** Rows to deal out. */
+export interface DealtRows {
+  /** Where all rows of the problem are listed, in the order in which they are dealt out. */
+  order: number
+  rows: number
+  /** Whether w has a part that is not theirs. */
+  others: boolean
+  seed: bigint
+  /** How finely Newton steps go at first. */
+  inner?: number
+}
+
 /** Drift of w, beside the distance to the optimum that the gap allows, from which on it is repaired after every sweep. */
 const DRIFT = 0.003
 const LONGEST_PERIOD = 8
@@ -52,10 +64,40 @@ const LEAST_COUNT = 4
 const SAMPLE = 32768
 /** How many of the most frequent weights are merged at once. */
 const LEVELS = [64, 512]
+/** Nonzeros visited for each weight that is merged: as a rule, and the least at which trainers gain more than they lose. */
+const MERGE_PERIOD = 16
+const LEAST_PERIOD = 8
+/** How far trainers may go between two merges: rows, times what two rows have in common. Both take the same step as long as
+ *  neither knows of the other's, and what lies in both is taken twice. Where that does harm depends on the problem: so far at
+ *  first, and when the gap has not fallen for a number of sweeps, so many times less. */
+const IN_COMMON = 4
+const LESS = 4
+const PATIENCE = 6
+const FALLEN = 0.9
 
 /** Bytes that the trainers need for each weight, besides the weights. */
 export function bytesForTrainers(trainers: number, weightBytes: number, scaled: boolean): number {
   return trainers > 1 ? (trainers + 1) * weightBytes + 8 + (scaled ? 8 : 0) : 0
+}
+
+/** How often features occur in so many rows, in falling order; and whether some rows have all of them. */
+interface Frequencies {
+  counts: Uint32Array
+  rows: number
+  dense: boolean
+}
+
+/** Which weights are merged, and how often. */
+function mergeLevels({ counts, rows, dense }: Frequencies, hot: number, inCommon: number): MergeLevel[] {
+  const entries = counts.reduce((sum, count) => sum + count, 0)
+  const sizes = LEVELS.filter(size => size < hot).concat(hot)
+  return sizes.map((weights, k) => {
+    // What two rows have in common: Σ f² / Σ f, with f the share of rows that have a feature.
+    const squares = counts.subarray(sizes[k - 1] ?? 0).reduce((sum, count) => sum + count * count, 0)
+    const common = dense ? 1 : squares / Math.max(rows * entries, 1)
+    const most = (inCommon / common) * (entries / Math.max(rows, 1))
+    return { weights, period: Math.min(MERGE_PERIOD * weights, most) }
+  })
 }
 
 export class ParallelSweeps {
@@ -79,6 +121,13 @@ export class ParallelSweeps {
   /** Of each trainer: its own weights, then those as they were when they were last merged. */
   #own: number[] = []
   #hot = 0
+  #levels: MergeLevel[] = []
+  #frequent: Frequencies = { counts: new Uint32Array(), rows: 0, dense: false }
+  #inCommon = IN_COMMON
+  /** The least gap that was seen, and sweeps since. */
+  #least = Number.POSITIVE_INFINITY
+  #stalled = 0
+  #dealt: DealtRows | undefined
   #parts: number[] = []
   #rows = 0
   #others = true
@@ -88,8 +137,9 @@ export class ParallelSweeps {
   /** Largest and smallest projected gradient of the last sweep. */
   highest = 0
   lowest = 0
-  /** What the last sweep's rows owed to the gap. */
+  /** What the last sweep's rows owed to the gap, and their losses when all were last met. */
   gap = Number.POSITIVE_INFINITY
+  loss = 0
 
   constructor(arena: Arena, pool: ThreadPool, trainers: number, shared: SharedProblem, allocate: Allocate) {
     this.#arena = arena
@@ -113,26 +163,20 @@ export class ParallelSweeps {
     return roundUp(this.#shared.weightCount * (this.#shared.narrow ? 4 : 8), CACHE_LINE)
   }
 
-  /** Deals out the rows that an order lists: all rows of the problem. `others`: whether w has a part that is not theirs. */
-  async start(order: number, rows: number, others: boolean, seed: bigint): Promise<void> {
+  /** Deals out the rows of the problem, and begins. */
+  async start(dealt: DealtRows): Promise<void> {
     const arena = this.#arena
     const { problem } = this.#shared
-    this.#rows = rows
-    this.#others = others
-    this.#parts = this.#sweeps.map((_, k) => Math.floor((rows * k) / this.#trainers)).concat(rows)
+    this.#dealt = dealt
+    this.#rows = dealt.rows
+    this.#others = dealt.others
     if (this.#own.length === 0) this.#orderFeatures()
+    this.#deal(dealt)
     await this.#renumber(this.#numbers)
     this.#orderFactors()
     const { weights, weightCount, narrow } = this.#shared
     const bias = arena.getU32(problem + PROBLEM_BIAS_FEATURE)
-    this.#sweeps.forEach((sweep, k) => {
-      const first = this.#parts[k]
-      const part = { order: order + first * 4, rows: this.#parts[k + 1] - first }
-      startListed(arena, { sweep, ...part, random: seed * 31n + BigInt(k + 1), inner: 1e-6 })
-      if (this.#thresholds[k]) {
-        arena.setF64(sweep + SWEEP_UPPER, this.#thresholds[k][0])
-        arena.setF64(sweep + SWEEP_LOWER, this.#thresholds[k][1])
-      }
+    this.#sweeps.forEach((_, k) => {
       arena.bytes(this.#problems[k], PROBLEM_BYTES).set(arena.bytes(problem, PROBLEM_BYTES))
       arena.setU32(this.#problems[k] + PROBLEM_BIAS_FEATURE, arena.getU32(this.#numbers + bias * 4))
       arena.setU32(this.#problems[k] + PROBLEM_HOT, this.#hot)
@@ -140,31 +184,69 @@ export class ParallelSweeps {
     })
     this.#period = 1
     this.#since = 0
-    if (!others) return
+    if (!dealt.others) return
     await this.#addUp()
     const subtract = narrow ? arena.numeric.withoutReplicasF32 : arena.numeric.withoutReplicasF64
     subtract(this.#base, weights, this.#replicas, this.#replicaBytes, this.#trainers, weightCount)
   }
 
+  /** Gives each trainer its rows. Rows that have too much in common are left to one. */
+  #deal({ order, rows, seed, inner }: DealtRows): void {
+    const arena = this.#arena
+    this.#levels = mergeLevels(this.#frequent, this.#hot, this.#inCommon)
+    const several = this.#levels.every(({ weights, period }) => period >= LEAST_PERIOD * weights)
+    const ends = this.#sweeps.map((_, k) => (several ? Math.floor((rows * (k + 1)) / this.#trainers) : rows))
+    this.#parts = [0, ...ends]
+    this.#sweeps.forEach((sweep, k) => {
+      const first = this.#parts[k]
+      const part = { order: order + first * 4, rows: this.#parts[k + 1] - first }
+      startListed(arena, { sweep, ...part, random: seed * 31n + BigInt(k + 1), inner })
+      if (!this.#thresholds[k]) return
+      arena.setF64(sweep + SWEEP_UPPER, this.#thresholds[k][0])
+      arena.setF64(sweep + SWEEP_LOWER, this.#thresholds[k][1])
+    })
+  }
+
+  /** Merges more often, or leaves the rows to one trainer, when the gap does not fall. */
+  #watch(): void {
+    this.#stalled++
+    if (this.gap < FALLEN * this.#least) {
+      this.#least = this.gap
+      this.#stalled = 0
+    }
+    if (this.#stalled < PATIENCE || this.#parts[1] === this.#rows) return
+    this.#inCommon /= LESS
+    this.#least = Number.POSITIVE_INFINITY
+    this.#thresholds = []
+    this.#deal(this.#dealt!)
+  }
+
   /** Sweeps of all trainers at once; how many nonzeros were visited. */
   async sweep(targetGap: number): Promise<number> {
     const { logistic, narrow, shrink, weights } = this.#shared
-    const levels = LEVELS.filter(size => size < this.#hot).concat(this.#hot)
     const outcomes = await Promise.all(
       this.#sweeps.map((sweep, k) =>
         this.#pool.run(partedSweepsTask, {
           ...{ problem: this.#problems[k], sweep, logistic, narrow, shrink },
           rows: this.#parts[k + 1] - this.#parts[k],
-          merging: { weights, own: this.#own[k], seen: this.#own[k] + this.#ownBytes, lock: this.#lock, levels },
+          merging: {
+            weights,
+            own: this.#own[k],
+            seen: this.#own[k] + this.#ownBytes,
+            lock: this.#lock,
+            levels: this.#levels,
+          },
           targetGap: targetGap / this.#trainers,
         }),
       ),
     )
     this.gap = outcomes.reduce((sum, { gap }) => sum + gap, 0)
+    this.loss = outcomes.reduce((sum, { loss }) => sum + loss, 0)
     this.highest = Math.max(...outcomes.map(({ highest }) => highest))
     this.lowest = Math.min(...outcomes.map(({ lowest }) => lowest))
     this.#since++
     if (this.#since >= this.#period) await this.#repair()
+    this.#watch()
     return outcomes.reduce((sum, { work }) => sum + work, 0)
   }
 
@@ -224,12 +306,15 @@ export class ParallelSweeps {
     const counts = this.#arena.u32(this.#numbers, weightCount).fill(0)
     const dense = numeric.countOccurrences(table, this.#rows, step, this.#numbers)
     counts[this.#arena.getU32(problem + PROBLEM_BIAS_FEATURE)] = SAMPLE
+    const sampled = Math.ceil(this.#rows / step)
+    const found = counts.filter(count => count >= LEAST_COUNT).sort((a, b) => b - a)
     // Features of dense rows have the first numbers already.
     let frequent = dense
     for (let j = dense; j < weightCount; j++) if (counts[j] >= LEAST_COUNT) frequent++
     numeric.orderByFrequency(this.#numbers, weightCount, dense, this.#replicas)
     numeric.invertNumbers(this.#numbers, weightCount, this.#numbersBack)
     this.#hot = Math.max(dense, Math.min(frequent, MOST_HOT))
+    this.#frequent = { counts: found, rows: sampled, dense: dense > 0 }
     this.#own = this.#sweeps.map((_, k) => this.#allocate(`own weights of trainer ${k}`, 2 * this.#ownBytes))
   }
 

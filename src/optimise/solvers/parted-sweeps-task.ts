@@ -2,11 +2,17 @@
 import { declareTask, type TaskContext } from '../../threads/task.ts'
 import { type SweepSettings, Sweeps } from './sweeps.ts'
 
-/** Nonzeros visited for each weight that is merged. */
-const MERGE_PERIOD = 16
-/** Nonzeros that are worth sending a task for, and that are visited at once, at least. */
+/** Nonzeros that are worth sending a task for. */
 const LEAST_WORK = 1e6
-const LEAST_STEP = 512
+/** And that are visited at once. */
+const LEAST_STEP = 128
+
+export interface MergeLevel {
+  /** How many of a trainer's own weights are merged at once, the most frequent ones. */
+  weights: number
+  /** After how many nonzeros. */
+  period: number
+}
 
 export interface Merging {
   /** The shared weights; the trainer's own, and those as they were when they were last merged. */
@@ -14,8 +20,8 @@ export interface Merging {
   own: number
   seen: number
   lock: number
-  /** How many of its weights are merged at once, in rising order: the most frequent ones more often than all. */
-  levels: number[]
+  /** In rising order: the most frequent weights are merged more often than all. */
+  levels: MergeLevel[]
 }
 
 export interface PartedSweepsOptions extends SweepSettings {
@@ -34,24 +40,23 @@ function partedSweeps({ arena }: TaskContext, options: PartedSweepsOptions) {
   const { weights, own, seen, levels, lock } = merging
   const { numeric } = arena
   const merge = narrow ? numeric.mergeHotF32 : numeric.mergeHotF64
-  const count = levels[levels.length - 1]
+  const count = levels[levels.length - 1].weights
   const bytes = count * (narrow ? 4 : 8)
   arena.bytes(own, bytes).set(arena.bytes(weights, bytes))
   arena.bytes(seen, bytes).set(arena.bytes(own, bytes))
   const sweeps = new Sweeps(arena, options.problem, options.sweep, { ...options, parted: true })
   const mergedAt = levels.map(() => 0)
   for (;;) {
-    const outcome = sweeps.advance(Math.max(levels[0] * MERGE_PERIOD, LEAST_STEP))
+    const outcome = sweeps.advance(Math.max(levels[0].period, LEAST_STEP))
     const { work } = sweeps
-    const level = levels.findLastIndex((size, k) => work - mergedAt[k] >= MERGE_PERIOD * size)
-    if (level >= 0) {
-      merge(weights, own, seen, levels[level], lock)
+    const level = levels.findLastIndex(({ period }, k) => work - mergedAt[k] >= period)
+    if (level >= 0 && merge(weights, own, seen, levels[level].weights, lock)) {
       mergedAt.fill(work, 0, level + 1)
     }
     if (outcome && (work >= LEAST_WORK || outcome.gap <= targetGap)) {
-      merge(weights, own, seen, count, lock)
+      while (!merge(weights, own, seen, count, lock)) {}
       const { gap, highest, lowest } = outcome
-      return { work, gap, highest, lowest }
+      return { work, gap, loss: sweeps.last.loss, highest, lowest }
     }
   }
 }

@@ -112,6 +112,7 @@ export const solverOptions = [
   'shrinking',
   'tolerance',
   'gradientTolerance',
+  'trainers',
 ] as const
 export type SolverOption = (typeof solverOptions)[number]
 

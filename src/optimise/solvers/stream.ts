@@ -181,7 +181,7 @@ class DualCachedLoops implements Run, Ledger, Saved {
     const { order, sweep } = this.#memory
     const { count } = this.#set
     this.#engine.arena.numeric.shuffle(order, count, sweep + SWEEP_RANDOM)
-    await sweeps.start(order, count, count < this.#engine.rows, random)
+    await sweeps.start({ order, rows: count, others: count < this.#engine.rows, seed: random, inner: 1e-6 })
     let [work, ready] = [0, false]
     while (work < most && !ready) {
       work += await sweeps.sweep(targetGap)
@@ -302,7 +302,7 @@ export const stream: BlockSolver = {
   defaultInnerPasses: 1,
   firstPass: true,
   severalTrainers: true,
-  options: ['innerPasses', 'blockOrder', 'shrinking', 'tolerance', 'gradientTolerance'],
+  options: ['innerPasses', 'blockOrder', 'shrinking', 'tolerance', 'gradientTolerance', 'trainers'],
   lossNeeds: anyDual,
   start: (objective, source, settings) => new DualCachedLoops(source, objective, settings),
   startMany: (...start) => blockBundleRun(...start, 'in-turns'),
