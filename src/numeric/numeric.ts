@@ -55,6 +55,25 @@ export interface NumericFunctions {
   pegasosBlockF32(problem: Address, list: Address, before: number, all: number, ball: number): number
   growBallF64(problem: Address, ball: Address): void
   growBallF32(problem: Address, ball: Address): void
+  addSquares(row: Address, to: Address, amount: number): void
+  writeEntries(row: Address, indices: Address, values: Address): number
+  slopeRows(
+    problem: Address,
+    from: number,
+    to: number,
+    v: Address,
+    diagonals: Address,
+    matrix: Address,
+    n: number,
+    scratch: Address,
+    sums: Address,
+  ): void
+  curvatureRows(problem: Address, from: number, to: number, d: Address, product: Address): void
+  innerProduct(a: Address, b: Address, count: number): number
+  combine(to: Address, s: number, a: Address, t: number, b: Address, count: number): void
+  precondition(to: Address, a: Address, b: Address, count: number): void
+  factorCholesky(matrix: Address, n: number): number
+  solveCholesky(matrix: Address, n: number, x: Address): void
   evaluateF64(problem: Address, from: number, to: number, sums: Address): void
   evaluateF32(problem: Address, from: number, to: number, sums: Address): void
   alongF64(problem: Address, from: number, to: number, along: Address): void

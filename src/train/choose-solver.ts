@@ -17,7 +17,7 @@ import { allSolvers, askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { block } from '../optimise/solvers/block.ts'
 import { dual } from '../optimise/solvers/dual.ts'
 import { bytesForTrainers } from '../optimise/solvers/parallel-sweeps.ts'
-import type { Solver } from '../optimise/solvers/solver.ts'
+import type { MemorySolver, Solver } from '../optimise/solvers/solver.ts'
 import { stream } from '../optimise/solvers/stream.ts'
 import { decodedBound, entryBytes } from '../optimise/sources/memory-plan.ts'
 import { sampleText, type TextSample } from '../rows/sample-text.ts'
@@ -57,6 +57,8 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
   const together = trainsTogether(options.multiclass)
   const solver = askedSolver(options.solver)
   if (solver) {
+    const fitting = solver.data === 'memory' && solver.inBlocks ? await whereItFits(paths, options, solver) : undefined
+    if (fitting) return fitting
     if (solver.data === 'memory' && options.memory !== undefined) await refuseTooLarge(paths, options, solver)
     return { solver, reason: 'as asked for' }
   }
@@ -76,6 +78,14 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
   // and 16 s without.
   const best = options.expand === undefined && !together ? stream : block
   return { solver: best, reason: Number.isFinite(needed) ? `${need}, more than ${limit}` : need }
+}
+
+/** Of a solver that was asked for, and works in memory and in blocks alike. */
+async function whereItFits(paths: string[], options: ResolvedOptions, solver: MemorySolver): Promise<Choice> {
+  const needed = await inMemoryBytes(paths, options)
+  const store = ['store', 'resume', 'cold'].some(name => options.given.has(name))
+  if (!store && needed <= Math.min(allowedMemory(options), WINDOW_BYTES)) return { solver, reason: 'as asked for' }
+  return { solver: solver.inBlocks!, reason: 'as asked for, block by block' }
 }
 
 /** Of a solver that was asked for, and keeps all rows in memory. */

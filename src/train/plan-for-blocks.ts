@@ -93,7 +93,8 @@ function needsOf(
   }
   return bits => {
     const weightBytes = together ? even(classes) * 8 : (bits === 'f32' ? 4 : 8) * lanes
-    const extra = bits === 'f32' ? 0 : (solver.extra?.perWeight ?? 0)
+    const perWeight = solver.extra?.perWeight ?? 0
+    const extra = bits === 'f32' ? 0 : typeof perWeight === 'number' ? perWeight : perWeight(weights + 1)
     const { trainers } = options
     const shared = solver.severalTrainers ? bytesForTrainers(trainers, weightBytes, options.scale !== undefined) : 0
     return { ...needs, perWeight: forModel + extra + shared, weightBytes }

@@ -36,6 +36,18 @@ interface Outcome {
   rest: number[]
 }
 
+/** α = −C loss'(m) of each row, and what is left of its cost. */
+function slopesOf({ rows, loss, costPositive, costNegative, bias }: PlainTask, w: number[]) {
+  const pairs = rows.map(row => {
+    const score = row.indices.reduce((sum, j, k) => sum + w[j] * row.values[k], bias * w[w.length - 1])
+    const margin = row.positive ? score : -score
+    const cost = row.positive ? costPositive : costNegative
+    if (loss.entropicDual) return [cost / (1 + Math.exp(margin)), cost / (1 + Math.exp(-margin))]
+    return [2 * cost * Math.max(0, 1 - margin), 0]
+  })
+  return { alpha: pairs.map(([a]) => a), rest: pairs.map(([, rest]) => rest) }
+}
+
 /** Everything that a solver promises. */
 export function solverContract(solver: Solver): void {
   if (solver.data === 'memory') inMemory(solver)
@@ -84,11 +96,12 @@ function inMemory(solver: Solver): void {
       const solution = await driven(pool, solver, problem, rows, driver, record => progress.push(record))
       const stride = problem.alphaStride / 8
       const stored = [...arena.f64(problem.alpha, rows.rows * stride)]
+      // A run that ends short gives a multiple of its weights.
+      const w = [...problem.copyWeights()].map(x => x * (solution.short?.factor ?? 1))
+      // A method that keeps no dual variables is certified by those that its gradient stands for.
+      if (!solver.dual) return { solution, progress, w, ...slopesOf(task, w) }
       return {
-        solution,
-        progress,
-        // A run that ends short gives a multiple of its weights.
-        w: [...problem.copyWeights()].map(x => x * (solution.short?.factor ?? 1)),
+        ...{ solution, progress, w },
         alpha: stored.filter((_, k) => k % stride === 0),
         rest: stored.filter((_, k) => k % stride === 1),
       }
@@ -152,7 +165,8 @@ function inMemory(solver: Solver): void {
         assert.deepEqual(bitsOf(again.w), bitsOf(one.w))
         assert.deepEqual(bitsOf(again.alpha), bitsOf(one.alpha))
         assert.deepEqual(again.progress, one.progress)
-        assert.notDeepEqual(bitsOf(other.w), bitsOf(one.w))
+        // Only methods that draw rows have another way with another seed.
+        if (solver.dual) assert.notDeepEqual(bitsOf(other.w), bitsOf(one.w))
         const primal = one.solution.certificate!.primal
         assert.ok(Math.abs(other.solution.certificate!.primal - primal) <= 1e-7 * primal)
       })
@@ -189,7 +203,8 @@ function inMemory(solver: Solver): void {
 
       it(`${loss.name}: stops at maxPasses, certified all the same`, async () => {
         const task = taskOf(loss, 1, 1, 1)
-        for (const maxPasses of [1, 2, 3, 7]) {
+        // Seven second-order steps are as exact as numbers are.
+        for (const maxPasses of solver.dual ? [1, 2, 3, 7] : [1, 2, 3]) {
           const { solution, w, alpha, rest, progress } = await run(task, { tolerance: 1e-13, maxPasses })
           assert.equal(solution.exitReason, 'max-passes')
           assert.ok(solution.passes <= maxPasses, `${solution.passes} passes, told ${maxPasses}`)

@@ -76,7 +76,8 @@ export class Progress {
     // What one model does not know, all of them together do not know.
     if (!certificates.every(certificate => certificate !== undefined)) return
     const primal = sum(certificates.map(certificate => certificate.primal))
-    const gap = this.#of.solver.dual ? Math.max(...certificates.map(certificate => certificate.gap ?? 0)) : null
+    const gaps = certificates.map(certificate => certificate.gap)
+    const gap = gaps.every(one => one !== null) ? Math.max(...gaps) : null
     const done = ends.filter(end => end.done !== false).length
     this.#tell({ pass: passes, primal, gap, certified: true, done })
   }

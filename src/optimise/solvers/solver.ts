@@ -5,6 +5,7 @@ import type { Stretch } from '../../block-store/checkpoint.ts'
 import type { Loss } from '../../losses/loss.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
 import { BundlesObjective } from '../objectives/bundles.ts'
+import type { Certificate } from '../objectives/certificate.ts'
 import { CrammerSingerObjective } from '../objectives/crammer-singer.ts'
 import type { Objective } from '../objectives/objective.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
@@ -22,6 +23,8 @@ export interface SolverSettings {
   innerTolerance?: number | undefined
   /** What a primal method takes for one step. */
   batch: 'block' | 'row'
+  /** What an additive kernel makes of rows, where there is one: they are binned then. */
+  space?: unknown
 }
 
 /** What the driver tells a run when it has a group of rows for it. */
@@ -89,10 +92,22 @@ export interface Saved {
   restored?(): void
 }
 
+/** What a method that looks at all rows before it moves knows at the end of a pass: of each model its primal objective and gap,
+ *  and whether all are where they should be. */
+export interface PassEnd {
+  primals: number[]
+  gaps: number[]
+  ready: boolean
+}
+
 export interface Run {
   visit(group: RowGroup, turn: Turn): Promise<Seen>
   /** Works on rows that stay in memory, between two passes, towards a gap; how much, and at most how much, in passes. */
   settle?(gap: number, most: number): Promise<number>
+  /** Of a method that looks at all rows before it moves: the pass is over. `target` is the relative gap to reach. */
+  endPass?(target: number): Promise<PassEnd>
+  /** And the certificates of the weights as they are, by the last pass that looked at them. */
+  certificates?(): Certificate[] | undefined
   ledger?: Ledger
   saved?: Saved
   /** Of a method that keeps rows in memory: how many are there. */
@@ -159,6 +174,8 @@ export const anyDual: Solver['lossNeeds'] = {
 /** A solver of rows that are all in memory. */
 export interface MemorySolver extends AnySolver, Starts<RowSource> {
   data: 'memory'
+  /** The same method where rows come in blocks. */
+  inBlocks?: BlockSolver
 }
 
 /** A solver of rows that come in blocks. */
@@ -167,7 +184,7 @@ export interface BlockSolver extends AnySolver, Starts<BlockEngine> {
   /** Share of the memory for blocks that it wants for a cache of rows. */
   cacheShare: number
   /** Bytes that it needs besides, for each weight and for each row. */
-  extra?: { perWeight: number; perRow: number }
+  extra?: { perWeight: number | ((weights: number) => number); perRow: number }
   /** Whether several threads can train at the same time. */
   severalTrainers?: true
   /** Whether it can train on text while that is being read into a store. */

@@ -60,6 +60,7 @@ export class BlockEngine implements RowSource {
   readonly plan: MemoryPlan
   readonly threads: ThreadPool
   readonly rows: number
+  readonly nonzeros: number
   readonly blockBytes: readonly number[]
   readonly counts: EngineCounts = {
     ...{ blocksRead: 0, bytesRead: 0, bytesSkipped: 0 },
@@ -84,6 +85,7 @@ export class BlockEngine implements RowSource {
     this.#reader = reader ?? new ThreadPool(arena.share, READERS)
     this.threads = new ThreadPool(arena.share, trainers)
     this.rows = store.manifest.rows
+    this.nonzeros = store.manifest.nonzeros
     this.blockBytes = store.manifest.blocks.map(block => block.bytes)
     this.#alphaStride = alphaStride
     const bytes = this.blockBytes.reduce((sum, each) => sum + each, 0)

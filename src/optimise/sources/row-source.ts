@@ -1,6 +1,7 @@
 // Where rows come from while models are trained: all of them in memory, or blocks of a store, a few at a time. A source
 // pins groups of rows, one after the other; a method moves its models when it visits a group.
 import type { Arena } from '../../numeric/arena.ts'
+import type { Address, ByteCount } from '../../sizes.ts'
 import type { ThreadPool } from '../../threads/pool.ts'
 
 /** Rows that are in memory together, and room for what a method needs with them. */
@@ -43,11 +44,14 @@ export interface RowSource {
   readonly arena: Arena
   /** Threads that methods run their loops on. */
   readonly threads: ThreadPool
-  /** Rows in all. */
+  /** Rows in all, and their nonzeros. */
   readonly rows: number
+  readonly nonzeros: number
   /** Bytes of each block, as it is read; one block of 0 bytes where nothing is. */
   readonly blockBytes: readonly number[]
   readonly counts: SourceCounts
+  /** Room for a method, filled with zeros unless said otherwise. The same name is the same room. */
+  room(name: string, bytes: ByteCount, zeroed?: boolean): Address
   /** What a pass visits, group by group: all blocks, or those that are wanted. Pass −1 takes them as they stand. */
   groups(pass: number, order: BlockOrder, wanted?: number[] | null): number[][]
   /** These groups from the `first`-th on. */

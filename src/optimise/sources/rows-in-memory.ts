@@ -1,6 +1,7 @@
 // All rows in memory: a source of one group, which is always there.
 import type { Arena } from '../../numeric/arena.ts'
 import { PROBLEM_BYTES, SWEEP_BYTES } from '../../numeric/layouts.ts'
+import type { Address, ByteCount } from '../../sizes.ts'
 import type { ThreadPool } from '../../threads/pool.ts'
 import type { RowGroup, RowSource } from './row-source.ts'
 
@@ -21,15 +22,25 @@ export class RowsInMemory implements RowSource {
   readonly arena: Arena
   readonly threads: ThreadPool
   readonly rows: number
+  readonly nonzeros: number
   readonly blockBytes = [0]
   readonly counts = { blocksRead: 0, bytesRead: 0, bytesSkipped: 0 }
   readonly #group: RowGroup
+  readonly #rooms = new Map<string, Address>()
 
   constructor(arena: Arena, threads: ThreadPool, rows: RowTable) {
     this.arena = arena
     this.threads = threads
     this.rows = rows.rows
+    this.nonzeros = rows.nonzeros
     this.#group = wholeGroup(arena, rows)
+  }
+
+  room(name: string, bytes: ByteCount, zeroed = true): Address {
+    const at = this.#rooms.get(name) ?? this.arena.allocate(bytes, name)
+    this.#rooms.set(name, at)
+    if (zeroed) this.arena.bytes(at, bytes).fill(0)
+    return at
   }
 
   groups(): number[][] {

@@ -1,0 +1,67 @@
+// Vectors of f64, of any length: what methods with few passes do between them.
+
+/** Σ a_j b_j. */
+export function innerProduct(a: usize, b: usize, count: u32): f64 {
+  let lo = f64x2.splat(0), hi = f64x2.splat(0)
+  const end4 = a + (usize(count & ~3) << 3)
+  const end = a + (usize(count) << 3)
+  for (; a < end4; a += 32, b += 32) {
+    lo = f64x2.add(lo, f64x2.mul(v128.load(a), v128.load(b)))
+    hi = f64x2.add(hi, f64x2.mul(v128.load(a, 16), v128.load(b, 16)))
+  }
+  const both = f64x2.add(lo, hi)
+  let sum = f64x2.extract_lane(both, 0) + f64x2.extract_lane(both, 1)
+  for (; a < end; a += 8, b += 8) sum += load<f64>(a) * load<f64>(b)
+  return sum
+}
+
+/** to = s · a + t · b; `to` may be either. */
+export function combine(to: usize, s: f64, a: usize, t: f64, b: usize, count: u32): void {
+  const ss = f64x2.splat(s), tt = f64x2.splat(t)
+  const end2 = a + (usize(count & ~1) << 3)
+  const end = a + (usize(count) << 3)
+  for (; a < end2; a += 16, b += 16, to += 16) {
+    v128.store(to, f64x2.add(f64x2.mul(ss, v128.load(a)), f64x2.mul(tt, v128.load(b))))
+  }
+  for (; a < end; a += 8, b += 8, to += 8) store<f64>(to, s * load<f64>(a) + t * load<f64>(b))
+}
+
+/** to_j = a_j / (1 + b_j): a diagonal and the regulariser's ones divide. */
+export function precondition(to: usize, a: usize, b: usize, count: u32): void {
+  for (let j: usize = 0; j < usize(count) << 3; j += 8) store<f64>(to + j, load<f64>(a + j) / (1 + load<f64>(b + j)))
+}
+
+/** The lower triangle of an n × n matrix, rows one after the other, becomes that of L with L Lᵀ = I + matrix, in place; false
+ *  when it has none. */
+export function factorCholesky(matrix: usize, n: u32): bool {
+  const line = usize(n) << 3
+  for (let j: usize = 0; j < usize(n); j++) {
+    const row = matrix + j * line
+    for (let k: usize = 0; k <= j; k++) {
+      const other = matrix + k * line
+      const sum = load<f64>(row + (k << 3)) - innerProduct(row, other, u32(k))
+      if (k < j) store<f64>(row + (k << 3), sum / load<f64>(other + (k << 3)))
+      else {
+        if (!(sum + 1 > 0)) return false
+        store<f64>(row + (j << 3), Math.sqrt(sum + 1))
+      }
+    }
+  }
+  return true
+}
+
+/** x becomes the solution of L Lᵀ x = x. */
+export function solveCholesky(matrix: usize, n: u32, x: usize): void {
+  const line = usize(n) << 3
+  for (let j: usize = 0; j < usize(n); j++) {
+    const row = matrix + j * line
+    store<f64>(x + (j << 3), (load<f64>(x + (j << 3)) - innerProduct(row, x, u32(j))) / load<f64>(row + (j << 3)))
+  }
+  for (let j = usize(n); j > 0; ) {
+    j--
+    const row = matrix + j * line
+    const value = load<f64>(x + (j << 3)) / load<f64>(row + (j << 3))
+    store<f64>(x + (j << 3), value)
+    combine(x, 1, x, -value, row, u32(j))
+  }
+}
