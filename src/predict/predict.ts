@@ -33,6 +33,8 @@ export interface PredictOptions {
   scores?: boolean
   /** Instead of scores: the probabilities of all classes, in the order of the model's labels. */
   probability?: boolean
+  /** Begin the text with a line that names its columns: `labels`, then the label that each score or probability is of. */
+  header?: boolean
   /** Compare with the labels of the data. Takes 8 to 16 bytes of memory a row when there are two classes. */
   evaluate?: boolean
 }
@@ -81,16 +83,39 @@ export async function predict(
   }
   const withLabels = options.probability ? 'labels-and-probabilities' : options.scores ? 'labels-and-scores' : 'labels'
   const answer = options.write ? withLabels : 'nothing'
-  return run(data, await asModel(model), options, answer, async chunk => {
-    if (chunk.text) await options.write!(chunk.text)
+  if (options.header && withLabels === 'labels') {
+    throw new UsageError(
+      'a header names the columns of scores or probabilities, and neither was asked for',
+      'add --scores or --probability, or leave out --header',
+    )
+  }
+  const loaded = await asModel(model)
+  let header = options.header && options.write ? headerOf(loaded, options) : undefined
+  const write = async (text: Uint8Array): Promise<void> => {
+    // It waits for the first rows: what cannot be read or scored leaves no line behind.
+    const first = header
+    header = undefined
+    if (first) await options.write!(first)
+    await options.write!(text)
+  }
+  const result = await run(data, loaded, options, answer, async chunk => {
+    if (chunk.text) await write(chunk.text)
   })
+  if (header) await options.write!(header)
+  return result
+}
+
+/** As LIBLINEAR names the columns of probabilities: `labels 1 -1`. Of scores there is one for each weight vector. */
+function headerOf({ labels, vectors }: Model, { probability }: PredictOptions): Uint8Array {
+  const columns = probability ? labels : labels.slice(0, vectors)
+  return Buffer.from(`${['labels', ...columns.map(({ text }) => text)].join(' ')}\n`)
 }
 
 /** Predicts every row, for a program to go through; reading waits while the program is busy. */
 export async function* predictRows(
   data: DataFor<RowToRead>,
   model: Model | string,
-  options: Omit<PredictOptions, 'write' | 'scores'> = {},
+  options: Omit<PredictOptions, 'write' | 'scores' | 'header'> = {},
 ): AsyncGenerator<PredictedRows, PredictResult> {
   const loaded = await asModel(model)
   const texts = loaded.labels.map(label => label.text)
