@@ -106,7 +106,7 @@ export function openGivenRows(path: string): ByteSource {
   if (!found) throw new Error('rows of a program are read once, and while they are registered')
   registered.delete(path)
   const lines = new RowLines(found)
-  let current = new Uint8Array(0)
+  let current: Uint8Array = new Uint8Array(0)
   return {
     name: NAME,
     kind: 'a pipe',
@@ -136,6 +136,7 @@ class RowLines {
   readonly #iterator: Iterator<unknown> | AsyncIterator<unknown>
   readonly #waits: boolean
   readonly #settings: RowsOfProgram
+  #bytes = Buffer.allocUnsafeSlow(PIECE * 2)
   #rows = 0
   #ended = false
   #asked = false
@@ -147,16 +148,27 @@ class RowLines {
     this.#iterator = Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]()
   }
 
-  /** Nothing at the end. */
-  async next(): Promise<Uint8Array<ArrayBuffer>> {
-    let text = ''
-    while (!this.#ended && text.length < PIECE) {
+  /** Bytes that stand until the next are asked for; none at the end. */
+  async next(): Promise<Uint8Array> {
+    let filled = 0
+    while (!this.#ended && filled < PIECE) {
       const step = this.#iterator.next()
       const { value, done } = this.#waits ? await this.#wait(step) : (step as IteratorResult<unknown>)
       if (done) this.#ended = true
-      else text += lineOf(value, ++this.#rows, this.#settings)
+      else filled += this.#write(lineOf(value, ++this.#rows, this.#settings), filled)
     }
-    return new TextEncoder().encode(text)
+    return this.#bytes.subarray(0, filled)
+  }
+
+  /** One buffer serves all pieces: many small ones would be memory that comes back late. */
+  #write(line: string, at: number): number {
+    const most = at + line.length * 3
+    if (most > this.#bytes.length) {
+      const larger = Buffer.allocUnsafeSlow(most * 2)
+      larger.set(this.#bytes.subarray(0, at))
+      this.#bytes = larger
+    }
+    return this.#bytes.write(line, at)
   }
 
   async #wait(step: unknown): Promise<IteratorResult<unknown>> {
@@ -189,15 +201,14 @@ function lineOf(row: unknown, number: number, { indexBase, needsLabel }: RowsOfP
     return refuse(shown(row), 'a row: { label, indices, values } or { label, features }')
   }
   let line = labelText(row, needsLabel, refuse)
+  const { indices, values } = rising(featuresOf(row, needsLabel, refuse))
   let last = -1
-  for (const [index, value] of entriesOf(row, needsLabel, refuse)) {
+  for (let k = 0; k < indices.length; k++) {
+    const [index, value] = [indices[k], values[k]]
     if (!Number.isInteger(index) || index < indexBase || index - indexBase >= MOST_FEATURES) {
+      const most = MOST_FEATURES - 1 + indexBase
       const advice = index === 0 ? 'if they count from 0, say indexBase: 0' : undefined
-      refuse(
-        `the feature number ${index}`,
-        `a whole number from ${indexBase} to ${MOST_FEATURES - 1 + indexBase}`,
-        advice,
-      )
+      refuse(`the feature number ${index}`, `a whole number from ${indexBase} to ${most}`, advice)
     }
     if (index === last) refuse(`feature ${index} twice`, 'each feature once in a row')
     if (typeof value !== 'number' || !Number.isFinite(value)) {
@@ -220,38 +231,42 @@ function labelText(row: object, needed: boolean, refuse: Refuse): string {
   return complaint ? refuse(`the label ${shown(label)}: ${complaint}`, 'a number or a word') : label
 }
 
-/** Numbers and values, rising. */
-function entriesOf(row: object, needsLabel: boolean, refuse: Refuse): [number, number][] {
-  const entries = pairsOf(row, needsLabel, refuse)
-  for (let k = 1; k < entries.length; k++) if (!(entries[k - 1][0] <= entries[k][0])) return entries.sort(byNumber)
-  return entries
+/** Numbers of features, and their values. */
+interface Entries {
+  indices: ArrayLike<number>
+  values: ArrayLike<number>
 }
 
-const byNumber = ([a]: [number, number], [b]: [number, number]): number => a - b
-
-function pairsOf(row: object, needsLabel: boolean, refuse: Refuse): [number, number][] {
-  const { indices, values, features } = row as Record<string, unknown>
-  if (isObject(features)) return numbered(features, refuse)
-  const [first, second] = Array.isArray(row) && !needsLabel ? row : [indices, values]
-  if (isList(first) && isList(second)) {
-    if (first.length !== second.length) {
-      refuse(`${first.length} feature numbers and ${second.length} values`, 'as many values as numbers')
-    }
-    return Array.from(first, (index, k) => [index, second[k]])
-  }
-  const bare = !needsLabel && !Array.isArray(row) && indices === undefined && values === undefined
-  if (bare && features === undefined) {
-    const { label: _, ...all } = row as Record<string, unknown>
-    return numbered(all, refuse)
-  }
-  return refuse('neither indices and values nor features', 'a row: { label, indices, values } or { label, features }')
+/** In the order of their numbers. */
+function rising(entries: Entries): Entries {
+  const { indices, values } = entries
+  let k = 1
+  while (k < indices.length && indices[k - 1] <= indices[k]) k++
+  if (k >= indices.length) return entries
+  const order = Array.from(indices, (_, at) => at).sort((a, b) => indices[a] - indices[b])
+  return { indices: order.map(at => indices[at]), values: order.map(at => values[at]) }
 }
 
-function numbered(features: object, refuse: Refuse): [number, number][] {
-  return Object.entries(features).map(([index, value]) => {
-    if (!/^\d+$/.test(index)) refuse(`the feature number ${shown(index)}`, 'a whole number')
-    return [Number(index), value]
-  })
+function featuresOf(row: object, needsLabel: boolean, refuse: Refuse): Entries {
+  const given = row as { indices?: unknown; values?: unknown; features?: unknown }
+  if (isObject(given.features)) return byNumber(given.features, refuse)
+  const [indices, values] = Array.isArray(row) && !needsLabel ? row : [given.indices, given.values]
+  if (isList(indices) && isList(values)) {
+    if (indices.length === values.length) return { indices, values }
+    return refuse(`${indices.length} feature numbers and ${values.length} values`, 'as many values as numbers')
+  }
+  if (needsLabel || Array.isArray(row) || 'indices' in row || 'values' in row || 'features' in row) {
+    return refuse('neither indices and values nor features', 'a row: { label, indices, values } or { label, features }')
+  }
+  const { label: _, ...features } = row as { label?: unknown }
+  return byNumber(features, refuse)
+}
+
+function byNumber(features: object, refuse: Refuse): Entries {
+  const names = Object.keys(features)
+  const wrong = names.find(name => !/^\d+$/.test(name))
+  if (wrong !== undefined) refuse(`the feature number ${shown(wrong)}`, 'a whole number')
+  return { indices: names.map(Number), values: Object.values(features) }
 }
 
 const isObject = (what: unknown): what is object => typeof what === 'object' && what !== null
