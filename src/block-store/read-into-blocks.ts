@@ -7,6 +7,7 @@ import { open, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SpillwayError, UsageError } from '../errors.ts'
 import type { Chunk } from '../input-formats/chunks.ts'
+import { keptName } from '../input-formats/given-rows.ts'
 import { type LabelCount, mergeLabels } from '../input-formats/label-numbers.ts'
 import { labelKey } from '../input-formats/labels.ts'
 import { textSize } from '../input-formats/text-size.ts'
@@ -147,7 +148,7 @@ export async function readIntoBlocks(
   const labels: LabelCount[] = settings.labels.map(label => ({ ...label }))
   const byKey = new Map(labels.map((label, k) => [labelKey(label), k]))
   const codes = new LabelCodes()
-  const sources: SourceEntry[] = paths.map(name => ({ name, bytes: 0, rows: 0 }))
+  const sources: SourceEntry[] = paths.map(path => ({ name: keptName(path), bytes: 0, rows: 0 }))
   const total = { rows: 0, nonzeros: 0, features: 0 }
   const free: EncodeChunkOptions['out'][] = []
   const maps = new Set<number>()

@@ -18,6 +18,9 @@ export interface TopWeight {
   /** What an expanded feature is made of. */
   name?: string
   weight: number
+  /** Where it is known: the standard deviation of what the weight is multiplied by, and what a step of it adds to the score. */
+  deviation?: number
+  step?: number
   /** Features that were hashed to this one, if their names are kept. */
   names?: string[]
   /** The label that a positive value of the feature speaks for (K > 2: the label whose vector holds the weight). */
@@ -42,20 +45,46 @@ export interface ModelDescription {
   json: Record<string, unknown>
 }
 
-/** A user who says how many weights to show sees that many of each vector; else the largest of all are enough. */
-export function describeModel(model: Model, path: string, { top }: { top?: number } = {}): ModelDescription {
+/** What is known of standard deviations: of each feature that the weights list, from data that was read; or 1 of all, where the
+ *  model scales them so. */
+interface Spread {
+  from: 'data' | 'scaling'
+  of(place: number): number
+}
+
+function spreadOf({ transforms }: Model, deviations: Float64Array | undefined): Spread | undefined {
+  if (deviations) return { from: 'data', of: place => deviations[place] }
+  const scaled = transforms.scale?.kind === 'standard' && !transforms.normalize
+  return scaled ? { from: 'scaling', of: () => 1 } : undefined
+}
+
+export interface DescribeOptions {
+  /** A user who says how many weights to show sees that many of each vector; else the largest of all are enough. */
+  top?: number | undefined
+  /** Standard deviations of the features that the weights list. Then those whose steps are largest are shown. */
+  deviations?: Float64Array | undefined
+}
+
+export function describeModel(model: Model, path: string, { top, deviations }: DescribeOptions = {}): ModelDescription {
   const nonzeros = countNonzeros(model.weights.values)
-  const weights = topWeights(model, top ?? FEW)
-  const vectors = topOfVectors(model, top ?? FEW)
+  const spread = spreadOf(model, deviations)
+  const weights = topWeights(model, top ?? FEW, spread)
+  const vectors = topOfVectors(model, top ?? FEW, spread)
   const tables =
     top === undefined || model.vectors === 1
-      ? table(model, 'Largest weights', weights)
+      ? table(model, deviations ? 'Largest steps' : 'Largest weights', weights)
       : vectors.flatMap(({ label, nonzeroWeights, features }) =>
-          table(model, `Largest of the ${count(nonzeroWeights)} nonzero weights of label ${label}`, features, true),
+          table(
+            model,
+            `Largest ${deviations ? 'steps ' : ''}of the ${count(nonzeroWeights)} nonzero weights of label ${label}`,
+            features,
+            true,
+          ),
         )
+  const note = top !== undefined && weights.length > 0 && !model.transforms.expand ? ['', ...noteOn(model, spread)] : []
   const shortfall = shortfallJson(model)
   return {
-    lines: [...facts(model, path, nonzeros), ...certificateLines(model), ...shortLines(model), ...tables],
+    lines: [...facts(model, path, nonzeros), ...certificateLines(model), ...shortLines(model), ...tables, ...note],
     json: {
       command: 'inspect',
       kind: 'model',
@@ -65,6 +94,7 @@ export function describeModel(model: Model, path: string, { top }: { top?: numbe
       layout: model.weights.layout,
       nonzeroWeights: nonzeros,
       biasWeights: [...model.biasWeights],
+      deviations: spread?.from ?? null,
       topWeights: weights,
       top: vectors,
     },
@@ -153,16 +183,16 @@ function shortLines(model: Model): string[] {
 }
 
 /** The largest weights by size, ties in the order of the features. */
-export function topWeights(model: Model, most: number): TopWeight[] {
-  return described(model, [largest(model, most, 0, 1)])[0]
+export function topWeights(model: Model, most: number, spread?: Spread): TopWeight[] {
+  return described(model, [largest(model, { most, first: 0, step: 1, spread })], spread)[0]
 }
 
 /** The same for each vector. */
-function topOfVectors(model: Model, most: number): TopOfVector[] {
+function topOfVectors(model: Model, most: number, spread?: Spread): TopOfVector[] {
   const { values } = model.weights
   const labels = vectorLabels(model)
-  const lists = labels.map((_, vector) => largest(model, most, vector, model.vectors))
-  const features = described(model, lists)
+  const lists = labels.map((_, vector) => largest(model, { most, first: vector, step: model.vectors, spread }))
+  const features = described(model, lists, spread)
   return labels.map((label, vector) => {
     let nonzeroWeights = 0
     for (let at = vector; at < values.length; at += model.vectors) if (values[at] !== 0) nonzeroWeights++
@@ -171,14 +201,16 @@ function topOfVectors(model: Model, most: number): TopOfVector[] {
   })
 }
 
-/** Places of the largest weights among every step-th one, from a first one on. */
-function largest(model: Model, most: number, first: number, step: number): number[] {
-  const { values } = model.weights
+/** Places of the largest weights, or of what a step does, among every step-th one, from a first one on. */
+function largest(
+  { weights: { values }, vectors }: Model,
+  { most, first, step, spread }: { most: number; first: number; step: number; spread: Spread | undefined },
+): number[] {
   const best: number[] = []
-  const size = (at: number): number => Math.abs(values[at])
+  const size = (at: number): number => Math.abs(values[at]) * (spread?.of(Math.floor(at / vectors)) ?? 1)
   // A short sorted list: nearly every weight fails the first comparison, so millions of features cost one look each.
   for (let at = first; at < values.length; at += step) {
-    if (values[at] === 0 || (best.length >= most && (most === 0 || size(at) <= size(best[best.length - 1])))) continue
+    if (size(at) === 0 || (best.length >= most && (most === 0 || size(at) <= size(best[best.length - 1])))) continue
     let place = best.length
     while (place > 0 && size(best[place - 1]) < size(at)) place--
     best.splice(place, 0, at)
@@ -188,7 +220,7 @@ function largest(model: Model, most: number, first: number, step: number): numbe
 }
 
 /** What stands at places of the weights. Kept names are gone through once for all lists. */
-function described(model: Model, lists: number[][]): TopWeight[][] {
+function described(model: Model, lists: number[][], spread: Spread | undefined): TopWeight[][] {
   const { values } = model.weights
   const labels = vectorLabels(model)
   const placeAt = (at: number): number => featureAt(model.weights, Math.floor(at / model.vectors))
@@ -198,12 +230,14 @@ function described(model: Model, lists: number[][]): TopWeight[][] {
     const place = placeAt(at)
     const { expand } = model.transforms
     const names = hashed.get(place)
+    const deviation = spread?.of(Math.floor(at / model.vectors))
     const oneVector = model.vectors === 1 && model.labels.length === 2
     const label = oneVector ? model.labels[values[at] > 0 ? 0 : 1].text : labels[vector]
     return {
       feature: expand ? place : userFeature(model, place),
       ...(expand && { name: featureName(model, place) }),
       weight: values[at],
+      ...(deviation !== undefined && { deviation, step: values[at] * deviation }),
       label,
       ...(names && { names }),
     }
@@ -214,22 +248,43 @@ function described(model: Model, lists: number[][]): TopWeight[][] {
 function table(model: Model, title: string, weights: TopWeight[], ofOne = false): string[] {
   if (weights.length === 0) return []
   const last = model.vectors === 1 ? 'speaks for' : ofOne ? 'speaks' : 'label'
+  // Deviations that are all 1 say nothing.
+  const spread = weights.some(({ deviation }) => deviation !== undefined && deviation !== 1)
   const named = weights.some(({ names }) => names !== undefined)
-  const rows = weights.map(({ feature, name, weight, label, names }) => [
+  const numbers = ['feature', 'weight', ...(spread ? ['deviation', 'step'] : [])]
+  const rows = weights.map(({ feature, name, weight, deviation = 1, step = weight, label, names }) => [
     name ?? String(feature),
     short(weight),
+    ...(spread ? [short(deviation), short(step)] : []),
     ofOne ? (weight > 0 ? 'for it' : 'against it') : label,
-    names ? someOf(names) : '',
+    ...(named ? [names ? someOf(names) : ''] : []),
   ])
-  const wide = (column: number, title: string): number => Math.max(title.length, ...rows.map(row => row[column].length))
-  const [first, second, third] = [wide(0, 'feature'), wide(1, 'weight'), wide(2, last)]
-  const row = ([feature, weight, label, names]: string[]): string =>
-    `  ${feature.padStart(first)}  ${weight.padStart(second)}  ${named ? `${label.padEnd(third)}  ${names}`.trimEnd() : label}`
+  const all = [[...numbers, last, ...(named ? ['made of'] : [])], ...rows]
+  const widths = all[0].map((_, column) => Math.max(...all.map(row => row[column].length)))
+  const line = (row: string[]): string =>
+    row.map((text, k) => (k < numbers.length ? text.padStart(widths[k]) : text.padEnd(widths[k]))).join('  ')
   return [
     '',
     `${title}${model.transforms.scale ? ' (of scaled features)' : ''}:`,
-    row(['feature', 'weight', last, 'made of']),
-    ...rows.map(row),
+    ...all.map(row => `  ${line(row)}`.trimEnd()),
+  ]
+}
+
+/** What can be compared with what. */
+function noteOn({ transforms }: Model, spread: Spread | undefined): string[] {
+  const scaled = transforms.scale ? 'scaled ' : ''
+  if (!spread) {
+    return [
+      `A weight is what a step of 1 in its ${scaled}feature adds to the score. To compare features of different scales, add --data FILE:`,
+      'it shows what a step of one standard deviation adds.',
+    ]
+  }
+  if (spread.from === 'scaling') {
+    return ['Features are scaled to a standard deviation of 1: weights of different features can be compared.']
+  }
+  const unit = transforms.normalize ? ', in rows of unit length,' : ''
+  return [
+    `A step is what one standard deviation more of its ${scaled}feature${unit} adds to the score. Steps of different features can be compared.`,
   ]
 }
 

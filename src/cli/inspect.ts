@@ -6,11 +6,12 @@ import { fileError, UsageError } from '../errors.ts'
 import { findInputFormat, readsFiles } from '../input-formats/all-input-formats.ts'
 import { allModelFormats } from '../model/all-model-formats.ts'
 import { loadModel } from '../model/files.ts'
+import type { Model } from '../model/model.ts'
 import { Arena } from '../numeric/arena.ts'
 import { afterSplit, BlocksTooLarge, planLines } from '../optimise/sources/memory-plan.ts'
-import type { DataSummary } from '../rows/scan.ts'
+import type { DataSummary, ScanOptions } from '../rows/scan.ts'
 import { resolveOptions } from '../train/options.ts'
-import { checkOutputs } from './check-files.ts'
+import { checkData, checkOutputs } from './check-files.ts'
 import {
   type Command,
   type CommandInput,
@@ -38,6 +39,11 @@ export const inspectCommand: Command = {
       fallback: '10 in all',
       group: 'Output',
     },
+    data: {
+      value: 'FILE',
+      help: 'of a model: read text or a store, and show what a step of one standard deviation of each feature does',
+      group: 'Output',
+    },
     memory: { value: 'SIZE', help: 'of a store: show how it would be trained on in so much memory', group: 'Output' },
     expand: {
       value: 'STEPS',
@@ -52,6 +58,10 @@ export const inspectCommand: Command = {
   examples: [
     { line: 'spillway inspect reviews.svm', does: 'rows, features, labels and the range of the values' },
     { line: 'spillway inspect reviews.svm.model --top 20', does: 'the certificate and the 20 weightiest features' },
+    {
+      line: 'spillway inspect reviews.svm.model --top 20 --data reviews.svm',
+      does: 'the 20 features whose steps of one standard deviation change the score most',
+    },
     {
       line: 'spillway inspect reviews.spill --memory 512M',
       does: 'the plan: what stays in memory, what is read in turns',
@@ -77,7 +87,8 @@ async function runInspect(input: CommandInput): Promise<number> {
   refuseMisplaced(kind, options)
   if (kind === 'model') {
     const top = numberOption(options, 'top', { least: 0, whole: true })
-    const described = describeModel(await loadModel(paths[0]), paths[0], top === undefined ? {} : { top })
+    const model = await loadModel(paths[0])
+    const described = describeModel(model, paths[0], { top, deviations: await readDeviations(model, input) })
     return show(described.lines, described.json)
   }
   if (kind === 'store') {
@@ -97,10 +108,7 @@ async function runInspect(input: CommandInput): Promise<number> {
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const { scanData } = await import('../rows/scan.ts')
   const summary = await scanData(paths, {
-    format: textOption(options, 'format'),
-    indexBase: numberOption(options, 'index-base'),
-    onBadRow: textOption(options, 'on-bad-row') as 'fail' | 'skip' | undefined,
-    threads: numberOption(options, 'threads', { least: 1, most: 256, whole: true }),
+    ...scanOptions(options),
     signal: input.signal,
     progress: progress => line.show(readingText(progress)),
   }).finally(() => line.clear())
@@ -108,10 +116,35 @@ async function runInspect(input: CommandInput): Promise<number> {
   return show(describeData(paths, summary), json)
 }
 
+/** Of a model's features, where data is named. */
+async function readDeviations(model: Model, { options, signal }: CommandInput): Promise<Float64Array | undefined> {
+  const data = textOption(options, 'data')
+  if (data === undefined) return undefined
+  await checkData([data], textOption(options, 'format') ?? model.inputFormat)
+  const line = new ProgressLine({ quiet: options['quiet'] === true })
+  const { deviationsOf } = await import('../predict/deviations.ts')
+  const { values } = await deviationsOf(data, model, {
+    ...scanOptions(options),
+    signal,
+    progress: progress => line.show(readingText(progress)),
+  }).finally(() => line.clear())
+  return values
+}
+
+function scanOptions(options: OptionValues): Pick<ScanOptions, 'format' | 'indexBase' | 'onBadRow' | 'threads'> {
+  return {
+    format: textOption(options, 'format'),
+    indexBase: numberOption(options, 'index-base'),
+    onBadRow: textOption(options, 'on-bad-row') as 'fail' | 'skip' | undefined,
+    threads: numberOption(options, 'threads', { least: 1, most: 256, whole: true }),
+  }
+}
+
 /** Options that would be ignored are refused. */
 function refuseMisplaced(kind: 'data' | 'store' | 'model', options: OptionValues): void {
   const only: Record<string, string> = {
     top: 'model',
+    data: 'model',
     verify: 'store',
     memory: 'store',
     expand: 'store',
@@ -119,8 +152,10 @@ function refuseMisplaced(kind: 'data' | 'store' | 'model', options: OptionValues
     'index-base': 'data',
     'on-bad-row': 'data',
   }
+  // Data that a model is looked at with is read as any.
+  const reads = kind === 'data' || options['data'] !== undefined
   for (const [option, meant] of Object.entries(only)) {
-    if (options[option] !== undefined && kind !== meant) {
+    if (options[option] !== undefined && (meant === 'data' ? !reads : kind !== meant)) {
       throw new UsageError(
         `--${option} is for a ${meant === 'data' ? 'file of data' : meant}, and this is a ${kind === 'data' ? 'file of data' : kind}`,
       )

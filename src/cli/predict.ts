@@ -22,6 +22,10 @@ export const predictCommand: Command = {
       help: "the probability of every class after each label, in the order of the model's labels",
       group: 'Output',
     },
+    header: {
+      help: 'a first line that names the columns of --scores or --probability: labels 1 -1',
+      group: 'Output',
+    },
     evaluate: { help: 'report how well the labels of DATA are predicted, class by class', group: 'Output' },
     json: { help: 'print one line of JSON at the end; labels only go to OUT', group: 'Output' },
     quiet: { short: 'q', help: 'no progress and no summary', group: 'Output' },
@@ -34,6 +38,10 @@ export const predictCommand: Command = {
     {
       line: 'zcat new.svm.gz | spillway predict - reviews.svm.model --scores',
       does: 'from standard input to standard output',
+    },
+    {
+      line: 'spillway predict new.svm reviews.svm.model --probability --header',
+      does: 'the probability of each class, in columns with names',
     },
     {
       line: 'spillway predict test.svm reviews.svm.model labels.txt --evaluate',
@@ -68,6 +76,7 @@ async function runPredict({ arguments: [data, modelPath, outPath], options, sign
       signal,
       scores: options['scores'] === true,
       probability: options['probability'] === true,
+      header: options['header'] === true,
       evaluate: options['evaluate'] === true,
       progress: progress => line.show(readingText(progress)),
       ...(output && { write: text => output.write(text) }),

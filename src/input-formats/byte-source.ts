@@ -5,6 +5,7 @@ import { access, type FileHandle, open, stat } from 'node:fs/promises'
 import { PassThrough, type Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { fileError, SpillwayError } from '../errors.ts'
+import { isGivenRows, openGivenRows } from './given-rows.ts'
 import { ZstdFrames } from './zstd-frames.ts'
 
 export interface ByteSource {
@@ -39,7 +40,7 @@ const HEAD_BYTES = 64
 
 /** Refuses what cannot be opened, without opening it: a named pipe that is closed again loses its writer. */
 export async function requireReadable(path: string): Promise<void> {
-  if (path === '-') return
+  if (path === '-' || isGivenRows(path)) return
   try {
     if ((await stat(path)).isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' })
     await access(path, constants.R_OK)
@@ -48,9 +49,10 @@ export async function requireReadable(path: string): Promise<void> {
   }
 }
 
-/** Opens a path, or standard input for `-`. */
+/** Opens a path, standard input for `-`, or rows of a program. */
 export async function openSource(path: string): Promise<ByteSource> {
   if (path === '-') return openStream('standard input', 'a pipe', process.stdin, undefined)
+  if (isGivenRows(path)) return openGivenRows(path)
   let handle: FileHandle | undefined
   let size: number
   let head = new Uint8Array(HEAD_BYTES)

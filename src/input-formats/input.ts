@@ -1,6 +1,7 @@
 // One input: its bytes one after the other, or at any place.
 import { SpillwayError } from '../errors.ts'
 import { type ByteSource, openSource } from './byte-source.ts'
+import { sourceName } from './given-rows.ts'
 import type { RandomAccess } from './input-format.ts'
 
 export class Input {
@@ -11,7 +12,7 @@ export class Input {
 
   constructor(path: string) {
     this.path = path
-    this.name = path === '-' ? 'standard input' : path
+    this.name = sourceName(path)
   }
 
   /** Opened once, however often it is asked for. */

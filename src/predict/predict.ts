@@ -4,6 +4,7 @@ import { UsageError } from '../errors.ts'
 import { Evaluation, type EvaluationReport } from '../evaluation/evaluation.ts'
 import { fitFor } from '../features/expansion-steps.ts'
 import { usualInputFormat } from '../input-formats/all-input-formats.ts'
+import { type DataFor, formatForRows, pathsOf, type RowToRead } from '../input-formats/given-rows.ts'
 import { compareLabels, labelKey } from '../input-formats/labels.ts'
 import { calibrationsOf, requireCalibrations } from '../model/calibration.ts'
 import { loadModel } from '../model/files.ts'
@@ -12,7 +13,7 @@ import type { Model } from '../model/model.ts'
 import { placeModel } from '../model/scorer.ts'
 import { Arena } from '../numeric/arena.ts'
 import { poolForText } from '../rows/pool-for-text.ts'
-import { CHUNK_BYTES, RowReader } from '../rows/read-rows.ts'
+import { CHUNK_BYTES, RowReader, type RowsToRead } from '../rows/read-rows.ts'
 import type { EvaluatedChunk, PredictChunkOptions, PredictedChunk } from './predict-chunk-task.ts'
 import { predictChunkTask } from './predict-chunk-task.ts'
 
@@ -32,6 +33,8 @@ export interface PredictOptions {
   scores?: boolean
   /** Instead of scores: the probabilities of all classes, in the order of the model's labels. */
   probability?: boolean
+  /** Begin the text with a line that names its columns: `labels`, then the label that each score or probability is of. */
+  header?: boolean
   /** Compare with the labels of the data. Takes 8 to 16 bytes of memory a row when there are two classes. */
   evaluate?: boolean
 }
@@ -69,9 +72,9 @@ export interface PredictedRows {
   probabilities?: Float64Array
 }
 
-/** Predicts every row of one or more files. */
+/** Predicts every row of one or more files, or of a program. Rows without a label count as wrong. */
 export async function predict(
-  data: string | string[],
+  data: DataFor<RowToRead>,
   model: Model | string,
   options: PredictOptions = {},
 ): Promise<PredictResult> {
@@ -80,16 +83,39 @@ export async function predict(
   }
   const withLabels = options.probability ? 'labels-and-probabilities' : options.scores ? 'labels-and-scores' : 'labels'
   const answer = options.write ? withLabels : 'nothing'
-  return run(data, await asModel(model), options, answer, async chunk => {
-    if (chunk.text) await options.write!(chunk.text)
+  if (options.header && withLabels === 'labels') {
+    throw new UsageError(
+      'a header names the columns of scores or probabilities, and neither was asked for',
+      'add --scores or --probability, or leave out --header',
+    )
+  }
+  const loaded = await asModel(model)
+  let header = options.header && options.write ? headerOf(loaded, options) : undefined
+  const write = async (text: Uint8Array): Promise<void> => {
+    // It waits for the first rows: what cannot be read or scored leaves no line behind.
+    const first = header
+    header = undefined
+    if (first) await options.write!(first)
+    await options.write!(text)
+  }
+  const result = await run(data, loaded, options, answer, async chunk => {
+    if (chunk.text) await write(chunk.text)
   })
+  if (header) await options.write!(header)
+  return result
+}
+
+/** As LIBLINEAR names the columns of probabilities: `labels 1 -1`. Of scores there is one for each weight vector. */
+function headerOf({ labels, vectors }: Model, { probability }: PredictOptions): Uint8Array {
+  const columns = probability ? labels : labels.slice(0, vectors)
+  return Buffer.from(`${['labels', ...columns.map(({ text }) => text)].join(' ')}\n`)
 }
 
 /** Predicts every row, for a program to go through; reading waits while the program is busy. */
 export async function* predictRows(
-  data: string | string[],
+  data: DataFor<RowToRead>,
   model: Model | string,
-  options: Omit<PredictOptions, 'write' | 'scores'> = {},
+  options: Omit<PredictOptions, 'write' | 'scores' | 'header'> = {},
 ): AsyncGenerator<PredictedRows, PredictResult> {
   const loaded = await asModel(model)
   const texts = loaded.labels.map(label => label.text)
@@ -129,7 +155,7 @@ async function asModel(model: Model | string): Promise<Model> {
 }
 
 async function run(
-  data: string | string[],
+  data: DataFor<RowToRead>,
   model: Model,
   options: PredictOptions,
   answer: PredictChunkOptions['answer'],
@@ -144,23 +170,16 @@ async function run(
   // allocated there stays, for other runs may be under way.
   const lent = placeOfLent(model.weights)
   const arena = lent?.arena ?? new Arena()
-  const paths = typeof data === 'string' ? [data] : data
+  const { indexBase = model.indexBase } = options
+  using from = pathsOf(data, { indexBase, needsLabel: false })
+  const { paths, given } = from
   const pool = await poolForText(arena, paths, options.threads)
   const expand = model.transforms.expand?.steps
-  const indexBase = options.indexBase ?? model.indexBase
   let [rows, correct] = [0, 0]
   try {
     const scorer = placeModel(arena, model)
-    const reader = new RowReader(arena, pool, {
-      format: options.format ?? model.inputFormat ?? usualInputFormat.name,
-      indexBase: options.indexBase,
-      onBadRow: options.onBadRow ?? 'fail',
-      // Rows are scored by what the weights were trained on: a value that is read otherwise is another value.
-      valueBits: model.values === 'f64' ? 64 : 32,
-      chunkBytes: lent ? SMALL_CHUNK_BYTES : CHUNK_BYTES,
-      fit: fitFor(expand),
-      signal: options.signal,
-    })
+    const chunkBytes = lent ? SMALL_CHUNK_BYTES : CHUNK_BYTES
+    const reader = new RowReader(arena, pool, { ...readingFor(model, options, given), chunkBytes })
     await reader.read(
       paths,
       (_, toParse) =>
@@ -195,6 +214,20 @@ async function run(
     }
   } finally {
     await pool.close()
+  }
+}
+
+/** How data is read for a model, or lines of given rows. */
+function readingFor(model: Model, options: PredictOptions, given: boolean): RowsToRead {
+  const format = options.format ?? model.inputFormat ?? usualInputFormat.name
+  return {
+    format: given ? formatForRows({ ...options, format }) : format,
+    indexBase: options.indexBase,
+    onBadRow: options.onBadRow ?? 'fail',
+    // Rows are scored by what the weights were trained on: a value that is read otherwise is another value.
+    valueBits: model.values === 'f64' ? 64 : 32,
+    fit: fitFor(model.transforms.expand?.steps),
+    signal: options.signal,
   }
 }
 

@@ -3,6 +3,7 @@
 
 import { fitFor } from '../features/expansion-steps.ts'
 import { expandedFeatures } from '../features/kept-names.ts'
+import { sourceName } from '../input-formats/given-rows.ts'
 import type { Arena } from '../numeric/arena.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { parseRowsTask } from './parse-rows-task.ts'
@@ -41,7 +42,7 @@ export async function loadRows(
   const { expansion, ...pack } = make
   const fit = fitFor(expansion?.expand)
   const reader = new RowReader(arena, pool, { ...settings, fit, signal, keepsRows: true })
-  const sources = paths.map(path => ({ name: path === '-' ? 'standard input' : path, rows: 0 }))
+  const sources = paths.map(path => ({ name: sourceName(path), rows: 0 }))
   const hashes: bigint[] = []
   const names = new Set<number>()
   let nonzeros = 0

@@ -8,6 +8,7 @@ import { openStore } from '../block-store/reader.ts'
 import { SpillwayError, UsageError } from '../errors.ts'
 import { checkExpandable } from '../features/expansion-steps.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
+import { isGivenRows, sourceName } from '../input-formats/given-rows.ts'
 import { Arena, formatBytes } from '../numeric/arena.ts'
 import { Driver } from '../optimise/driver/driver.ts'
 import type { BinaryObjective } from '../optimise/objectives/binary.ts'
@@ -241,7 +242,7 @@ async function load(
     bins: options.space && !options.scale ? options.space.bins : 0,
     expansion: expansionOf(options),
   }
-  const folders = paths.filter(path => statSync(path, { throwIfNoEntry: false })?.isDirectory())
+  const folders = paths.filter(path => !isGivenRows(path) && statSync(path, { throwIfNoEntry: false })?.isDirectory())
   if (folders.length > 0) {
     if (paths.length > 1) throw new UsageError(`${folders[0]} is a folder; a store is trained on alone`)
     refuseTextOptions(options)
@@ -255,7 +256,7 @@ async function load(
 }
 
 function checkRows(rows: RowSet, paths: string[], cutShort: boolean, badRows: number): void {
-  const where = paths.map(path => (path === '-' ? 'standard input' : path)).join(', ')
+  const where = paths.map(sourceName).join(', ')
   if (cutShort && rows.labels.length < 2) {
     const found = rows.rows === 0 ? 'no rows were' : `only rows of the label ${rows.labels[0].text} were`
     throw new SpillwayError(`interrupted when ${found} read from ${where} yet: there is no model`, undefined, 130)

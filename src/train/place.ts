@@ -164,15 +164,14 @@ export function solveTogether(
   models: { done: number; all?: number },
 ): Promise<Solution[][]> {
   const { arena, rows, tell } = place.facts
-  const done = together.map(() => 0)
+  const told: PassProgress[] = []
   return Promise.all(
     together.map(async ({ objective, problems }, b) => {
       const solutions = await place.solve(objective, problems, progress => {
-        done[b] = progress.done
-        const count = { ...models, done: models.done + sum(done) }
-        tell({ ...trainRecord(place, progress), certified: false, models: count })
+        told[b] = progress
+        tell({ ...trainRecord(place, progress), ...togetherRecord(told, together, models) })
       })
-      done[b] = problems.length
+      if (told[b]) told[b] = { ...told[b], done: problems.length }
       if (scores) {
         await place.score(objective, scores)
         shortenScores(arena, problems, solutions, { at: scores, rows, folds })
@@ -180,6 +179,25 @@ export function solveTogether(
       return solutions
     }),
   )
+}
+
+/** What is told of models side by side, by what each objective told last. */
+function togetherRecord(
+  told: PassProgress[],
+  together: Together[],
+  models: { done: number; all?: number },
+): Pick<TrainProgress, 'primal' | 'gap' | 'certified' | 'problem' | 'problems' | 'models'> {
+  const known = told.filter(each => each !== undefined)
+  const open = together.flatMap(({ problems }, b) => (told[b] && told[b].done < problems.length ? [told[b]] : []))
+  const gaps = (open.length > 0 ? open : known).map(({ gap }) => gap)
+  const done = models.done + sum(known.map(each => each.done))
+  return {
+    primal: sum(known.map(({ primal }) => primal)),
+    gap: gaps.every(gap => gap !== null) ? Math.max(...gaps) : null,
+    certified: known.every(({ certified }) => certified),
+    ...(models.all !== undefined && { problem: Math.min(done + 1, models.all), problems: models.all }),
+    models: { ...models, done },
+  }
 }
 
 function tellAlone(place: Place, problem: number, problems: number): TellPass {
@@ -190,7 +208,10 @@ function tellAlone(place: Place, problem: number, problems: number): TellPass {
 }
 
 /** What every record of training has. */
-function trainRecord(place: Place, { pass, gap, counts, rowsKept }: PassProgress): Omit<TrainProgress, 'certified'> {
+function trainRecord(
+  place: Place,
+  { pass, gap, counts, rowsKept }: PassProgress,
+): Omit<TrainProgress, 'certified' | 'primal'> {
   const { blocksRead: read, bytesRead, bytesSkipped } = counts
   return {
     ...{ stage: 'train', seconds: place.facts.seconds(), pass, gap, memoryBytes: process.memoryUsage.rss() },

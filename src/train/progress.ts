@@ -30,13 +30,14 @@ export interface TrainProgress {
   seconds: number
   /** Passes over the data so far, of this binary problem. */
   pass: number
-  /** Not told of many models that are trained together. */
-  primal?: number
+  /** Of many models that are trained together: their sum. */
+  primal: number
   /** Relative duality gap; null for methods without one; of many models, the largest of those that are still trained. */
   gap: number | null
   /** True when primal and gap come from a certificate, false when they are the solver's estimate. */
   certified: boolean
-  /** Which binary problem, counted from 1, and how many there are. */
+  /** Which binary problem, counted from 1, and how many there are. Of many that are trained together: as many as are done, and
+   *  one more; not told where it is not known how many there will be. */
   problem?: number
   problems?: number
   /** Of many models that are trained together: how many are certified, and how many there will be, if that is known. */

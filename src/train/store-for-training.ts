@@ -11,6 +11,7 @@ import { openStore, type Store } from '../block-store/reader.ts'
 import { removeFile } from '../block-store/writer.ts'
 import { SpillwayError, UsageError } from '../errors.ts'
 import { askedInputFormat } from '../input-formats/all-input-formats.ts'
+import { isGivenRows, keptName } from '../input-formats/given-rows.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { PAGE_BYTES } from '../numeric/feature-map-layout.ts'
 import { FirstPass, type FirstPassSettings, type FirstPassSizes, pieceBytes } from '../optimise/solvers/first-pass.ts'
@@ -57,6 +58,12 @@ interface Read {
 
 /** Where the store of some text is: as asked, or in this folder, named after the first file. */
 export function storeFolder(paths: string[], asked: string | undefined): string {
+  if (asked === undefined && isGivenRows(paths[0])) {
+    throw new UsageError(
+      'rows of the program that go into blocks need a folder',
+      "name one: store: 'some.spill'. It stays, and can be trained on again",
+    )
+  }
   const name = paths[0] === '-' ? 'stdin' : basename(paths[0]).replace(/\.(gz|zst)$/, '')
   return asked ?? `${name}.spill`
 }
@@ -247,7 +254,8 @@ async function madeFrom(
   if (!finished) return undefined
   const { manifest } = await openStore(folder)
   const whole = manifest.rows === nextPosition(manifest)
-  const same = manifest.sources.length === paths.length && manifest.sources.every(({ name }, k) => name === paths[k])
+  const same =
+    manifest.sources.length === paths.length && manifest.sources.every(({ name }, k) => name === keptName(paths[k]))
   if (!same || !whole) {
     throw new SpillwayError(
       `${folder} is in the way: it is a store of ${same ? 'these files with rows removed' : 'other data'}`,

@@ -3,6 +3,7 @@
 import { spaceText, widthOf } from '../additive-kernels/row-space.ts'
 import { UsageError } from '../errors.ts'
 import { usualInputFormat } from '../input-formats/all-input-formats.ts'
+import { type DataFor, formatForRows, type LabelledRow, pathsOf } from '../input-formats/given-rows.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { trainsTogether } from '../losses/formulations.ts'
 import { type Model, type Certificate as ModelCertificate, makeModel } from '../model/model.ts'
@@ -34,14 +35,17 @@ import type { ProgressListener } from './progress.ts'
 import { heedBinsOfStore } from './store-for-training.ts'
 import { TrainingRun, type TrainResult } from './training-run.ts'
 
-/** Trains on one or more files, or on a store. Starts at once; options are checked before anything is read. */
-export function train(data: string | string[], options: TrainOptions = {}): TrainingRun {
+/** Trains on one or more files, on a store, or on rows. Starts at once; options are checked before anything is read. */
+export function train(data: DataFor<LabelledRow>, options: TrainOptions = {}): TrainingRun {
   const resolved = resolveOptions(options)
-  const paths = typeof data === 'string' ? [data] : data
+  const from = pathsOf(data, { indexBase: resolved.indexBase ?? 1, needsLabel: true })
+  const { paths } = from
+  if (from.given) resolved.format = formatForRows(resolved)
   if (paths.length === 0) throw new UsageError('no data was named')
   const loss = findLoss(resolved.loss)
   askedSolver(resolved.solver)
   return new TrainingRun(async tell => {
+    using _ = from
     const started = performance.now()
     const roundedToBins = await heedBinsOfStore(paths, resolved, tell)
     const { solver, reason } = await chooseSolver(paths, resolved)

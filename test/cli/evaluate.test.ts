@@ -22,6 +22,43 @@ const wordsOf = (text: string): string[][] =>
 const trueLabels = (text: string): string[] => wordsOf(text).map(([label]) => label)
 const sigmoid = (score: number): number => 1 / (1 + Math.exp(-score))
 
+describe('predict --header', { concurrency: 3 }, () => {
+  it('names the columns of probabilities and scores', () =>
+    inFolder(async cwd => {
+      writeFileSync(join(cwd, 'two.svm'), asText(someRows(50, 10)))
+      writeFileSync(join(cwd, 'three.svm'), asText(someRows(90, 10, { classes: 3 })))
+      for (const [data, option, header, columns] of [
+        ['two.svm', '--probability', 'labels 1 -1', 3],
+        ['two.svm', '--scores', 'labels 1', 2],
+        ['three.svm', '--probability', 'labels 1 2 3', 4],
+        ['three.svm', '--scores', 'labels 1 2 3', 4],
+      ] as const) {
+        await good(['train', data, 'm', '--loss', 'logistic', '-q'], { cwd })
+        const plain = (await good(['predict', data, 'm', option, '-q'], { cwd })).stdout
+        const { stdout } = await good(['predict', data, 'm', option, '--header', '-q'], { cwd })
+        assert.equal(stdout, `${header}\n${plain}`)
+        assert.ok(plain.split('\n').every(line => line === '' || line.split(' ').length === columns))
+        await good(['predict', data, 'm', 'out.txt', option, '--header', '-q'], { cwd })
+        assert.equal(readFileSync(join(cwd, 'out.txt'), 'utf8'), stdout)
+      }
+    }))
+
+  it('is there without rows, and not without columns or with bad rows', () =>
+    inFolder(async cwd => {
+      writeFileSync(join(cwd, 'two.svm'), asText(someRows(50, 10)))
+      writeFileSync(join(cwd, 'none.svm'), '')
+      writeFileSync(join(cwd, 'bad.svm'), '1 1:x\n')
+      await good(['train', 'two.svm', 'm', '-q'], { cwd })
+      const none = await good(['predict', 'none.svm', 'm', '--scores', '--header', '-q'], { cwd })
+      assert.equal(none.stdout, 'labels 1\n')
+      const bad = await run(['predict', 'bad.svm', 'm', '--scores', '--header', '-q'], { cwd })
+      assert.deepEqual([bad.status, bad.stdout], [1, ''])
+      const { status, stdout, stderr } = await run(['predict', 'two.svm', 'm', '--header'], { cwd })
+      assert.deepEqual([status, stdout], [2, ''])
+      assert.match(stderr, /neither was asked for\n {2}add --scores or --probability/)
+    }))
+})
+
 describe('predict --probability', { concurrency: 3 }, () => {
   for (const [name, data] of Object.entries({ 'two classes': two, 'three classes': three })) {
     it(`of a logistic model of ${name} follows from the scores`, () =>

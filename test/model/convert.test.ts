@@ -93,6 +93,9 @@ describe('what inspect shows of a model', () => {
       '  feature  weight  speaks for',
       '        4       2  +1',
       '        1     0.5  +1',
+      '',
+      'A weight is what a step of 1 in its feature adds to the score. To compare features of different scales, add --data FILE:',
+      'it shows what a step of one standard deviation adds.',
     ])
     assert.equal(json['nonzeroWeights'], 3)
     assert.deepEqual(json['topWeights'], [
