@@ -38,6 +38,8 @@ export class BinaryObjective extends OneProblem {
     return this.settings.loss.entropicDual === true
   }
 
+  override readonly primalLoops = { slope: 'slopeRows', product: 'curvatureRows' } as const
+
   override get sweepKind() {
     return { logistic: this.logistic, narrow: this.narrow }
   }
@@ -48,8 +50,8 @@ export class BinaryObjective extends OneProblem {
       : ({ evaluate: 'evaluateF64', along: 'alongF64', addDual: 'addDualF64' } as const)
   }
 
-  protected override write({ problem, table, rows, rowWeights }: RowGroup, alpha: number): void {
-    const places = { table, rows, alpha, weights: this.weights, biasFeature: this.weightCount - 1, rowWeights }
+  protected override write({ problem, table, rows, rowWeights }: RowGroup, alpha: number, weights: number): void {
+    const places = { table, rows, alpha, weights, biasFeature: this.weightCount - 1, rowWeights }
     writeProblem(this.arena, problem, this.settings, places)
   }
 

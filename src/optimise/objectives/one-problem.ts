@@ -72,18 +72,21 @@ export abstract class OneProblem implements Objective {
   protected roomsOf(_piece: number): number[] {
     return []
   }
-  /** Fills the structure that the loops read, for the rows of a group whose dual variables are at an address. */
-  protected abstract write(group: RowGroup, alpha: number): void
+  /** Of a problem with second derivatives: the loops over rows that sum its gradient, and products with its second derivatives.
+   *  They take what slopeRows and curvatureRows in numeric/assembly/primal.ts take. */
+  readonly primalLoops: { slope: LoopName; product: LoopName } | undefined
+  /** Fills the structure that the loops read, for the rows of a group: dual variables and weights are at these addresses. */
+  protected abstract write(group: RowGroup, alpha: number, weights: number): void
   /** ‖w‖² of each model, the bias included. */
   abstract squaredLengths(): number[]
 
   /** Brings back what was shrunk besides rows. */
   wake(_rows: number): void {}
 
-  /** Makes a group of rows a problem of its own; the address of its structure. */
-  of(group: RowGroup): number {
+  /** Makes a group of rows a problem of its own, whose weights may stand elsewhere; the address of its structure. */
+  of(group: RowGroup, weights = this.weights): number {
     this.#copyAlpha(group, true)
-    this.write(group, group.whole ? this.alpha : group.alpha)
+    this.write(group, group.whole ? this.alpha : group.alpha, weights)
     return group.problem
   }
 

@@ -1,11 +1,10 @@
-// The primal side of one binary model, for methods that look at all rows before they move: value, gradient and second
+// The primal side of one problem, for methods that look at all rows before they move: value, gradient and second
 // derivatives at a point, by passes over the rows. A gradient is a certificate, too: see numeric/assembly/primal.ts.
-import { ProblemFields } from '../../numeric/fields/problem.ts'
 import { SUMS_BYTES } from '../../numeric/layouts.ts'
-import { loopTask } from '../../threads/loop-task.ts'
+import { type LoopName, loopTask } from '../../threads/loop-task.ts'
 import type { RowGroup, RowSource } from '../sources/row-source.ts'
-import type { BinaryObjective } from './binary.ts'
 import { addSums, type Certificate, noSums, piecesOf, sumInPieces } from './certificate.ts'
+import type { OneProblem } from './one-problem.ts'
 
 /** What a pass sums: gradient and diagonal, those and the whole matrix of second derivatives, or its product with a vector. */
 export type PrimalPass = 'slope' | 'matrix' | 'product'
@@ -36,14 +35,14 @@ export class PrimalView {
   readonly direction: number
   /** n × n, its lower triangle; 0 when nobody wants it. */
   readonly matrix: number
-  readonly #objective: BinaryObjective
+  readonly #objective: OneProblem
   readonly #source: RowSource
   readonly #pieces: { at: number; sums: number }[]
   readonly #sumsRoom: number
   readonly #stride: number
   #totals = noSums(1)
 
-  constructor(objective: BinaryObjective, source: RowSource, withMatrix: boolean) {
+  constructor(objective: OneProblem, source: RowSource, withMatrix: boolean) {
     this.#objective = objective
     this.#source = source
     this.count = objective.weightCount
@@ -74,14 +73,14 @@ export class PrimalView {
   async visit(group: RowGroup, pass: PrimalPass): Promise<void> {
     const { arena } = this.#objective
     const { threads } = this.#source
-    const problem = this.#objective.of(group)
-    new ProblemFields(arena, problem).weights = this.point
+    const problem = this.#objective.of(group, this.point)
+    const { slope, product } = this.#objective.primalLoops!
     const pieces = piecesOf(group, this.#pieces.length)
-    const run = (loop: 'slopeRows' | 'curvatureRows', numbers: number[]): Promise<void> =>
+    const run = (loop: LoopName, numbers: number[]): Promise<void> =>
       threads.run(loopTask, { loop, numbers: [problem, ...numbers] })
     if (pass === 'product') {
       await Promise.all(
-        pieces.map(({ piece, from, to }) => run('curvatureRows', [from, to, this.direction, this.#pieces[piece].at])),
+        pieces.map(({ piece, from, to }) => run(product, [from, to, this.direction, this.#pieces[piece].at])),
       )
       return
     }
@@ -89,7 +88,7 @@ export class PrimalView {
       const { at } = this.#pieces[piece]
       const matrix = pass === 'matrix' ? at + this.count * 16 : 0
       const scratch = at + this.count * 16 + this.count ** 2 * 8
-      return run('slopeRows', [from, to, at, at + this.count * 8, matrix, this.count, scratch, room])
+      return run(slope, [from, to, at, at + this.count * 8, matrix, this.count, scratch, room])
     })
     addSums(this.#totals, [sums])
   }

@@ -6,7 +6,7 @@
 // rows for each product: Lin, Weng, Keerthi: Trust region Newton method for large-scale logistic regression (JMLR 9, 2008).
 // Where features are few, the matrix is summed in the pass that sums the gradient, and the system is solved at once: a
 // step is a pass. A step that does not lower the objective is shortened.
-import type { BinaryObjective } from '../objectives/binary.ts'
+import type { OneProblem } from '../objectives/one-problem.ts'
 import { PrimalView, type Slope, VIEW_BYTES } from '../objectives/primal-view.ts'
 import type { RowGroup, RowSource } from '../sources/row-source.ts'
 import type { BlockSolver, MemorySolver, PassEnd, Run, Saved, SolverSettings, Start } from './solver.ts'
@@ -39,7 +39,7 @@ interface Course {
 const isFew = (weights: number): boolean => weights <= MATRIX_WEIGHTS
 
 class NewtonRun implements Run, Saved {
-  readonly #objective: BinaryObjective
+  readonly #objective: OneProblem
   readonly #view: PrimalView
   readonly #passes: { slope: 'slope' | 'matrix'; product: 'product' }
   /** Addresses: gradient at the weights, step, residual. */
@@ -52,7 +52,7 @@ class NewtonRun implements Run, Saved {
   #begun = false
   readonly saved: Saved = this
 
-  constructor(objective: BinaryObjective, source: RowSource, { space }: SolverSettings) {
+  constructor(objective: OneProblem, source: RowSource, { space }: SolverSettings) {
     this.#objective = objective
     const { weightCount } = objective
     // Binned rows have no entries to multiply.
@@ -200,9 +200,9 @@ const traits = {
     what: 'a second derivative (squared-hinge and logistic have one)',
     has: loss => loss.entropicDual === true || (loss.box?.(1).diagonal ?? 0) > 0,
   },
-  start: (objective: BinaryObjective, source: RowSource, settings: SolverSettings) =>
+  start: (objective: OneProblem, source: RowSource, settings: SolverSettings) =>
     new NewtonRun(objective, source, settings),
-} satisfies Partial<MemorySolver> & { start: Start<BinaryObjective> }
+} satisfies Partial<MemorySolver> & { start: Start<OneProblem> }
 
 /** The same where rows come in blocks. */
 const newtonInBlocks: BlockSolver = {
