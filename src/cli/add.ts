@@ -7,6 +7,7 @@ import { formatBytes, formatCount, formatSeconds } from './format.ts'
 import { print } from './print.ts'
 import { readingOptions } from './reading-options.ts'
 import { ProgressLine, readingText } from './terminal.ts'
+import { sayingWhatIsKept } from './what-is-kept.ts'
 
 const { 'index-base': _, ...reading } = readingOptions
 
@@ -51,7 +52,7 @@ async function runAdd({ arguments: given, options, signal }: CommandInput): Prom
   await checkOutputs({ reads: paths, stores: [folder] })
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const { addRows } = await import('../block-store/add.ts')
-  const result = await addRows(paths, folder, {
+  const work = addRows(paths, folder, {
     blocks: numberOption(options, 'blocks', { least: 1, most: 100000, whole: true }),
     format: textOption(options, 'format'),
     onBadRow: textOption(options, 'on-bad-row') as 'fail' | 'skip' | undefined,
@@ -60,6 +61,7 @@ async function runAdd({ arguments: given, options, signal }: CommandInput): Prom
     signal,
     progress: progress => line.show(`${readingText(progress)}, ${formatBytes(progress.bytesWritten)} written`),
   }).finally(() => line.clear())
+  const result = await sayingWhatIsKept(work, () => `nothing was added: ${folder} is as it was`)
   const { manifest, bytesRead, bytesWritten, seconds, badRows, badRowMessages, newLabels, states } = result
   if (badRows > 0) {
     line.say(`skipped ${formatCount(badRows)} bad rows; the first:`)

@@ -3,7 +3,7 @@
 
 import { stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { UNSAVED_MARKER } from '../block-store/file-layout.ts'
+import { MANIFEST_FILE, UNSAVED_MARKER } from '../block-store/file-layout.ts'
 import { type IngestOptions, ingest } from '../block-store/ingest.ts'
 import { binsOf, inputFormatOf, nextPosition } from '../block-store/manifest.ts'
 import { blocksOf, bufferSizes, expectedText } from '../block-store/read-into-blocks.ts'
@@ -59,6 +59,12 @@ interface Read {
 export function storeFolder(paths: string[], asked: string | undefined): string {
   const name = paths[0] === '-' ? 'stdin' : basename(paths[0]).replace(/\.(gz|zst)$/, '')
   return asked ?? `${name}.spill`
+}
+
+/** Whether a folder holds a store that the next run takes as it is. */
+export async function isReadyStore(folder: string): Promise<boolean> {
+  const isThere = async (file: string) => (await stat(join(folder, file)).catch(() => undefined)) !== undefined
+  return (await isThere(MANIFEST_FILE)) && !(await isThere(UNSAVED_MARKER))
 }
 
 /** The store that is trained on: the one named, one made from this text before, or a new one. */
