@@ -28,7 +28,6 @@ const longer: Record<string, number> = {
 }
 const withMore: Record<string, number> = {
   'block-store/load-store.ts: loadStore': 6,
-  'block-store/reader.ts: readFully': 6,
   'model/calibration.ts: classProbabilities': 6,
   'model/json-file.ts: pairs': 7,
   'rows/load-rows.ts: loadRows': 7,
