@@ -224,6 +224,16 @@ describe('rows of the example', () => {
     }
   })
 
+  it('are not mixed with text', async () => {
+    await assert.rejects(
+      train([text, file]).result,
+      says(
+        /some\.rows looks like binary rows, and \S+ like text: the files of one data set are in one format$/,
+        /^leave one of them out, or bring them into one format$/,
+      ),
+    )
+  })
+
   it('refuse an index base, which would be ignored', async () => {
     await assert.rejects(
       train(file, { indexBase: 0 }).result,
