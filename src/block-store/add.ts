@@ -18,6 +18,7 @@ import {
   type TextInBlocks,
 } from './read-into-blocks.ts'
 import { openStore } from './reader.ts'
+import { type EarlierSources, refuseNamedTwice, refuseSameText } from './source-content.ts'
 import { StoreWriter } from './writer.ts'
 
 export interface AddOptions {
@@ -26,6 +27,8 @@ export interface AddOptions {
   /** The format of the new text, which must be that of the store; the store's when not given. */
   format?: string
   onBadRow?: 'fail' | 'skip'
+  /** Add a source even if the store has one with the same content. */
+  again?: boolean
   threads?: number
   /** Bytes of memory to stay inside of. */
   memory?: number
@@ -56,20 +59,20 @@ export async function addRows(data: string | string[], folder: string, options: 
   const seconds = (): number => (performance.now() - started) / 1000
   const paths = typeof data === 'string' ? [data] : data
   if (paths.length === 0) throw new UsageError('no data was named')
-  const { blocks: wanted } = options
-  if (wanted !== undefined && !(Number.isInteger(wanted) && wanted >= 1 && wanted <= 1e5)) {
-    throw new UsageError(`blocks is ${JSON.stringify(wanted)}; expected a whole number from 1 to 100000`)
-  }
+  checkBlocks(options)
   // What is no store is told before anything is locked.
   await openStore(folder)
   await refuseSameFile({ reads: paths, writes: [folder] })
+  if (!options.again) await refuseNamedTwice(paths)
   const textBytes = await expectedText(paths)
   const sizes = bufferSizes(options.memory)
   const arena = new Arena()
   return changeStore(folder, async (old, change) => {
-    const states = change.keep(await CarriedStates.of(arena, folder, old.fingerprint))
     const format = formatFor(old, options.format, folder)
-    const blocks = wanted ?? newBlocks(old, textBytes)
+    const earlier = options.again ? undefined : { folder, sources: old.sources }
+    if (earlier) await refuseTexts(arena, paths, format, earlier, options.signal)
+    const states = change.keep(await CarriedStates.of(arena, folder, old.fingerprint))
+    const blocks = options.blocks ?? newBlocks(old, textBytes)
     const keepsSet = old.usedFeatures > 0
     const featureFile = keepsSet ? nextFeatureFile(old) : undefined
     const writer = change.write(
@@ -95,6 +98,7 @@ export async function addRows(data: string | string[], folder: string, options: 
       onBadRow: options.onBadRow ?? 'fail',
       labels: old.labels,
       firstPosition,
+      earlier,
       sizes,
       textBytes,
       signal: options.signal,
@@ -114,10 +118,7 @@ export async function addRows(data: string | string[], folder: string, options: 
         ...(featureFile && { featureFile }),
         positions: firstPosition + read.rows,
         labels: read.labels,
-        sources: [
-          ...sourceSpans(old).map(({ first, end: _, ...source }) => ({ ...source, firstPosition: first })),
-          ...placed(read.sources, firstPosition),
-        ],
+        sources: [...placedAlready(old), ...placed(read.sources, firstPosition)],
       },
       written => [...old.blocks, ...written.filter(({ rows }) => rows > 0)],
     )
@@ -137,6 +138,27 @@ export async function addRows(data: string | string[], folder: string, options: 
       badRowMessages: read.badRowMessages,
     }
   })
+}
+
+function checkBlocks({ blocks }: AddOptions): void {
+  if (blocks === undefined || (Number.isInteger(blocks) && blocks >= 1 && blocks <= 1e5)) return
+  throw new UsageError(`blocks is ${JSON.stringify(blocks)}; expected a whole number from 1 to 100000`)
+}
+
+/** Files of text are compared with what the store holds before they are parsed; everything else once it has been read. */
+async function refuseTexts(
+  arena: Arena,
+  paths: string[],
+  format: string,
+  earlier: EarlierSources,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (findInputFormat(format).cut.by !== 'lines') return
+  for (const path of paths) await refuseSameText(arena, path, earlier, signal)
+}
+
+function placedAlready(old: Manifest): SourceEntry[] {
+  return sourceSpans(old).map(({ first, end: _, ...source }) => ({ ...source, firstPosition: first }))
 }
 
 /** Sources with the positions that their rows begin at, one after the other. */

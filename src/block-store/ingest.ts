@@ -22,6 +22,7 @@ import {
   keepFeatureSet,
   readIntoBlocks,
 } from './read-into-blocks.ts'
+import { refuseNamedTwice } from './source-content.ts'
 import { StoreWriter } from './writer.ts'
 
 export type { IngestProgress }
@@ -40,6 +41,8 @@ export interface IngestOptions {
   format?: string
   indexBase?: 0 | 1
   onBadRow?: 'fail' | 'skip'
+  /** Take two sources with the same content. */
+  again?: boolean
   /** Replace a store of the same name. */
   overwrite?: boolean
   threads?: number
@@ -75,9 +78,7 @@ export async function ingest(
   const split = options.split ?? 'random'
   const seed = options.seed ?? 1
   const valueBits = options.values === 'f64' ? 64 : 32
-  await refuseSameFile({ reads: paths, writes: [folder] })
-  // What cannot be read is told before a store that is to be replaced goes.
-  if (readsFiles(options.format)) for (const path of paths) await requireReadable(path)
+  await checkInputs(paths, folder, options)
   const textBytes = await expectedText(paths)
   const sizes = { ...bufferSizes(options.memory), ...options.buffers }
   const blocks = options.blocks ?? blocksOf(textBytes, sizes)
@@ -104,6 +105,7 @@ export async function ingest(
       onBadRow: options.onBadRow ?? 'fail',
       labels: [],
       firstPosition: 0,
+      earlier: options.again ? undefined : { folder, sources: [] },
       sizes,
       follower: options.follower,
       textBytes,
@@ -141,6 +143,13 @@ export async function ingest(
   } finally {
     await pool.close()
   }
+}
+
+/** What cannot be read, or not so, is told before a store that is to be replaced goes. */
+async function checkInputs(paths: string[], folder: string, { format, again }: IngestOptions): Promise<void> {
+  await refuseSameFile({ reads: paths, writes: [folder] })
+  if (readsFiles(format)) for (const path of paths) await requireReadable(path)
+  if (!again) await refuseNamedTwice(paths)
 }
 
 async function markUnsaved(folder: string): Promise<void> {

@@ -40,6 +40,9 @@ export interface SourceEntry {
   rows: number
   /** Position of its first row; without it, sources follow each other without gaps. */
   firstPosition?: number
+  /** Of its first bytes and of all, 16 hexadecimal digits each (see source-content.ts). Older stores have none. */
+  beginning?: string
+  checksum?: string
 }
 
 export interface Manifest {
@@ -136,12 +139,7 @@ export function checkManifest(parsed: unknown, path: string): Manifest {
       ...label.label(),
       rows: label.count('rows'),
     })),
-    sources: fields.list('sources').map(source => ({
-      name: source.text('name'),
-      bytes: source.count('bytes'),
-      rows: source.count('rows'),
-      ...source.optional('firstPosition', name => source.count(name)),
-    })),
+    sources: fields.list('sources').map(sourceEntry),
     split: fields.oneOf('split', ['random', 'sequential']),
     seed: fields.number('seed'),
     valueBits: fields.oneOf('valueBits', [32, 64]),
@@ -159,6 +157,17 @@ export function checkManifest(parsed: unknown, path: string): Manifest {
     if (sum !== manifest[field]) throw fields.wrong(field, `${sum}, the sum over its blocks`)
   }
   return manifest
+}
+
+function sourceEntry(source: Fields): SourceEntry {
+  return {
+    name: source.text('name'),
+    bytes: source.count('bytes'),
+    rows: source.count('rows'),
+    ...source.optional('firstPosition', name => source.count(name)),
+    ...source.optional('beginning', name => source.checksum(name)),
+    ...source.optional('checksum', name => source.checksum(name)),
+  }
 }
 
 export function featureFileOf(manifest: Pick<Manifest, 'featureFile'>): string {

@@ -24,6 +24,7 @@ import type { EncodeChunkOptions, EncodedChunk } from './encode-chunk-task.ts'
 import { encodeChunkTask } from './encode-chunk-task.ts'
 import { readFeatureSet, writeFeatureSet } from './feature-set.ts'
 import type { LabelEntry, SourceEntry } from './manifest.ts'
+import { type EarlierSources, Sources } from './source-content.ts'
 import { LabelCodes } from './stored-labels.ts'
 import type { StoreWriter } from './writer.ts'
 
@@ -54,6 +55,8 @@ export interface TextSettings {
   labels: readonly LabelEntry[]
   /** Position of the first row. */
   firstPosition: number
+  /** What the store holds already, where content may not come twice. */
+  earlier: EarlierSources | undefined
   sizes: BufferSizes
   /** Bytes of text to come, as far as is known. */
   textBytes: ByteCount | undefined
@@ -148,7 +151,7 @@ export async function readIntoBlocks(
   const labels: LabelCount[] = settings.labels.map(label => ({ ...label }))
   const byKey = new Map(labels.map((label, k) => [labelKey(label), k]))
   const codes = new LabelCodes()
-  const sources: SourceEntry[] = paths.map(path => ({ name: keptName(path), bytes: 0, rows: 0 }))
+  const sources = new Sources(arena, paths.map(keptName), settings.earlier)
   const total = { rows: 0, nonzeros: 0, features: 0 }
   const free: EncodeChunkOptions['out'][] = []
   const maps = new Set<number>()
@@ -195,8 +198,7 @@ export async function readIntoBlocks(
     await writer.append(encoded.segments, settings.firstPosition + total.rows)
     free.push(encoded.out)
     maps.add(encoded.map)
-    sources[chunk.source].rows += encoded.rows
-    sources[chunk.source].bytes += chunk.bytes
+    sources.add(chunk, encoded.rows, reader.format.cut.by === 'plan')
     total.rows += encoded.rows
     total.nonzeros += encoded.nonzeros
     total.features = Math.max(total.features, encoded.features)
@@ -212,7 +214,7 @@ export async function readIntoBlocks(
   return {
     ...total,
     labels,
-    sources,
+    sources: sources.end(),
     format: reader.format.name,
     indexBase: reader.indexBase,
     compression: compression ?? 'none',

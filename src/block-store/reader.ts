@@ -114,8 +114,8 @@ export class Store {
     const { arena } = buffer
     const entry = this.manifest.blocks[block]
     const path = this.blockPath(block)
-    await using file = await openFile(path, buffer.direct)
-    const size = (await file.stat()).size
+    await using file = await BlockFile.open(path, buffer.direct)
+    const size = await file.size()
     // What is in memory: `held` bytes from `offset` of the file on, of which `used` are done with. They lie as they do in the
     // pages of the file, so that every read begins and ends with a page.
     let room = roundUp(buffer.readBytes, PAGE_BYTES)
@@ -136,7 +136,7 @@ export class Store {
       held -= used
       used = 0
       const wanted = Math.min(room - before, size - offset)
-      await readFully(file, arena, at + held, wanted - held, offset + held, path)
+      await file.read(arena, at + held, wanted - held, offset + held)
       held = wanted
     }
     await fill(Math.min(size, FILE_HEADER_BYTES))
@@ -213,38 +213,69 @@ function checkCounts(path: string, found: BlockCounts, expected: BlockCounts): v
 
 type BlockCounts = Pick<BlockEntry, 'segments' | 'rows' | 'nonzeros' | 'checksum'>
 
-/** Past the page cache, where that is asked for and the file system can. */
-async function openFile(path: string, direct: boolean): Promise<FileHandle> {
-  try {
-    if (direct && constants.O_DIRECT) return await open(path, constants.O_RDONLY | constants.O_DIRECT)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw fileError(error, path, 'read')
+/** A file of a block, read past the page cache where that is asked for and the file system can: some refuse to open it so,
+ *  others refuse to read. */
+class BlockFile implements AsyncDisposable {
+  readonly #path: string
+  #handle: FileHandle
+  #direct: boolean
+
+  private constructor(path: string, handle: FileHandle, direct: boolean) {
+    this.#path = path
+    this.#handle = handle
+    this.#direct = direct
   }
+
+  static async open(path: string, direct: boolean): Promise<BlockFile> {
+    try {
+      if (direct && constants.O_DIRECT) {
+        return new BlockFile(path, await open(path, constants.O_RDONLY | constants.O_DIRECT), true)
+      }
+    } catch (error) {
+      if (!isRefused(error)) throw fileError(error, path, 'read')
+    }
+    return new BlockFile(path, await openPlainly(path), false)
+  }
+
+  async size(): Promise<ByteCount> {
+    return (await this.#handle.stat()).size
+  }
+
+  /** Reads so many bytes, and what follows them up to the end of a page or of the file: reads past the page cache must. */
+  async read(arena: Arena, at: Address, bytes: ByteCount, position: number): Promise<void> {
+    for (let done = 0; done < bytes; ) {
+      const wanted = roundUp(bytes - done, PAGE_BYTES)
+      const bytesRead = await this.#readOnce(arena.bytes(at + done, wanted), position + done)
+      if (bytesRead === 0) throw damaged(this.#path, 'it became shorter while it was read')
+      done += bytesRead
+    }
+  }
+
+  async #readOnce(target: Uint8Array, position: number): Promise<number> {
+    try {
+      return (await this.#handle.read(target, 0, target.length, position)).bytesRead
+    } catch (error) {
+      if (!this.#direct || !isRefused(error)) throw fileError(error, this.#path, 'read')
+    }
+    const plain = await openPlainly(this.#path)
+    await this.#handle.close()
+    this.#handle = plain
+    this.#direct = false
+    return this.#readOnce(target, position)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#handle.close()
+  }
+}
+
+/** What a file system says that cannot read past the page cache, or not from there. */
+const isRefused = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EINVAL'
+
+async function openPlainly(path: string): Promise<FileHandle> {
   try {
     return await open(path, 'r')
   } catch (error) {
     throw fileError(error, path, 'read')
-  }
-}
-
-/** Reads so many bytes, and what follows them up to the end of a page or of the file: reads past the page cache must. */
-async function readFully(
-  file: FileHandle,
-  arena: Arena,
-  at: Address,
-  bytes: ByteCount,
-  position: number,
-  path: string,
-): Promise<void> {
-  for (let done = 0; done < bytes; ) {
-    let bytesRead: number
-    try {
-      const wanted = roundUp(bytes - done, PAGE_BYTES)
-      bytesRead = (await file.read(arena.bytes(at + done, wanted), 0, wanted, position + done)).bytesRead
-    } catch (error) {
-      throw fileError(error, path, 'read')
-    }
-    if (bytesRead === 0) throw damaged(path, 'it became shorter while it was read')
-    done += bytesRead
   }
 }

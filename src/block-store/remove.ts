@@ -144,7 +144,7 @@ export async function removeRows(
         labels,
         sources: spans
           .filter(({ rows }) => rows > 0)
-          .map(({ name, bytes, rows, first }) => ({ name, bytes, rows, firstPosition: first })),
+          .map(({ first, end: _, ...source }) => ({ ...source, firstPosition: first })),
       },
       written =>
         old.blocks.flatMap((entry, block) => {

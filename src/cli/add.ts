@@ -7,6 +7,7 @@ import { formatBytes, formatCount, formatSeconds } from './format.ts'
 import { print } from './print.ts'
 import { readingOptions } from './reading-options.ts'
 import { ProgressLine, readingText } from './terminal.ts'
+import { sayingWhatIsKept } from './what-is-kept.ts'
 
 const { 'index-base': _, ...reading } = readingOptions
 
@@ -27,6 +28,7 @@ export const addCommand: Command = {
       help: "what the text is; only the store's own format will do",
       fallback: "the store's",
     },
+    again: { help: 'add data whose content is in the store already', group: 'The data' },
     json: { help: 'print one line of JSON at the end', group: 'Output' },
     quiet: { short: 'q', help: 'no progress', group: 'Output' },
   },
@@ -50,14 +52,16 @@ async function runAdd({ arguments: given, options, signal }: CommandInput): Prom
   await checkOutputs({ reads: paths, stores: [folder] })
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const { addRows } = await import('../block-store/add.ts')
-  const result = await addRows(paths, folder, {
+  const work = addRows(paths, folder, {
     blocks: numberOption(options, 'blocks', { least: 1, most: 100000, whole: true }),
     format: textOption(options, 'format'),
     onBadRow: textOption(options, 'on-bad-row') as 'fail' | 'skip' | undefined,
+    again: options['again'] === true,
     threads: numberOption(options, 'threads', { least: 1, most: 256, whole: true }),
     signal,
     progress: progress => line.show(`${readingText(progress)}, ${formatBytes(progress.bytesWritten)} written`),
   }).finally(() => line.clear())
+  const result = await sayingWhatIsKept(work, () => `nothing was added: ${folder} is as it was`)
   const { manifest, bytesRead, bytesWritten, seconds, badRows, badRowMessages, newLabels, states } = result
   if (badRows > 0) {
     line.say(`skipped ${formatCount(badRows)} bad rows; the first:`)

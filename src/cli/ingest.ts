@@ -6,6 +6,7 @@ import { formatBytes, formatCount, formatSeconds } from './format.ts'
 import { print } from './print.ts'
 import { readingOptions } from './reading-options.ts'
 import { ProgressLine, readingText } from './terminal.ts'
+import { sayingWhatIsKept } from './what-is-kept.ts'
 
 export const ingestCommand: Command = {
   name: 'ingest',
@@ -43,6 +44,7 @@ export const ingestCommand: Command = {
     memory: { value: 'SIZE', help: 'memory to stay inside of, Node and all', group: 'The store' },
     overwrite: { help: 'replace a store of the same name', group: 'The store' },
     ...readingOptions,
+    again: { help: 'take files with the same content', group: 'The data' },
     json: { help: 'print one line of JSON at the end', group: 'Output' },
     quiet: { short: 'q', help: 'no progress', group: 'Output' },
   },
@@ -64,7 +66,7 @@ async function runIngest({ arguments: given, options, signal }: CommandInput): P
   await checkOutputs({ reads: paths, stores: [folder] })
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const { ingest } = await import('../block-store/ingest.ts')
-  const result = await ingest(paths, folder, {
+  const work = ingest(paths, folder, {
     blocks: numberOption(options, 'blocks', { least: 1, most: 100000, whole: true }),
     split: textOption(options, 'split') as 'random' | 'sequential' | undefined,
     seed: numberOption(options, 'seed', { least: 0, most: Number.MAX_SAFE_INTEGER, whole: true }),
@@ -74,12 +76,14 @@ async function runIngest({ arguments: given, options, signal }: CommandInput): P
     format: textOption(options, 'format'),
     indexBase: numberOption(options, 'index-base') as 0 | 1 | undefined,
     onBadRow: textOption(options, 'on-bad-row') as 'fail' | 'skip' | undefined,
+    again: options['again'] === true,
     threads: numberOption(options, 'threads', { least: 1, most: 256, whole: true }),
     memory: memoryOption(options),
     overwrite: options['overwrite'] === true,
     signal,
     progress: progress => line.show(`${readingText(progress)}, ${formatBytes(progress.bytesWritten)} written`),
   }).finally(() => line.clear())
+  const result = await sayingWhatIsKept(work, () => `nothing was kept of what was read: there is no ${folder}`)
   const { manifest, bytesRead, bytesWritten, seconds, badRows, badRowMessages } = result
   if (badRows > 0) {
     line.say(`skipped ${formatCount(badRows)} bad rows; the first:`)

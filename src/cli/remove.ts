@@ -8,6 +8,7 @@ import { NEXT_TRAINING } from './describe-store.ts'
 import { formatBytes, formatCount, formatSeconds } from './format.ts'
 import { print } from './print.ts'
 import { ProgressLine } from './terminal.ts'
+import { sayingWhatIsKept } from './what-is-kept.ts'
 
 export const removeCommand: Command = {
   name: 'remove',
@@ -62,13 +63,14 @@ async function runRemove({ arguments: [folder], options, signal }: CommandInput)
   await checkOutputs({ reads: 'rows' in what ? [what.rows as string] : [], stores: [folder] })
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const { removeRows } = await import('../block-store/remove.ts')
-  const result = await removeRows(folder, what, {
+  const work = removeRows(folder, what, {
     signal,
     progress: ({ blocks, blocksTotal, rows }) =>
       line.show(
         `${blocksTotal === undefined ? `block ${blocks} searched` : `block ${blocks} of ${blocksTotal} written`}, ${formatCount(rows)} rows found`,
       ),
   }).finally(() => line.clear())
+  const result = await sayingWhatIsKept(work, () => `nothing was removed: ${folder} is as it was`)
   const { manifest, rows, nonzeros, blocksRewritten, blocksDropped, bytesRead, bytesWritten, seconds, states } = result
   if (options['json']) {
     const json = {

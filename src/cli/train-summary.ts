@@ -39,7 +39,7 @@ export function trainSummary(
   const name = data.length > 1 ? `${data.length} files` : data[0] === '-' ? 'standard input' : data[0]
   const lines = [
     `${name}: ${formatCount(rows)} rows, ${formatCount(features)} features${result.model.indexBase === 0 ? ' counted from 0' : ''}, ${formatCount(nonzeros)} nonzeros, ${classes} classes`,
-    `${result.solver} solver, ${result.loss} loss${sparse ? `, ${result.model.regularizer} regularizer` : ''}, C = ${result.cost}: ${formatCount(passes)} ${passes === 1 ? 'pass' : 'passes'} in ${formatSeconds(seconds.compute)}, after ${formatSeconds(seconds.read)} of reading`,
+    `${result.solver} solver, ${result.loss} loss${sparse ? `, ${result.model.regularizer} regularizer` : ''}, C = ${result.cost}: ${formatCount(passes)} ${passes === 1 ? 'pass' : 'passes'} in ${formatSeconds(seconds.compute)}, after ${formatSeconds(seconds.read)} of reading${startText(result)}`,
     certificateLine(result, tolerance),
     ...shortfallLines(result.model).map(line => `  ${line}`),
   ]
@@ -76,6 +76,10 @@ export function trainSummary(
   lines.push(`model: ${saved.model}`, ...keptLines(saved))
   if (test?.evaluation) lines.push('', ...evaluationLines(test.evaluation))
   return lines.join('\n')
+}
+
+function startText({ start, resumedAtPass }: TrainResult): string {
+  return { cold: '', warm: ', started from the last training', resumed: `, resumed at pass ${resumedAtPass}` }[start]
 }
 
 /** A kernel in words. */

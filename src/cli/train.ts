@@ -13,6 +13,7 @@ import { solverChoices } from '../optimise/solvers/all-solvers.ts'
 import type { PredictResult } from '../predict/predict.ts'
 import { scaleKinds } from '../rows/scale.ts'
 import { DEFAULTS, type TrainOptions, twoWeights } from '../train/options.ts'
+import type { TrainingRun, TrainResult } from '../train/training-run.ts'
 import { checkData, checkOutputs } from './check-files.ts'
 import {
   type Command,
@@ -30,6 +31,7 @@ import { readingOptions } from './reading-options.ts'
 import { BESIDE, exitCodeOf, saveTrained } from './save-trained.ts'
 import { ProgressLine, TrainingText } from './terminal.ts'
 import { trainJson, trainSummary } from './train-summary.ts'
+import { sayingWhatIsKept } from './what-is-kept.ts'
 
 export const trainCommand: Command = {
   name: 'train',
@@ -372,9 +374,17 @@ export function trainOptions(options: OptionValues): TrainOptions {
   }
 }
 
+async function showProgress(run: TrainingRun, line: ProgressLine, text: TrainingText): Promise<TrainResult> {
+  for await (const progress of run) {
+    if (progress.stage === 'plan') line.say(text.of(progress))
+    else line.show(text.of(progress))
+  }
+  return run.result
+}
+
 async function runTrain({ arguments: given, options, signal }: CommandInput): Promise<number> {
   const { train } = await import('../train/train.ts')
-  const { storeFolder } = await import('../train/store-for-training.ts')
+  const { isReadyStore, storeFolder } = await import('../train/store-for-training.ts')
   const { data, model: modelPath } = await splitArguments(given, textOption(options, 'model'))
   const settings = trainOptions(options)
   const testPath = textOption(options, 'test')
@@ -392,15 +402,14 @@ async function runTrain({ arguments: given, options, signal }: CommandInput): Pr
     process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1')
   const started = performance.now()
   const run = train(data, { ...settings, signal })
-  try {
-    for await (const progress of run) {
-      if (progress.stage === 'plan') line.say(text.of(progress))
-      else line.show(text.of(progress))
-    }
-  } finally {
-    line.clear()
-  }
-  const result = await run.result
+  const work = showProgress(run, line, text).finally(() => line.clear())
+  const result = await sayingWhatIsKept(work, async () => {
+    const store = (await isReadyStore(data[0])) ? data[0] : storeFolder(data, settings.store)
+    const kept = (await isReadyStore(store))
+      ? `the next run takes the rows of ${store}`
+      : 'nothing was kept of what was read'
+    return `there is no model of this run: ${kept}`
+  })
   // Other programs take a second file for data to test on.
   if (data.length > 1 && testPath === undefined) {
     line.say(`trained on all ${data.length} files; to test on one of them instead, say --test ${data[data.length - 1]}`)

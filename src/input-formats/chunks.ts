@@ -1,10 +1,11 @@
 // Inputs in chunks, each in a slot of the shared memory, the way their format says: cut by lines, or as the format plans them.
 import type { Arena } from '../numeric/arena.ts'
+import type { ByteSource } from './byte-source.ts'
 import { ChunkSlots, type Slot } from './chunk-slots.ts'
 import { Input, noRandomAccess } from './input.ts'
 import type { ChunkBytes, InputFormat, OpenedInput, PlannedChunk } from './input-format.ts'
 import { cutLines, linesWithin } from './line-chunks.ts'
-import type { Reading } from './reading.ts'
+import { isText, type Reading } from './reading.ts'
 
 /** What a worker takes at a time. */
 export interface Chunk extends ChunkBytes {
@@ -69,7 +70,7 @@ export class Chunks {
         0,
       )
       for (const [source, input] of inputs.entries()) {
-        const chunks = opened.length > 0 ? this.#planned(opened[source], input) : this.#lines(input)
+        const chunks = opened.length > 0 ? this.#planned(opened[source], input) : this.#lines(input, inputs[0])
         for await (const chunk of chunks) yield this.#chunk(input.name, source, chunk)
       }
     } finally {
@@ -98,9 +99,13 @@ export class Chunks {
   /** Opens all inputs, unless their format was asked for and opens them itself. A file may begin like one of a format. */
   async #findFormat(inputs: Input[]): Promise<void> {
     if (this.#reading.known?.cut.by === 'plan') return
-    for (const input of inputs) await input.source()
-    const head = (await inputs[0]?.source())?.head
-    if (head) this.#reading.lookAtHead(head)
+    const sources: ByteSource[] = []
+    for (const input of inputs) sources.push(await input.source())
+    const [first, ...others] = sources
+    if (!first?.head) return
+    this.#reading.lookAtHead(first.head)
+    if (isText(first.head))
+      for (const { name, head } of others) if (head) this.#reading.lookAtFurther(name, head, first)
   }
 
   #open({ cut, title }: InputFormat, input: Input): Promise<OpenedInput> {
@@ -148,13 +153,14 @@ export class Chunks {
     return { slot, bytes, first, part: name, about }
   }
 
-  async *#lines(input: Input): AsyncGenerator<InSlot> {
+  async *#lines(input: Input, firstInput: Input): AsyncGenerator<InSlot> {
     const source = await input.source()
     const lines = cutLines(this.#slots, {
       name: source.name,
       chunkBytes: this.#chunkBytes,
       read: target => this.#take(input, () => source.read(target)),
       begins: head => {
+        if (input !== firstInput) this.#reading.lookAtFurther(source.name, head, firstInput)
         // The head of a plain file has been looked at.
         if (source.readAt) return
         this.#reading.lookAtHead(head)

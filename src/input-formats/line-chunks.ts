@@ -6,7 +6,7 @@ import type { ChunkSlots, Slot } from './chunk-slots.ts'
 
 /** A longer line is taken for a file that is not text. */
 const LONGEST_LINE = 256 * 1024 * 1024
-const LINE_FEED = 10
+export const LINE_FEED = 10
 
 export interface LinesToCut {
   /** For messages. */
@@ -84,6 +84,6 @@ function lastLineEnd(text: Uint8Array): number {
 }
 
 /** Some editors open UTF-8 text with a mark; to a parser it is a blank. */
-function blankByteOrderMark(head: Uint8Array): void {
+export function blankByteOrderMark(head: Uint8Array): void {
   if (head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf) head.fill(0x20)
 }

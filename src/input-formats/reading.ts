@@ -13,6 +13,8 @@ export class Reading {
   #format: InputFormat | undefined
   #indexBase: number | undefined
   readonly #asked: number | undefined
+  /** Whether the data is to show its format. */
+  readonly #auto: boolean
   readonly #fit: (format: InputFormat) => void
 
   /** `format` may be `auto`. Several files are one data set: the first line with content decides for all. `fit` throws
@@ -24,6 +26,7 @@ export class Reading {
   ) {
     this.#fit = fit
     this.#format = askedInputFormat(format)
+    this.#auto = this.#format === undefined
     this.#asked = indexBase
     this.#indexBase = indexBase
     this.#check()
@@ -32,8 +35,17 @@ export class Reading {
   /** Looks at the beginning of an input, which may be that of a format whose files are opened. */
   lookAtHead(head: Uint8Array): void {
     if (this.#format) return
-    this.#format = allInputFormats.find(({ cut }) => cut.by === 'plan' && cut.detect(head))
+    this.#format = openedFormat(head)
     this.#check()
+  }
+
+  /** Looks at the beginning of a further input, behind one that begins as text: the rows of one data set are in one format. */
+  lookAtFurther(name: string, head: Uint8Array, first: { name: string }): void {
+    if (!this.#auto || this.#format?.cut.by === 'plan' || isText(head)) return
+    throw new UsageError(
+      `${name} looks like ${noText(head)}, and ${first.name} like text: the files of one data set are in one format`,
+      'leave one of them out, or bring them into one format',
+    )
   }
 
   /** Looks at whole lines, and says how such lines are cut. */
@@ -79,6 +91,25 @@ export class Reading {
       'leave it out, or name another format',
     )
   }
+}
+
+/** As much of an input as is looked at to tell text from what is none. */
+const BEGINNING = 64
+
+const openedFormat = (head: Uint8Array): InputFormat | undefined =>
+  allInputFormats.find(({ cut }) => cut.by === 'plan' && cut.detect(head))
+
+/** Whether an input may be text, by its first bytes. */
+export function isText(head: Uint8Array): boolean {
+  return !openedFormat(head) && !head.subarray(0, BEGINNING).includes(0)
+}
+
+/** What an input is that is no text. */
+function noText(head: Uint8Array): string {
+  const format = openedFormat(head)
+  if (format) return format.title
+  const bytes = [...head.subarray(0, 8)].map(byte => byte.toString(16).padStart(2, '0'))
+  return `a binary file (its first bytes are ${bytes.join(' ')})`
 }
 
 /** What columns of tables are separated by. */

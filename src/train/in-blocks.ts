@@ -26,6 +26,7 @@ import type { ThreadPool } from '../threads/pool.ts'
 import { columnsOf, type FoldedProblem, refuseUnlearnable } from './class-problems.ts'
 import { surveyed, withFittingBlocks } from './fit-blocks.ts'
 import type { ResolvedOptions } from './options.ts'
+import type { RunStart } from './outcome.ts'
 import { Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
 import { alphaStride, modelsText, planRun, type RunPlan } from './plan-for-blocks.ts'
 import { prepareRows } from './prepare-rows.ts'
@@ -82,7 +83,8 @@ export class InBlocks extends Place {
   readonly #objective: BinaryObjective | BundlesObjective | CrammerSingerObjective
   readonly #besidesWeights: number
   #factors: Float64Array | undefined
-  #said = false
+  /** Where the run began; of several classes, the first. */
+  #start: RunStart | undefined
 
   private constructor(opened: OpenedStore, wanted: Wanted, fitted: Fitted, map: number) {
     const { arena, tell, seconds } = opened
@@ -206,15 +208,17 @@ export class InBlocks extends Place {
     if (wanted.folds) return new Driver(this.driving(objective, tell)).solve()
     const first = this.#first && wanted.problems.length === 1 ? { pass: this.#first, map: this.#map } : undefined
     // Of several classes each says the same, or nearly.
+    const start = this.#start
     const say = (reason: string): void => {
-      if (!this.#said) this.say(reason)
+      if (!start) this.say(reason)
     }
-    const solutions = await trainResumed({
+    const began = (found: RunStart): void => {
+      this.#start ??= found
+    }
+    return trainResumed({
       ...this.#training(objective, wanted.allClasses ? problems.slice(0, 1) : problems),
-      ...{ solver, tell, say, first },
+      ...{ solver, tell, say, began, first },
     })
-    this.#said = true
-    return solutions
   }
 
   protected override sourceOf(): BlockEngine {
@@ -255,6 +259,7 @@ export class InBlocks extends Place {
     return {
       ...{ readSeconds, ...found.read, bytesRead: found.read.bytesRead + bytesRead },
       blocks: { count: manifest.blocks.length, read, ...counts, store },
+      ...(this.#start && { start: this.#start }),
     }
   }
 

@@ -73,6 +73,10 @@ export async function withRowsInMemory<T>(
   // An abort while reading leaves part of the data: whatever comes of it, the run was interrupted.
   const cutShort = options.signal?.aborted === true
   checkRows(rows, paths, cutShort, read.badRows)
+  if (cutShort) {
+    const reason = `interrupted while text was read; the model will be one of the ${rows.rows} rows that came until then`
+    tell({ stage: 'plan', solver: '', reason })
+  }
   placeRowWeights(arena, rows, options, { cutShort, badRows: read.badRows })
   await renumberFeatures(arena, pool, rows)
   const factors = scaled(arena, rows, options)

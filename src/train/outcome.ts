@@ -5,6 +5,13 @@ import type { Calibration } from '../model/calibration.ts'
 import type { WeightVectors } from '../model/weights.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
 
+/** Where a run began: from zero, from the dual variables of the last training, or from a checkpoint. */
+export interface RunStart {
+  start: 'cold' | 'warm' | 'resumed'
+  /** The pass that a resumed run goes on with, counted from 1. */
+  resumedAtPass?: number
+}
+
 export interface TrainingOutcome {
   data: {
     rows: number
@@ -34,6 +41,8 @@ export interface TrainingOutcome {
   bytesRead: number
   badRows: number
   badRowMessages: string[]
+  /** From zero, when not given. */
+  start?: RunStart
   /** Of runs over blocks: how many there are, how many were read, where the time went, and the store. */
   blocks?: {
     count: number

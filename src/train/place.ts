@@ -108,7 +108,10 @@ export abstract class Place {
 
 export type TellPass = (progress: PassProgress) => void
 
-export type Account = Pick<TrainingOutcome, 'readSeconds' | 'bytesRead' | 'badRows' | 'badRowMessages' | 'blocks'>
+export type Account = Pick<
+  TrainingOutcome,
+  'readSeconds' | 'bytesRead' | 'badRows' | 'badRowMessages' | 'blocks' | 'start'
+>
 
 /** Where models go as they are ready. */
 export interface Taker {

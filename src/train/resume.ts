@@ -16,6 +16,7 @@ import type { BlockEngine } from '../optimise/sources/block-engine.ts'
 import { sizeText } from '../sizes.ts'
 import type { FoldedProblem } from './class-problems.ts'
 import type { ResolvedOptions } from './options.ts'
+import type { RunStart } from './outcome.ts'
 
 /** What a run over blocks is, from its beginning to its end. */
 export interface BlockTraining {
@@ -30,10 +31,11 @@ export interface BlockTraining {
   first?: { pass: FirstPass; map: number } | undefined
   tell: (progress: PassProgress) => void
   say: (reason: string) => void
+  began: (start: RunStart) => void
 }
 
 /** Where the states of a training are kept: one place for each distinct problem. */
-export function checkpointsOf(training: Omit<BlockTraining, 'tell' | 'say' | 'solver'>): Checkpoints {
+export function checkpointsOf(training: Omit<BlockTraining, 'tell' | 'say' | 'began' | 'solver'>): Checkpoints {
   const { engine, options, objective, problems, allClasses } = training
   const { folder, manifest } = engine.store
   const [first] = problems
@@ -63,7 +65,7 @@ export function checkpointsOf(training: Omit<BlockTraining, 'tell' | 'say' | 'so
 
 /** Trains from wherever the run can begin. */
 export async function trainResumed(training: BlockTraining): Promise<Solution[]> {
-  const { engine, solver, options, objective, tell, say, first } = training
+  const { engine, solver, options, objective, tell, say, began, first } = training
   const { seed, shrinking, innerPasses, innerTolerance = null, blockOrder, batch } = options
   const { slotBytes, cacheBytes } = engine.plan
   const course = {
@@ -74,16 +76,24 @@ export async function trainResumed(training: BlockTraining): Promise<Solution[]>
   const checkpoints = checkpointsOf(training)
   const keeping = { keeper: checkpoints, state: fresh }
   const driver = new Driver({ source: engine, solver, objective, settings: options, tell, ...keeping })
-  if (!(solver.dual && !options.cold && (await startWarm(driver, checkpoints, say)))) {
+  if (solver.dual && !options.cold && (await startWarm(driver, checkpoints, say))) began({ start: 'warm' })
+  else {
     const found = options.resume ? await checkpoints.load() : undefined
     if (found) {
       refuseOtherCourse(found, fresh)
-      say(`resuming at pass ${found.pass + 1}`)
       const done = found.done as Solution[] | undefined
-      if (done && reaches(done, found, options)) return done
+      const ended = done && reaches(done, found, options)
+      // Counted from 1. A pass whose end has been looked at is over.
+      const resumedAtPass = found.pass + (found.stockTaken ? 2 : 1)
+      began({ start: 'resumed', resumedAtPass })
+      say(`resumed at pass ${resumedAtPass}${ended ? ', which is not needed: the run had reached its aim' : ''}`)
+      if (ended) return done
       // A run that was stopped by its own limits may go on under wider ones.
       await driver.restore(goOn(found, options))
-    } else await checkpoints.clear()
+    } else {
+      began({ start: 'cold' })
+      await checkpoints.clear()
+    }
     if (first && !found) {
       await driver.startFrom(first.pass, engine, first.map)
       // From here on a run that is killed resumes; before, it makes the store anew, and so ends in the same model.
@@ -117,11 +127,11 @@ async function startWarm(driver: Driver, checkpoints: Checkpoints, say: (reason:
     const carried = await checkpoints.loadCarried()
     if (!carried) return false
     say(
-      `starting from the dual variables of the last run (${carried.passes} ${carried.passes === 1 ? 'pass' : 'passes'}), for the rows that stayed`,
+      `started from the last training (${carried.passes} ${carried.passes === 1 ? 'pass' : 'passes'}): from its dual variables of the rows that stayed`,
     )
   } catch (error) {
     if (!(error instanceof SpillwayError)) throw error
-    say(`starting from zero: ${error.message}`)
+    say(`started from zero: ${error.message}`)
     checkpoints.forgetAlpha()
     return false
   }
@@ -145,7 +155,7 @@ function otherRoom(before: number | null, now: number | null): SpillwayError {
 }
 
 /** A run resumes as it was begun, or not at all. */
-function refuseOtherCourse(found: RunState, fresh: RunState): void {
+export function refuseOtherCourse(found: RunState, fresh: RunState): void {
   if (found.fingerprint !== fresh.fingerprint) {
     throw new SpillwayError(
       'the store has changed since the checkpoint was written; the run cannot be resumed',
@@ -163,6 +173,7 @@ function refuseOtherCourse(found: RunState, fresh: RunState): void {
     }
   }
   if (found.settings['slotBytes'] !== slotBytes || found.settings['cacheBytes'] !== cacheBytes) {
-    throw otherRoom(found.settings['memory'] as number | null, memory as number | null)
+    // Checkpoints of earlier versions do not say which memory was named.
+    throw otherRoom((found.settings['memory'] ?? null) as number | null, memory as number | null)
   }
 }

@@ -3,8 +3,8 @@
 
 import { stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { UNSAVED_MARKER } from '../block-store/file-layout.ts'
-import { ingest } from '../block-store/ingest.ts'
+import { MANIFEST_FILE, UNSAVED_MARKER } from '../block-store/file-layout.ts'
+import { type IngestOptions, ingest } from '../block-store/ingest.ts'
 import { binsOf, inputFormatOf, nextPosition } from '../block-store/manifest.ts'
 import { blocksOf, bufferSizes, expectedText } from '../block-store/read-into-blocks.ts'
 import { openStore, type Store } from '../block-store/reader.ts'
@@ -68,6 +68,12 @@ export function storeFolder(paths: string[], asked: string | undefined): string 
   return asked ?? `${name}.spill`
 }
 
+/** Whether a folder holds a store that the next run takes as it is. */
+export async function isReadyStore(folder: string): Promise<boolean> {
+  const isThere = async (file: string) => (await stat(join(folder, file)).catch(() => undefined)) !== undefined
+  return (await isThere(MANIFEST_FILE)) && !(await isThere(UNSAVED_MARKER))
+}
+
 /** The store that is trained on: the one named, one made from this text before, or a new one. */
 export async function theStore(
   arena: Arena,
@@ -108,14 +114,8 @@ export async function theStore(
   try {
     const result = await ingest(paths, folder, {
       blocks,
-      values: options.values,
+      ...howToRead(options),
       ...(bins > 0 && { bins }),
-      seed: options.seed,
-      onBadRow: options.onBadRow,
-      format: options.format,
-      ...(options.indexBase !== undefined && { indexBase: options.indexBase }),
-      ...(options.threads !== undefined && { threads: options.threads }),
-      ...(options.signal && { signal: options.signal }),
       ...(forIngest !== undefined && { memory: forIngest }),
       ...(sizes && options.memory !== undefined && { memory: sizes.ingest, buffers: sizes.buffers }),
       ...(first && { follower: first }),
@@ -137,6 +137,17 @@ export async function theStore(
   } catch (error) {
     await first?.abandon()
     throw error
+  }
+}
+
+function howToRead({ values, seed, onBadRow, format, indexBase, threads, signal }: ResolvedOptions): IngestOptions {
+  return {
+    ...{ values, seed, onBadRow, format },
+    ...(indexBase !== undefined && { indexBase }),
+    ...(threads !== undefined && { threads }),
+    ...(signal && { signal }),
+    // Rows in memory are not compared either: the memory does not decide what is trained on.
+    again: true,
   }
 }
 

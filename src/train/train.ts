@@ -193,6 +193,7 @@ function shortfallOf(
 /** What a run gives, with its model put together. */
 export function asResult(outcome: TrainingOutcome, options: ResolvedOptions, seconds: number): TrainResult {
   const { data, labels, solutions, solver, readSeconds: read, bytesRead, badRows, badRowMessages, blocks } = outcome
+  const { start = { start: 'cold' } } = outcome
   const { rows, features, nonzeros } = data
   const { loss, cost } = options
   const certificate = sumOf(solutions)
@@ -205,6 +206,7 @@ export function asResult(outcome: TrainingOutcome, options: ResolvedOptions, sec
     bytesRead,
     peakMemoryBytes: process.resourceUsage().maxRSS * 1024,
     exitReason: certificate.exitReason as ExitReason,
+    ...start,
     trainingAccuracy: solutions.length === 1 ? (solutions[0].certificate?.trainingAccuracy ?? null) : null,
     ...{ badRows, badRowMessages, ...(blocks && { blocks }) },
   }

@@ -3,10 +3,12 @@ import { saveModel } from '../model/files.ts'
 import type { Model } from '../model/model.ts'
 import { type Predicts, withPredict } from '../model/predict-row.ts'
 import type { ExitReason } from '../optimise/objectives/solution.ts'
-import type { TrainingOutcome } from './outcome.ts'
+import type { RunStart, TrainingOutcome } from './outcome.ts'
 import type { Progress, ProgressListener } from './progress.ts'
 
-export interface TrainResult extends Pick<TrainingOutcome, 'bytesRead' | 'badRows' | 'badRowMessages' | 'blocks'> {
+export interface TrainResult
+  extends RunStart,
+    Pick<TrainingOutcome, 'bytesRead' | 'badRows' | 'badRowMessages' | 'blocks'> {
   model: Model
   solver: string
   loss: string

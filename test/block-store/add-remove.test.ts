@@ -190,7 +190,7 @@ describe('remove', () => {
   test('leaves blocks alone that lose nothing, and drops those that lose everything', async () => {
     const folder = await newStore(rows, { split: 'sequential', blocks: 1 })
     await addRows(textFile(rows.slice(0, 90)), folder, { threads: 1, blocks: 1 })
-    await addRows(textFile(rows.slice(0, 90)), folder, { threads: 1, blocks: 1 })
+    await addRows(textFile(rows.slice(90, 180)), folder, { threads: 1, blocks: 1 })
     const untouched = readFileSync(join(folder, 'block-000000.bin'))
     const middle = Array.from({ length: 90 }, (_, k) => 501 + k)
     const result = await removeRows(folder, { rows: [...middle, 591] })

@@ -40,5 +40,5 @@ export async function trained(folder: string, options: TrainOptions = {}) {
   for await (const progress of work) if (progress.stage === 'plan') reasons.push(progress.reason)
   const result = await work.result
   assert.equal(result.exitReason, 'converged')
-  return { ...result, warm: reasons.some(reason => reason.startsWith('starting from the dual variables')) }
+  return { ...result, warm: reasons.some(reason => reason.startsWith('started from the last training')) }
 }

@@ -81,6 +81,45 @@ describe('Ctrl-C', { concurrency: 3 }, () => {
       const { certificate, data } = await loadModel(join(cwd, 'a.model'))
       assert.equal(certificate!.exitReason, 'interrupted')
       assert.ok(data!.rows > 0 && data!.rows % 1 === 0)
+      const said = /^interrupted while text was read; the model will be one of the (\d+) rows that came until then$/m
+      assert.equal(Number(said.exec(result.stderr)?.[1]), data!.rows, result.stderr)
+    }))
+
+  for (const solver of ['block', 'stream']) {
+    it(`ends training that reads text into a store, and says that nothing was kept (${solver})`, () =>
+      inFolder(async cwd => {
+        const run = start(['train', '-', 'a.model', '--solver', solver, '--store', 'a.spill', '--json'], { cwd })
+        run.child.stdin.write(large)
+        await until(() => filesIn(cwd).length > 0)
+        run.child.kill('SIGINT')
+        const result = await within(PATIENCE, run)
+        assert.ok(result, 'it went on')
+        assert.deepEqual([result.status, result.stdout], [130, ''], result.stderr)
+        assertPlainWords(result.stderr)
+        assert.match(
+          result.stderr,
+          /\nspillway: interrupted; there is no model of this run: nothing was kept of what was read\n$/,
+        )
+        assert.deepEqual(filesIn(cwd), [])
+      }))
+  }
+
+  it('leaves the store of add as it was, and says so', () =>
+    inFolder(async cwd => {
+      writeFileSync(join(cwd, 'a.svm'), small)
+      await good(['ingest', 'a.svm', 'a.spill', '-q'], { cwd })
+      const files = () => filesIn(cwd).map(name => [name, readFileSync(join(cwd, name), 'hex')])
+      const before = files()
+      const run = start(['add', '-', 'a.spill'], { cwd })
+      run.child.stdin.write(large)
+      await until(() => filesIn(cwd).length > before.length)
+      run.child.kill('SIGINT')
+      const result = await within(PATIENCE, run)
+      assert.ok(result, 'it went on')
+      assert.deepEqual([result.status, result.stdout], [130, ''], result.stderr)
+      assertPlainWords(result.stderr)
+      assert.match(result.stderr, /\nspillway: interrupted; nothing was added: a\.spill is as it was\n$/)
+      assert.deepEqual(files(), before)
     }))
 
   it('a second time ends at once, with no model', () =>
@@ -130,6 +169,7 @@ describe('Ctrl-C', { concurrency: 3 }, () => {
       assert.ok(result, 'it went on')
       assert.equal(result.status, 130, result.stderr)
       assertPlainWords(result.stderr)
+      assert.match(result.stderr, /\nspillway: interrupted; nothing was kept of what was read: there is no a\.spill\n$/)
       assert.equal(existsSync(join(cwd, 'a.spill', 'manifest.json')), false)
       // The name is free again.
       writeFileSync(join(cwd, 'b.svm'), small)

@@ -43,6 +43,7 @@ const TRAIN_FIELDS = [
   'bytesRead:number',
   'peakMemoryBytes:number',
   'exitReason:string',
+  'start:string',
   'badRows:number',
   'model:string',
 ]

@@ -47,7 +47,7 @@ const commands = [
   'cross-validate a.svm --folds 2 -q',
   'tune a.svm --folds 2 --cost 1 -q --no-model --json',
   'ingest a.svm new.spill -q',
-  'add a.svm s.spill -q',
+  'add a.svm s.spill --again -q',
   'remove s.spill --label 1 -q',
   'inspect a.svm -q',
   'inspect m',

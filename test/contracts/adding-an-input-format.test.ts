@@ -138,7 +138,9 @@ describe('rows of the example', () => {
       assert.deepEqual(fromFile.weights, fromText.weights)
       assert.deepEqual(fromFile.manifest.labels, fromText.manifest.labels)
       assert.equal(fromFile.manifest.inputFormat, 'binary-rows')
-      const more = await addRows(file, fromFile.path)
+      if (data === file)
+        await assert.rejects(addRows(file, fromFile.path), /already: its 400 rows would be there twice/)
+      const more = await addRows(file, fromFile.path, { again: data === file })
       assert.deepEqual([more.rows, more.manifest.rows], [400, 800])
       await assert.rejects(addRows(text, fromText.path, { format: 'binary-rows' }), UsageError)
     }
@@ -220,6 +222,16 @@ describe('rows of the example', () => {
       )
       await writing
     }
+  })
+
+  it('are not mixed with text', async () => {
+    await assert.rejects(
+      train([text, file]).result,
+      says(
+        /some\.rows looks like binary rows, and \S+ like text: the files of one data set are in one format$/,
+        /^leave one of them out, or bring them into one format$/,
+      ),
+    )
   })
 
   it('refuse an index base, which would be ignored', async () => {

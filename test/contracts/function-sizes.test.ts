@@ -16,7 +16,6 @@ const longer: Record<string, number> = {
   'block-store/ingest.ts: ingest': 78,
   'block-store/load-block-task.ts: loadBlock': 67,
   'block-store/load-store.ts: loadStore': 73,
-  'block-store/manifest.ts: checkManifest': 62,
   'block-store/read-into-blocks.ts: readIntoBlocks': 89,
   'block-store/remove.ts: removeRows': 110,
   'block-store/remove.ts: a function': 98,
@@ -29,7 +28,6 @@ const longer: Record<string, number> = {
 }
 const withMore: Record<string, number> = {
   'block-store/load-store.ts: loadStore': 6,
-  'block-store/reader.ts: readFully': 6,
   'model/calibration.ts: classProbabilities': 6,
   'model/json-file.ts: pairs': 7,
   'rows/load-rows.ts: loadRows': 7,

@@ -78,7 +78,7 @@ describe('all classes at once, over blocks', () => {
     const cold = await train(copyStore(store, join(folder.path, 'cold.spill')), options).result
     const warm = await told(store, options)
     assert.ok(
-      warm.records.some(record => record.stage === 'plan' && /starting from the dual variables/.test(record.reason)),
+      warm.records.some(record => record.stage === 'plan' && /started from the last training/.test(record.reason)),
     )
     assert.equal(warm.result.exitReason, 'converged')
     close(warm.result.primal!, cold.primal!, 1.2e-5)

@@ -247,9 +247,7 @@ describe('resuming', () => {
     await told(path, { ...options, memory })
     await addRows(folder.write('more.svm', `${noisyRows(300, 25, 7)}\n`), path)
     const after = await told(path, { ...options, memory, resume: true })
-    assert.ok(
-      after.records.some(r => r.stage === 'plan' && /starting from the dual variables of the last run/.test(r.reason)),
-    )
+    assert.ok(after.records.some(r => r.stage === 'plan' && /started from the last training/.test(r.reason)))
     assert.equal(after.result.rows, 1500)
     assert.equal(after.result.exitReason, 'converged')
     const cold = await told(fresh(path), { ...options, memory })

@@ -173,7 +173,7 @@ describe('weighted degree features made on the fly', () => {
     const reasons: string[] = []
     for await (const record of run) if (record.stage === 'plan') reasons.push(record.reason)
     assert.ok(
-      reasons.some(reason => /starting from the dual variables of the last run/.test(reason)),
+      reasons.some(reason => /started from the last training/.test(reason)),
       reasons.join(),
     )
     const expected = await resultOf(folder.write('kept.txt', asStrings([...rows.slice(50), ...later])), {

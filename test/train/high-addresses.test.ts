@@ -100,7 +100,7 @@ describe('a store that is made, added to and removed from above 2 GiB', () => {
       withArenasFrom(start, async () => {
         const path = join(folder.path, `store-${start}.spill`)
         await ingest(text, path, { blocks: 3, threads: 1 })
-        await addRows(text, path, { threads: 1 })
+        await addRows(text, path, { threads: 1, again: true })
         await removeRows(path, { label: '-1' })
         const opened = await openStore(path)
         assert.deepEqual((await opened.verify(new Arena(), { decode: true })).problems, [])
