@@ -1,12 +1,11 @@
 // spillway cross-validate: accuracy on rows that were not trained on.
-import { DEFAULTS } from '../train/options.ts'
 import { checkData, checkOutputs } from './check-files.ts'
 import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
 import { foldOptions } from './fold-options.ts'
 import { formatCount, formatGap, formatSeconds, formatShare, sourceName } from './format.ts'
 import { fromLiblinear } from './liblinear-words.ts'
 import { print } from './print.ts'
-import { ProgressLine, TrainingText } from './terminal.ts'
+import { showProgress } from './terminal.ts'
 import { trainCommand, trainOptions } from './train.ts'
 
 export const crossValidateCommand: Command = {
@@ -34,14 +33,13 @@ async function runCrossValidate({ arguments: data, options, signal }: CommandInp
   const settings = trainOptions(options)
   await checkData(data, textOption(options, 'format'))
   await checkOutputs({ reads: data })
-  const line = new ProgressLine({ quiet: options['quiet'] === true })
-  const text = new TrainingText(settings.tolerance ?? DEFAULTS.tolerance, settings.maxPasses ?? DEFAULTS.maxPasses)
+  const { line, tell } = showProgress(options, settings)
   const { crossValidate } = await import('../train/cross-validate.ts')
   const result = await crossValidate(data, {
     ...settings,
     folds: numberOption(options, 'folds', { least: 2, most: 255, whole: true }),
     signal,
-    progress: progress => (progress.stage === 'plan' ? line.say(text.of(progress)) : line.show(text.of(progress))),
+    progress: tell,
   }).finally(() => line.clear())
   const { costs, badRowMessages: _messages, ...rest } = result
   const [{ cost, accuracy, deviation, standardError, folds }] = costs

@@ -20,6 +20,7 @@ const SHARED = [
     'expand',
     'values',
     'json',
+    'verbose',
     'quiet',
   ],
 ]

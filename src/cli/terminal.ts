@@ -2,7 +2,9 @@
 
 import type { WriteStream } from 'node:tty'
 import { planLines } from '../optimise/sources/memory-plan.ts'
-import type { PlanProgress, Progress } from '../train/progress.ts'
+import { DEFAULTS, type TrainOptions } from '../train/options.ts'
+import type { PlanProgress, Progress, ProgressListener } from '../train/progress.ts'
+import type { OptionValues } from './command.ts'
 import { formatBytes, formatCount, formatGap, formatObjective, formatSeconds } from './format.ts'
 
 /** Milliseconds between two lines when the output is no terminal: the longer a run has taken, the more, up to a minute. */
@@ -77,11 +79,16 @@ export function readingText(progress: {
   return parts.join(', ')
 }
 
-/** What was chosen and why, in one line; the memory plan below it. */
-export function planText({ solver, reason, memory }: PlanProgress): string {
-  const lines = memory ? planLines(memory.parts, memory.allowed) : []
+/** What was chosen and why. Of a plan for memory: how rows are read and how much of what is allowed is planned for, in one
+ *  line; or, for those who ask, what for, as a table. */
+export function planText({ solver, reason, memory, blocks }: PlanProgress, verbose = false): string {
   const head = solver ? `solver ${solver}: ${reason}` : reason
-  return [head, ...lines.map(line => `  ${line}`)].join('\n')
+  if (!memory || !blocks) return head
+  if (verbose) return [head, ...planLines(memory.parts, memory.allowed).map(line => `  ${line}`)].join('\n')
+  const pieces = blocks.slots === 1 ? 'all in memory' : `${blocks.slots} pieces in memory at a time`
+  const planned = memory.parts.reduce((sum, { bytes }) => sum + bytes, 0)
+  const share = `${formatBytes(planned)} of ${formatBytes(memory.allowed)} planned`
+  return `plan: ${reason}; ${pieces}, ${share} (--verbose: what for)`
 }
 
 /** A record that the present one is compared with. */
@@ -99,17 +106,19 @@ const PASSES_TO_TELL = 16
 export class TrainingText {
   readonly #tolerance: number
   readonly #maxPasses: number
+  readonly #verbose: boolean
   #past: Past[] = []
   #problem = 0
 
-  constructor(tolerance: number, maxPasses = Number.POSITIVE_INFINITY) {
+  constructor(tolerance: number, maxPasses = Number.POSITIVE_INFINITY, verbose = false) {
     this.#tolerance = tolerance
     this.#maxPasses = maxPasses
+    this.#verbose = verbose
   }
 
   of(progress: Progress): string {
     if (progress.stage === 'read') return readingText(progress)
-    if (progress.stage === 'plan') return planText(progress)
+    if (progress.stage === 'plan') return planText(progress, this.#verbose)
     const { pass, primal, gap, certified, problem = 1, problems = 1, models, seconds } = progress
     if (models) {
       const { done, all } = models
@@ -159,4 +168,16 @@ export class TrainingText {
       `about ${formatSeconds(Math.max(0, Math.min((Math.log(gap / this.#tolerance) * time) / fallen, limit)))} left`,
     ]
   }
+}
+
+/** Shows the progress of a run as its options say; the caller clears the line when the run is over. */
+export function showProgress(
+  options: OptionValues,
+  { tolerance = DEFAULTS.tolerance, maxPasses = DEFAULTS.maxPasses }: TrainOptions,
+): { line: ProgressLine; tell: ProgressListener } {
+  const line = new ProgressLine({ quiet: options['quiet'] === true })
+  const text = new TrainingText(tolerance, maxPasses, options['verbose'] === true)
+  const tell: ProgressListener = progress =>
+    progress.stage === 'plan' ? line.say(text.of(progress)) : line.show(text.of(progress))
+  return { line, tell }
 }

@@ -28,7 +28,7 @@ import { trainWords } from './liblinear-words.ts'
 import { print } from './print.ts'
 import { readingOptions } from './reading-options.ts'
 import { BESIDE, exitCodeOf, saveTrained } from './save-trained.ts'
-import { ProgressLine, TrainingText } from './terminal.ts'
+import { showProgress } from './terminal.ts'
 import { trainJson, trainSummary } from './train-summary.ts'
 
 export const trainCommand: Command = {
@@ -234,6 +234,7 @@ export const trainCommand: Command = {
     test: { value: 'FILE', help: 'data to test the model on afterwards', group: 'Output' },
     evaluate: { help: 'with --test: report how well each class is predicted', group: 'Output' },
     json: { help: 'print one line of JSON at the end', group: 'Output' },
+    verbose: { help: 'say what the memory is planned for, part by part', group: 'Output' },
     quiet: { short: 'q', help: 'no progress', group: 'Output' },
   },
   examples: [
@@ -378,18 +379,14 @@ async function runTrain({ arguments: given, options, signal }: CommandInput): Pr
   const reads = testPath === undefined ? data : [...data, testPath]
   await checkData(reads, textOption(options, 'format'))
   await checkOutputs({ reads, writes: [modelPath], stores: [storeFolder(data, settings.store)] })
-  const line = new ProgressLine({ quiet: options['quiet'] === true })
-  const text = new TrainingText(settings.tolerance ?? DEFAULTS.tolerance, settings.maxPasses ?? DEFAULTS.maxPasses)
+  const { line, tell } = showProgress(options, settings)
   // What the heap once grew to it keeps, and a limit counts it. There is little to collect in this thread.
   if ((settings.memory ?? scarceMemory()) !== undefined)
     process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1')
   const started = performance.now()
   const run = train(data, { ...settings, signal })
   try {
-    for await (const progress of run) {
-      if (progress.stage === 'plan') line.say(text.of(progress))
-      else line.show(text.of(progress))
-    }
+    for await (const progress of run) tell(progress)
   } finally {
     line.clear()
   }

@@ -1,6 +1,5 @@
 // spillway tune: the cost with the best accuracy on held-out rows, and the model at that cost.
 import { shortfallJson, shortfallLines } from '../model/shortfall.ts'
-import { DEFAULTS } from '../train/options.ts'
 import type { Tuning } from '../train/tune.ts'
 import type { CostResult } from '../train/validation.ts'
 import { checkData, checkOutputs } from './check-files.ts'
@@ -10,7 +9,7 @@ import { formatCount, formatSeconds, formatShare, sourceName } from './format.ts
 import { fromLiblinear } from './liblinear-words.ts'
 import { print } from './print.ts'
 import { exitCodeOf, keptLines, type SavedModel, saveTrained } from './save-trained.ts'
-import { ProgressLine, TrainingText } from './terminal.ts'
+import { showProgress } from './terminal.ts'
 import { splitArguments, trainOptions } from './train.ts'
 
 export const tuneCommand: Command = {
@@ -62,8 +61,7 @@ async function runTune({ arguments: given, options, signal }: CommandInput): Pro
   const choose = textOption(options, 'choose') === 'simplest' ? 'simplest' : 'best'
   await checkData(data, textOption(options, 'format'))
   await checkOutputs({ reads: data, writes: wantsModel ? [model] : [] })
-  const line = new ProgressLine({ quiet: options['quiet'] === true })
-  const text = new TrainingText(settings.tolerance ?? DEFAULTS.tolerance, settings.maxPasses ?? DEFAULTS.maxPasses)
+  const { line, tell } = showProgress(options, settings)
   const { tune } = await import('../train/tune.ts')
   const result = await tune(data, {
     ...settings,
@@ -71,7 +69,7 @@ async function runTune({ arguments: given, options, signal }: CommandInput): Pro
     folds: numberOption(options, 'folds', { least: 2, most: 255, whole: true }),
     final: wantsModel ? choose : 'none',
     signal,
-    progress: progress => (progress.stage === 'plan' ? line.say(text.of(progress)) : line.show(text.of(progress))),
+    progress: tell,
   }).finally(() => line.clear())
   const saved = result.final && (await saveTrained(model, result.final, settings.maxPasses !== undefined, data))
   await print(options['json'] ? tuneJson(result, saved) : tuneText(result, data, saved, choose))
