@@ -161,13 +161,20 @@ export function solveTogether(
   models: { done: number; all?: number },
 ): Promise<Solution[][]> {
   const { arena, rows, tell } = place.facts
+  // Of each objective: models that are done, and how far the others are.
   const done = together.map(() => 0)
+  const gaps: (number | null)[] = together.map(() => null)
   return Promise.all(
     together.map(async ({ objective, problems }, b) => {
       const solutions = await place.solve(objective, problems, progress => {
         done[b] = progress.done
-        const count = { ...models, done: models.done + sum(done) }
-        tell({ ...trainRecord(place, progress), certified: false, models: count })
+        gaps[b] = progress.gap
+        const unfinished = together.flatMap(({ problems }, k) => (done[k] < problems.length ? [gaps[k]] : []))
+        // One that nothing is known of may be the worst.
+        const gap = unfinished.includes(null) ? null : Math.max(0, ...unfinished.map(Number))
+        const training = sum(together.map(({ problems }) => problems.length)) - sum(done)
+        const count = { ...models, done: models.done + sum(done), training }
+        tell({ ...trainRecord(place, progress), gap, certified: false, models: count })
       })
       done[b] = problems.length
       if (scores) {
@@ -187,10 +194,15 @@ function tellAlone(place: Place, problem: number, problems: number): TellPass {
 }
 
 /** What every record of training has. */
-function trainRecord(place: Place, { pass, gap, counts, rowsKept }: PassProgress): Omit<TrainProgress, 'certified'> {
+function trainRecord(
+  place: Place,
+  { pass, gap, counts, rowsKept, ...progress }: PassProgress,
+): Omit<TrainProgress, 'certified'> {
   const { blocksRead: read, bytesRead, bytesSkipped } = counts
   return {
     ...{ stage: 'train', seconds: place.facts.seconds(), pass, gap, memoryBytes: process.memoryUsage.rss() },
+    ...(progress.partial && { partial: true }),
+    ...(progress.certificate !== undefined && { certificate: progress.certificate }),
     ...(read > 0 && { blocks: { read, bytesRead, bytesSkipped } }),
     ...(rowsKept !== undefined && { rows: { kept: rowsKept, left: place.facts.rows - rowsKept } }),
   }
