@@ -6,7 +6,7 @@ import { formatCount, formatGap, formatSeconds, formatShare, sourceName } from '
 import { fromLiblinear } from './liblinear-words.ts'
 import { print } from './print.ts'
 import { showProgress } from './terminal.ts'
-import { trainCommand, trainOptions } from './train.ts'
+import { expandNotes, trainCommand, trainOptions } from './train.ts'
 
 export const crossValidateCommand: Command = {
   name: 'cross-validate',
@@ -21,9 +21,11 @@ export const crossValidateCommand: Command = {
     },
   ],
   notes: [
-    'Rows are dealt into folds by the seed, each class evenly. For every fold a model is trained on the rows of the others, all at',
-    'the same time, and to the same gap that train goes to. Data that does not fit in memory comes in blocks, and then Ctrl-C ends',
-    'without figures.',
+    'Rows are dealt into folds at random, each class evenly. For every fold a model is trained on the rows of the other folds, all',
+    'models at the same time, and as exactly as train does it. Data that does not fit in memory is read in blocks, and then Ctrl-C',
+    'ends without figures.',
+    '',
+    ...expandNotes,
   ].join('\n'),
   rewrite: fromLiblinear,
   run: runCrossValidate,

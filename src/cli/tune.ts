@@ -10,7 +10,7 @@ import { fromLiblinear } from './liblinear-words.ts'
 import { print } from './print.ts'
 import { exitCodeOf, keptLines, type SavedModel, saveTrained } from './save-trained.ts'
 import { showProgress } from './terminal.ts'
-import { splitArguments, trainOptions } from './train.ts'
+import { expandNotes, splitArguments, trainOptions } from './train.ts'
 
 export const tuneCommand: Command = {
   name: 'tune',
@@ -21,7 +21,7 @@ export const tuneCommand: Command = {
       value: 'LIST',
       short: 'c',
       help: 'costs to try: 0.1,1,10 or 2^-6..2^6',
-      fallback: 'from a small one upwards',
+      fallback: 'from a small one upwards, until it gets worse',
       group: 'The folds',
     },
     choose: {
@@ -31,7 +31,7 @@ export const tuneCommand: Command = {
       fallback: 'best',
       group: 'The folds',
     },
-    'no-model': { help: 'only say which cost is best', group: 'Output' },
+    'no-model': { help: 'only say which cost is best, and write no model', group: 'Output' },
     model: { value: 'FILE', help: 'where the model goes, when it is not the last argument', group: 'Output' },
     ...foldOptions,
   },
@@ -43,9 +43,11 @@ export const tuneCommand: Command = {
     },
   ],
   notes: [
-    'All costs and folds are trained together over rows that are read once; without --cost one cost after the other, each from',
-    'where the last one ended. Data that does not fit in memory comes in blocks, for all costs together; Ctrl-C then ends without',
-    'figures.',
+    'The rows are read once. With --cost, the models of all costs and folds are trained together. Without it, larger and larger',
+    'costs are tried one after the other, and each begins with the models of the cost before. Data that does not fit in memory is',
+    'read in blocks, for all costs together; Ctrl-C then ends without figures.',
+    '',
+    ...expandNotes,
   ].join('\n'),
   rewrite: fromLiblinear,
   run: runTune,
