@@ -80,6 +80,28 @@ describe('the documents', () => {
     }
   })
 
+  it('wrap their prose; tables, drawings and what programs print may be wider', () => {
+    const wide = [
+      'docs/formulations.md',
+      'docs/bundles.md',
+      'docs/additive-kernels.md',
+      'docs/adding-a-solver.md',
+      'docs/certificate.md',
+      'docs/memory.md',
+      'docs/solvers.md',
+      'bench/README.md',
+    ].flatMap(page => {
+      let fenced = false
+      return read(page)
+        .split('\n')
+        .flatMap((line, i) => {
+          if (line.trimStart().startsWith('```')) fenced = !fenced
+          return !fenced && !line.startsWith('|') && [...line].length > 120 ? [`${page}:${i + 1}`] : []
+        })
+    })
+    assert.deepEqual(wide, [], 'lines of prose with more than 120 characters')
+  })
+
   it('keep the README short and the lines of ARCHITECTURE.md too', () => {
     assert.ok(read('README.md').split('\n').length <= 201, 'the README has more than 200 lines')
     const long = read('ARCHITECTURE.md')
