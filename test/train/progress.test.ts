@@ -34,6 +34,19 @@ describe('progress', () => {
       assert.ok(told.at(-1)!.certified && !told.at(-1)!.partial)
     }))
 
+  it('of a resumed run that keeps rows tells the last stock until the next, not what single blocks show', () =>
+    withData(20_000, async path => {
+      const options = { solver: 'stream', memory: '138M', blocks: 8, store: `${path}.spill`, cost: 10 }
+      await train(path, { ...options, maxPasses: 3 }).result
+      const run = train(path, { ...options, maxPasses: 4, resume: true })
+      const records: Progress[] = []
+      for await (const record of run) records.push(record)
+      const [first, ...others] = ofTraining(records)
+      assert.ok(first.rows!.left > 0, 'some rows are not in memory')
+      assert.ok(others.length >= 7)
+      for (const { primal, gap } of others.slice(0, 6)) assert.deepEqual([primal, gap], [first.primal, first.gap])
+    }))
+
   for (const [where, options] of [
     ['in memory', {}],
     ['in blocks', { solver: 'block', memory: '150M' }],

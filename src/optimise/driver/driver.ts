@@ -98,6 +98,10 @@ export class Driver {
       saved.restored?.()
     }
     this.#objective.activate?.(state.resting.map(rests => !rests))
+    // Rows in memory are not met again: what the others show is not all. The last stock stands, if there was one.
+    const [primal] = state.primals
+    if (this.#run.ledger && primal > 0 && primal < Number.MAX_VALUE)
+      this.#progress.know(primal, state.stockTaken ? state.gaps[0] : Number.MAX_VALUE)
   }
 
   /** Starts from what was learnt while the text was read: that was the first pass. */
