@@ -83,9 +83,9 @@ export class Progress {
     this.#say(state, work, sum(state.primals), gap)
   }
 
-  /** In the certificate's pass. */
+  /** In the certificate's pass, which for methods without a dual certifies nothing. */
   certifying(state: RunState, share: number): void {
-    if (!this.#last) return
+    if (!this.#last || !this.#of.solver.dual) return
     this.#say(state, state.work, this.#last.primal, this.#last.gap, share)
   }
 
