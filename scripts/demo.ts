@@ -9,6 +9,8 @@ import { fileURLToPath } from 'node:url'
 const program = fileURLToPath(new URL('../bin/spillway.js', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'spillway-demo-'))
 const MEMORY = '224M'
+/** More than five times that. */
+const SIZE = '1200M'
 
 function step(what: string, words: string): void {
   process.stdout.write(`\n${what}\n$ spillway ${words}\n`)
@@ -23,12 +25,12 @@ process.stdout.write(
   'Spillway trains linear classifiers on data that does not fit in memory: the exact optimum, with proof.\n',
 )
 step(
-  '1. Data: 480 MB of text, like pages of the web, and a test set from the same source.',
-  'generate --like webspam pages.svm --size 480M --test pages.t.svm --test-rows 2000',
+  `1. Data: ${SIZE} of text, like pages of the web, and a test set from the same source.`,
+  `generate --like webspam pages.svm --size ${SIZE} --test pages.t.svm --test-rows 2000`,
 )
 step(
-  `2. Training with ${MEMORY}, Node and all. The plan comes first. Text is read once, into a store; training begins meanwhile.
-   The gap between primal and dual, over all rows, is the certificate.`,
+  `2. Training with ${MEMORY} of memory, Node included. The plan comes first. Text is read once, into a store, and training
+   begins meanwhile. The gap between primal and dual, over all rows, is the certificate.`,
   `train pages.svm pages.model --memory ${MEMORY} --test pages.t.svm`,
 )
 step(

@@ -97,7 +97,7 @@ export const spillway = {
         ...(request.bias ? ['--bias', String(request.bias)] : []),
         ...(request.stop === undefined ? [] : ['--tolerance', String(request.stop)]),
         ...['--max-passes', String(request.maxPasses ?? MOST_PASSES), '--json'],
-        ...(request.talk ? [] : ['--quiet']),
+        ...(request.talk ? ['--verbose'] : ['--quiet']),
         ...(request.words ?? []),
       ),
       options,

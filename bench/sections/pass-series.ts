@@ -248,5 +248,11 @@ export function trainHelp(): Promise<string> {
 
 /** The solvers that this build knows, as its help lists them. */
 export async function knownSolvers(): Promise<string[]> {
-  return /--solver (\S+)/.exec(await trainHelp())?.[1].split('|') ?? []
+  return solversIn(await trainHelp())
+}
+
+/** From the help, however it is wrapped: "--solver NAME the method; … NAME is one of auto, dual, … (default: auto)". */
+export function solversIn(page: string): string[] {
+  const found = /--solver \S+ .*?one of ([a-z, -]+) \(/.exec(page.replace(/\s+/g, ' '))
+  return found?.[1].split(', ') ?? []
 }

@@ -25,12 +25,12 @@ export const addCommand: Command = {
     ...reading,
     format: {
       ...reading['format'],
-      help: "what the text is; only the store's own format will do",
+      help: 'the format of the text; it must be that of the store',
       fallback: "the store's",
     },
     again: { help: 'add data whose content is in the store already', group: 'The data' },
     json: { help: 'print one line of JSON at the end', group: 'Output' },
-    quiet: { short: 'q', help: 'no progress', group: 'Output' },
+    quiet: { short: 'q', help: 'show no progress', group: 'Output' },
   },
   examples: [
     {
@@ -40,8 +40,8 @@ export const addCommand: Command = {
     { line: 'spillway add day8.svm.zst day9.svm.zst clicks.spill --on-bad-row skip', does: 'several files' },
   ],
   notes:
-    'New rows go into new blocks; features are counted, values kept and rows drawn as in the store. Until the last moment\n' +
-    'the store is what it was: whatever goes wrong, it is the old one or the new one. Rows are numbered on from the last.',
+    'New rows go into new blocks, and are read as the rows of the store were: features from 0 or 1, values in f32 or f64.\n' +
+    'They are numbered on from the last row. The store changes at the very end: if anything goes wrong, it is as it was.',
   run: runAdd,
 }
 

@@ -25,15 +25,15 @@ export const allCommands: Record<string, CommandEntry> = {
     load: () => import('./tune.ts').then(m => m.tuneCommand),
   },
   ingest: {
-    summary: 'Read text once into a compact block store that trains again and again.',
+    summary: 'Read text once into a compact block store, to train on again and again.',
     load: () => import('./ingest.ts').then(m => m.ingestCommand),
   },
   add: {
-    summary: 'Add rows to a store; the next training starts from where the last one ended.',
+    summary: 'Add rows to a store; the next training goes on from the last one.',
     load: () => import('./add.ts').then(m => m.addCommand),
   },
   remove: {
-    summary: 'Remove rows from a store; the next training starts from where the last one ended.',
+    summary: 'Remove rows from a store; the next training goes on from the last one.',
     load: () => import('./remove.ts').then(m => m.removeCommand),
   },
   inspect: {
@@ -45,7 +45,7 @@ export const allCommands: Record<string, CommandEntry> = {
     load: () => import('./convert.ts').then(m => m.convertCommand),
   },
   generate: {
-    summary: 'Makes data with the statistics of a known set: rows, skew, class balance and noise, in LIBSVM text.',
+    summary: 'Make data with the statistics of a known set: rows, skew, class balance and noise, in LIBSVM text.',
     load: () => import('./generate.ts').then(m => m.generateCommand),
   },
 }

@@ -1,4 +1,4 @@
-// What a command is: its own options, help and examples in one place; one parser and one help page for all of them.
+// What a command is: its own options, help and examples in one place; one parser for all of them.
 import { UsageError } from '../errors.ts'
 import { parseBytes, parseMemory } from '../sizes.ts'
 
@@ -37,7 +37,7 @@ export interface Command {
   options: Record<string, OptionSpec>
   /** Command lines that work, each with what it does. */
   examples: { line: string; does: string }[]
-  /** A closing paragraph of the help. */
+  /** Closing paragraphs of the help, which are wrapped; an indented line is a name, two blanks or more, and its text. */
   notes?: string
   /** Turns other spellings (LIBLINEAR's, say) into this command's own before they are parsed. */
   rewrite?(words: string[]): string[]
@@ -45,7 +45,7 @@ export interface Command {
   run(input: CommandInput): Promise<number>
 }
 
-const HELP: OptionSpec = { help: 'show this help', short: 'h' }
+export const HELP: OptionSpec = { help: 'show this help', short: 'h' }
 
 /** Splits a command line into positional arguments and options; refuses what the command does not declare. */
 export function parseArguments(command: Command, words: string[]): { arguments: string[]; options: OptionValues } {
@@ -122,32 +122,6 @@ export function editDistance(a: string, b: string): number {
     previous = row
   }
   return previous[b.length]
-}
-
-/** The page that --help prints. */
-export function helpPage(command: Command, summary: string): string {
-  const groups = new Map<string, string[]>()
-  const entries = Object.entries<OptionSpec>({ ...command.options, help: HELP })
-  const left = entries.map(([name, spec]) => {
-    const short = spec.short ? `-${spec.short}, ` : '    '
-    const value = spec.choices ? spec.choices.join('|') : spec.value
-    return `  ${short}--${name}${value ? ` ${value}` : ''}`
-  })
-  const width = Math.min(34, Math.max(...left.map(text => text.length)))
-  entries.forEach(([, spec], k) => {
-    const help = spec.fallback ? `${spec.help} (${spec.fallback})` : spec.help
-    const first = left[k].length > width ? `${left[k]}\n${' '.repeat(width)}` : left[k].padEnd(width)
-    const group = spec.group ?? 'Options'
-    groups.set(group, [...(groups.get(group) ?? []), `${first}  ${help}`])
-  })
-  const sections = [...groups].map(([group, lines]) => `${group}:\n${lines.join('\n')}`)
-  const examples = command.examples.map(({ line, does }) => `  ${line}\n      ${does}`)
-  return [
-    `spillway ${command.name} ${command.takes}\n\n${summary}`,
-    `Example${command.examples.length > 1 ? 's' : ''}:\n${examples.join('\n')}`,
-    ...sections,
-    ...(command.notes ? [command.notes] : []),
-  ].join('\n\n')
 }
 
 // --- Reading option values

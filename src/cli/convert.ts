@@ -18,7 +18,9 @@ export const convertCommand: Command = {
   count: [2, 2],
   options: {
     to: { value: 'FORMAT', choices: names, help: 'the format to write' },
-    force: { help: 'write also when the reader has to prepare the rows itself' },
+    force: {
+      help: 'write also a model whose rows were scaled or expanded, which the other program then has to do itself',
+    },
   },
   examples: [
     {
@@ -33,7 +35,7 @@ export const convertCommand: Command = {
   ],
   notes: [
     'Formats:',
-    ...allModelFormats.map(format => `  ${format.name.padEnd(12)}${format.summary}`),
+    ...allModelFormats.map(format => `  ${format.name}  ${format.summary}`),
     `MODEL is read in the formats ${readable.join(' and ')}, told apart by their first bytes. OUT "-" is standard output.`,
   ].join('\n'),
 

@@ -1,13 +1,12 @@
 // spillway cross-validate: accuracy on rows that were not trained on.
-import { DEFAULTS } from '../train/options.ts'
 import { checkData, checkOutputs } from './check-files.ts'
 import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
 import { foldOptions } from './fold-options.ts'
 import { formatCount, formatGap, formatSeconds, formatShare, sourceName } from './format.ts'
 import { fromLiblinear } from './liblinear-words.ts'
 import { print } from './print.ts'
-import { ProgressLine, TrainingText } from './terminal.ts'
-import { trainCommand, trainOptions } from './train.ts'
+import { showProgress } from './terminal.ts'
+import { expandNotes, trainCommand, trainOptions } from './train.ts'
 
 export const crossValidateCommand: Command = {
   name: 'cross-validate',
@@ -22,9 +21,11 @@ export const crossValidateCommand: Command = {
     },
   ],
   notes: [
-    'Rows are dealt into folds by the seed, each class evenly. For every fold a model is trained on the rows of the others, all at',
-    'the same time, and to the same gap that train goes to. Data that does not fit in memory comes in blocks, and then Ctrl-C ends',
-    'without figures.',
+    'Rows are dealt into folds at random, each class evenly. For every fold a model is trained on the rows of the other folds, all',
+    'models at the same time, and as exactly as train does it. Data that does not fit in memory is read in blocks, and then Ctrl-C',
+    'ends without figures.',
+    '',
+    ...expandNotes,
   ].join('\n'),
   rewrite: fromLiblinear,
   run: runCrossValidate,
@@ -34,14 +35,13 @@ async function runCrossValidate({ arguments: data, options, signal }: CommandInp
   const settings = trainOptions(options)
   await checkData(data, textOption(options, 'format'))
   await checkOutputs({ reads: data })
-  const line = new ProgressLine({ quiet: options['quiet'] === true })
-  const text = new TrainingText(settings.tolerance ?? DEFAULTS.tolerance, settings.maxPasses ?? DEFAULTS.maxPasses)
+  const { line, tell } = showProgress(options, settings)
   const { crossValidate } = await import('../train/cross-validate.ts')
   const result = await crossValidate(data, {
     ...settings,
     folds: numberOption(options, 'folds', { least: 2, most: 255, whole: true }),
     signal,
-    progress: progress => (progress.stage === 'plan' ? line.say(text.of(progress)) : line.show(text.of(progress))),
+    progress: tell,
   }).finally(() => line.clear())
   const { costs, badRowMessages: _messages, ...rest } = result
   const [{ cost, accuracy, deviation, standardError, folds }] = costs

@@ -32,4 +32,4 @@ export function describeStore(manifest: Manifest, path: string, verified: boolea
 
 /** Said after a change of a store that has been trained on. */
 export const NEXT_TRAINING =
-  'the next training of the same problem, block by block, starts from where the last one ended'
+  'the next training from this store (--solver stream, selective or block), with the same options, goes on from the last one'

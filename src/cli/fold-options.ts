@@ -20,6 +20,7 @@ const SHARED = [
     'expand',
     'values',
     'json',
+    'verbose',
     'quiet',
   ],
 ]
@@ -28,7 +29,7 @@ export const foldOptions: Record<string, OptionSpec> = {
   folds: {
     value: 'N',
     short: 'v',
-    help: 'parts that the rows are dealt into; each is scored by models that did not see it',
+    help: 'number of parts that the rows are dealt into; each part is scored by models that were not trained on it',
     fallback: '5',
     group: 'The folds',
   },
@@ -37,7 +38,8 @@ export const foldOptions: Record<string, OptionSpec> = {
     ...trainCommand.options['solver'],
     choices: solverChoices(allSolvers.filter(solver => solver.startMany)),
   },
-  threads: { value: 'N', help: 'threads', fallback: 'as many as there are cores', group: 'The data' },
+  'max-passes': { ...trainCommand.options['max-passes'], fallback: '1000' },
+  threads: { value: 'N', help: 'number of threads', fallback: 'as many as there are cores', group: 'The data' },
 }
 
 /** `0.1,1,10`, `2^-6..2^6` (by factors of 2), `0.01..100` (by factors of 10), and lists of these. */

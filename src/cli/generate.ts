@@ -39,7 +39,7 @@ export const generateCommand: Command = {
     'Sets:',
     ...Object.entries(likenesses).map(
       ([name, { about, rows, features }]) =>
-        `  ${name.padEnd(12)} ${about} (${formatCount(rows)} rows, ${formatCount(features)} features)`,
+        `  ${name}  ${about} (${formatCount(rows)} rows, ${formatCount(features)} features)`,
     ),
     '',
     'OUT is a file, - for standard output, or a name ending in .gz or .zst, which is compressed; --size counts the text.',

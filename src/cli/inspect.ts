@@ -52,7 +52,7 @@ export const inspectCommand: Command = {
     },
     verify: { help: 'of a store: read it all and check every checksum', group: 'Output' },
     json: { help: 'print one line of JSON', group: 'Output' },
-    quiet: { short: 'q', help: 'no progress', group: 'Output' },
+    quiet: { short: 'q', help: 'show no progress', group: 'Output' },
     ...readingOptions,
   },
   examples: [

@@ -3,7 +3,7 @@ import { ReaderLeft, SpillwayError, UsageError } from '../errors.ts'
 import { hearStandardErrors } from '../files/standard-output.ts'
 import { version } from '../version.ts'
 import { allCommands } from './all-commands.ts'
-import { type Command, editDistance, helpPage, parseArguments } from './command.ts'
+import { type Command, editDistance, parseArguments } from './command.ts'
 import { print } from './print.ts'
 
 /** Runs a command line; the exit code: 0 done, 1 a failure, 2 wrong usage, 130 interrupted. */
@@ -70,7 +70,8 @@ async function findCommand(name: string): Promise<Command> {
 }
 
 async function helpOf(name: string): Promise<string> {
-  return helpPage(await findCommand(name), allCommands[name].summary)
+  const { helpPage, terminalColumns } = await import('./help-page.ts')
+  return helpPage(await findCommand(name), allCommands[name].summary, terminalColumns())
 }
 
 function overview(): string {

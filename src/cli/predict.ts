@@ -28,7 +28,7 @@ export const predictCommand: Command = {
     },
     evaluate: { help: 'report how well the labels of DATA are predicted, class by class', group: 'Output' },
     json: { help: 'print one line of JSON at the end; labels only go to OUT', group: 'Output' },
-    quiet: { short: 'q', help: 'no progress and no summary', group: 'Output' },
+    quiet: { short: 'q', help: 'show no progress and no summary', group: 'Output' },
     ...readingOptions,
     format: { ...readingOptions['format'], fallback: "the model's" },
     'index-base': { ...readingOptions['index-base'], fallback: "the model's" },
@@ -45,7 +45,7 @@ export const predictCommand: Command = {
     },
     {
       line: 'spillway predict test.svm reviews.svm.model labels.txt --evaluate',
-      does: 'precision and recall of each class, who is taken for whom, and the areas under the curves',
+      does: 'precision and recall of each class, which class is taken for which, and the areas under the curves',
     },
   ],
   notes:

@@ -5,7 +5,7 @@ import type { OptionSpec } from './command.ts'
 export const readingOptions: Record<string, OptionSpec> = {
   format: {
     value: 'NAME',
-    help: 'what the text is; auto looks at its first line',
+    help: 'the format of the text; auto looks at its first line',
     choices: formatChoices(),
     fallback: 'auto',
     group: 'The data',
@@ -24,5 +24,5 @@ export const readingOptions: Record<string, OptionSpec> = {
     fallback: 'fail',
     group: 'The data',
   },
-  threads: { value: 'N', help: 'threads', fallback: 'as many as there are cores', group: 'The data' },
+  threads: { value: 'N', help: 'number of threads', fallback: 'as many as there are cores', group: 'The data' },
 }

@@ -27,7 +27,7 @@ export const removeCommand: Command = {
       group: 'Which rows (one of these)',
     },
     json: { help: 'print one line of JSON at the end', group: 'Output' },
-    quiet: { short: 'q', help: 'no progress', group: 'Output' },
+    quiet: { short: 'q', help: 'show no progress', group: 'Output' },
   },
   examples: [
     { line: 'spillway remove clicks.spill --source day1.svm', does: 'forget the oldest day' },
@@ -39,7 +39,7 @@ export const removeCommand: Command = {
   ],
   notes:
     'Rows that stay keep their numbers. In a file of row numbers, blank lines are skipped, and so is what follows a #.\n' +
-    'Until the last moment the store is what it was: whatever goes wrong, it is the old one or the new one.',
+    'The store changes at the very end: if anything goes wrong, it is as it was.',
   run: runRemove,
 }
 

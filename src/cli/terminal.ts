@@ -2,7 +2,9 @@
 
 import type { WriteStream } from 'node:tty'
 import { planLines } from '../optimise/sources/memory-plan.ts'
-import type { PlanProgress, Progress } from '../train/progress.ts'
+import { DEFAULTS, type TrainOptions } from '../train/options.ts'
+import type { PlanProgress, Progress, ProgressListener, TrainProgress } from '../train/progress.ts'
+import type { OptionValues } from './command.ts'
 import { formatBytes, formatCount, formatGap, formatObjective, formatSeconds } from './format.ts'
 
 /** Milliseconds between two lines when the output is no terminal: the longer a run has taken, the more, up to a minute. */
@@ -77,11 +79,22 @@ export function readingText(progress: {
   return parts.join(', ')
 }
 
-/** What was chosen and why, in one line; the memory plan below it. */
-export function planText({ solver, reason, memory }: PlanProgress): string {
-  const lines = memory ? planLines(memory.parts, memory.allowed) : []
+/** What was chosen and why. Of a plan for memory: how rows are read and how much of what is allowed is planned for, in one
+ *  line; or, for those who ask, what for, as a table. */
+export function planText({ solver, reason, memory, blocks }: PlanProgress, verbose = false): string {
   const head = solver ? `solver ${solver}: ${reason}` : reason
-  return [head, ...lines.map(line => `  ${line}`)].join('\n')
+  if (!memory || !blocks) return head
+  if (verbose) return [head, ...planLines(memory.parts, memory.allowed).map(line => `  ${line}`)].join('\n')
+  const pieces = blocks.slots === 1 ? 'all in memory' : `${blocks.slots} pieces in memory at a time`
+  const planned = memory.parts.reduce((sum, { bytes }) => sum + bytes, 0)
+  const share = `${formatBytes(planned)} of ${formatBytes(memory.allowed)} planned`
+  return `plan: ${reason}; ${pieces}, ${share} (--verbose: what for)`
+}
+
+type ModelCounts = NonNullable<TrainProgress['models']>
+
+function modelsText({ done, all }: ModelCounts): string {
+  return `${formatCount(done)}${all === undefined ? '' : ` of ${formatCount(all)}`} models done`
 }
 
 /** A record that the present one is compared with. */
@@ -99,46 +112,70 @@ const PASSES_TO_TELL = 16
 export class TrainingText {
   readonly #tolerance: number
   readonly #maxPasses: number
+  readonly #verbose: boolean
   #past: Past[] = []
-  #problem = 0
+  /** The class, or how many models there will be after this round: gaps of others are not compared. */
+  #subject = -1
+  /** Whether models are trained some at a time. */
+  #inRounds = false
+  /** When the class or the round ends, by what was last told. */
+  #end: number | undefined
 
-  constructor(tolerance: number, maxPasses = Number.POSITIVE_INFINITY) {
+  constructor(tolerance: number, maxPasses = Number.POSITIVE_INFINITY, verbose = false) {
     this.#tolerance = tolerance
     this.#maxPasses = maxPasses
+    this.#verbose = verbose
   }
 
   of(progress: Progress): string {
     if (progress.stage === 'read') return readingText(progress)
-    if (progress.stage === 'plan') return planText(progress)
-    const { pass, primal, gap, certified, problem = 1, problems = 1, models, seconds } = progress
-    if (models) {
-      const { done, all } = models
-      const count = `${formatCount(done)}${all === undefined ? '' : ` of ${formatCount(all)}`} models done`
-      const still = gap === null || done === all ? [] : [`a gap of ~${formatGap(gap)} left`]
-      // Roughly: models of large costs take longer than those before them.
-      const time =
-        all !== undefined && done > 0 && done < all
-          ? [`about ${formatSeconds((seconds * (all - done)) / done)} left`]
-          : []
-      return [count, `pass ${Math.ceil(pass - 1e-9)}`, ...still, formatSeconds(seconds), ...time].join(', ')
-    }
-    if (problem !== this.#problem) {
-      this.#problem = problem
+    if (progress.stage === 'plan') return planText(progress, this.#verbose)
+    const { pass, primal, gap, certified, problem = 1, problems = 1, models, seconds, partial = false } = progress
+    const subject = models ? models.done + (models.training ?? 0) : problem
+    if (subject !== this.#subject) {
+      this.#subject = subject
       this.#past = []
+      this.#end = undefined
+    }
+    const passes = `pass ${Math.ceil(pass - 1e-9)}`
+    if (models) {
+      const worst = gap === null || models.done === models.all ? [] : [`worst gap ~${this.#gapText(gap, partial)}`]
+      const outlook = this.#outlookOfMany(progress, models)
+      return [modelsText(models), passes, ...worst, formatSeconds(seconds), ...outlook].join(', ')
     }
     return [
-      `${problems > 1 ? `class ${problem} of ${problems}, ` : ''}pass ${Math.ceil(pass - 1e-9)}`,
-      ...(primal === undefined ? [] : [`primal ${certified ? '' : '~'}${formatObjective(primal)}`]),
-      ...(gap === null ? [] : [`gap ${certified ? '' : '~'}${formatGap(gap)} of ${formatGap(this.#tolerance)}`]),
+      `${problems > 1 ? `class ${problem} of ${problems}, ` : ''}${passes}`,
+      ...(primal === undefined || partial ? [] : [`primal ${certified ? '' : '~'}${formatObjective(primal)}`]),
+      ...(gap === null ? [] : [`gap ${certified ? '' : '~'}${this.#gapText(gap, partial)}`]),
       formatSeconds(seconds),
-      ...(gap === null ? [] : this.#outlook({ pass, gap, seconds }, certified)),
+      ...this.#outlook(progress),
     ].join(', ')
   }
 
+  #gapText(gap: number, partial: boolean): string {
+    return `${formatGap(gap)} of ${formatGap(this.#tolerance)}${partial ? ' by the rows that still move' : ''}`
+  }
+
+  /** Models that go in rounds take as long as those before them, roughly: models of large costs take longer. */
+  #outlookOfMany(progress: TrainProgress, { done, training = 0, all }: ModelCounts): string[] {
+    const outlook = this.#outlook(progress)
+    const { seconds, certificate } = progress
+    if (all !== undefined && done + training < all) this.#inRounds = true
+    if (certificate !== undefined || (all !== undefined && !this.#inRounds)) return outlook
+    if (all === undefined || done >= all) return []
+    const known = this.#end !== undefined && this.#end > seconds
+    const [models, time] = known ? [done + training, this.#end!] : [done, seconds]
+    return models > 0 ? [`about ${formatSeconds((time * all) / models - seconds)} left`] : []
+  }
+
   /** What comes next, and when. The gap falls by about the same factor each second once it falls at all. */
-  #outlook(now: Past, certified: boolean): string[] {
-    const { pass, gap, seconds } = now
+  #outlook({ pass, gap, seconds, certified, partial, certificate }: TrainProgress): string[] {
+    if (certificate !== undefined) return [`certificate: ${Math.floor(100 * certificate)} % of its pass over all rows`]
+    if (gap === null) return []
     if (gap <= this.#tolerance) return certified ? [] : ['the certificate is next']
+    // Rows that still move are soon done with; the others may have to be met again.
+    if (partial) return this.#leftByWhole(seconds)
+    const now = { pass, gap, seconds }
     // Half the passes ago: the first ones often fall faster than those to come.
     while (this.#past.length > 1 && this.#past[1].pass <= pass / 2) this.#past.shift()
     const [before] = this.#past
@@ -155,8 +192,26 @@ export class TrainingText {
       const end = Number.isFinite(limit) ? `: ${formatSeconds(Math.max(0, limit))} until the last pass allowed` : ''
       return stalls ? [`the gap hardly falls${end}`] : []
     }
-    return [
-      `about ${formatSeconds(Math.max(0, Math.min((Math.log(gap / this.#tolerance) * time) / fallen, limit)))} left`,
-    ]
+    const left = Math.max(0, Math.min((Math.log(gap / this.#tolerance) * time) / fallen, limit))
+    this.#end = seconds + left
+    return [`about ${formatSeconds(left)} left`]
   }
+
+  /** By what was told when all rows were last met; nothing once that time is over. */
+  #leftByWhole(seconds: number): string[] {
+    const left = (this.#end ?? seconds) - seconds
+    return left > 0 ? [`about ${formatSeconds(left)} left`] : []
+  }
+}
+
+/** Shows the progress of a run as its options say; the caller clears the line when the run is over. */
+export function showProgress(
+  options: OptionValues,
+  { tolerance = DEFAULTS.tolerance, maxPasses = DEFAULTS.maxPasses }: TrainOptions,
+): { line: ProgressLine; tell: ProgressListener } {
+  const line = new ProgressLine({ quiet: options['quiet'] === true })
+  const text = new TrainingText(tolerance, maxPasses, options['verbose'] === true)
+  const tell: ProgressListener = progress =>
+    progress.stage === 'plan' ? line.say(text.of(progress)) : line.show(text.of(progress))
+  return { line, tell }
 }

@@ -29,9 +29,16 @@ import { trainWords } from './liblinear-words.ts'
 import { print } from './print.ts'
 import { readingOptions } from './reading-options.ts'
 import { BESIDE, exitCodeOf, saveTrained } from './save-trained.ts'
-import { ProgressLine, TrainingText } from './terminal.ts'
+import { showProgress } from './terminal.ts'
 import { trainJson, trainSummary } from './train-summary.ts'
 import { sayingWhatIsKept } from './what-is-kept.ts'
+
+/** What --expand takes, for the help of every command that has it. */
+export const expandNotes = [
+  'STEPS of --expand, several with + between, e.g. weighted-degree:8+hash:22:',
+  ...allExpansions.map(({ name, takes, summary }) => `  ${name}${takes}  ${summary}`),
+  'The model has them in it, and predict applies them. --normalize unit comes after them; --scale is refused with them.',
+]
 
 export const trainCommand: Command = {
   name: 'train',
@@ -40,14 +47,14 @@ export const trainCommand: Command = {
   options: {
     loss: {
       value: 'NAME',
-      help: 'what a wrong row costs',
+      help: 'what a row costs that is on the wrong side, or too close to it',
       choices: allLosses.map(loss => loss.name),
       fallback: DEFAULTS.loss,
       group: 'The problem: ½‖w‖² + C Σ loss',
     },
     regularizer: {
       value: 'NAME',
-      help: 'l1 puts ‖w‖₁ in place of ½‖w‖²: most weights become 0; all rows in memory',
+      help: 'l1 puts ‖w‖₁ in place of ½‖w‖², so that most weights become 0; it needs all rows in memory',
       choices: regularizerNames,
       fallback: DEFAULTS.regularizer,
       group: 'The problem: ½‖w‖² + C Σ loss',
@@ -55,33 +62,33 @@ export const trainCommand: Command = {
     cost: {
       value: 'C',
       short: 'c',
-      help: 'C, the weight of the losses',
+      help: 'C: how much losses count beside the size of the weights; a larger C fits the rows more closely',
       fallback: '1',
       group: 'The problem: ½‖w‖² + C Σ loss',
     },
     bias: {
       value: 'B',
       short: 'B',
-      help: 'add a feature of value B to every row; a negative B means none, as in LIBLINEAR',
+      help: 'add a constant feature of value B to every row; a negative B means none, as in LIBLINEAR',
       fallback: 'none',
       group: 'The problem: ½‖w‖² + C Σ loss',
     },
     'class-weight': {
       value: 'LABEL=W',
-      help: 'multiply the cost of a class; once for each class',
+      help: 'multiply the cost of rows of this class by W; once for each class',
       many: true,
       group: 'The problem: ½‖w‖² + C Σ loss',
     },
     multiclass: {
       value: 'HOW',
-      help: 'several classes: each against the rest, or all at once (hinge loss)',
+      help: 'more than two classes: train each against the rest, or all at once, with the hinge loss (crammer-singer)',
       choices: multiclassNames,
       fallback: DEFAULTS.multiclass,
       group: 'The problem: ½‖w‖² + C Σ loss',
     },
     solver: {
       value: 'NAME',
-      help: 'how it is solved',
+      help: 'the method; auto chooses by the data and the memory',
       choices: solverChoices(),
       fallback: 'auto',
       group: 'The solver',
@@ -89,7 +96,7 @@ export const trainCommand: Command = {
     tolerance: {
       value: 'GAP',
       short: 'e',
-      help: 'relative duality gap to reach: (primal − dual) / primal',
+      help: 'stop when the relative duality gap, (primal − dual) / primal, is at most GAP',
       fallback: '1e-3',
       group: 'The solver',
     },
@@ -99,64 +106,69 @@ export const trainCommand: Command = {
       fallback: '1000; pegasos 10, one-pass 1, primal-coordinate 100000',
       group: 'The solver',
     },
-    seed: { value: 'N', help: 'same seed, same model, to the bit', fallback: '1', group: 'The solver' },
-    'no-shrinking': { help: 'visit every row in every pass', group: 'The solver' },
+    seed: {
+      value: 'N',
+      help: 'seed of what is drawn at random; the same seed gives the same model, to the bit',
+      fallback: '1',
+      group: 'The solver',
+    },
+    'no-shrinking': { help: 'visit every row in every pass, also those that no longer change', group: 'The solver' },
     'inner-passes': {
       value: 'N',
-      help: 'sweeps over a block when it is read; stream: visits for each row read',
+      help: 'sweeps over a block each time it is read; stream: visits to rows in memory for each row that is read',
       fallback: '4, stream 1',
       group: 'The solver',
     },
     'inner-tolerance': {
       value: 'EPS',
-      help: "block, selective: sweep until a block's projected gradients agree to EPS",
+      help: 'block, selective: sweep over a block until its projected gradients differ by EPS at most',
       group: 'The solver',
     },
     'gradient-tolerance': {
       value: 'EPS',
-      help: 'stream: stop when the projected gradients of a round agree to EPS, whatever the gap',
+      help: 'stream: stop when the projected gradients of a pass differ by EPS at most, whatever the gap',
       group: 'The solver',
     },
     'block-order': {
       value: 'HOW',
-      help: 'the order of the blocks in a pass',
+      help: 'the order in which a pass reads the blocks',
       choices: ['random', 'fixed'],
       fallback: 'random',
       group: 'The solver',
     },
     batch: {
       value: 'WHAT',
-      help: 'pegasos: what one step is made with, a row or a whole block',
+      help: 'pegasos: make a step with every row, or with a whole block',
       choices: ['row', 'block'],
       fallback: 'row',
       group: 'The solver',
     },
     memory: {
       value: 'SIZE',
-      help: 'memory to stay inside of, Node and all, e.g. 512M',
-      fallback: 'most of what the machine or its container has',
+      help: 'the most memory that the whole process may take, Node included, e.g. 512M',
+      fallback: 'most of the memory of the machine or its container',
       group: 'Data larger than memory',
     },
     store: {
       value: 'DIR',
-      help: 'folder that text is read into when it does not fit in memory',
-      fallback: 'NAME.spill, here',
+      help: 'folder of the store that text is read into when it does not fit in memory',
+      fallback: 'NAME.spill in this folder',
       group: 'Data larger than memory',
     },
     blocks: {
       value: 'N',
-      help: 'blocks that the text is drawn into',
-      fallback: 'by the memory',
+      help: 'number of blocks that the rows of the text are divided into, at random',
+      fallback: 'as the memory asks for',
       group: 'Data larger than memory',
     },
-    resume: { help: 'go on from the last checkpoint', group: 'Data larger than memory' },
+    resume: { help: 'go on from the last checkpoint of the same run', group: 'Data larger than memory' },
     cold: {
-      help: 'start from zero, also after rows were added to the store or removed',
+      help: 'start from zero, not from the last training, after rows were added to the store or removed',
       group: 'Data larger than memory',
     },
     'checkpoint-seconds': {
       value: 'S',
-      help: 'time after which a finished block brings a checkpoint',
+      help: 'seconds between two checkpoints, at least',
       fallback: '10',
       group: 'Data larger than memory',
     },
@@ -170,7 +182,7 @@ export const trainCommand: Command = {
     ...readingOptions,
     threads: {
       value: 'N',
-      help: 'threads; solver stream then has N trainers, and its bits vary',
+      help: 'threads; with solver stream all of them train, and two runs then differ in the last digits',
       fallback: 'as many as there are cores',
       group: 'The data',
     },
@@ -180,61 +192,64 @@ export const trainCommand: Command = {
       fallback: '1',
       group: 'The solver',
     },
-    normalize: { value: 'unit', help: 'make every row unit length', choices: ['unit'], group: 'The data' },
+    normalize: { value: 'unit', help: 'scale every row to length 1', choices: ['unit'], group: 'The data' },
     scale: {
       value: 'KIND',
-      help: 'scale every feature: by its largest absolute value, or by its standard deviation',
+      help: 'divide every feature by its largest absolute value (minmax) or by its standard deviation (standard)',
       choices: scaleKinds,
       group: 'The data',
     },
     kernel: {
       value: 'NAME',
-      help: `for values from 0 to 1: ${kernelForms.join(', ')}`,
+      help: `linear, or an additive kernel for values from 0 to 1: ${kernelForms.join(', ')}`,
       fallback: 'linear',
       group: 'The problem: ½‖w‖² + C Σ loss',
     },
     approximation: {
       value: 'KIND',
-      help: 'what stands for the kernel, with an objective of its own',
+      help: 'how --kernel is approximated; the approximation is what is trained and certified',
       choices: approximations,
       fallback: 'projection',
       group: 'The problem: ½‖w‖² + C Σ loss',
     },
     degree: {
       value: 'M',
-      help: 'degree of what stands for the kernel, 2 to 63: M + 1 numbers a value',
+      help: 'degree of that approximation, 2 to 63: every value becomes M + 1 numbers',
       fallback: '2; intersection 19',
       group: 'The problem: ½‖w‖² + C Σ loss',
     },
     nodes: {
       value: 'KIND',
-      help: 'where the two meet; ad-hoc is 0.01, 0.06, 0.75, for degree 2',
+      help: 'the values at which that approximation is exact; ad-hoc is 0.01, 0.06, 0.75, for degree 2',
       choices: nodeKinds,
       fallback: 'chebyshev, even from degree 6 on',
       group: 'The problem: ½‖w‖² + C Σ loss',
     },
     bins: {
       value: 'B',
-      help: 'bins that values fall into; up to 256 take one byte a value, more take two',
+      help: 'with --kernel: round values to B levels; up to 256 take one byte a value, more take two',
       fallback: '1000',
       group: 'The problem: ½‖w‖² + C Σ loss',
     },
     expand: {
       value: 'STEPS',
-      help: 'other features, made of each row as it is decoded: see below',
+      help: 'make other features of every row while it is read, by the STEPS below',
       group: 'The data',
     },
-    'keep-names': { help: 'keep in the model which features were hashed, for inspect to show', group: 'The data' },
+    'keep-names': {
+      help: 'with hash among the STEPS below: keep in the model what was hashed, for inspect to show',
+      group: 'The data',
+    },
     values: {
       value: 'TYPE',
-      help: 'precision in which values are kept',
+      help: 'precision in which the values of features are kept',
       choices: ['f32', 'f64'],
       fallback: 'f32',
       group: 'The data',
     },
     calibrate: {
       value: 'HOW',
-      help: 'for predict --probability: probabilities of scores, fitted on rows that were held out',
+      help: 'learn probabilities from the scores of held-out rows, for predict --probability',
       choices: ['sigmoid', 'isotonic'],
       group: 'Output',
     },
@@ -242,7 +257,8 @@ export const trainCommand: Command = {
     test: { value: 'FILE', help: 'data to test the model on afterwards', group: 'Output' },
     evaluate: { help: 'with --test: report how well each class is predicted', group: 'Output' },
     json: { help: 'print one line of JSON at the end', group: 'Output' },
-    quiet: { short: 'q', help: 'no progress', group: 'Output' },
+    verbose: { help: 'show what the memory is planned for, part by part', group: 'Output' },
+    quiet: { short: 'q', help: 'show no progress', group: 'Output' },
   },
   examples: [
     { line: 'spillway train reviews.svm', does: 'hinge loss, C = 1; writes reviews.svm.model' },
@@ -273,9 +289,7 @@ export const trainCommand: Command = {
     'this folder. Ctrl-C ends after the current step, saves the model, and exits with 130. A model that is there is replaced only by',
     `a run that reached its tolerance, or made the passes of --max-passes; any other goes beside it, as MODEL${BESIDE}.`,
     '',
-    'STEPS of --expand, several with + between, e.g. weighted-degree:8+hash:22:',
-    ...allExpansions.map(({ name, takes, summary }) => `  ${`${name}${takes}`.padEnd(30)}${summary}`),
-    'The model has them in it, and predict applies them. --normalize unit comes after them; --scale is refused with them.',
+    ...expandNotes,
   ].join('\n'),
   rewrite: trainWords,
   run: runTrain,
@@ -374,11 +388,8 @@ export function trainOptions(options: OptionValues): TrainOptions {
   }
 }
 
-async function showProgress(run: TrainingRun, line: ProgressLine, text: TrainingText): Promise<TrainResult> {
-  for await (const progress of run) {
-    if (progress.stage === 'plan') line.say(text.of(progress))
-    else line.show(text.of(progress))
-  }
+async function tellAll(run: TrainingRun, tell: ProgressListener): Promise<TrainResult> {
+  for await (const progress of run) tell(progress)
   return run.result
 }
 
@@ -395,14 +406,13 @@ async function runTrain({ arguments: given, options, signal }: CommandInput): Pr
   const reads = testPath === undefined ? data : [...data, testPath]
   await checkData(reads, textOption(options, 'format'))
   await checkOutputs({ reads, writes: [modelPath], stores: [storeFolder(data, settings.store)] })
-  const line = new ProgressLine({ quiet: options['quiet'] === true })
-  const text = new TrainingText(settings.tolerance ?? DEFAULTS.tolerance, settings.maxPasses ?? DEFAULTS.maxPasses)
+  const { line, tell } = showProgress(options, settings)
   // What the heap once grew to it keeps, and a limit counts it. There is little to collect in this thread.
   if ((settings.memory ?? scarceMemory()) !== undefined)
     process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1')
   const started = performance.now()
   const run = train(data, { ...settings, signal })
-  const work = showProgress(run, line, text).finally(() => line.clear())
+  const work = tellAll(run, tell).finally(() => line.clear())
   const result = await sayingWhatIsKept(work, async () => {
     const store = (await isReadyStore(data[0])) ? data[0] : storeFolder(data, settings.store)
     const kept = (await isReadyStore(store))

@@ -1,6 +1,5 @@
 // spillway tune: the cost with the best accuracy on held-out rows, and the model at that cost.
 import { shortfallJson, shortfallLines } from '../model/shortfall.ts'
-import { DEFAULTS } from '../train/options.ts'
 import type { Tuning } from '../train/tune.ts'
 import type { CostResult } from '../train/validation.ts'
 import { checkData, checkOutputs } from './check-files.ts'
@@ -10,8 +9,8 @@ import { formatCount, formatSeconds, formatShare, sourceName } from './format.ts
 import { fromLiblinear } from './liblinear-words.ts'
 import { print } from './print.ts'
 import { exitCodeOf, keptLines, type SavedModel, saveTrained } from './save-trained.ts'
-import { ProgressLine, TrainingText } from './terminal.ts'
-import { splitArguments, trainOptions } from './train.ts'
+import { showProgress } from './terminal.ts'
+import { expandNotes, splitArguments, trainOptions } from './train.ts'
 
 export const tuneCommand: Command = {
   name: 'tune',
@@ -22,7 +21,7 @@ export const tuneCommand: Command = {
       value: 'LIST',
       short: 'c',
       help: 'costs to try: 0.1,1,10 or 2^-6..2^6',
-      fallback: 'from a small one upwards',
+      fallback: 'from a small one upwards, until it gets worse',
       group: 'The folds',
     },
     choose: {
@@ -32,7 +31,7 @@ export const tuneCommand: Command = {
       fallback: 'best',
       group: 'The folds',
     },
-    'no-model': { help: 'only say which cost is best', group: 'Output' },
+    'no-model': { help: 'only say which cost is best, and write no model', group: 'Output' },
     model: { value: 'FILE', help: 'where the model goes, when it is not the last argument', group: 'Output' },
     ...foldOptions,
   },
@@ -44,9 +43,11 @@ export const tuneCommand: Command = {
     },
   ],
   notes: [
-    'All costs and folds are trained together over rows that are read once; without --cost one cost after the other, each from',
-    'where the last one ended. Data that does not fit in memory comes in blocks, for all costs together; Ctrl-C then ends without',
-    'figures.',
+    'The rows are read once. With --cost, the models of all costs and folds are trained together. Without it, larger and larger',
+    'costs are tried one after the other, and each begins with the models of the cost before. Data that does not fit in memory is',
+    'read in blocks, for all costs together; Ctrl-C then ends without figures.',
+    '',
+    ...expandNotes,
   ].join('\n'),
   rewrite: fromLiblinear,
   run: runTune,
@@ -62,8 +63,7 @@ async function runTune({ arguments: given, options, signal }: CommandInput): Pro
   const choose = textOption(options, 'choose') === 'simplest' ? 'simplest' : 'best'
   await checkData(data, textOption(options, 'format'))
   await checkOutputs({ reads: data, writes: wantsModel ? [model] : [] })
-  const line = new ProgressLine({ quiet: options['quiet'] === true })
-  const text = new TrainingText(settings.tolerance ?? DEFAULTS.tolerance, settings.maxPasses ?? DEFAULTS.maxPasses)
+  const { line, tell } = showProgress(options, settings)
   const { tune } = await import('../train/tune.ts')
   const result = await tune(data, {
     ...settings,
@@ -71,7 +71,7 @@ async function runTune({ arguments: given, options, signal }: CommandInput): Pro
     folds: numberOption(options, 'folds', { least: 2, most: 255, whole: true }),
     final: wantsModel ? choose : 'none',
     signal,
-    progress: progress => (progress.stage === 'plan' ? line.say(text.of(progress)) : line.show(text.of(progress))),
+    progress: tell,
   }).finally(() => line.clear())
   const saved = result.final && (await saveTrained(model, result.final, settings.maxPasses !== undefined, data))
   await print(options['json'] ? tuneJson(result, saved) : tuneText(result, data, saved, choose))

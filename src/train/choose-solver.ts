@@ -72,8 +72,8 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
   if (fits && wish) {
     return { solver: together ? block : stream, reason: `${need}, which fits, but ${wish} asks for a store` }
   }
-  if (fits) return { solver: dual, reason: `${need}, which fits` }
-  const limit = allowed < WINDOW_BYTES ? formatBytes(allowed) : `the ${formatBytes(WINDOW_BYTES)} of one memory`
+  const limit = allowed < WINDOW_BYTES ? formatBytes(allowed) : `the ${formatBytes(WINDOW_BYTES)} that a run can hold`
+  if (fits) return { solver: dual, reason: `${need}, which fits in ${limit}` }
   // A cache holds few expanded rows, and every visit sweeps over it: 20,000 strings with degree 8 in 256M took 69 s with it
   // and 16 s without.
   const best = options.expand === undefined && !together ? stream : block

@@ -191,15 +191,17 @@ function togetherRecord(
   models: { done: number; all?: number },
 ): Pick<TrainProgress, 'primal' | 'gap' | 'certified' | 'problem' | 'problems' | 'models'> {
   const known = told.filter(each => each !== undefined)
-  const open = together.flatMap(({ problems }, b) => (told[b] && told[b].done < problems.length ? [told[b]] : []))
-  const gaps = (open.length > 0 ? open : known).map(({ gap }) => gap)
-  const done = models.done + sum(known.map(each => each.done))
+  const finished = sum(known.map(each => each.done))
+  const done = models.done + finished
+  const training = sum(together.map(({ problems }) => problems.length)) - finished
+  // Of those that are not done; one that nothing is known of may be the worst.
+  const gaps = together.flatMap(({ problems }, b) => (told[b]?.done === problems.length ? [] : [told[b]?.gap ?? null]))
   return {
     primal: sum(known.map(({ primal }) => primal)),
-    gap: gaps.every(gap => gap !== null) ? Math.max(...gaps) : null,
-    certified: known.every(({ certified }) => certified),
+    gap: gaps.every(gap => gap !== null) ? Math.max(0, ...gaps) : null,
+    certified: known.length === together.length && known.every(({ certified }) => certified),
     ...(models.all !== undefined && { problem: Math.min(done + 1, models.all), problems: models.all }),
-    models: { ...models, done },
+    models: { ...models, done, training },
   }
 }
 
@@ -213,11 +215,13 @@ function tellAlone(place: Place, problem: number, problems: number): TellPass {
 /** What every record of training has. */
 function trainRecord(
   place: Place,
-  { pass, gap, counts, rowsKept }: PassProgress,
+  { pass, gap, counts, rowsKept, ...progress }: PassProgress,
 ): Omit<TrainProgress, 'certified' | 'primal'> {
   const { blocksRead: read, bytesRead, bytesSkipped } = counts
   return {
     ...{ stage: 'train', seconds: place.facts.seconds(), pass, gap, memoryBytes: process.memoryUsage.rss() },
+    ...(progress.partial && { partial: true }),
+    ...(progress.certificate !== undefined && { certificate: progress.certificate }),
     ...(read > 0 && { blocks: { read, bytesRead, bytesSkipped } }),
     ...(rowsKept !== undefined && { rows: { kept: rowsKept, left: place.facts.rows - rowsKept } }),
   }

@@ -32,16 +32,22 @@ export interface TrainProgress {
   pass: number
   /** Of many models that are trained together: their sum. */
   primal: number
-  /** Relative duality gap; null for methods without one; of many models, the largest of those that are still trained. */
+  /** Relative duality gap; null for methods without one, and while none is known; of many models, the largest of those that
+   *  are still trained. */
   gap: number | null
   /** True when primal and gap come from a certificate, false when they are the solver's estimate. */
   certified: boolean
+  /** True while rows that hardly move are left out: the gap is of the others, the primal of the last sweep over all rows. */
+  partial?: boolean
+  /** While the certificate is made: the share of its pass that is done. */
+  certificate?: number
   /** Which binary problem, counted from 1, and how many there are. Of many that are trained together: as many as are done, and
    *  one more; not told where it is not known how many there will be. */
   problem?: number
   problems?: number
-  /** Of many models that are trained together: how many are certified, and how many there will be, if that is known. */
-  models?: { done: number; all?: number }
+  /** Of many models that are trained together: how many are certified, how many are trained at present, and how
+   *  many there will be, if that is known. */
+  models?: { done: number; training?: number; all?: number }
   /** Of a run over blocks, so far: blocks and bytes that were read, and bytes that were left out because they cannot owe
    *  anything. */
   blocks?: { read: number; bytesRead: number; bytesSkipped: number }

@@ -1,12 +1,17 @@
 // The suite stream: what it reads out of Spillway's words about memory, and what it says when nothing can be measured.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { decodedBytes, heldBytes, leastMemory, memoryHolding, TOO_LITTLE } from '../../bench/sections/memory-words.ts'
+import { piecesOf, solversIn } from '../../bench/sections/pass-series.ts'
+import { helpPage } from '../../src/cli/help-page.ts'
+import { trainCommand } from '../../src/cli/train.ts'
+import { good, inFolder } from '../cli/run.ts'
+import { asText, someRows } from '../cli/some-data.ts'
 
 const main = fileURLToPath(new URL('../../bench/main.ts', import.meta.url))
 const MEGABYTE = 2 ** 20
@@ -29,6 +34,18 @@ describe('the suite stream', () => {
     assert.equal(heldBytes(plan), 4.75 * MEGABYTE)
     assert.equal(heldBytes('  1 loaded block of at most 2.00 GiB   2.00 GiB'), 2 ** 31)
     assert.equal(heldBytes('nothing of the kind'), undefined)
+  })
+
+  it('reads room for rows, pieces and solvers out of what the program prints now', async () => {
+    for (const columns of [80, 120])
+      assert.deepEqual(solversIn(helpPage(trainCommand, '', columns)), trainCommand.options['solver'].choices)
+    await inFolder(async cwd => {
+      writeFileSync(join(cwd, 'a.svm'), asText(someRows(300, 40)))
+      const words = ['train', 'a.svm', 'a.model', '--solver', 'stream', '--memory', '150M', '--json', '--verbose']
+      const { stderr } = await good(words, { cwd })
+      assert.ok(heldBytes(stderr)! > 0, stderr)
+      assert.equal(piecesOf(stderr), 1)
+    })
   })
 
   it('reads the memory that a refusal names', () => {

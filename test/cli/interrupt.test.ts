@@ -54,7 +54,7 @@ describe('Ctrl-C', { concurrency: 3 }, () => {
       const [progress, ...rest] = result.stderr.replace(/^solver .*\n/, '').split('\ninterrupted: ')
       assert.match(
         progress,
-        /^(reading .*\n)*(pass \d+, primal ~?[\d.e+-]+, gap ~?[\d.e+-]+ of 1\.0e-300, [\d.:]+( s)?(, .*)?\n?)+$/,
+        /^(reading .*\n)*(pass \d+,( primal ~?[\d.e+-]+,)? gap ~?[\d.e+-]+ of 1\.0e-300( by the rows that still move)?, [\d.:]+( s)?(, .*)?\n?)+$/,
       )
       assert.deepEqual(rest, ['ending after the current step (Ctrl-C again to end at once)\n'])
       const line = JSON.parse(result.stdout)

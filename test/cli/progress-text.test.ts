@@ -45,6 +45,42 @@ describe('the progress line', () => {
     assert.match(fast.of(record(100, 0.5, 100)), /the gap hardly falls$/)
   })
 
+  it('shows no primal, and guesses no time, by rows that still move alone', () => {
+    const text = new TrainingText(1e-3)
+    text.of(record(1, 0.1, 1))
+    assert.match(text.of(record(2, 0.05, 2)), /primal ~100, .*about 5\.6 s left$/)
+    // The gap of the few rows fell a lot, but the time is that of the last sweep over all rows.
+    const some = text.of({ ...record(3, 0.002, 3), partial: true })
+    assert.equal(some, 'pass 3, gap ~2.0e-3 of 1.0e-3 by the rows that still move, 3.0 s, about 4.6 s left')
+    // Once that time is over, nothing is known.
+    assert.match(text.of({ ...record(4, 0.0015, 9), partial: true }), /move, 9\.0 s$/)
+    assert.doesNotMatch(new TrainingText(1e-3).of({ ...record(4, 0.0015, 9), partial: true }), /left|primal/)
+  })
+
+  it('names the pass of the certificate', () => {
+    for (const models of [undefined, { done: 0, training: 3, all: 3 }, { done: 0, training: 1, all: 3 }]) {
+      const line = new TrainingText(1e-3).of({
+        ...{ ...record(4, 5e-4, 9), certificate: 0.256 },
+        ...(models && { models }),
+      })
+      assert.match(line, /, certificate: 25 % of its pass over all rows$/)
+    }
+  })
+
+  it('of many models tells how many are done, the worst gap of the others, and the time left', () => {
+    const text = new TrainingText(1e-3)
+    const many = (gap: number | null, seconds: number, done: number, training: number, all?: number): string =>
+      text.of({ ...record(seconds, 1, seconds), gap, models: { done, training, ...(all && { all }) } })
+    assert.equal(many(null, 1, 0, 3, 6), '0 of 6 models done, pass 1, 1.0 s')
+    assert.equal(many(0.98, 2, 0, 3, 6), '0 of 6 models done, pass 2, worst gap ~9.8e-1 of 1.0e-3, 2.0 s')
+    // This round will end after 4.0 s, and the other will take as long.
+    assert.match(many(0.031, 3, 0, 3, 6), /worst gap ~3\.1e-2 of 1\.0e-3, 3\.0 s, about 5\.0 s left$/)
+    assert.equal(many(null, 4, 3, 3, 6), '3 of 6 models done, pass 4, 4.0 s, about 4.0 s left')
+    assert.equal(many(1e-4, 8, 6, 0, 6), '6 of 6 models done, pass 8, 8.0 s')
+    // How many costs will be tried is not known.
+    assert.equal(many(0.5, 9, 6, 3), '6 models done, pass 9, worst gap ~5.0e-1 of 1.0e-3, 9.0 s')
+  })
+
   it('comes less often in a log as time goes by, and never twice the same', context => {
     let now = 0
     context.mock.method(performance, 'now', () => now)

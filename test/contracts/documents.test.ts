@@ -80,6 +80,35 @@ describe('the documents', () => {
     }
   })
 
+  it('wrap their prose; tables, drawings and what programs print may be wider', () => {
+    const wide = [
+      'docs/formulations.md',
+      'docs/bundles.md',
+      'docs/additive-kernels.md',
+      'docs/adding-a-solver.md',
+      'docs/certificate.md',
+      'docs/memory.md',
+      'docs/solvers.md',
+      'bench/README.md',
+    ].flatMap(page => {
+      let fenced = false
+      return read(page)
+        .split('\n')
+        .flatMap((line, i) => {
+          if (line.trimStart().startsWith('```')) fenced = !fenced
+          return !fenced && !line.startsWith('|') && [...line].length > 120 ? [`${page}:${i + 1}`] : []
+        })
+    })
+    assert.deepEqual(wide, [], 'lines of prose with more than 120 characters')
+  })
+
+  it('have a demo whose data is several times its memory, as its first words say', () => {
+    const [memory, size] = ['MEMORY', 'SIZE'].map(name =>
+      Number(new RegExp(`const ${name} = '(\\d+)M'`).exec(read('scripts/demo.ts'))![1]),
+    )
+    assert.ok(size >= 5 * memory, `${size}M of text for ${memory}M of memory`)
+  })
+
   it('keep the README short and the lines of ARCHITECTURE.md too', () => {
     assert.ok(read('README.md').split('\n').length <= 201, 'the README has more than 200 lines')
     const long = read('ARCHITECTURE.md')

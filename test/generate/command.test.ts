@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { describe, it } from 'node:test'
-import { helpPage, parseArguments } from '../../src/cli/command.ts'
+import { parseArguments } from '../../src/cli/command.ts'
 import { generateCommand } from '../../src/cli/generate.ts'
+import { helpPage } from '../../src/cli/help-page.ts'
 import { likenesses } from '../../src/generate/likenesses.ts'
 import { program } from '../cli/run.ts'
 

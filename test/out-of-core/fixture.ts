@@ -99,7 +99,7 @@ export interface Told {
   certificates: number
 }
 
-/** Runs, calling `at` with every record of training and its number from 1. */
+/** Runs, calling `at` with every record of training, but those of a certificate's pass, and its number from 1. */
 export async function told(
   data: string,
   options: TrainOptions,
@@ -110,7 +110,7 @@ export async function told(
   const training: TrainProgress[] = []
   for await (const record of run) {
     records.push(record)
-    if (record.stage !== 'train') continue
+    if (record.stage !== 'train' || record.certificate !== undefined) continue
     training.push(record)
     at(record, training.length)
   }

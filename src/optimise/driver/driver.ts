@@ -98,6 +98,10 @@ export class Driver {
       saved.restored?.()
     }
     this.#objective.activate?.(state.resting.map(rests => !rests))
+    // Rows in memory are not met again: what the others show is not all. The last stock stands, if there was one.
+    const [primal] = state.primals
+    if (this.#run.ledger && primal > 0 && primal < Number.MAX_VALUE)
+      this.#progress.know(primal, state.stockTaken ? state.gaps[0] : Number.MAX_VALUE)
   }
 
   /** Starts from what was learnt while the text was read: that was the first pass. */
@@ -109,7 +113,8 @@ export class Driver {
     state.pass = 1
     state.work = 1
     state.wanted = this.#run.ledger?.owing(0) ?? null
-    this.#progress.know(0.5 * objective.squaredLengths()[0] + first.loss, first.gap)
+    const { loss, gap } = first.owed
+    this.#progress.know(0.5 * objective.squaredLengths()[0] + loss, gap)
     this.#keeper.touch([...this.#source.blockBytes.keys()])
     await this.#checkpoint()
   }
@@ -164,17 +169,21 @@ export class Driver {
     const { pass, work, primals, optimism } = this.#state
     const left = maxPasses - work
     const targets = optimism.map(share => tolerance * share)
-    const tick = (done: number, gap: number): void => this.#progress.tick(this.#state, work + done, gap)
+    const tick = (done: number, gap: number, partial: boolean): void => {
+      this.#progress.partial = partial
+      this.#progress.tick(this.#state, work + done, gap)
+    }
     return { pass, most: Math.min(1, left), left, primals, targets, signal, tick }
   }
 
-  #note({ losses, gaps, primals, work, ready }: Seen, group: RowGroup): void {
+  #note({ losses, gaps, primals, work, ready, partial = false }: Seen, group: RowGroup): void {
     const state = this.#state
     state.work += work ?? group.rows / Math.max(this.#source.rows, 1)
     state.losses = state.losses.map((loss, k) => loss + losses[k])
     state.gaps = state.gaps.map((gap, k) => gap + gaps[k])
     if (primals) state.known = [...primals]
     if (ready !== undefined) state.ready = ready
+    this.#progress.partial = partial
   }
 
   /** At the end of a pass: what primals and gaps are, by what the rows showed as they were met. */
@@ -351,8 +360,11 @@ export class Driver {
     const looks = look && (!blocks || blocks.length === source.blockBytes.length)
     if (looks) this.#startLook()
     const totals = noSums(objective.models)
+    const groups = this.#groups(-1, blocks)
+    let looked = 0
     // In the order of the source, whatever order the method took: the sums are the same bits for the same weights.
-    for await (const group of source.pass(this.#groups(-1, blocks))) {
+    for await (const group of source.pass(groups)) {
+      this.#progress.certifying(this.#state, looked++ / groups.length)
       if (this.#settings.signal?.aborted && reads(source)) return undefined
       // Before the method looks: it may leave rows out of the group's table that it has elsewhere.
       if (looks) await objective.lookAlong(threads, group, this.#looks)

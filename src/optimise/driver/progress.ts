@@ -10,10 +10,14 @@ export interface PassProgress {
   pass: number
   /** Of many models: their sum. */
   primal: number
-  /** Relative duality gap; null for methods without one; of many models the largest of those that are still trained. */
+  /** Relative duality gap; null for methods without one, and while none is known; of many models the largest of those that are still trained. */
   gap: number | null
   /** True when both come from a certificate, false when they are an estimate. */
   certified: boolean
+  /** True while rows that hardly move are left out: the gap is of the others, the primal of the last sweep over all rows. */
+  partial?: boolean
+  /** While the certificate is made: the share of its pass that is done. */
+  certificate?: number
   /** Models that are done. */
   done: number
   /** Blocks and bytes that were read so far, and bytes that were left out. */
@@ -25,12 +29,19 @@ export interface PassProgress {
 /** The length of more weights than these is not worked out after every group: with small groups it would take longer. */
 const MANY_WEIGHTS = 1 << 20
 
+/** A relative gap beyond it stands for none: nothing is known of some rows. */
+const UNKNOWN = 1e100
+
 export class Progress {
   readonly #of: Pick<Driving, 'objective' | 'source' | 'solver' | 'tell'>
   readonly #run: Run
   /** When stock was last taken, by a method that keeps rows in memory or of many models. */
   #known: { primal: number; gap: number } | undefined
   #quietUntil = 0
+  /** What rows showed when all of them were last met. */
+  #whole: number | undefined
+  #last: { primal: number; gap: number | null } | undefined
+  partial = false
 
   constructor(of: Pick<Driving, 'objective' | 'source' | 'solver' | 'tell'>, run: Run) {
     this.#of = of
@@ -61,7 +72,8 @@ export class Progress {
     const lengths = state.known ? [] : objective.squaredLengths()
     const primals = state.losses.map((loss, k) => state.known?.[k] ?? 0.5 * lengths[k] + loss / share)
     const gaps = state.gaps.map((gap, k) => (primals[k] > 0 ? gap / share / primals[k] : 0))
-    this.#say(state, state.work, sum(primals), solver.dual ? Math.max(...gaps) : null)
+    if (!this.partial) this.#whole = sum(primals)
+    this.#say(state, state.work, this.#whole ?? sum(primals), solver.dual ? Math.max(...gaps) : null)
     const now = performance.now()
     this.#quietUntil = now + 20 * (now - began)
   }
@@ -69,6 +81,12 @@ export class Progress {
   /** Within a visit that takes long. */
   tick(state: RunState, work: number, gap: number): void {
     this.#say(state, work, sum(state.primals), gap)
+  }
+
+  /** In the certificate's pass, which for methods without a dual certifies nothing. */
+  certifying(state: RunState, share: number): void {
+    if (!this.#last || !this.#of.solver.dual) return
+    this.#say(state, state.work, this.#last.primal, this.#last.gap, share)
   }
 
   certified(ends: { certificate: Certificate | undefined; done?: boolean }[], passes: number): void {
@@ -79,12 +97,20 @@ export class Progress {
     const gaps = certificates.map(certificate => certificate.gap)
     const gap = gaps.every(one => one !== null) ? Math.max(...gaps) : null
     const done = ends.filter(end => end.done !== false).length
+    this.partial = false
+    if (this.#known) this.#known = { primal, gap: gap ?? 0 }
     this.#tell({ pass: passes, primal, gap, certified: true, done })
   }
 
-  #say({ solutions }: RunState, pass: number, primal: number, gap: number | null): void {
+  #say({ solutions }: RunState, pass: number, primal: number, found: number | null, certificate?: number): void {
     const done = solutions.filter(solution => solution !== null).length
-    this.#tell({ pass, primal, gap, certified: false, done })
+    const gap = found !== null && found < UNKNOWN ? found : null
+    this.#last = { primal, gap }
+    const partial = this.partial && { partial: true }
+    this.#tell({
+      ...{ pass, primal, gap, certified: false, done, ...partial },
+      ...(certificate !== undefined && { certificate }),
+    })
   }
 
   #tell(progress: Omit<PassProgress, 'counts' | 'rowsKept'>): void {

@@ -16,6 +16,7 @@ export const bundleRun: Start<BundlesObjective> = (objective, { arena, threads }
   // Of each model: its primal objective by the last sweep that met every row, and its gap.
   let own = problems.map(() => 0)
   let gaps = problems.map(() => Number.POSITIVE_INFINITY)
+  let partial = false
   let tries = 0n
   const start = (group: RowGroup) => {
     const { sweep, order, rows, table } = group
@@ -39,18 +40,21 @@ export const bundleRun: Start<BundlesObjective> = (objective, { arena, threads }
         work += step.work
         own = step.primals
         gaps = step.gaps.map((gap, k) => (Number.isFinite(gap) ? gap : gaps[k]))
-        const worst = step.gaps.map((gap, k) => (Number.isFinite(gap) ? gap / (own[k] || 1) : 0))
-        tick(work / passWork, Math.max(...worst))
+        if (step.all !== undefined) partial = !step.all
+        // A model that rests has a gap at which it does; one that has not been swept over has none yet.
+        tick(work / passWork, Math.max(...gaps.map((gap, k) => gap / own[k])), partial)
         if (step.ready || work >= limit * (1 - 1e-6) || signal?.aborted) {
           const finite = gaps.map(gap => Math.min(gap, Number.MAX_VALUE))
           const seen = { losses: finite.map(() => 0), gaps: finite, primals: own }
-          return { ...seen, work: work / passWork, ready: step.ready }
+          return { ...seen, work: work / passWork, ready: step.ready, partial }
         }
       }
     },
     notYet(done) {
       const { sweep, order, rows } = started!.group
       objective.activate(done.map(is => !is))
+      // What rows that moved owed says nothing of the others.
+      gaps = gaps.map((gap, k) => (done[k] ? gap : Number.POSITIVE_INFINITY))
       startSweeps(arena, { sweep, order, rows, random: BigInt(seed) + (++tries << 32n), inner: 1e-6 })
     },
   }

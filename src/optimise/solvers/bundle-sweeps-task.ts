@@ -24,6 +24,8 @@ export interface BundleSweepsResult {
   work: number
   /** Whether all models have come to rest. */
   ready: boolean
+  /** Whether the last sweep that finished here met every row; undefined when none did. */
+  all: boolean | undefined
   /** Of each model, by the last sweep it took part in. */
   gaps: number[]
   primals: number[]
@@ -40,10 +42,11 @@ function bundleSweeps({ arena }: TaskContext, options: BundleSweepsOptions): Bun
   const gaps: number[] = new Array(models).fill(Number.POSITIVE_INFINITY)
   sweepFields.visited = 0
   const work = (): number => sweepFields.visited
+  let all: boolean | undefined
   for (;;) {
     if (sweepFields.began === 0) beginSweep(arena, bundle, sweep, shrink)
     if (run(bundle, sweep, Math.max(budget - work(), 1))) {
-      const all = endSweep(arena, bundle, sweep, rows, shrink)
+      all = endSweep(arena, bundle, sweep, rows, shrink)
       const lengths = all ? squaredLengths(arena, bundle, lanes, options.weightCount) : undefined
       const { gap: found, loss: losses } = bundleFields
       let { active } = bundleFields
@@ -54,9 +57,9 @@ function bundleSweeps({ arena }: TaskContext, options: BundleSweepsOptions): Bun
         if (gaps[k] <= targets[k] * primals[k]) active &= ~(1 << k)
       }
       bundleFields.active = active
-      if (active === 0) return { work: work(), ready: true, gaps, primals }
+      if (active === 0) return { work: work(), ready: true, all, gaps, primals }
     }
-    if (work() >= budget) return { work: work(), ready: false, gaps, primals }
+    if (work() >= budget) return { work: work(), ready: false, all, gaps, primals }
   }
 }
 

@@ -25,6 +25,8 @@ const SLICE = 4e6
 const sweepingRun: Start<OneProblem> = (objective, { arena, threads }, { seed, shrinking: shrink }) => {
   const slice = Math.max(1, SLICE / objective.visitWork)
   let started: { group: RowGroup; problem: number; passWork: number } | undefined
+  /** Whether the last finished sweep left rows out. */
+  let partial = false
   const start = (group: RowGroup) => {
     const { numeric } = arena
     const { sweep, order, rows, table } = group
@@ -47,8 +49,9 @@ const sweepingRun: Start<OneProblem> = (objective, { arena, threads }, { seed, s
           targetGap: targets[0] * primals[0],
         })
         work += step.work
+        if (step.all !== undefined) partial = !step.all
         if (step.ready || work >= limit || signal?.aborted) {
-          return { work: work / passWork, losses: [step.loss], gaps: [step.gap], ready: step.ready }
+          return { work: work / passWork, losses: [step.loss], gaps: [step.gap], ready: step.ready, partial }
         }
       }
     },

@@ -82,8 +82,8 @@ export class FirstPass {
   /** Where the blocks that rows were drawn into began, and where each of their rows is since they were split. */
   #split: { firstRows: number[]; places: Uint32Array } | undefined
   /** What rows owed as they were met, summed up, for progress. */
-  loss = 0
-  gap = 0
+  #loss = 0
+  #gap = 0
 
   constructor(arena: Arena, settings: FirstPassSettings, sizes: FirstPassSizes) {
     this.#arena = arena
@@ -98,6 +98,12 @@ export class FirstPass {
       this.#free.push({ at, bytes, table: arena.allocate(rows * 4, 'parsed rows'), rows, unit: settings.unit })
     }
     this.#trainer = new ThreadPool(arena.share, 1)
+  }
+
+  /** What all rows would owe if they were like those that were trained on. */
+  get owed(): { loss: number; gap: number } {
+    const share = this.#trained / Math.max(this.#rows, 1) || 1
+    return { loss: this.#loss / share, gap: this.#gap / share }
   }
 
   /** Room for the next chunk, as soon as there is one; undefined when nothing more is trained on. */
@@ -160,8 +166,8 @@ export class FirstPass {
       budget: (visits * piece.nonzeros * rows) / Math.max(piece.rows, 1),
     })
     this.#trained += met.rows
-    this.loss += met.loss
-    this.gap += met.gap
+    this.#loss += met.loss
+    this.#gap += met.gap
   }
 
   /** Where all that is learnt lies: addresses. `window` features have room for a weight, and the bias comes behind them;

@@ -39,8 +39,9 @@ export interface Turn {
   primals: readonly number[]
   targets: readonly number[]
   signal: AbortSignal | undefined
-  /** Tells how it goes: work of this turn so far, and the largest relative gap. */
-  tick(work: number, gap: number): void
+  /** Tells how it goes: work of this turn so far, the largest relative gap, infinite when it is not known, and whether that
+   *  is of part of the rows. */
+  tick(work: number, gap: number, partial: boolean): void
 }
 
 /** What a visit showed. */
@@ -54,6 +55,8 @@ export interface Seen {
   work?: number
   /** Of a run that decides itself how long it stays: whether it thinks that its target is met. */
   ready?: boolean
+  /** Whether rows that hardly move were left out: then the gap is of the others alone. */
+  partial?: boolean
 }
 
 /** What a method that keeps rows in memory knows of all rows. */

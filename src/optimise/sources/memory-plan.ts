@@ -126,7 +126,7 @@ function besidesBlocks(manifest: Manifest, memory: number, needs: PlanNeeds, dec
       bytes: Math.ceil(manifest.rows * (needs.alphaBytes + (needs.perRow ?? 0))),
     },
     { what: 'map of the features', bytes: needs.mapBytes },
-    { what: "left for file pages and the ingest's remains", bytes: needs.reserve?.(memory) ?? 0 },
+    { what: "reserve for Node's file and reading text", bytes: needs.reserve?.(memory) ?? 0 },
   ].filter(part => part.bytes > 0)
 }
 
