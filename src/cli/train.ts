@@ -13,6 +13,7 @@ import { solverChoices } from '../optimise/solvers/all-solvers.ts'
 import type { PredictResult } from '../predict/predict.ts'
 import { scaleKinds } from '../rows/scale.ts'
 import { DEFAULTS, type TrainOptions, twoWeights } from '../train/options.ts'
+import type { ProgressListener } from '../train/progress.ts'
 import type { TrainingRun, TrainResult } from '../train/training-run.ts'
 import { checkData, checkOutputs } from './check-files.ts'
 import {

@@ -239,7 +239,7 @@ describe('progress of many classes', () => {
     const [one, many] = [await last(at('a.svm')), await last(at('three.svm'))]
     const { models, ...fields } = many
     assert.deepEqual(Object.keys(fields).sort(), Object.keys(one).sort())
-    assert.deepEqual(models, { done: 3, all: 3 })
+    assert.deepEqual(models, { done: 3, all: 3, training: 0 })
     assert.deepEqual([many.problem, many.problems, many.certified], [3, 3, true])
     const { primal } = await train(at('three.svm'), { threads: 2 }).result
     assert.ok(Math.abs(many.primal - primal!) <= 1e-9 * primal!, `${many.primal} and ${primal}`)
