@@ -22,6 +22,7 @@ import {
 import { allBinaryObjectives } from '../optimise/objectives/l1.ts'
 import type { Objective } from '../optimise/objectives/objective.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
+import { isFew, newton, newtonBytes } from '../optimise/solvers/newton.ts'
 import type { MemorySolver } from '../optimise/solvers/solver.ts'
 import { planLines } from '../optimise/sources/memory-plan.ts'
 import { RowsInMemory } from '../optimise/sources/rows-in-memory.ts'
@@ -35,6 +36,7 @@ import { NODE_BYTES } from '../sizes.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { allowedMemory, WINDOW_BYTES } from './choose-solver.ts'
 import { type FoldedProblem, refuseUnlearnable } from './class-problems.ts'
+import { hasSecondOrder, patience, startsSecondOrder } from './hand-over.ts'
 import { DEFAULTS, expansionOf, type ResolvedOptions, refuseTextOptions } from './options.ts'
 import { type Account, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
 import type { ProgressListener } from './progress.ts'
@@ -114,6 +116,8 @@ export class InMemory extends Place {
   override readonly rounds: Round[] | undefined
   readonly #loaded: LoadedRows
   readonly #mark: number
+  readonly #secondOrder: boolean
+  readonly #few: boolean
   /** Sources of the objectives that are being trained. */
   readonly #sources = new Map<Objective, RowsInMemory>()
 
@@ -122,9 +126,12 @@ export class InMemory extends Place {
     const { rows, features, labels, weights } = loaded.rows
     super({ arena, solver, options, wanted, tell, seconds, rows, features, labels, weights })
     this.#loaded = loaded
+    // The choice was auto's: where coordinate descent is slow, another method may be taken.
+    this.#secondOrder = hasSecondOrder(this.facts) && isFew(weights + 1) && newtonBytes(weights + 1) <= this.#room
+    this.#few = this.#secondOrder && !options.space && startsSecondOrder(rows, loaded.rows.nonzeros, weights)
     // Weights in f32 are trained one vector after the other.
     const many = (wanted.problems.length > 1 || wanted.together) && solver.startMany && options.weights === 'f64'
-    if (many && !wanted.allClasses) this.rounds = this.#roundsOf(wanted.problems)
+    if (many && !wanted.allClasses && !this.#few) this.rounds = this.#roundsOf(wanted.problems)
     this.#mark = arena.mark()
   }
 
@@ -175,9 +182,52 @@ export class InMemory extends Place {
     return new CrammerSingerObjective(arena, { rows, weights, groupRows: rows }, settings)
   }
 
-  async solve(objective: Objective, _problems: FoldedProblem[], tell: TellPass): Promise<Solution[]> {
-    const solutions = await new Driver(this.driving(objective, tell)).solve()
+  async solve(objective: Objective, problems: FoldedProblem[], tell: TellPass): Promise<Solution[]> {
+    const solutions = await this.#solve(objective, problems, tell)
     return this.#loaded.cutShort ? solutions.map(solution => ({ ...solution, exitReason: 'interrupted' })) : solutions
+  }
+
+  async #solve(objective: Objective, problems: FoldedProblem[], tell: TellPass): Promise<Solution[]> {
+    const driving = this.driving(objective, tell)
+    if (!this.#secondOrder) return new Driver(driving).solve()
+    if (this.#few) {
+      this.#say('there are few features')
+      return new Driver({ ...driving, solver: newton }).solve()
+    }
+    const driver = new Driver({ ...driving, stalls: patience(driving.settings.tolerance) })
+    const solutions = await driver.solve()
+    if (!driver.stalled) return solutions
+    this.#say('coordinate descent would take many more passes')
+    if (!(objective instanceof BundlesObjective)) return this.#goOn(objective as BinaryObjective, solutions[0], tell)
+    const own = this.binary(problems[0])
+    for (const [k, solution] of solutions.entries()) {
+      if (solution.certificate) continue
+      own.startOver(problems[k])
+      own.weightsInPlace().set(objective.copyWeights(k))
+      const done = solutions.filter(({ certificate }) => certificate).length
+      ;[solutions[k]] = await this.#goOn(own, solution, progress => tell({ ...progress, done }))
+      objective.setWeights(k, own.copyWeights())
+    }
+    return solutions
+  }
+
+  /** Goes on by second-order steps from the weights that an objective has. */
+  async #goOn(objective: BinaryObjective, { passes }: Solution, tell: TellPass): Promise<Solution[]> {
+    const driving = this.driving(objective, progress => tell({ ...progress, pass: progress.pass + passes }))
+    const maxPasses = Math.max(1, driving.settings.maxPasses - passes)
+    const solutions = await new Driver({
+      ...driving,
+      settings: { ...driving.settings, maxPasses },
+      solver: newton,
+    }).solve()
+    return solutions.map(solution => ({ ...solution, passes: solution.passes + passes }))
+  }
+
+  /** Says once that second-order steps are taken, and why. */
+  #say(why: string): void {
+    if (this.method === newton.name) return
+    this.method = newton.name
+    this.say(why)
   }
 
   protected override sourceOf(objective: Objective): RowsInMemory {

@@ -59,8 +59,12 @@ export abstract class Place {
   /** Rounds of models that are trained together, as many at a time as there is room for; undefined when each is alone. */
   abstract readonly rounds: Round[] | undefined
 
+  /** The solver that the models come from in the end. */
+  method: string
+
   constructor(facts: PlaceFacts) {
     this.facts = facts
+    this.method = facts.solver.name
   }
 
   /** Objectives, fresh. Those of a round may be several, which are then trained side by side. */
@@ -102,7 +106,7 @@ export abstract class Place {
 
   /** Tells the user what was decided. */
   say(reason: string): void {
-    this.facts.tell({ stage: 'plan', solver: this.facts.solver.name, reason })
+    this.facts.tell({ stage: 'plan', solver: this.method, reason })
   }
 }
 

@@ -114,7 +114,7 @@ async function trainPlace(place: Place, { labels, problems }: ClassProblems, hel
   const models = new CollectedModels(place, vectors)
   await trainModels(place, models, held)
   const { biasWeights, solutions } = models
-  return { ...place.outcome(vectors, models.weights), labels, biasWeights, solver: place.facts.solver.name, solutions }
+  return { ...place.outcome(vectors, models.weights), labels, biasWeights, solver: place.method, solutions }
 }
 
 /** Trains the models of rows in memory. */

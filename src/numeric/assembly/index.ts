@@ -70,5 +70,5 @@ export { numberFeatures, placeAlpha, placeFeatures, placeRows, placeWeightsF32, 
 export { countOccurrences, invertNumbers, mergeHotF32, mergeHotF64, renumberEntries, renumberWeightsF32, renumberWeightsF64 } from './hot-weights'
 export { sumReplicasF32, sumReplicasF64, withoutReplicasF32, withoutReplicasF64 } from './replicas'
 export { addSquares, writeEntries } from './entries'
-export { curvatureRows, slopeRows } from './primal'
+export { curvatureRows, lineRows, slopeRows } from './primal'
 export { combine, factorCholesky, innerProduct, precondition, solveCholesky } from './vectors'

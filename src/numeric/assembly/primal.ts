@@ -130,3 +130,34 @@ export function curvatureRows(problem: usize, from: u32, to: u32, d: usize, prod
     if (bias != 0) store<f64>(product + biasAt, load<f64>(product + biasAt) + step * bias)
   }
 }
+
+/** Over rows from..to: derivatives of the losses along d, at each of `count` steps (f64 at `steps`), added to `slopes`. */
+export function lineRows(problem: usize, from: u32, to: u32, d: usize, steps: usize, count: u32, slopes: usize): void {
+  const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
+  const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
+  const positive = load<u32>(problem, PROBLEM_POSITIVE)
+  const logistic = load<u32>(problem, PROBLEM_LOGISTIC) != 0
+  const bias = load<f64>(problem, PROBLEM_BIAS)
+  const biasAt = usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) << 3
+  const biasPart = bias == 0 ? 0 : bias * load<f64>(w + biasAt)
+  const biasStep = bias == 0 ? 0 : bias * load<f64>(d + biasAt)
+  const boundPositive = boundForPositive(problem)
+  const boundNegative = boundForNegative(problem)
+  const diagonalPositive = diagonalForPositive(problem)
+  const diagonalNegative = diagonalForNegative(problem)
+  const rowWeights = rowWeightsOf(problem)
+  for (let i = from; i < to; i++) {
+    const row = <usize>load<u32>(rows + (usize(i) << 2))
+    const isPositive = load<u32>(row, ROW_CLASS) == positive
+    const y: f64 = isPositive ? 1 : -1
+    const bound = rowBound(isPositive, boundPositive, boundNegative, rowWeights, i)
+    const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i)
+    const margin = y * (dotRow<f64>(row, w) + biasPart)
+    const change = y * (dotRow<f64>(row, d) + biasStep)
+    for (let k: usize = 0; k < usize(count) << 3; k += 8) {
+      const m = margin + load<f64>(steps + k) * change
+      const a = logistic ? bound * wrongness(m) : max(0, min((1 - m) / diagonal, bound))
+      store<f64>(slopes + k, load<f64>(slopes + k) - a * change)
+    }
+  }
+}

@@ -58,6 +58,9 @@ export interface Driving {
   tell: (progress: PassProgress) => void
   keeper?: StateKeeper
   state?: RunState
+  /** Asked at the end of a pass, with the passes so far and the worst relative gap, perhaps of a part of the rows: whether the
+   *  run should end there, for another method to go on. */
+  stalls?: (work: number, gap: number, partial: boolean) => boolean
 }
 
 export class Driver {
@@ -72,6 +75,9 @@ export class Driver {
   /** For the last line search: what rows showed. */
   #looks: LossesAlong[] = []
   #state: RunState
+  readonly #stalls: Driving['stalls']
+  /** Whether it was left for another method. */
+  stalled = false
 
   constructor(driving: Driving) {
     const { source, solver, objective, settings, keeper = nowhere, state = freshState(objective.models) } = driving
@@ -81,6 +87,7 @@ export class Driver {
     this.#settings = settings
     this.#keeper = keeper
     this.#state = state
+    this.#stalls = driving.stalls
     this.#run = startRun(solver, objective, source, settings)
     this.#progress = new Progress(driving, this.#run)
   }
@@ -140,8 +147,22 @@ export class Driver {
       if (signal?.aborted || this.#checkpointDue(this.#allBytes)) await this.#checkpoint()
       const done = await this.#decide()
       if (done) return done
+      if (this.#stalls?.(this.#state.work, this.#worstGap(), this.#progress.partial)) return this.#leave()
       this.#nextPass(this.#run.ledger?.owing(this.#settings.tolerance * this.#state.primals[0]) ?? null)
     }
+  }
+
+  /** Of the models that are not done. */
+  #worstGap(): number {
+    const { primals, gaps, resting } = this.#state
+    return Math.max(0, ...gaps.map((gap, k) => (resting[k] ? 0 : gap / primals[k])))
+  }
+
+  /** Ends for another method, which goes on with the models that are not done. */
+  #leave(): Solution[] {
+    this.stalled = true
+    const passes = this.#passes()
+    return this.#known.map(solution => solution ?? { certificate: undefined, passes, exitReason: 'max-passes' })
   }
 
   /** Visits the groups of a pass that are left; whether an abort came before all were visited. */

@@ -141,6 +141,11 @@ export class Bundle {
     return own
   }
 
+  setWeights(model: number, own: Float64Array): void {
+    const all = this.#arena.f64(this.weights, this.weightCount * this.lanes)
+    for (let j = 0; j < own.length; j++) all[j * this.lanes + model] = own[j]
+  }
+
   /** ‖w‖² of each model. */
   squaredLengths(): number[] {
     return squaredLengths(this.#arena, this.at, this.lanes, this.weightCount)

@@ -175,4 +175,10 @@ export class BundlesObjective implements Objective {
     const { look, lane } = this.looks[model]
     return this.bundles[look].bundle.copyWeights(lane)
   }
+
+  /** The same the other way. */
+  setWeights(model: number, own: Float64Array): void {
+    const { look, lane } = this.looks[model]
+    this.bundles[look].bundle.setWeights(lane, own)
+  }
 }

@@ -1,13 +1,18 @@
 // The primal side of one problem, for methods that look at all rows before they move: value, gradient and second
 // derivatives at a point, by passes over the rows. A gradient is a certificate, too: see numeric/assembly/primal.ts.
 import { SUMS_BYTES } from '../../numeric/layouts.ts'
+import { CACHE_LINE, roundUp } from '../../numeric/rounding.ts'
 import { type LoopName, loopTask } from '../../threads/loop-task.ts'
 import type { RowGroup, RowSource } from '../sources/row-source.ts'
-import { addSums, type Certificate, noSums, piecesOf, sumInPieces } from './certificate.ts'
+import { addSums, type Certificate, noSums, type Piece, piecesOf, sumInPieces } from './certificate.ts'
 import type { OneProblem } from './one-problem.ts'
 
-/** What a pass sums: gradient and diagonal, those and the whole matrix of second derivatives, or its product with a vector. */
-export type PrimalPass = 'slope' | 'matrix' | 'product'
+/** What a pass sums: gradient and diagonal, those and the whole matrix of second derivatives, its product with a vector, or
+ *  derivatives at steps along a vector. */
+export type PrimalPass = 'slope' | 'matrix' | 'product' | 'line'
+
+/** Steps at which a line is looked at. */
+const STEPS = [1, 2, 4, 8, 12, 16, 24, 32, 40, 48, 56, 64, 80, 96, 128, 256].map(part => part / 64)
 
 /** What a pass over all rows at a point showed. */
 export interface Slope {
@@ -26,6 +31,17 @@ const MOST_BYTES = 64 << 20
 /** Bytes that a view takes for each weight where rows come in blocks; the matrix not counted. */
 export const VIEW_BYTES = 5 * 8
 
+/** Bytes that a view takes where rows are in memory. */
+export function viewBytes(weights: number, withMatrix: boolean): number {
+  const matrix = withMatrix ? weights ** 2 * 8 : 0
+  return weights * 4 * 8 + matrix + Math.max(MOST_BYTES, pieceBytes(weights, withMatrix))
+}
+
+/** Of a piece: a sum, a diagonal, a matrix, and room for the entries of a row. */
+function pieceBytes(weights: number, withMatrix: boolean): number {
+  return weights * 16 + (withMatrix ? weights ** 2 * 8 + weights * 12 + 16 : 0)
+}
+
 export class PrimalView {
   readonly count: number
   /** Addresses: the point that passes look at, what they sum (v = Σ α y x, or a product), a diagonal, a direction. */
@@ -40,6 +56,8 @@ export class PrimalView {
   readonly #pieces: { at: number; sums: number }[]
   readonly #sumsRoom: number
   readonly #stride: number
+  /** Steps along a line, then the derivatives there of each piece. */
+  readonly #line: number
   #totals = noSums(1)
 
   constructor(objective: OneProblem, source: RowSource, withMatrix: boolean) {
@@ -52,12 +70,11 @@ export class PrimalView {
     this.diagonal = vector('the diagonal of second derivatives')
     this.direction = vector('a direction')
     this.matrix = withMatrix ? source.room('second derivatives', this.count ** 2 * 8) : 0
-    // Of a piece: a sum, a diagonal, a matrix, and room for the entries of a row.
-    const ofMatrix = withMatrix ? this.count ** 2 * 8 + this.count * 12 + 8 : 0
-    this.#stride = this.count * 16 + ofMatrix
+    this.#stride = roundUp(pieceBytes(this.count, withMatrix), CACHE_LINE)
     const blocks = source.blockBytes.some(bytes => bytes > 0)
     const pieces = blocks ? 1 : Math.max(1, Math.min(MOST_PIECES, Math.floor(MOST_BYTES / this.#stride)))
     this.#sumsRoom = source.room('sums of a certificate', pieces * SUMS_BYTES)
+    this.#line = source.room('a line', (pieces + 1) * STEPS.length * 8)
     const rooms = source.room('sums of rows', pieces * this.#stride)
     this.#pieces = Array.from({ length: pieces }, (_, k) => ({ at: rooms + k * this.#stride, sums: k }))
   }
@@ -66,6 +83,7 @@ export class PrimalView {
   begin(): void {
     const { arena } = this.#objective
     arena.bytes(this.#pieces[0].at, this.#pieces.length * this.#stride).fill(0)
+    arena.f64(this.#line, (this.#pieces.length + 1) * STEPS.length).fill(0).set(STEPS)
     this.#totals = noSums(1)
   }
 
@@ -74,10 +92,17 @@ export class PrimalView {
     const { arena } = this.#objective
     const { threads } = this.#source
     const problem = this.#objective.of(group, this.point)
-    const { slope, product } = this.#objective.primalLoops!
+    const { slope, product, line } = this.#objective.primalLoops!
     const pieces = piecesOf(group, this.#pieces.length)
     const run = (loop: LoopName, numbers: number[]): Promise<void> =>
       threads.run(loopTask, { loop, numbers: [problem, ...numbers] })
+    if (pass === 'line') {
+      const at = ({ piece }: Piece): number => this.#line + (piece + 1) * STEPS.length * 8
+      await Promise.all(
+        pieces.map(piece => run(line, [piece.from, piece.to, this.direction, this.#line, STEPS.length, at(piece)])),
+      )
+      return
+    }
     if (pass === 'product') {
       await Promise.all(
         pieces.map(({ piece, from, to }) => run(product, [from, to, this.direction, this.#pieces[piece].at])),
@@ -99,6 +124,7 @@ export class PrimalView {
     const gather = (to: number, offset: number, count: number): void => {
       for (const [k, { at }] of this.#pieces.entries()) numeric.combine(to, k === 0 ? 0 : 1, to, 1, at + offset, count)
     }
+    if (pass === 'line') return
     gather(this.sum, 0, this.count)
     if (pass !== 'product') gather(this.diagonal, this.count * 8, this.count)
     if (pass === 'matrix') gather(this.matrix, this.count * 16, this.count ** 2)
@@ -110,15 +136,31 @@ export class PrimalView {
     const { count, point, sum } = this
     const [loss, dualPart, , correct, support] = this.#totals[0]
     const primal = 0.5 * numeric.innerProduct(point, point, count) + loss
-    const dual = dualPart - 0.5 * numeric.innerProduct(sum, sum, count)
+    // Rounding must not put the dual above the primal.
+    const dual = Math.min(primal, dualPart - 0.5 * numeric.innerProduct(sum, sum, count))
     numeric.combine(gradient, 1, point, -1, sum, count)
     const squaredGradient = numeric.innerProduct(gradient, gradient, count)
     const { rows } = this.#source
     const certificate: Certificate = {
-      ...{ primal, dual, gap: primal > 0 ? Math.max(0, primal - dual) / primal : 0, supportVectors: support },
+      ...{ primal, dual, gap: primal > 0 ? (primal - dual) / primal : 0, supportVectors: support },
       trainingAccuracy: rows > 0 ? correct / rows : 1,
     }
     return { primal, squaredGradient, certificate }
+  }
+
+  /** After a pass along the direction: the step at which the objective is lowest. `at0` is the derivative of the whole
+   *  objective at step 0, `atPoint` and `curvature` are the first and second one of its regulariser. */
+  lowest(at0: number, atPoint: number, curvature: number): number {
+    const all = this.#objective.arena.f64(this.#line, (this.#pieces.length + 1) * STEPS.length)
+    let [before, slopeBefore] = [0, at0]
+    for (const [k, step] of STEPS.entries()) {
+      let slope = atPoint + step * curvature
+      for (let p = 1; p <= this.#pieces.length; p++) slope += all[p * STEPS.length + k]
+      // Between two steps the derivative is taken for a straight line.
+      if (slope >= 0) return before + ((step - before) * -slopeBefore) / (slope - slopeBefore)
+      ;[before, slopeBefore] = [step, slope]
+    }
+    return before
   }
 
   get totals(): number[] {
@@ -132,5 +174,9 @@ export class PrimalView {
   /** Where a pass that is under way has its sums, for a checkpoint. */
   get rooms(): { at: number; bytes: number } {
     return { at: this.#pieces[0].at, bytes: this.#pieces.length * this.#stride }
+  }
+
+  get lineRoom(): { at: number; bytes: number } {
+    return { at: this.#line, bytes: (this.#pieces.length + 1) * STEPS.length * 8 }
   }
 }

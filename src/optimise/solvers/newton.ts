@@ -5,49 +5,60 @@
 // The system is solved by conjugate gradients, preconditioned by its diagonal, as closely as it pays, with one pass over the
 // rows for each product: Lin, Weng, Keerthi: Trust region Newton method for large-scale logistic regression (JMLR 9, 2008).
 // Where features are few, the matrix is summed in the pass that sums the gradient, and the system is solved at once: a
-// step is a pass. A step that does not lower the objective is shortened.
+// step is a pass. Where rows are long, too, that is done now and then, and what was factored preconditions the steps between.
+// A step that does not lower the objective is shortened.
 import type { OneProblem } from '../objectives/one-problem.ts'
-import { PrimalView, type Slope, VIEW_BYTES } from '../objectives/primal-view.ts'
+import { type PrimalPass, PrimalView, type Slope, VIEW_BYTES, viewBytes } from '../objectives/primal-view.ts'
 import type { RowGroup, RowSource } from '../sources/row-source.ts'
 import type { BlockSolver, MemorySolver, PassEnd, Run, Saved, SolverSettings, Start } from './solver.ts'
 
-/** Up to so many weights the matrix is summed, unless rows are so long that products cost less: their squares count. */
+/** Up to so many weights the matrix is summed: at every step while rows are short, for their squares count; else when the last
+ *  one has become a poor preconditioner, which so many products tell. */
 const MATRIX_WEIGHTS = 1024
-const MATRIX_NONZEROS = 64
+const MATRIX_NONZEROS = 256
+const POOR = 20
 /** Conjugate gradients end when their residual is so small a share of the gradient, or after so many steps. */
 const FORCING = 0.1
 const MOST_INNER = 500
-/** A step is taken that lowers the objective by at least so much of what its slope promises. */
-const ARMIJO = 1e-4
+/** A full step is good when it lowers the objective by at least so much of what a parabola would. */
+const GOOD = 0.5
 /** The objective is known to so many digits: a difference below them says nothing. */
 const DIGITS = 1e-13
 
 /** Where a run stands between two passes. */
 interface Course {
-  phase: 'slope' | 'product'
+  phase: 'slope' | 'product' | 'line'
+  /** Whether the last full step was no good: the next line is looked at before a step is taken. */
+  wary: boolean
+  /** Whether the matrix that was factored last is to be replaced. */
+  stale: boolean
   /** At the weights: the objective, known since the first pass; and what a full step promises. */
   known: Slope | null
   promise: number
   step: number
   inner: number
+  /** Whether a look along the line told the step. */
+  told: boolean
   /** Of conjugate gradients: rᵀz, now and at first. */
   residual: number
   firstResidual: number
   sums: number[]
 }
 
-const isFew = (weights: number): boolean => weights <= MATRIX_WEIGHTS
+/** Whether the matrix of second derivatives is small. */
+export const isFew = (weights: number): boolean => weights <= MATRIX_WEIGHTS
 
 class NewtonRun implements Run, Saved {
   readonly #objective: OneProblem
   readonly #view: PrimalView
-  readonly #passes: { slope: 'slope' | 'matrix'; product: 'product' }
+  /** Whether the matrix is summed with every gradient. */
+  readonly #always: boolean
   /** Addresses: gradient at the weights, step, residual. */
   readonly #gradient: number
   readonly #step: number
   readonly #residual: number
   #course: Course = {
-    ...{ phase: 'slope', known: null, promise: 0, step: 1, inner: 0, residual: 0, firstResidual: 0, sums: [] },
+    ...{ phase: 'slope', stale: true, wary: false, known: null, promise: 0, step: 1, inner: 0, told: false, residual: 0, firstResidual: 0, sums: [] },
   }
   #begun = false
   readonly saved: Saved = this
@@ -56,9 +67,9 @@ class NewtonRun implements Run, Saved {
     this.#objective = objective
     const { weightCount } = objective
     // Binned rows have no entries to multiply.
-    const direct = isFew(weightCount) && source.nonzeros <= MATRIX_NONZEROS * source.rows && !space
-    this.#passes = { slope: direct ? 'matrix' : 'slope', product: 'product' }
-    this.#view = new PrimalView(objective, source, direct)
+    const few = isFew(weightCount) && !space
+    this.#always = source.nonzeros <= MATRIX_NONZEROS * source.rows
+    this.#view = new PrimalView(objective, source, few)
     const vector = (what: string): number => source.room(what, weightCount * 8)
     this.#gradient = vector('the gradient')
     this.#step = vector('the step')
@@ -71,16 +82,22 @@ class NewtonRun implements Run, Saved {
       this.#view.begin()
       this.#begun = true
     }
-    await this.#view.visit(group, this.#passes[this.#course.phase])
+    await this.#view.visit(group, this.#pass)
     return { losses: [0], gaps: [0] }
   }
 
+  get #pass(): PrimalPass {
+    if (this.#course.phase !== 'slope') return this.#course.phase
+    return this.#view.matrix && (this.#always || this.#course.stale) ? 'matrix' : 'slope'
+  }
+
   async endPass(target: number): Promise<PassEnd> {
-    const pass = this.#passes[this.#course.phase]
+    const pass = this.#pass
     this.#view.end(pass)
     this.#begun = false
-    if (pass === 'product') this.#follow()
-    else this.#look()
+    if (pass === 'line') this.#walk()
+    else if (pass === 'product') this.#follow()
+    else this.#look(pass === 'matrix')
     const { primal, certificate } = this.#course.known!
     const gap = certificate.gap! * primal
     return { primals: [primal], gaps: [gap], ready: gap <= target * primal }
@@ -90,30 +107,41 @@ class NewtonRun implements Run, Saved {
     return this.#course.known ? [this.#course.known.certificate] : undefined
   }
 
-  /** The gradient at the point is known. */
-  #look(): void {
+  /** The gradient at the point is known, and perhaps the matrix. */
+  #look(factor: boolean): void {
     const { numeric } = this.#objective.arena
     const course = this.#course
     const { count, point, direction } = this.#view
     // The gradient goes where no direction is any more.
     const seen = this.#view.slope(direction)
-    if (course.known && seen.primal > course.known.primal + ARMIJO * course.step * course.promise + this.#rounding) {
-      this.#shorten(seen)
+    const promised = GOOD * course.step * (1 - 0.5 * course.step) * course.promise
+    const isPoor = course.known !== null && seen.primal > course.known.primal + promised + this.#rounding
+    // A step that the line told is the best that there is, up to rounding.
+    if (isPoor && !course.told) {
+      course.wary = true
+      this.#lookAlong()
+      return
+    }
+    if (!isPoor && !course.told) course.wary = false
+    if (course.known && seen.primal > course.known.primal + this.#rounding) {
+      // Between the steps that were looked at the line was not straight.
+      this.#try(0.5 * course.step)
       return
     }
     course.known = seen
     this.#copy(this.#objective.weights, point)
     this.#copy(this.#gradient, direction)
-    if (this.#view.matrix) {
+    if (factor) {
       numeric.combine(this.#step, -1, this.#gradient, 0, this.#gradient, count)
       numeric.factorCholesky(this.#view.matrix, count)
       numeric.solveCholesky(this.#view.matrix, count, this.#step)
+      course.stale = false
       this.#take()
       return
     }
     numeric.combine(this.#step, 0, this.#step, 0, this.#step, count)
     numeric.combine(this.#residual, -1, this.#gradient, 0, this.#gradient, count)
-    numeric.precondition(direction, this.#residual, this.#view.diagonal, count)
+    this.#precondition(direction)
     course.residual = numeric.innerProduct(this.#residual, direction, count)
     course.firstResidual = course.residual
     course.inner = 0
@@ -124,15 +152,16 @@ class NewtonRun implements Run, Saved {
   #follow(): void {
     const { numeric } = this.#objective.arena
     const course = this.#course
-    const { count, sum, direction, diagonal } = this.#view
+    const { count, sum, direction } = this.#view
     numeric.combine(sum, 1, sum, 1, direction, count)
     const length = course.residual / numeric.innerProduct(direction, sum, count)
     numeric.combine(this.#step, 1, this.#step, length, direction, count)
     numeric.combine(this.#residual, 1, this.#residual, -length, sum, count)
-    numeric.precondition(sum, this.#residual, diagonal, count)
+    this.#precondition(sum)
     const next = numeric.innerProduct(this.#residual, sum, count)
     course.inner++
     if (next <= FORCING ** 2 * course.firstResidual || course.inner >= MOST_INNER) {
+      course.stale = course.inner > POOR
       this.#take()
       return
     }
@@ -140,11 +169,45 @@ class NewtonRun implements Run, Saved {
     course.residual = next
   }
 
+  /** The residual, as the matrix that was factored last or the diagonal makes it. */
+  #precondition(to: number): void {
+    const { numeric } = this.#objective.arena
+    const { count, diagonal, matrix } = this.#view
+    if (!matrix) {
+      numeric.precondition(to, this.#residual, diagonal, count)
+      return
+    }
+    this.#copy(to, this.#residual)
+    numeric.solveCholesky(matrix, count, to)
+  }
+
   /** The whole step is tried. */
   #take(): void {
     const { numeric } = this.#objective.arena
     this.#course.promise = numeric.innerProduct(this.#gradient, this.#step, this.#view.count)
-    this.#try(1)
+    this.#course.told = false
+    if (this.#course.wary) this.#lookAlong()
+    else this.#try(1)
+  }
+
+  /** The next pass looks along the step. */
+  #lookAlong(): void {
+    const { point, direction } = this.#view
+    this.#copy(point, this.#objective.weights)
+    this.#copy(direction, this.#step)
+    this.#course.phase = 'line'
+  }
+
+  /** Goes where the objective is lowest along the step. */
+  #walk(): void {
+    const { weights, arena } = this.#objective
+    const { count } = this.#view
+    const atPoint = arena.numeric.innerProduct(weights, this.#step, count)
+    const curvature = arena.numeric.innerProduct(this.#step, this.#step, count)
+    this.#course.told = true
+    this.#try(this.#view.lowest(this.#course.promise, atPoint, curvature))
+    // A step that is nearly full needs no look the next time.
+    if (this.#course.step > 0.7 && this.#course.step < 1.5) this.#course.wary = false
   }
 
   #try(step: number): void {
@@ -152,14 +215,6 @@ class NewtonRun implements Run, Saved {
     this.#course.step = step
     this.#course.phase = 'slope'
     arena.numeric.combine(this.#view.point, 1, weights, step, this.#step, this.#view.count)
-  }
-
-  /** Takes the step to where the parabola through what is known is lowest. */
-  #shorten({ primal }: Slope): void {
-    const { step, promise, known } = this.#course
-    const rise = primal - known!.primal - promise * step
-    const lowest = (-promise * step * step) / (2 * rise)
-    this.#try(Math.min(Math.max(lowest, 0.1 * step), 0.5 * step))
   }
 
   get #rounding(): number {
@@ -183,10 +238,16 @@ class NewtonRun implements Run, Saved {
   }
 
   stretches() {
-    const { count, point, direction, diagonal, rooms } = this.#view
+    const { count, point, direction, diagonal, matrix, rooms, lineRoom } = this.#view
     const vectors = [point, direction, diagonal, this.#gradient, this.#step, this.#residual]
-    return [...vectors.map(at => ({ at, bytes: count * 8 })), rooms]
+    const factored = matrix ? [{ at: matrix, bytes: count ** 2 * 8 }] : []
+    return [...vectors.map(at => ({ at, bytes: count * 8 })), ...factored, rooms, lineRoom]
   }
+}
+
+/** Bytes that a run takes for so many weights, rows in memory. */
+export function newtonBytes(weights: number): number {
+  return viewBytes(weights, isFew(weights)) + 3 * weights * 8
 }
 
 const traits = {

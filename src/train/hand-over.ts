@@ -1,0 +1,50 @@
+// When `auto` takes a second-order method: at once where features are few, and later where coordinate descent will not get
+// there in reasonable time, by the gaps that it has come through. The weights that it has are where the other one starts.
+import type { Driving } from '../optimise/driver/driver.ts'
+import { newton } from '../optimise/solvers/newton.ts'
+import type { PlaceFacts } from './place.ts'
+
+/** With fewer rows any method is done at once. */
+const LEAST_ROWS = 10_000
+/** Features up to which second-order steps are the better ones whatever the data is. */
+const FEW_WEIGHTS = 128
+/** Nonzeros of a row up to which a matrix of second derivatives costs little. */
+const MOST_NONZEROS = 64
+/** Passes after which coordinate descent is judged, and those that it may still take. A second-order method takes some fifty. */
+const LEAST_PASSES = 20
+const MOST_PASSES = 80
+/** Without a gap of all rows to judge by, so many passes are enough. */
+const UNJUDGED = 200
+
+/** Whether a problem that is left to `auto` has a second-order method that is worth while. */
+export function hasSecondOrder({ options, wanted }: Pick<PlaceFacts, 'options' | 'wanted'>): boolean {
+  const { solver, weights, regularizer } = options
+  return (
+    solver === 'auto' &&
+    weights === 'f64' &&
+    regularizer === 'l2' &&
+    !wanted.allClasses &&
+    !wanted.folds &&
+    wanted.problems.every(({ loss, heldOut }) => newton.lossNeeds.has(loss) && heldOut === undefined)
+  )
+}
+
+/** Whether it is the better one from the start. */
+export function startsSecondOrder(rows: number, nonzeros: number, weights: number): boolean {
+  return rows >= LEAST_ROWS && weights <= FEW_WEIGHTS && nonzeros <= MOST_NONZEROS * rows
+}
+
+/** Judges coordinate descent by its gaps: whether it should be left. */
+export function patience(tolerance: number): NonNullable<Driving['stalls']> {
+  const seen: { work: number; gap: number }[] = []
+  return (work, gap, partial) => {
+    // While rows are left out, the gap is not that of the model.
+    if (!partial) seen.push({ work, gap })
+    if (work < LEAST_PASSES) return false
+    const before = seen.findLast(past => past.work <= work / 2)
+    const last = seen.at(-1)
+    if (!before || !last || last.work <= before.work) return work > UNJUDGED
+    const rate = Math.log(before.gap / last.gap) / (last.work - before.work)
+    return !(Math.log(last.gap / tolerance) <= rate * MOST_PASSES)
+  }
+}
