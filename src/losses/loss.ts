@@ -23,3 +23,8 @@ export interface Loss {
   /** True for the loss of Crammer and Singer's problem, where a row's margin is the one over the best other class. */
   allClasses?: true
 }
+
+/** Whether a loss has a second derivative, but for single margins. */
+export function isSmooth(loss: Loss): boolean {
+  return loss.entropicDual === true || (loss.box?.(1).diagonal ?? 0) > 0
+}

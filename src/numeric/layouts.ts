@@ -284,7 +284,9 @@ export const PROBLEM_HOT = 76
 export const PROBLEM_OWN = 80
 /** u32: address of f64[rows], the weight of each row, which its costs are multiplied by; 0 for none. */
 export const PROBLEM_ROW_WEIGHTS = 84
-export const PROBLEM_BYTES = 88
+/** f64: of second-order steps: over so much of the margin the kink of the hinge is rounded. */
+export const PROBLEM_SMOOTHING = 88
+export const PROBLEM_BYTES = 96
 
 // --- A sweep of dual coordinate descent: what it carries from slice to slice.
 /** u32: address of u32[rows], row numbers, the active ones first. */

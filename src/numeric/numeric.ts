@@ -69,15 +69,7 @@ export interface NumericFunctions {
     sums: Address,
   ): void
   curvatureRows(problem: Address, from: number, to: number, d: Address, product: Address): void
-  lineRows(
-    problem: Address,
-    from: number,
-    to: number,
-    d: Address,
-    steps: Address,
-    count: number,
-    slopes: Address,
-  ): void
+  lineRows(problem: Address, from: number, to: number, d: Address, steps: Address, count: number, slopes: Address): void
   innerProduct(a: Address, b: Address, count: number): number
   combine(to: Address, s: number, a: Address, t: number, b: Address, count: number): void
   precondition(to: Address, a: Address, b: Address, count: number): void

@@ -1,13 +1,18 @@
 // When `auto` takes a second-order method: at once where features are few, and later where coordinate descent will not get
 // there in reasonable time, by the gaps that it has come through. The weights that it has are where the other one starts.
+import { findLoss } from '../losses/all-losses.ts'
+import { isSmooth, type Loss } from '../losses/loss.ts'
 import type { Driving } from '../optimise/driver/driver.ts'
 import { newton } from '../optimise/solvers/newton.ts'
 import type { PlaceFacts } from './place.ts'
 
 /** With fewer rows any method is done at once. */
 const LEAST_ROWS = 10_000
-/** Features up to which second-order steps are the better ones whatever the data is. */
-const FEW_WEIGHTS = 128
+/** Features up to which second-order steps are the better ones whatever the data is: of the hinge, whose kink takes some more
+ *  steps, and of other losses. Up to which they are better than coordinate descent that stalls: the second derivative of
+ *  the logistic loss is smooth, those of the others jump, which matters with many features. */
+const FEW = { hinge: 16, smooth: 128 }
+const MOST = { jumps: 256, logistic: 1023 }
 /** Nonzeros of a row up to which a matrix of second derivatives costs little. */
 const MOST_NONZEROS = 64
 /** Passes after which coordinate descent is judged, and those that it may still take. A second-order method takes some fifty. */
@@ -17,21 +22,34 @@ const MOST_PASSES = 80
 const UNJUDGED = 200
 
 /** Whether a problem that is left to `auto` has a second-order method that is worth while. */
-export function hasSecondOrder({ options, wanted }: Pick<PlaceFacts, 'options' | 'wanted'>): boolean {
-  const { solver, weights, regularizer } = options
+export function hasSecondOrder({
+  options,
+  wanted,
+  weights,
+}: Pick<PlaceFacts, 'options' | 'wanted' | 'weights'>): boolean {
+  const most = findLoss(options.loss).entropicDual ? MOST.logistic : MOST.jumps
   return (
-    solver === 'auto' &&
-    weights === 'f64' &&
-    regularizer === 'l2' &&
+    options.solver === 'auto' &&
+    options.weights === 'f64' &&
+    options.regularizer === 'l2' &&
+    !options.space &&
+    weights <= most &&
     !wanted.allClasses &&
     !wanted.folds &&
     wanted.problems.every(({ loss, heldOut }) => newton.lossNeeds.has(loss) && heldOut === undefined)
   )
 }
 
+interface Sizes {
+  rows: number
+  nonzeros: number
+  weights: number
+}
+
 /** Whether it is the better one from the start. */
-export function startsSecondOrder(rows: number, nonzeros: number, weights: number): boolean {
-  return rows >= LEAST_ROWS && weights <= FEW_WEIGHTS && nonzeros <= MOST_NONZEROS * rows
+export function startsSecondOrder(loss: Loss, { rows, nonzeros, weights }: Sizes): boolean {
+  const few = isSmooth(loss) ? FEW.smooth : FEW.hinge
+  return rows >= LEAST_ROWS && weights <= few && nonzeros <= MOST_NONZEROS * rows
 }
 
 /** Judges coordinate descent by its gaps: whether it should be left. */

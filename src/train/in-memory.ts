@@ -9,6 +9,7 @@ import { SpillwayError, UsageError } from '../errors.ts'
 import { checkExpandable } from '../features/expansion-steps.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { isGivenRows, sourceName } from '../input-formats/given-rows.ts'
+import { findLoss } from '../losses/all-losses.ts'
 import { Arena, formatBytes } from '../numeric/arena.ts'
 import { Driver } from '../optimise/driver/driver.ts'
 import type { BinaryObjective } from '../optimise/objectives/binary.ts'
@@ -22,7 +23,7 @@ import {
 import { allBinaryObjectives } from '../optimise/objectives/l1.ts'
 import type { Objective } from '../optimise/objectives/objective.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
-import { isFew, newton, newtonBytes } from '../optimise/solvers/newton.ts'
+import { newton, newtonBytes } from '../optimise/solvers/newton.ts'
 import type { MemorySolver } from '../optimise/solvers/solver.ts'
 import { planLines } from '../optimise/sources/memory-plan.ts'
 import { RowsInMemory } from '../optimise/sources/rows-in-memory.ts'
@@ -127,8 +128,8 @@ export class InMemory extends Place {
     super({ arena, solver, options, wanted, tell, seconds, rows, features, labels, weights })
     this.#loaded = loaded
     // The choice was auto's: where coordinate descent is slow, another method may be taken.
-    this.#secondOrder = hasSecondOrder(this.facts) && isFew(weights + 1) && newtonBytes(weights + 1) <= this.#room
-    this.#few = this.#secondOrder && !options.space && startsSecondOrder(rows, loaded.rows.nonzeros, weights)
+    this.#secondOrder = hasSecondOrder(this.facts) && newtonBytes(weights + 1) <= this.#room
+    this.#few = this.#secondOrder && startsSecondOrder(findLoss(options.loss), loaded.rows)
     // Weights in f32 are trained one vector after the other.
     const many = (wanted.problems.length > 1 || wanted.together) && solver.startMany && options.weights === 'f64'
     if (many && !wanted.allClasses && !this.#few) this.rounds = this.#roundsOf(wanted.problems)

@@ -3,10 +3,13 @@
 //   P(w) = ½‖w‖² + Σ loss_i(m_i),  m_i = y_i wᵀx_i        α_i = −loss_i'(m_i),  c_i = loss_i''(m_i)
 //   ∇P = w − Σ α_i y_i x_i                                ∇²P = I + Σ c_i x_i x_iᵀ
 //
+// The hinge has no second derivative. Its kink is rounded over a smoothing σ of the margin, which is the box loss of diagonal
+// σ / C: the smaller it is, the nearer is the optimum to the hinge's. Certificates are the hinge's own all the same.
+//
 // The losses' parts are summed here, the regulariser's is the caller's. α_i is feasible for the dual, and with it loss_i is
 // the dual part less α_i m_i, so that P − D = ½‖∇P‖²: a gradient is a certificate.
 import {
-  PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS,
+  PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_SMOOTHING, PROBLEM_WEIGHTS, ROW_CLASS,
   SUMS_ALPHA_MARGIN, SUMS_CORRECT, SUMS_DUAL, SUMS_LOSS, SUMS_SUPPORT,
 } from '../layouts'
 import { addSquares, writeEntries } from './entries'
@@ -15,6 +18,13 @@ import { axpyRow, dotRow } from './row'
 import {
   boundForNegative, boundForPositive, diagonalForNegative, diagonalForPositive, rowBound, rowDiagonal, rowWeightsOf,
 } from './row-costs'
+
+/** The diagonal of row i; where the loss has none, that of a hinge whose kink is rounded. */
+@inline
+function smoothDiagonal(isPositive: bool, positive: f64, negative: f64, rowWeights: usize, i: u32, smoothing: f64, bound: f64): f64 {
+  const diagonal = rowDiagonal(isPositive, positive, negative, rowWeights, i)
+  return diagonal == 0 ? smoothing / bound : diagonal
+}
 
 /** c of a row: the second derivative of its loss at a margin. */
 @inline
@@ -40,30 +50,34 @@ export function slopeRows(problem: usize, from: u32, to: u32, v: usize, diagonal
   const diagonalPositive = diagonalForPositive(problem)
   const diagonalNegative = diagonalForNegative(problem)
   const rowWeights = rowWeightsOf(problem)
-  let lossSum: f64 = 0, dualSum: f64 = 0, alphaMargin: f64 = 0, correct: f64 = 0, support: f64 = 0
+  const smoothing = load<f64>(problem, PROBLEM_SMOOTHING)
+  let lossSum: f64 = 0, dualSum: f64 = 0, smoothSum: f64 = 0, correct: f64 = 0, support: f64 = 0
   for (let i = from; i < to; i++) {
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
     const y: f64 = isPositive ? 1 : -1
     const bound = rowBound(isPositive, boundPositive, boundNegative, rowWeights, i)
-    const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i)
+    const diagonal = smoothDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i, smoothing, bound)
     const dot = dotRow<f64>(row, w) + biasPart
     const margin = y * dot
     if (isPositive ? dot > 0 : dot <= 0) correct += 1
     let a: f64
     if (logistic) {
       a = bound * wrongness(margin)
-      lossSum += bound * logisticLoss(margin)
+      const loss = bound * logisticLoss(margin)
+      lossSum += loss
+      smoothSum += loss
       dualSum += negativeEntropy(a, bound * wrongness(-margin), bound)
     } else {
       const slack = 1 - margin
       if (slack <= 0) continue
       a = min(slack / diagonal, bound)
-      lossSum += boxLoss(slack, bound, diagonal)
-      dualSum += a - 0.5 * diagonal * a * a
+      const smooth = boxLoss(slack, bound, diagonal)
+      smoothSum += smooth
+      lossSum += smoothing > 0 ? bound * slack : smooth
+      dualSum += smoothing > 0 ? a : a - 0.5 * diagonal * a * a
     }
     support += 1
-    alphaMargin += a * margin
     axpyRow<f64>(row, a * y, v)
     if (bias != 0) store<f64>(v + biasAt, load<f64>(v + biasAt) + a * y * bias)
     const c = curvatureOf(margin, bound, diagonal, logistic)
@@ -76,7 +90,8 @@ export function slopeRows(problem: usize, from: u32, to: u32, v: usize, diagonal
   }
   store<f64>(sums, lossSum, SUMS_LOSS)
   store<f64>(sums, dualSum, SUMS_DUAL)
-  store<f64>(sums, alphaMargin, SUMS_ALPHA_MARGIN)
+  // The losses as they are minimised, where a certificate has something that nobody needs here.
+  store<f64>(sums, smoothSum, SUMS_ALPHA_MARGIN)
   store<f64>(sums, correct, SUMS_CORRECT)
   store<f64>(sums, support, SUMS_SUPPORT)
 }
@@ -117,11 +132,12 @@ export function curvatureRows(problem: usize, from: u32, to: u32, d: usize, prod
   const diagonalPositive = diagonalForPositive(problem)
   const diagonalNegative = diagonalForNegative(problem)
   const rowWeights = rowWeightsOf(problem)
+  const smoothing = load<f64>(problem, PROBLEM_SMOOTHING)
   for (let i = from; i < to; i++) {
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
     const bound = rowBound(isPositive, boundPositive, boundNegative, rowWeights, i)
-    const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i)
+    const diagonal = smoothDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i, smoothing, bound)
     const dot = dotRow<f64>(row, w) + biasPart
     const c = curvatureOf(isPositive ? dot : -dot, bound, diagonal, logistic)
     if (c == 0) continue
@@ -146,12 +162,13 @@ export function lineRows(problem: usize, from: u32, to: u32, d: usize, steps: us
   const diagonalPositive = diagonalForPositive(problem)
   const diagonalNegative = diagonalForNegative(problem)
   const rowWeights = rowWeightsOf(problem)
+  const smoothing = load<f64>(problem, PROBLEM_SMOOTHING)
   for (let i = from; i < to; i++) {
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
     const y: f64 = isPositive ? 1 : -1
     const bound = rowBound(isPositive, boundPositive, boundNegative, rowWeights, i)
-    const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i)
+    const diagonal = smoothDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i, smoothing, bound)
     const margin = y * (dotRow<f64>(row, w) + biasPart)
     const change = y * (dotRow<f64>(row, d) + biasStep)
     for (let k: usize = 0; k < usize(count) << 3; k += 8) {

@@ -9,7 +9,7 @@ export class ProblemFields {
 
   constructor(arena: Arena, at: Address) {
     this.at = at
-    this.#view = arena.view(at, 88)
+    this.#view = arena.view(at, 96)
   }
 
   /** u32: address of u32[rows], row record addresses. */
@@ -147,5 +147,13 @@ export class ProblemFields {
   }
   set rowWeights(value: Address) {
     this.#view.setUint32(84, value, true)
+  }
+
+  /** f64: of second-order steps: over so much of the margin the kink of the hinge is rounded. */
+  get smoothing(): number {
+    return this.#view.getFloat64(88, true)
+  }
+  set smoothing(value: number) {
+    this.#view.setFloat64(88, value, true)
   }
 }

@@ -28,6 +28,7 @@ export const problems: readonly Part[] = [
       ['HOT', 'u32', 'of one of several trainers: how many of the first weights are its own.'],
       ['OWN', 'address of those weights'],
       ['ROW_WEIGHTS', 'address of f64[rows]', 'the weight of each row, which its costs are multiplied by; 0 for none.'],
+      ['SMOOTHING', 'f64', 'of second-order steps: over so much of the margin the kink of the hinge is rounded.'],
     ],
   },
   {

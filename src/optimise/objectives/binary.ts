@@ -1,6 +1,7 @@
 // One binary model: its weights, a dual variable for every row, and the numbers of its loss.
 //
 //   min_w  ½‖w‖² + Σ_i C_i loss(y_i wᵀx_i)          w = Σ_i α_i y_i x_i at the optimum
+import { isSmooth } from '../../losses/loss.ts'
 import type { Arena } from '../../numeric/arena.ts'
 import type { RowGroup } from '../sources/row-source.ts'
 import { OneProblem } from './one-problem.ts'
@@ -36,6 +37,10 @@ export class BinaryObjective extends OneProblem {
 
   get logistic(): boolean {
     return this.settings.loss.entropicDual === true
+  }
+
+  override get isSmooth(): boolean {
+    return isSmooth(this.settings.loss)
   }
 
   override readonly primalLoops = { slope: 'slopeRows', product: 'curvatureRows', line: 'lineRows' } as const

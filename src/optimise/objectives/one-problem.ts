@@ -75,6 +75,10 @@ export abstract class OneProblem implements Objective {
   /** Of a problem with second derivatives: the loops over rows that sum its gradient, products with its second derivatives, and
    *  derivatives along a line. They take what slopeRows, curvatureRows and lineRows in numeric/assembly/primal.ts take. */
   readonly primalLoops: { slope: LoopName; product: LoopName; line: LoopName } | undefined
+  /** Whether its losses have second derivatives as they are; else the loops round their kinks. */
+  get isSmooth(): boolean {
+    return true
+  }
   /** Fills the structure that the loops read, for the rows of a group: dual variables and weights are at these addresses. */
   protected abstract write(group: RowGroup, alpha: number, weights: number): void
   /** ‖w‖² of each model, the bias included. */

@@ -1,5 +1,6 @@
 // The primal side of one problem, for methods that look at all rows before they move: value, gradient and second
 // derivatives at a point, by passes over the rows. A gradient is a certificate, too: see numeric/assembly/primal.ts.
+import { ProblemFields } from '../../numeric/fields/problem.ts'
 import { SUMS_BYTES } from '../../numeric/layouts.ts'
 import { CACHE_LINE, roundUp } from '../../numeric/rounding.ts'
 import { type LoopName, loopTask } from '../../threads/loop-task.ts'
@@ -16,10 +17,11 @@ const STEPS = [1, 2, 4, 8, 12, 16, 24, 32, 40, 48, 56, 64, 80, 96, 128, 256].map
 
 /** What a pass over all rows at a point showed. */
 export interface Slope {
-  /** ½‖w‖² + Σ loss. */
+  /** ½‖w‖² + Σ loss, the hinge with its kink rounded: what is minimised. */
   primal: number
-  /** ‖∇P‖², of which half is the duality gap. */
+  /** ‖∇P‖², of which half is the duality gap of that. */
   squaredGradient: number
+  /** Of the loss as it is. */
   certificate: Certificate
 }
 
@@ -51,6 +53,8 @@ export class PrimalView {
   readonly direction: number
   /** n × n, its lower triangle; 0 when nobody wants it. */
   readonly matrix: number
+  /** Of the hinge: over how much of the margin its kink is rounded. */
+  smoothing = 0
   readonly #objective: OneProblem
   readonly #source: RowSource
   readonly #pieces: { at: number; sums: number }[]
@@ -83,7 +87,10 @@ export class PrimalView {
   begin(): void {
     const { arena } = this.#objective
     arena.bytes(this.#pieces[0].at, this.#pieces.length * this.#stride).fill(0)
-    arena.f64(this.#line, (this.#pieces.length + 1) * STEPS.length).fill(0).set(STEPS)
+    arena
+      .f64(this.#line, (this.#pieces.length + 1) * STEPS.length)
+      .fill(0)
+      .set(STEPS)
     this.#totals = noSums(1)
   }
 
@@ -92,6 +99,7 @@ export class PrimalView {
     const { arena } = this.#objective
     const { threads } = this.#source
     const problem = this.#objective.of(group, this.point)
+    if (this.smoothing > 0) new ProblemFields(arena, problem).smoothing = this.smoothing
     const { slope, product, line } = this.#objective.primalLoops!
     const pieces = piecesOf(group, this.#pieces.length)
     const run = (loop: LoopName, numbers: number[]): Promise<void> =>
@@ -134,8 +142,9 @@ export class PrimalView {
   slope(gradient: number): Slope {
     const { numeric } = this.#objective.arena
     const { count, point, sum } = this
-    const [loss, dualPart, , correct, support] = this.#totals[0]
-    const primal = 0.5 * numeric.innerProduct(point, point, count) + loss
+    const [loss, dualPart, smoothLoss, correct, support] = this.#totals[0]
+    const penalty = 0.5 * numeric.innerProduct(point, point, count)
+    const primal = penalty + loss
     // Rounding must not put the dual above the primal.
     const dual = Math.min(primal, dualPart - 0.5 * numeric.innerProduct(sum, sum, count))
     numeric.combine(gradient, 1, point, -1, sum, count)
@@ -145,7 +154,7 @@ export class PrimalView {
       ...{ primal, dual, gap: primal > 0 ? (primal - dual) / primal : 0, supportVectors: support },
       trainingAccuracy: rows > 0 ? correct / rows : 1,
     }
-    return { primal, squaredGradient, certificate }
+    return { primal: penalty + smoothLoss, squaredGradient, certificate }
   }
 
   /** After a pass along the direction: the step at which the objective is lowest. `at0` is the derivative of the whole

@@ -59,5 +59,6 @@ export function writeProblem(arena: Arena, at: number, settings: ProblemSettings
   fields.diagonalPositive = positive.diagonal
   fields.diagonalNegative = negative.diagonal
   fields.rowWeights = places.rowWeights ?? 0
+  fields.smoothing = 0
   fields.logistic = settings.loss.entropicDual === true ? 1 : 0
 }

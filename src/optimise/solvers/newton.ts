@@ -6,11 +6,24 @@
 // rows for each product: Lin, Weng, Keerthi: Trust region Newton method for large-scale logistic regression (JMLR 9, 2008).
 // Where features are few, the matrix is summed in the pass that sums the gradient, and the system is solved at once: a
 // step is a pass. Where rows are long, too, that is done now and then, and what was factored preconditions the steps between.
-// A step that does not lower the objective is shortened.
+// Where a full step does little, a pass looks along it for the best one.
+//
+// The hinge has no second derivative. Where features are few, its kink is rounded, less and less as the gap asks for it, and
+// each smooth problem starts where the last one ended.
+import { UsageError } from '../../errors.ts'
 import type { OneProblem } from '../objectives/one-problem.ts'
 import { type PrimalPass, PrimalView, type Slope, VIEW_BYTES, viewBytes } from '../objectives/primal-view.ts'
 import type { RowGroup, RowSource } from '../sources/row-source.ts'
-import type { BlockSolver, MemorySolver, PassEnd, Run, Saved, SolverSettings, Start } from './solver.ts'
+import {
+  anyDual,
+  type BlockSolver,
+  type MemorySolver,
+  type PassEnd,
+  type Run,
+  type Saved,
+  type SolverSettings,
+  type Start,
+} from './solver.ts'
 
 /** Up to so many weights the matrix is summed: at every step while rows are short, for their squares count; else when the last
  *  one has become a poor preconditioner, which so many products tell. */
@@ -20,6 +33,11 @@ const POOR = 20
 /** Conjugate gradients end when their residual is so small a share of the gradient, or after so many steps. */
 const FORCING = 0.1
 const MOST_INNER = 500
+/** Of the hinge: over how much of the margin its kink is rounded at first, and how much less the next time, once the smooth
+ *  problem is solved to such a share of the gap. */
+const FIRST_SMOOTHING = 0.5
+const SHARPER = 0.25
+const SOLVED = 0.1
 /** A full step is good when it lowers the objective by at least so much of what a parabola would. */
 const GOOD = 0.5
 /** The objective is known to so many digits: a difference below them says nothing. */
@@ -43,10 +61,20 @@ interface Course {
   residual: number
   firstResidual: number
   sums: number[]
+  /** Of the hinge: how its kink is rounded at present, 0 for other losses; and whether that is new. */
+  smoothing: number
+  anew: boolean
 }
 
 /** Whether the matrix of second derivatives is small. */
 export const isFew = (weights: number): boolean => weights <= MATRIX_WEIGHTS
+
+function tooManyFeatures(): UsageError {
+  return new UsageError(
+    `solver newton trains the hinge loss with up to ${MATRIX_WEIGHTS - 1} features, without a kernel`,
+    'take --solver auto, or --loss squared-hinge or logistic',
+  )
+}
 
 class NewtonRun implements Run, Saved {
   readonly #objective: OneProblem
@@ -58,7 +86,20 @@ class NewtonRun implements Run, Saved {
   readonly #step: number
   readonly #residual: number
   #course: Course = {
-    ...{ phase: 'slope', stale: true, wary: false, known: null, promise: 0, step: 1, inner: 0, told: false, residual: 0, firstResidual: 0, sums: [] },
+    ...{
+      phase: 'slope',
+      stale: true,
+      wary: false,
+      known: null,
+      promise: 0,
+      step: 1,
+      inner: 0,
+      told: false,
+      residual: 0,
+      firstResidual: 0,
+      sums: [],
+    },
+    ...{ smoothing: 0, anew: false },
   }
   #begun = false
   readonly saved: Saved = this
@@ -69,7 +110,9 @@ class NewtonRun implements Run, Saved {
     // Binned rows have no entries to multiply.
     const few = isFew(weightCount) && !space
     this.#always = source.nonzeros <= MATRIX_NONZEROS * source.rows
+    if (!few && !objective.isSmooth) throw tooManyFeatures()
     this.#view = new PrimalView(objective, source, few)
+    if (!objective.isSmooth) this.#course.smoothing = this.#view.smoothing = FIRST_SMOOTHING
     const vector = (what: string): number => source.room(what, weightCount * 8)
     this.#gradient = vector('the gradient')
     this.#step = vector('the step')
@@ -98,8 +141,8 @@ class NewtonRun implements Run, Saved {
     if (pass === 'line') this.#walk()
     else if (pass === 'product') this.#follow()
     else this.#look(pass === 'matrix')
-    const { primal, certificate } = this.#course.known!
-    const gap = certificate.gap! * primal
+    const { primal, dual } = this.#course.known!.certificate
+    const gap = primal - dual!
     return { primals: [primal], gaps: [gap], ready: gap <= target * primal }
   }
 
@@ -114,6 +157,7 @@ class NewtonRun implements Run, Saved {
     const { count, point, direction } = this.#view
     // The gradient goes where no direction is any more.
     const seen = this.#view.slope(direction)
+    if (course.anew) course.known = null
     const promised = GOOD * course.step * (1 - 0.5 * course.step) * course.promise
     const isPoor = course.known !== null && seen.primal > course.known.primal + promised + this.#rounding
     // A step that the line told is the best that there is, up to rounding.
@@ -129,8 +173,10 @@ class NewtonRun implements Run, Saved {
       return
     }
     course.known = seen
+    course.anew = false
     this.#copy(this.#objective.weights, point)
     this.#copy(this.#gradient, direction)
+    if (this.#sharpen(seen)) return
     if (factor) {
       numeric.combine(this.#step, -1, this.#gradient, 0, this.#gradient, count)
       numeric.factorCholesky(this.#view.matrix, count)
@@ -146,6 +192,17 @@ class NewtonRun implements Run, Saved {
     course.firstResidual = course.residual
     course.inner = 0
     course.phase = 'product'
+  }
+
+  /** Rounds the kink of the hinge less, once that is most of the gap; the objective is another one then, and is looked at anew. */
+  #sharpen({ squaredGradient, certificate: { primal, dual } }: Slope): boolean {
+    if (this.#view.smoothing === 0 || squaredGradient > 2 * SOLVED * (primal - dual!)) return false
+    this.#course.smoothing *= SHARPER
+    this.#course.anew = true
+    this.#course.wary = false
+    this.#view.smoothing = this.#course.smoothing
+    this.#course.phase = 'slope'
+    return true
   }
 
   /** The product of the matrix with a direction is known: a step of conjugate gradients. */
@@ -235,6 +292,7 @@ class NewtonRun implements Run, Saved {
     this.#course = course
     this.#begun = begun
     this.#view.totals = course.sums
+    this.#view.smoothing = course.smoothing
   }
 
   stretches() {
@@ -257,10 +315,7 @@ const traits = {
   wideWeights: true,
   rowWeights: true,
   options: ['blockOrder', 'tolerance'],
-  lossNeeds: {
-    what: 'a second derivative (squared-hinge and logistic have one)',
-    has: loss => loss.entropicDual === true || (loss.box?.(1).diagonal ?? 0) > 0,
-  },
+  lossNeeds: anyDual,
   start: (objective: OneProblem, source: RowSource, settings: SolverSettings) =>
     new NewtonRun(objective, source, settings),
 } satisfies Partial<MemorySolver> & { start: Start<OneProblem> }
