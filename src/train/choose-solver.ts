@@ -16,12 +16,14 @@ import { crammerSingerBytes } from '../optimise/objectives/crammer-singer.ts'
 import { allSolvers, askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { block } from '../optimise/solvers/block.ts'
 import { dual } from '../optimise/solvers/dual.ts'
+import { newton } from '../optimise/solvers/newton.ts'
 import { bytesForTrainers } from '../optimise/solvers/parallel-sweeps.ts'
 import type { MemorySolver, Solver } from '../optimise/solvers/solver.ts'
 import { stream } from '../optimise/solvers/stream.ts'
 import { decodedBound, entryBytes } from '../optimise/sources/memory-plan.ts'
-import { sampleText, type TextSample } from '../rows/sample-text.ts'
+import { estimateText, sampleText, type TextSample } from '../rows/sample-text.ts'
 import { NODE_BYTES } from '../sizes.ts'
+import { startsSecondOrder } from './hand-over.ts'
 import type { ResolvedOptions } from './options.ts'
 
 /** What a WebAssembly memory can hold, less what solvers add to the rows. */
@@ -74,10 +76,29 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
   }
   const limit = allowed < WINDOW_BYTES ? formatBytes(allowed) : `the ${formatBytes(WINDOW_BYTES)} that a run can hold`
   if (fits) return { solver: dual, reason: `${need}, which fits in ${limit}` }
+  const few = !wish && (await hasFewFeatures(paths, options)) ? newton.inBlocks : undefined
+  if (few) return { solver: few, reason: `${need}, more than ${limit}, and there are few features` }
   // A cache holds few expanded rows, and every visit sweeps over it: 20,000 strings with degree 8 in 256M took 69 s with it
   // and 16 s without.
   const best = options.expand === undefined && !together ? stream : block
   return { solver: best, reason: Number.isFinite(needed) ? `${need}, more than ${limit}` : need }
+}
+
+/** Whether data that does not fit has two classes and so few features that second-order steps are the better ones. */
+async function hasFewFeatures(paths: string[], options: ResolvedOptions): Promise<boolean> {
+  const plain =
+    options.expand === undefined && !options.space && !options.calibrate && !trainsTogether(options.multiclass)
+  if (!plain || options.weights !== 'f64') return false
+  const { manifest, text, pipes } = await sizeOf(paths)
+  if (pipes) return false
+  const loss = findLoss(options.loss)
+  if (manifest) {
+    const { rows, nonzeros, usedFeatures, features, labels } = manifest
+    return labels.length <= 2 && startsSecondOrder(loss, { rows, nonzeros, weights: usedFeatures || features })
+  }
+  const estimate = await estimateText(paths, text, options)
+  if (!estimate || estimate.letters || estimate.classes > 2) return false
+  return startsSecondOrder(loss, { ...estimate, weights: estimate.usedMost })
 }
 
 /** Of a solver that was asked for, and works in memory and in blocks alike. */

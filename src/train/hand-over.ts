@@ -1,8 +1,10 @@
 // When `auto` takes a second-order method: at once where features are few, and later where coordinate descent will not get
 // there in reasonable time, by the gaps that it has come through. The weights that it has are where the other one starts.
 import { findLoss } from '../losses/all-losses.ts'
+import { isSparse } from '../losses/formulations.ts'
 import { isSmooth, type Loss } from '../losses/loss.ts'
 import type { Driving } from '../optimise/driver/driver.ts'
+import { askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { newton } from '../optimise/solvers/newton.ts'
 import type { PlaceFacts } from './place.ts'
 
@@ -12,7 +14,7 @@ const LEAST_ROWS = 10_000
  *  steps, and of other losses. Up to which they are better than coordinate descent that stalls: the second derivative of
  *  the logistic loss is smooth, those of the others jump, which matters with many features. */
 const FEW = { hinge: 16, smooth: 128 }
-const MOST = { jumps: 256, logistic: 1023 }
+const MOST = { hinge: 128, squared: 256, logistic: 1023 }
 /** Nonzeros of a row up to which a matrix of second derivatives costs little. */
 const MOST_NONZEROS = 64
 /** Passes after which coordinate descent is judged, and those that it may still take. A second-order method takes some fifty. */
@@ -27,11 +29,12 @@ export function hasSecondOrder({
   wanted,
   weights,
 }: Pick<PlaceFacts, 'options' | 'wanted' | 'weights'>): boolean {
-  const most = findLoss(options.loss).entropicDual ? MOST.logistic : MOST.jumps
+  const loss = findLoss(options.loss)
+  const most = loss.entropicDual ? MOST.logistic : isSmooth(loss) ? MOST.squared : MOST.hinge
   return (
-    options.solver === 'auto' &&
+    askedSolver(options.solver) === undefined &&
     options.weights === 'f64' &&
-    options.regularizer === 'l2' &&
+    !isSparse(options.regularizer) &&
     !options.space &&
     weights <= most &&
     !wanted.allClasses &&

@@ -228,6 +228,7 @@ export class InMemory extends Place {
   #say(why: string): void {
     if (this.method === newton.name) return
     this.method = newton.name
+    this.methodReason = why
     this.say(why)
   }
 

@@ -36,6 +36,8 @@ export interface TrainingOutcome {
   /** Scale factors; for an additive kernel its ranges. */
   factors: Float64Array | WeightVectors | undefined
   solver: string
+  /** Why another solver than the one that was chosen at first. */
+  solverReason?: string
   solutions: Solution[]
   readSeconds: number
   bytesRead: number

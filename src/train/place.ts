@@ -61,6 +61,8 @@ export abstract class Place {
 
   /** The solver that the models come from in the end. */
   method: string
+  /** Why it is another one than was chosen at first. */
+  methodReason: string | undefined
 
   constructor(facts: PlaceFacts) {
     this.facts = facts

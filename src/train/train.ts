@@ -57,7 +57,10 @@ export function train(data: DataFor<LabelledRow>, options: TrainOptions = {}): T
       solver.data === 'memory'
         ? await withRowsInMemory(paths, limited, tell, rows => trainInMemory(rows, solver, limited))
         : await trainFromBlocks(paths, solver, limited, tell)
-    const result = asResult(outcome, limited, (performance.now() - started) / 1000)
+    const result = {
+      ...asResult(outcome, limited, (performance.now() - started) / 1000),
+      solverReason: outcome.solverReason ?? reason,
+    }
     return roundedToBins > 0 ? { ...result, roundedToBins } : result
   })
 }
@@ -114,7 +117,9 @@ async function trainPlace(place: Place, { labels, problems }: ClassProblems, hel
   const models = new CollectedModels(place, vectors)
   await trainModels(place, models, held)
   const { biasWeights, solutions } = models
-  return { ...place.outcome(vectors, models.weights), labels, biasWeights, solver: place.method, solutions }
+  const { method: solver, methodReason: solverReason } = place
+  const outcome = { ...place.outcome(vectors, models.weights), labels, biasWeights, solver, solutions }
+  return solverReason === undefined ? outcome : { ...outcome, solverReason }
 }
 
 /** Trains the models of rows in memory. */

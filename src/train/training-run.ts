@@ -11,6 +11,8 @@ export interface TrainResult
     Pick<TrainingOutcome, 'bytesRead' | 'badRows' | 'badRowMessages' | 'blocks'> {
   model: Model
   solver: string
+  /** Why it was that one. */
+  solverReason?: string
   loss: string
   cost: number
   rows: number

@@ -44,6 +44,7 @@ const TRAIN_FIELDS = [
   'peakMemoryBytes:number',
   'exitReason:string',
   'start:string',
+  'solverReason:string',
   'badRows:number',
   'model:string',
 ]

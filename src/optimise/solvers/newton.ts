@@ -35,7 +35,7 @@ const FORCING = 0.1
 const MOST_INNER = 500
 /** Of the hinge: over how much of the margin its kink is rounded at first, and how much less the next time, once the smooth
  *  problem is solved to such a share of the gap. */
-const FIRST_SMOOTHING = 0.5
+const FIRST_SMOOTHING = 2
 const SHARPER = 0.25
 const SOLVED = 0.1
 /** A full step is good when it lowers the objective by at least so much of what a parabola would. */

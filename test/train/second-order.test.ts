@@ -1,0 +1,160 @@
+// auto takes second-order steps where coordinate descent would not get there: at once with few features, later when it stalls.
+// What it comes to is computed by an evaluator of its own.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { before, describe, it } from 'node:test'
+import type { TrainOptions } from '../../src/train/options.ts'
+import { train } from '../../src/train/train.ts'
+import type { TrainResult } from '../../src/train/training-run.ts'
+import { type Row, rowsOfText } from '../data-sets/rows.ts'
+import { randomNumbers } from '../numeric/reference.ts'
+import { fastFolder } from '../out-of-core/fixture.ts'
+import { objectiveOfFile } from '../out-of-core/model-objective.ts'
+
+const folder = fastFolder()
+
+/** Rows of features from 0 to 255, each near the one before it, as the colours of a picture are. */
+function unscaledRows(rows: number, features: number, classes: number, seed: number, apart = 90): string {
+  const random = randomNumbers(seed)
+  const lines: string[] = []
+  for (let i = 0; i < rows; i++) {
+    let [x, score] = [random() * 255, 0]
+    const entries: string[] = []
+    for (let j = 0; j < features; j++) {
+      x = Math.min(255, Math.max(0, x + (random() - 0.5) * apart))
+      const value = Math.round(x)
+      if (value > 0) entries.push(`${j + 1}:${value}`)
+      score += value * (j % 2 === 0 ? 1 : -1) * (1 - j / features)
+    }
+    const noisy = score + (random() - 0.5) * 0.7 * apart
+    const label =
+      classes === 2 ? (noisy > apart / 9 ? 1 : -1) : 1 + (noisy < -apart / 6 ? 0 : noisy < apart / 6 ? 1 : 2)
+    lines.push(`${label} ${entries.join(' ')}`)
+  }
+  return `${lines.join('\n')}\n`
+}
+
+interface Told {
+  result: TrainResult
+  /** What was said of the solver, in order. */
+  plans: { solver: string; reason: string }[]
+}
+
+async function told(path: string, options: TrainOptions): Promise<Told> {
+  const run = train(path, options)
+  const plans: Told['plans'] = []
+  for await (const record of run) if (record.stage === 'plan') plans.push(record)
+  return { result: await run.result, plans }
+}
+
+/** The certificate is true: the objective of the model's file, and a dual below it. */
+async function assertTrue(result: TrainResult, rows: Row[], options: TrainOptions): Promise<void> {
+  const mine = await objectiveOfFile(folder.path, result, rows, options)
+  assert.ok(Math.abs(result.primal! - mine) <= 1e-8 * mine, `certified ${result.primal}, computed ${mine}`)
+  assert.ok(result.dual! <= mine * (1 + 1e-12), `the dual ${result.dual} is above ${mine}`)
+  assert.ok(result.gap! <= (options.tolerance ?? 1e-3), `the gap is ${result.gap}`)
+}
+
+describe('few features that are not scaled', () => {
+  const text = unscaledRows(11_000, 3, 2, 4)
+  let path = ''
+  before(() => {
+    path = folder.write('colours.svm', text)
+  })
+  const rows = rowsOfText(text)
+
+  for (const loss of ['hinge', 'squared-hinge', 'logistic']) {
+    for (const options of [{}, { bias: 1, classWeights: { '1': 3 } }, { cost: 100 }] as TrainOptions[]) {
+      it(`${loss}, ${JSON.stringify(options)}: auto takes newton, and says why`, async () => {
+        const { result, plans } = await told(path, { ...options, loss })
+        assert.equal(result.solver, 'newton')
+        assert.equal(result.exitReason, 'converged')
+        assert.match(result.solverReason!, /few features/)
+        assert.equal(plans.filter(({ solver }) => solver === 'newton').length, 1)
+        await assertTrue(result, rows, { ...options, loss })
+      })
+    }
+  }
+
+  it('block by block it is the same optimum, in few passes over the disk', async () => {
+    for (const loss of ['hinge', 'squared-hinge', 'logistic']) {
+      const tolerance = loss === 'hinge' ? 1e-3 : 1e-6
+      const settings = { loss, tolerance, solver: 'newton' }
+      const store = join(folder.path, `${loss}.spill`)
+      const { result } = await told(path, { ...settings, store, blocks: 7 })
+      const inMemory = (await told(path, settings)).result
+      assert.equal(result.blocks!.count, 7)
+      assert.ok(Math.abs(result.primal! - inMemory.primal!) <= 2 * tolerance * inMemory.primal!)
+      if (loss !== 'hinge') assert.ok(result.blocks!.read < 30 * 7, `${result.blocks!.read} blocks were read`)
+      await assertTrue(result, rows, settings)
+    }
+  })
+
+  it('is as exact as is asked for', async () => {
+    for (const loss of ['hinge', 'squared-hinge', 'logistic']) {
+      const { result } = await told(path, { loss, tolerance: 1e-6 })
+      assert.equal(result.exitReason, 'converged')
+      await assertTrue(result, rows, { loss, tolerance: 1e-6 })
+    }
+  })
+
+  it('several classes are trained one after the other', async () => {
+    const three = unscaledRows(11_000, 3, 3, 9)
+    const { result } = await told(folder.write('three.svm', three), { loss: 'logistic' })
+    assert.equal(result.solver, 'newton')
+    assert.equal(result.model.vectors, 3)
+    await assertTrue(result, rowsOfText(three), { loss: 'logistic' })
+  })
+})
+
+describe('coordinate descent that stalls', () => {
+  // More features than second-order steps are taken for at once.
+  const text = unscaledRows(3000, 140, 2, 21, 30)
+  let path = ''
+  before(() => {
+    path = folder.write('stalls.svm', text)
+  })
+  const rows = rowsOfText(text)
+
+  for (const loss of ['squared-hinge', 'logistic']) {
+    it(`${loss}: hands its weights over, says so once, and gets there`, async () => {
+      const { result, plans } = await told(path, { loss })
+      assert.equal(result.solver, 'newton')
+      assert.equal(result.exitReason, 'converged')
+      assert.match(result.solverReason!, /coordinate descent would take many more passes/)
+      assert.equal(plans.filter(({ solver }) => solver === 'newton').length, 1)
+      assert.ok(result.passes > 20, 'the passes of both are counted')
+      await assertTrue(result, rows, { loss })
+    })
+  }
+
+  it('hinge: the same with fewer features', async () => {
+    const fewer = unscaledRows(3000, 20, 2, 23)
+    const { result } = await told(folder.write('fewer.svm', fewer), {})
+    assert.equal(result.solver, 'newton')
+    assert.equal(result.exitReason, 'converged')
+    await assertTrue(result, rowsOfText(fewer), {})
+  })
+
+  it('of several classes those that are not done go on', async () => {
+    const three = unscaledRows(3000, 140, 3, 22, 30)
+    const { result } = await told(folder.write('stalls3.svm', three), { loss: 'logistic' })
+    assert.equal(result.solver, 'newton')
+    assert.equal(result.exitReason, 'converged')
+    await assertTrue(result, rowsOfText(three), { loss: 'logistic' })
+  })
+
+  it('a solver that was asked for stays', async () => {
+    const { result } = await told(path, { loss: 'logistic', solver: 'dual', maxPasses: 60 })
+    assert.equal(result.solver, 'dual')
+    assert.equal(result.passes, 60)
+  })
+})
+
+describe('newton and the hinge', () => {
+  it('refuses more features than it can make a matrix of, in words', async () => {
+    const many = Array.from({ length: 1100 }, (_, j) => `${j + 1}:1`).join(' ')
+    const path = folder.write('many.svm', `1 ${many}\n-1 2:1\n`)
+    await assert.rejects(async () => train(path, { solver: 'newton' }).result, /hinge loss with up to 1023 features/)
+  })
+})
