@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util'
 import { cacheFolder, DataMissing, type PreparedData, prepareData, type Size } from './data.ts'
 import { type LossName, lossNames } from './evaluator.ts'
 import { describeMachine } from './machine.ts'
+import { readPeers } from './peers/all-given.ts'
 import { liblinear } from './peers/liblinear.ts'
 import { spillway } from './peers/spillway.ts'
 import { type Results, writeResults } from './results.ts'
@@ -23,6 +24,7 @@ const OPTIONS = `Options:
   --losses NAMES      hard, second-order: hinge, squared-hinge, logistic, separated by commas (all that apply)
   --costs NUMBERS     hard, second-order: values of C, separated by commas (0.01,1,100; second-order 1,100)
   --fifth             hard: with memory for a fifth of the rows
+  --peer NAME=PATH    out-of-core: another program, cdblock=FOLDER or vw=PROGRAM; once for each
   --keep              leave models, stores and labels in bench/data/work
   --out DIR           where the results go (bench/results)`
 
@@ -44,6 +46,7 @@ async function main(): Promise<number> {
       losses: { type: 'string' },
       costs: { type: 'string' },
       fifth: { type: 'boolean', default: false },
+      peer: { type: 'string', multiple: true },
       keep: { type: 'boolean', default: false },
       out: { type: 'string', default: fileURLToPath(new URL('./results', import.meta.url)) },
       help: { type: 'boolean', short: 'h', default: false },
@@ -64,7 +67,7 @@ async function main(): Promise<number> {
     return usage(`--size is "${values.size}"; expected small or full`)
   const only = values.only?.split(',').filter(Boolean) ?? []
   const known = [...suite.sections, ...suite.dataSets]
-  const foreign = (['losses', 'costs', 'fifth'] as const).find(
+  const foreign = (['losses', 'costs', 'fifth', 'peer'] as const).find(
     option => values[option] && !suite.options?.includes(option),
   )
   if (foreign) return usage(`--${foreign} is not for ${suite.name}; it is for ${takersOf(foreign).join(', ')}`)
@@ -74,6 +77,8 @@ async function main(): Promise<number> {
   const costs = values.costs?.split(',').filter(Boolean)
   const oddCost = costs?.find(each => !(Number(each) > 0 && Number.isFinite(Number(each))))
   if (oddCost) return usage(`--costs has "${oddCost}"; expected numbers above 0`)
+  const peers = readPeers(values.peer ?? [])
+  if (typeof peers === 'string') return usage(peers)
   const strange = only.find(each => !known.includes(each))
   if (strange) return usage(`--only names "${strange}"; ${suite.name} has ${known.join(', ')}`)
 
@@ -103,6 +108,7 @@ async function main(): Promise<number> {
     ...{ rounds, size: values.size as Size, cold: values.cold, limit: values.limit, fifth: values.fifth },
     losses: losses as LossName[] | undefined,
     costs: costs?.map(Number),
+    peers,
   }
   const context = makeContext(suite, only, settings, results)
   // A part of a suite, or a small one, must not pass for the whole.
@@ -135,7 +141,7 @@ async function main(): Promise<number> {
   return 0
 }
 
-type Settings = Pick<SuiteContext, 'rounds' | 'size' | 'cold' | 'limit' | 'losses' | 'costs' | 'fifth'>
+type Settings = Pick<SuiteContext, 'rounds' | 'size' | 'cold' | 'limit' | 'losses' | 'costs' | 'fifth' | 'peers'>
 
 const takersOf = (option: SuiteOption): string[] =>
   allSuites.filter(suite => suite.options?.includes(option)).map(({ name }) => name)

@@ -3,6 +3,7 @@
 import type { Chart } from './chart.ts'
 import type { PreparedData, Size } from './data.ts'
 import type { LossName } from './evaluator.ts'
+import type { GivenPeer } from './peers/given.ts'
 
 export interface SuiteContext {
   rounds: number
@@ -16,6 +17,8 @@ export interface SuiteContext {
   losses?: LossName[]
   costs?: number[]
   fifth: boolean
+  /** Programs that --peer names. */
+  peers: GivenPeer[]
   /** Models, stores and labels go here; removed at the end unless --keep. */
   workFolder: string
   /** Progress, on stderr. */
@@ -58,7 +61,7 @@ export interface Section {
 }
 
 /** Options that only some suites know. */
-export type SuiteOption = 'losses' | 'costs' | 'fifth'
+export type SuiteOption = 'losses' | 'costs' | 'fifth' | 'peer'
 
 export interface Suite {
   name: string
