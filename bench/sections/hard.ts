@@ -24,6 +24,8 @@ const PRIMAL: Partial<Record<LossName, number>> = { 'squared-hinge': 2, logistic
 const EPSILONS = { dual: [0.1, 0.01, 0.001], primal: [0.01, 0.001, 1e-4, 1e-5, 1e-6] }
 /** Seconds after which a run is given up. LIBLINEAR needs no more than Spillway takes: what is slower is not the fastest. */
 const PATIENCE = { spillway: 900, least: 20, times: 2, reference: 60 }
+/** In place of a memory: no --memory is given. */
+const PLENTY = 'plenty'
 /** What the best objective is looked for with, untimed. */
 const CLOSE = 1e-6
 
@@ -50,7 +52,7 @@ export async function hardSection(context: SuiteContext, name: string): Promise<
   if (!withPeer) context.skip('hard, LIBLINEAR', `not measured: ${liblinear.howToInstall}`)
   for await (const data of context.data([name])) {
     await warm(data.file)
-    const memory = context.fifth ? await fifthOf(context, data).catch(error => ({ error })) : undefined
+    const memory = context.fifth ? await fifthOf(context, data).catch(error => ({ error })) : PLENTY
     if (typeof memory === 'object') {
       context.skip(`hard, ${data.name}, a fifth of the memory`, memory.error)
       continue
@@ -110,13 +112,13 @@ class HardProblem {
   readonly #data: PreparedData
   readonly #loss: LossName
   readonly #cost: number
-  readonly #memory: string | undefined
+  readonly #memory: string
   /** The least objective so far. */
   #best = Number.POSITIVE_INFINITY
   readonly #model: string
   readonly #store: string
 
-  constructor(context: SuiteContext, data: PreparedData, loss: LossName, cost: number, memory: string | undefined) {
+  constructor(context: SuiteContext, data: PreparedData, loss: LossName, cost: number, memory: string) {
     this.#context = context
     this.#data = data
     this.#loss = loss
@@ -153,7 +155,7 @@ class HardProblem {
     const gap = this.#gapOf(primal)
     const row: Record<string, Cell> = {
       ...problem,
-      ...{ memory: this.#memory ?? 'plenty', seconds: timing.seconds, spread: timing.spread, gap },
+      ...{ memory: this.#memory, seconds: timing.seconds, spread: timing.spread, gap },
       ...{ solver: String(first.told?.['solver']), passes: Number(first.told?.['passes']) },
       peer: fastest?.name ?? (withPeer ? 'does not get there' : undefined),
       ...{ peerSeconds, peerGap: fastest && this.#gapOf(fastest.primal) },
@@ -174,7 +176,7 @@ class HardProblem {
     for (const solver of PRIMAL[this.#loss] === undefined ? ['auto'] : ['newton', 'auto']) {
       try {
         const request = { stop: CLOSE, words: ['--solver', solver], maxPasses: undefined }
-        const run = await this.#spillway(request, { timeout: PATIENCE.reference })
+        const run = await this.#spillway(request, { timeout: PATIENCE.reference }, PLENTY)
         await this.#judge(await spillway.asLiblinear(this.#model))
         gaps.push(Math.max(0, Number(run.told?.['gap'])))
         if (run.told?.['exitReason'] === 'converged') break
@@ -224,13 +226,17 @@ class HardProblem {
     return undefined
   }
 
-  async #spillway(request: Partial<SpillwayTrainRequest>, options: MeasureOptions = {}): Promise<TrainRun> {
+  async #spillway(
+    request: Partial<SpillwayTrainRequest>,
+    options: MeasureOptions = {},
+    memory = this.#memory,
+  ): Promise<TrainRun> {
     await rm(this.#store, { recursive: true, force: true })
     const { cold, limit } = this.#context
     if (cold) await makeCold(this.#data.file)
-    const memory = this.#memory ? ['--memory', this.#memory, '--store', this.#store] : []
+    const within = memory !== PLENTY ? ['--memory', memory, '--store', this.#store] : []
     const problem = { loss: this.#loss, cost: this.#cost, stop: GAP, model: this.#model, maxPasses: 'its own' as const }
-    const words = [...memory, ...(request.words ?? [])]
+    const words = [...within, ...(request.words ?? [])]
     return spillway.train(this.#data.file, { ...problem, ...request, words }, { limit, ...options })
   }
 
