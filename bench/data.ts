@@ -49,6 +49,8 @@ const GENERATED_SIZE: Record<Size, string> = { small: '60M', full: '600M' }
 /** About 800,000 rows of 23 nonzeros, and 494,000 of 13. */
 const CLICKS_SIZE: Record<Size, string> = { small: '15M', full: '110M' }
 const CONNECTIONS_SIZE: Record<Size, string> = { small: '12M', full: '58M' }
+/** About 245,000 rows of 3 numbers. */
+const SKIN_SIZE: Record<Size, string> = { small: '500K', full: '4900K' }
 /** For suites of many runs. */
 const MEDIUM_SIZE: Record<Size, string> = { small: '60M', full: '200M' }
 /** About 20,000 and 3,000 rows of visual words, and a quarter more of either to test on. */
@@ -65,6 +67,16 @@ export const dataSets: Record<string, DataSet> = {
   kddb: generated('kddb', 'ones', 'every value 1, 29.9 M features'),
   clicks: generated('clicks', 'ones', 'short rows, every value 1, 485,000 features', CLICKS_SIZE),
   connections: generated('connections', 'text', 'short rows, 118 features', CONNECTIONS_SIZE),
+  skin: generated('skin', 'dense', '3 features that are not scaled, 245,000 rows', SKIN_SIZE),
+  'skin-scaled': {
+    ...{ kind: 'generated', values: 'dense', about: 'skin, each feature divided by its largest magnitude' },
+    async prepare(size) {
+      const { file } = await dataSets['skin'].prepare(size)
+      const scaled = file.replace(/\.svm$/, '.scaled.svm')
+      if (!existsSync(scaled)) await rewrite(file, scaled, await byLargest(file))
+      return { file: scaled }
+    },
+  },
   'webspam-medium': generated('webspam', 'text', 'long sparse rows, 16.6 M features', MEDIUM_SIZE),
   'yahoo-korea-medium': generated('yahoo-korea', 'text', 'sparse rows, 3.1 M features', MEDIUM_SIZE),
   'epsilon-medium': generated('epsilon', 'dense', '2,000 features, all present', MEDIUM_SIZE),
@@ -81,6 +93,8 @@ export const dataSets: Record<string, DataSet> = {
   },
   a9a: real('a9a', { values: 'ones', about: 'as published', test: 'a9a.t' }),
   w8a: real('w8a', { values: 'ones', about: 'as published' }),
+  dna: real('dna.scale', { values: 'ones', about: 'as published, 3 classes', test: 'dna.scale.t' }),
+  'imdb-raw': real('imdb', { values: 'text', about: 'word counts as published', cut: true }),
   imdb: real('imdb', {
     values: 'text',
     about: 'word counts, rows scaled to length 1',
@@ -96,11 +110,29 @@ export const dataSets: Record<string, DataSet> = {
       unitLength(row)
     },
   }),
+  'news20bydate-raw': real('news20bydate', {
+    values: 'text',
+    about: 'word counts as published, 20 classes',
+    cut: true,
+  }),
+  news20bydate: real('news20bydate', {
+    values: 'text',
+    about: 'word counts, rows scaled to length 1, 20 classes',
+    change: async () => unitLength,
+    ending: 'unit',
+    cut: true,
+  }),
+  'covtype-raw': real('covtype.libsvm.binary', {
+    values: 'text',
+    about: 'as published: features of very different size',
+    cut: true,
+  }),
   covtype: real('covtype.libsvm.binary', {
     values: 'text',
     about: 'each feature divided by its largest magnitude',
     change: byLargest,
   }),
+  'mnist-raw': real('mnist', { values: 'text', about: 'digits as grey levels from 0 to 255, 10 classes', cut: true }),
   mnist: real('mnist', {
     values: 'text',
     about: 'digits as grey levels from 0 to 1, 10 classes',

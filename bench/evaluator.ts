@@ -41,6 +41,8 @@ const losses: Record<LossName, (margin: number) => number> = {
   logistic: margin => (margin > 0 ? Math.log1p(Math.exp(-margin)) : -margin + Math.log1p(Math.exp(margin))),
 }
 
+export const lossNames = Object.keys(losses) as LossName[]
+
 /** A sum that carries what each addition rounds away (Neumaier). */
 export class CompensatedSum {
   #sum = 0

@@ -5,12 +5,14 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { cacheFolder, DataMissing, type PreparedData, prepareData, type Size } from './data.ts'
+import { type LossName, lossNames } from './evaluator.ts'
 import { describeMachine } from './machine.ts'
+import { readPeers } from './peers/all-given.ts'
 import { liblinear } from './peers/liblinear.ts'
 import { spillway } from './peers/spillway.ts'
 import { type Results, writeResults } from './results.ts'
 import { LEAST_ROUNDS } from './rounds.ts'
-import type { Suite, SuiteContext } from './suite.ts'
+import type { Suite, SuiteContext, SuiteOption } from './suite.ts'
 import { allSuites } from './suites/all-suites.ts'
 
 const OPTIONS = `Options:
@@ -19,6 +21,10 @@ const OPTIONS = `Options:
   --only NAMES        data sets and sections to run, separated by commas (all)
   --cold              drop the page cache before every timed run
   --limit M           a memory cap for every timed run, page cache included, e.g. 2G
+  --losses NAMES      hard, second-order: hinge, squared-hinge, logistic, separated by commas (all that apply)
+  --costs NUMBERS     hard, second-order: values of C, separated by commas (0.01,1,100; second-order 1,100)
+  --fifth             hard: with memory for a fifth of the rows
+  --peer NAME=PATH    out-of-core: another program, cdblock=FOLDER or vw=PROGRAM; once for each
   --keep              leave models, stores and labels in bench/data/work
   --out DIR           where the results go (bench/results)`
 
@@ -37,6 +43,10 @@ async function main(): Promise<number> {
       only: { type: 'string' },
       cold: { type: 'boolean', default: false },
       limit: { type: 'string' },
+      losses: { type: 'string' },
+      costs: { type: 'string' },
+      fifth: { type: 'boolean', default: false },
+      peer: { type: 'string', multiple: true },
       keep: { type: 'boolean', default: false },
       out: { type: 'string', default: fileURLToPath(new URL('./results', import.meta.url)) },
       help: { type: 'boolean', short: 'h', default: false },
@@ -57,6 +67,18 @@ async function main(): Promise<number> {
     return usage(`--size is "${values.size}"; expected small or full`)
   const only = values.only?.split(',').filter(Boolean) ?? []
   const known = [...suite.sections, ...suite.dataSets]
+  const foreign = (['losses', 'costs', 'fifth', 'peer'] as const).find(
+    option => values[option] && !suite.options?.includes(option),
+  )
+  if (foreign) return usage(`--${foreign} is not for ${suite.name}; it is for ${takersOf(foreign).join(', ')}`)
+  const losses = values.losses?.split(',').filter(Boolean)
+  const oddLoss = losses?.find(each => !lossNames.includes(each as LossName))
+  if (oddLoss) return usage(`--losses names "${oddLoss}"; expected ${lossNames.join(', ')}`)
+  const costs = values.costs?.split(',').filter(Boolean)
+  const oddCost = costs?.find(each => !(Number(each) > 0 && Number.isFinite(Number(each))))
+  if (oddCost) return usage(`--costs has "${oddCost}"; expected numbers above 0`)
+  const peers = readPeers(values.peer ?? [])
+  if (typeof peers === 'string') return usage(peers)
   const strange = only.find(each => !known.includes(each))
   if (strange) return usage(`--only names "${strange}"; ${suite.name} has ${known.join(', ')}`)
 
@@ -82,10 +104,21 @@ async function main(): Promise<number> {
     sections: [],
     skipped: [],
   }
-  const settings = { rounds, size: values.size as Size, cold: values.cold, limit: values.limit }
+  const settings: Settings = {
+    ...{ rounds, size: values.size as Size, cold: values.cold, limit: values.limit, fifth: values.fifth },
+    losses: losses as LossName[] | undefined,
+    costs: costs?.map(Number),
+    peers,
+  }
   const context = makeContext(suite, only, settings, results)
   // A part of a suite, or a small one, must not pass for the whole.
-  const file = [suite.name, ...(values.size === 'small' ? ['small'] : []), ...only].join('-')
+  const parts = [
+    ...only,
+    ...(losses ?? []),
+    ...(costs ?? []).map(cost => `c${cost}`),
+    ...(values.fifth ? ['fifth'] : []),
+  ]
+  const file = [suite.name, ...(values.size === 'small' ? ['small'] : []), ...parts].join('-')
   await mkdir(context.workFolder, { recursive: true })
   const tidy = (): void => {
     if (!values.keep) rmSync(context.workFolder, { recursive: true, force: true })
@@ -108,7 +141,10 @@ async function main(): Promise<number> {
   return 0
 }
 
-type Settings = Pick<SuiteContext, 'rounds' | 'size' | 'cold' | 'limit'>
+type Settings = Pick<SuiteContext, 'rounds' | 'size' | 'cold' | 'limit' | 'losses' | 'costs' | 'fifth' | 'peers'>
+
+const takersOf = (option: SuiteOption): string[] =>
+  allSuites.filter(suite => suite.options?.includes(option)).map(({ name }) => name)
 
 function makeContext(suite: Suite, only: string[], settings: Settings, results: Results): SuiteContext {
   const wants = (name: string): boolean => {

@@ -2,6 +2,8 @@
 // that breaks off leaves what it had measured.
 import type { Chart } from './chart.ts'
 import type { PreparedData, Size } from './data.ts'
+import type { LossName } from './evaluator.ts'
+import type { GivenPeer } from './peers/given.ts'
 
 export interface SuiteContext {
   rounds: number
@@ -10,6 +12,13 @@ export interface SuiteContext {
   cold: boolean
   /** A memory cap for every timed run, e.g. 2G. */
   limit?: string
+  /** Of suites that take these options: the losses and costs to run, all where none is named; and whether memory is to hold a
+   *  fifth of the rows. */
+  losses?: LossName[]
+  costs?: number[]
+  fifth: boolean
+  /** Programs that --peer names. */
+  peers: GivenPeer[]
   /** Models, stores and labels go here; removed at the end unless --keep. */
   workFolder: string
   /** Progress, on stderr. */
@@ -51,10 +60,14 @@ export interface Section {
   notes: string[]
 }
 
+/** Options that only some suites know. */
+export type SuiteOption = 'losses' | 'costs' | 'fifth' | 'peer'
+
 export interface Suite {
   name: string
   summary: string
   sections: string[]
   dataSets: string[]
+  options?: SuiteOption[]
   run(context: SuiteContext): AsyncGenerator<Section>
 }

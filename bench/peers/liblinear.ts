@@ -10,7 +10,12 @@ const run = promisify(execFile)
 /** The solver numbers of its dual methods, the ones that Spillway is measured against. */
 const SOLVERS = { hinge: 3, 'squared-hinge': 1, logistic: 7 } as const
 
-export const liblinear: Peer = {
+export interface LiblinearRequest extends TrainRequest {
+  /** Another solver for the loss. */
+  solver?: number
+}
+
+export const liblinear = {
   name: 'LIBLINEAR',
   howToInstall: 'apt-get install liblinear-tools (it brings liblinear-train and liblinear-predict)',
 
@@ -28,11 +33,11 @@ export const liblinear: Peer = {
     return query.then(({ stdout }) => stdout.trim()).catch(() => 'of unknown version')
   },
 
-  async train(data: string, request: TrainRequest, options?: MeasureOptions): Promise<TrainRun> {
+  async train(data: string, request: LiblinearRequest, options?: MeasureOptions): Promise<TrainRun> {
     const measured = await measure(
       [
         'liblinear-train',
-        ...['-s', String(SOLVERS[request.loss]), '-c', String(request.cost)],
+        ...['-s', String(request.solver ?? SOLVERS[request.loss]), '-c', String(request.cost)],
         ...(request.bias ? ['-B', String(request.bias)] : []),
         ...(request.stop === undefined ? [] : ['-e', String(request.stop)]),
         ...[data, request.model],
@@ -49,5 +54,5 @@ export const liblinear: Peer = {
 
   predict: (data, model, out, options) => measure(['liblinear-predict', data, model, out], options),
 
-  asLiblinear: async model => model,
-}
+  asLiblinear: async (model: string) => model,
+} satisfies Peer

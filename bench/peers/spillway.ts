@@ -27,8 +27,8 @@ export interface GenerateRequest {
 }
 
 export interface SpillwayTrainRequest extends TrainRequest {
-  /** Most passes over the data; left out, as many as the tolerance takes. */
-  maxPasses?: number
+  /** Most passes over the data; left out, as many as the tolerance takes; or as many as the program itself allows. */
+  maxPasses?: number | 'its own'
   /** Further words of the command line, e.g. --solver block. */
   words?: string[]
   /** Let it tell its plan and progress on stderr. */
@@ -96,7 +96,8 @@ export const spillway = {
         ...['train', data, request.model, '--loss', request.loss, '--cost', String(request.cost)],
         ...(request.bias ? ['--bias', String(request.bias)] : []),
         ...(request.stop === undefined ? [] : ['--tolerance', String(request.stop)]),
-        ...['--max-passes', String(request.maxPasses ?? MOST_PASSES), '--json'],
+        ...(request.maxPasses === 'its own' ? [] : ['--max-passes', String(request.maxPasses ?? MOST_PASSES)]),
+        '--json',
         ...(request.talk ? ['--verbose'] : ['--quiet']),
         ...(request.words ?? []),
       ),

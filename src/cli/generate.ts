@@ -17,7 +17,7 @@ export const generateCommand: Command = {
   options: {
     like: { value: 'NAME', help: 'the set to imitate', choices: names },
     rows: { value: 'N', help: 'rows to make' },
-    size: { value: 'BYTES', help: 'or bytes of text to make, e.g. 2G', fallback: '1G' },
+    size: { value: 'BYTES', help: 'or bytes of text to make, e.g. 2G', fallback: '1G, of skin all its rows' },
     seed: { value: 'N', help: 'the same seed makes the same bytes, whatever the number of threads', fallback: '1' },
     features: { value: 'N', help: "features, instead of the real set's" },
     noise: { value: 'P', help: 'share of labels that are wrong, from 0 to 0.5' },

@@ -61,7 +61,9 @@ const LARGEST_FEATURES = 4294967294
 /** Makes a file of data like a known set; `-` is standard output, endings .gz and .zst compress. */
 export async function generate(file: string, options: GenerateOptions): Promise<GenerateResult> {
   const likeness = findLikeness(options.like)
-  const { rows, test, seed = 1, threads = defaultThreads() } = options
+  const { test, seed = 1, threads = defaultThreads() } = options
+  const usual = options.size === undefined && likeness.asManyRows ? likeness.rows : undefined
+  const rows = options.rows ?? usual
   const features = options.features ?? likeness.features
   const noise = options.noise ?? likeness.noise
   if (rows !== undefined && options.size !== undefined) {

@@ -41,10 +41,13 @@ export interface SparseShape {
 
 export interface DenseShape {
   kind: 'dense'
-  /** Numbers of a unit-length row, or grey levels k/255 in (0, 1]. */
-  values: 'unit' | 'levels'
+  /** Numbers of a unit-length row, grey levels k/255 in (0, 1], or whole numbers from 1 to 255. */
+  values: 'unit' | 'levels' | 'whole'
   /** Correlation between neighbouring features. */
   correlation: number
+  /** Whether the tilt counts standard deviations along the best direction. The hidden weights of many features are much alike
+   *  for all seeds; of a few they are not, and some would tell the classes apart by far better than others. */
+  alongBest?: true
 }
 
 export interface Likeness {
@@ -52,6 +55,8 @@ export interface Likeness {
   about: string
   /** Rows of the real set. */
   rows: number
+  /** Whether so many rows are made when neither rows nor a size are asked for; otherwise it is 1 GiB. */
+  asManyRows?: true
   features: number
   /** Labels 1 to so many, equally frequent; without it, the labels are −1 and +1. */
   classes?: number
@@ -207,6 +212,17 @@ export const likenesses: Record<string, Likeness> = {
       telling: 0.5,
       groups: Array.from({ length: 200 }, () => ({ width: 4, nonzeros: 1, skew: 0.1, plateau: 1 })),
     },
+  },
+  skin: {
+    about: 'colours of pixels, skin or not: 3 features that are not scaled, whole numbers up to 255',
+    rows: 245_000,
+    asManyRows: true,
+    features: 3,
+    positive: 0.2,
+    noise: 0.01,
+    tilt: 1.3,
+    hardness: 0,
+    shape: { kind: 'dense', values: 'whole', correlation: 0.9, alongBest: true },
   },
   'visual-words': {
     about: 'images as histograms of visual words, 100 classes: sparse rows of values in (0, 1]',

@@ -162,10 +162,13 @@ function layDense(arena: Arena, plan: PlanFields, shape: DenseShape, features: n
   const normal = arena.allocate(quantiles.byteLength, 'normal quantiles')
   arena.f32(normal, quantiles.length).set(quantiles)
   plan.normal = normal
-  if (shape.values === 'levels') {
+  // What generateRows calls a tilt counts in lengths of the hidden weights.
+  if (shape.alongBest) plan.tilt /= arena.numeric.hiddenLength(plan.at)
+  if (shape.values !== 'unit') {
     const levels = arena.allocateZeroed(256 * 8, 'grey levels')
     for (let level = 0; level < 256; level++) {
-      const text = `:${Number((level / 255).toFixed(3))} `
+      const value = shape.values === 'whole' ? level : Number((level / 255).toFixed(3))
+      const text = `:${value} `
       const bytes = arena.bytes(levels + level * 8, 8)
       bytes.set(new TextEncoder().encode(text))
       bytes[7] = text.length
@@ -173,7 +176,7 @@ function layDense(arena: Arena, plan: PlanFields, shape: DenseShape, features: n
     plan.levels = levels
   }
   const indexBytes = String(features).length
-  const valueBytes = shape.values === 'levels' ? 7 : 12
+  const valueBytes = shape.values === 'unit' ? 12 : shape.values === 'levels' ? 7 : 5
   return { most: features, entryBytes: indexBytes + valueBytes, typicalBytes: features * (indexBytes + valueBytes) }
 }
 

@@ -318,6 +318,7 @@ export interface NumericFunctions {
   dualOfLogistic(l1: Address, factor: number): number
   evaluateL1(problem: Address, from: number, to: number, sums: Address): void
   shortenDual(problem: Address, rows: number, factor: number): number
+  hiddenLength(plan: Address): number
   generateRows(plan: Address, slot: Address, out: Address, rows: number, chunk: number, stream: number): number
 }
 

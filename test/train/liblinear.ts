@@ -1,6 +1,8 @@
 // LIBLINEAR where it is installed, and an objective evaluator that shares nothing with the program.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import type { Model } from '../../src/model/model.ts'
+import { toDense } from '../../src/model/weights.ts'
 import type { Row } from '../data-sets/rows.ts'
 
 const missing = ['liblinear-train', 'liblinear-predict'].filter(program => spawnSync(program).error)
@@ -44,6 +46,13 @@ export function objectiveOf(
     sum += o.cost * (o.classWeights[String(label)] ?? 1) * loss
   }
   return sum
+}
+
+/** The objective of a model of ours, of two classes; rows as the weights have them, so scaled by hand where it scales. */
+export function modelObjective({ weights, features, biasWeights, labels }: Model, rows: Row[], o: Objective): number {
+  const w = toDense(weights, features, 1)
+  const size = w.reduce((sum, x) => sum + x * x, 0)
+  return objectiveOf(rows, labels[0].value!, index => w[index - 1], biasWeights[0] ?? 0, size, o)
 }
 
 /** Trains with LIBLINEAR and evaluates its model file. Primal Newton where the loss is smooth, the dual for the hinge. */

@@ -1,14 +1,13 @@
 // Data sets, real or likenesses: LIBLINEAR's objective and certificates; of the real ones, known optima.
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { toDense } from '../../src/model/weights.ts'
 import type { TrainOptions } from '../../src/train/options.ts'
 import { train } from '../../src/train/train.ts'
 import type { TrainResult } from '../../src/train/training-run.ts'
 import { dataSet, rowsOfSet } from '../data-sets/data-sets.ts'
 import { type Row, unitLength, writeData } from '../data-sets/rows.ts'
 import { testFolder } from '../input-formats/fixture.ts'
-import { type LossName, liblinearObjective, noLiblinear, type Objective, objectiveOf } from './liblinear.ts'
+import { type LossName, liblinearObjective, modelObjective, noLiblinear, type Objective } from './liblinear.ts'
 
 const folder = testFolder()
 const losses: LossName[] = ['hinge', 'squared-hinge', 'logistic']
@@ -25,11 +24,7 @@ async function certified(
   assert.equal(result.exitReason, 'converged')
   assert.ok(gap < 1e-6 && gap >= -1e-12, `gap ${gap}`)
   assert.ok(dual <= primal * (1 + 1e-12))
-  const { model } = result
-  const w = toDense(model.weights, model.features, 1)
-  const size = w.reduce((sum, x) => sum + x * x, 0)
-  const biasWeight = model.biasWeights[0] ?? 0
-  const mine = objectiveOf(rows, model.labels[0].value!, index => w[index - 1], biasWeight, size, o)
+  const mine = modelObjective(result.model, rows, o)
   assert.ok(Math.abs(primal - mine) <= 1e-9 * mine, `${primal}, the tests' evaluator says ${mine}`)
   return { ...result, primal, dual }
 }

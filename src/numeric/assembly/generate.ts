@@ -19,6 +19,8 @@ import {
 import { mix } from './random'
 
 const STEP: u64 = 0x9e3779b97f4a7c15
+/** Tells the seed of the hidden model from that of the rows. */
+const HIDDEN: u64 = 0x5851f42d4c957f2d
 const ZEROS: u64 = 0x3030303030303030
 const UNIT: f64 = 1.0 / 4294967296.0
 /** Shorter runs are sorted by insertion. */
@@ -286,6 +288,30 @@ function normal(table: usize, random: u32): f32 {
   return low + (load<f32>(piece, 4) - low) * (f32(i32(random & 0x3fffff)) * <f32>(1.0 / 4194304.0))
 }
 
+/** The salt of the hidden model. */
+@inline
+function hiddenSalt(seed: u64): u32 {
+  return u32(mix(seed ^ HIDDEN) >> 32)
+}
+
+/** How far a dense row of tilt 1 is moved, in standard deviations along the direction that tells the classes apart best:
+ *  √(sᵀ Σ⁻¹ s) of the shift s, where Σ is the matrix of the correlations. */
+export function hiddenLength(plan: usize): f64 {
+  const count = load<u32>(plan, PLAN_FEATURES)
+  const salt = hiddenSalt(load<u64>(plan, PLAN_SEED))
+  const correlation = load<f64>(plan, PLAN_CORRELATION)
+  const innovation = load<f64>(plan, PLAN_INNOVATION)
+  let squares: f64 = 0
+  let before: f64 = 0
+  for (let j: u32 = 0; j < count; j++) {
+    const weight = f64(i32(hiddenWord(j, salt))) / 2147483648.0
+    const own = j == 0 ? weight : (weight - correlation * before) / innovation
+    squares += own * own
+    before = weight
+  }
+  return Math.sqrt(squares * 3.0 / f64(count))
+}
+
 function writeDenseRow(plan: usize, slot: usize, p: usize, positive: u32, tilt: f64, salt: u32): usize {
   const count = load<u32>(plan, PLAN_FEATURES)
   const table = <usize>load<u32>(plan, PLAN_NORMAL)
@@ -341,8 +367,8 @@ function writeDenseRow(plan: usize, slot: usize, p: usize, positive: u32, tilt: 
 /** Writes rows as text at out and returns the bytes. They depend on the plan, stream and chunk number alone. */
 export function generateRows(plan: usize, slot: usize, out: usize, rows: u32, chunk: u32, stream: u32): u32 {
   const seed = load<u64>(plan, PLAN_SEED)
-  const hidden = seed ^ 0x5851f42d4c957f2d
-  let salt = u32(mix(hidden) >> 32)
+  const hidden = seed ^ HIDDEN
+  let salt = hiddenSalt(seed)
   state = mix(mix(seed + STEP) ^ ((u64(stream) << 32) | u64(chunk)))
   nonzeros = 0
   const share = load<f64>(plan, PLAN_POSITIVE)

@@ -94,8 +94,8 @@ export class PrimalView {
     this.#totals = noSums(1)
   }
 
-  /** Adds the rows of a group. */
-  async visit(group: RowGroup, pass: PrimalPass): Promise<void> {
+  /** Adds the rows of a group; their losses at the point, where they are summed. */
+  async visit(group: RowGroup, pass: PrimalPass): Promise<number> {
     const { arena } = this.#objective
     const { threads } = this.#source
     const problem = this.#objective.of(group, this.point)
@@ -109,13 +109,13 @@ export class PrimalView {
       await Promise.all(
         pieces.map(piece => run(line, [piece.from, piece.to, this.direction, this.#line, STEPS.length, at(piece)])),
       )
-      return
+      return 0
     }
     if (pass === 'product') {
       await Promise.all(
         pieces.map(({ piece, from, to }) => run(product, [from, to, this.direction, this.#pieces[piece].at])),
       )
-      return
+      return 0
     }
     const sums = await sumInPieces(arena, this.#sumsRoom, pieces, ({ piece, from, to, sums: room }) => {
       const { at } = this.#pieces[piece]
@@ -124,6 +124,7 @@ export class PrimalView {
       return run(slope, [from, to, at, at + this.count * 8, matrix, this.count, scratch, room])
     })
     addSums(this.#totals, [sums])
+    return sums[0]
   }
 
   /** After a pass: what the pieces summed, in one. */

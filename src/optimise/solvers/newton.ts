@@ -125,8 +125,9 @@ class NewtonRun implements Run, Saved {
       this.#view.begin()
       this.#begun = true
     }
-    await this.#view.visit(group, this.#pass)
-    return { losses: [0], gaps: [0] }
+    const loss = await this.#view.visit(group, this.#pass)
+    // Where the point is new, the losses are not those of the weights.
+    return { losses: [this.#course.known === null ? loss : 0], gaps: [0] }
   }
 
   get #pass(): PrimalPass {
