@@ -72,7 +72,7 @@ export const trainCommand: Command = {
     },
     multiclass: {
       value: 'HOW',
-      help: 'several classes: each against the rest, or all at once (hinge loss)',
+      help: 'several classes: each against the rest, or all at once (hinge loss; softmax: logistic)',
       choices: multiclassNames,
       fallback: DEFAULTS.multiclass,
       group: 'The problem: ½‖w‖² + C Σ loss',

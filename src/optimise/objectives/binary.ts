@@ -38,7 +38,7 @@ export class BinaryObjective extends OneProblem {
     return this.settings.loss.entropicDual === true
   }
 
-  override readonly primalLoops = { slope: 'slopeRows', product: 'curvatureRows' } as const
+  override readonly primalLoops = { slope: 'slopeRows', product: 'curvatureRows', matrix: true } as const
 
   override get sweepKind() {
     return { logistic: this.logistic, narrow: this.narrow }

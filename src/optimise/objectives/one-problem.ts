@@ -67,14 +67,15 @@ export abstract class OneProblem implements Objective {
   /** How often a visit of a row does the work of one binary model. */
   readonly visitWork: number = 1
   /** The loops of this problem. */
-  protected abstract get loops(): { evaluate: LoopName; along: LoopName; addDual: LoopName }
+  protected abstract get loops(): { evaluate: LoopName; along: LoopName; addDual?: LoopName }
   /** Rooms that the loops over a piece of the rows need besides. */
-  protected roomsOf(_piece: number): number[] {
+  roomsOf(_piece: number): number[] {
     return []
   }
   /** Of a problem with second derivatives: the loops over rows that sum its gradient, and products with its second derivatives.
-   *  They take what slopeRows and curvatureRows in numeric/assembly/primal.ts take. */
-  readonly primalLoops: { slope: LoopName; product: LoopName } | undefined
+   *  They take what slopeRows and curvatureRows in numeric/assembly/primal.ts take, and then the rooms of the piece. `matrix`:
+   *  whether the first can sum the whole matrix of second derivatives. */
+  readonly primalLoops: { slope: LoopName; product: LoopName; matrix: boolean } | undefined
   /** Fills the structure that the loops read, for the rows of a group: dual variables and weights are at these addresses. */
   protected abstract write(group: RowGroup, alpha: number, weights: number): void
   /** ‖w‖² of each model, the bias included. */
@@ -131,6 +132,6 @@ export abstract class OneProblem implements Objective {
   }
 
   async addDual(threads: ThreadPool, group: RowGroup): Promise<void> {
-    await runLoop(threads, this.loops.addDual, this.of(group), 0, group.rows, this.alphaStride)
+    await runLoop(threads, this.loops.addDual!, this.of(group), 0, group.rows, this.alphaStride)
   }
 }

@@ -26,6 +26,13 @@ const MOST_BYTES = 64 << 20
 /** Bytes that a view takes for each weight where rows come in blocks; the matrix not counted. */
 export const VIEW_BYTES = 5 * 8
 
+const piecesWith = (stride: number): number => Math.max(1, Math.min(MOST_PIECES, Math.floor(MOST_BYTES / stride)))
+
+/** Bytes that a view of so many weights takes where rows are in memory; the matrix not counted. */
+export function viewBytes(weights: number): number {
+  return weights * (4 * 8 + 16 * piecesWith(weights * 16))
+}
+
 export class PrimalView {
   readonly count: number
   /** Addresses: the point that passes look at, what they sum (v = Σ α y x, or a product), a diagonal, a direction. */
@@ -56,7 +63,7 @@ export class PrimalView {
     const ofMatrix = withMatrix ? this.count ** 2 * 8 + this.count * 12 + 8 : 0
     this.#stride = this.count * 16 + ofMatrix
     const blocks = source.blockBytes.some(bytes => bytes > 0)
-    const pieces = blocks ? 1 : Math.max(1, Math.min(MOST_PIECES, Math.floor(MOST_BYTES / this.#stride)))
+    const pieces = blocks ? 1 : piecesWith(this.#stride)
     this.#sumsRoom = source.room('sums of a certificate', pieces * SUMS_BYTES)
     const rooms = source.room('sums of rows', pieces * this.#stride)
     this.#pieces = Array.from({ length: pieces }, (_, k) => ({ at: rooms + k * this.#stride, sums: k }))
@@ -80,7 +87,9 @@ export class PrimalView {
       threads.run(loopTask, { loop, numbers: [problem, ...numbers] })
     if (pass === 'product') {
       await Promise.all(
-        pieces.map(({ piece, from, to }) => run(product, [from, to, this.direction, this.#pieces[piece].at])),
+        pieces.map(({ piece, from, to }) =>
+          run(product, [from, to, this.direction, this.#pieces[piece].at, ...this.#objective.roomsOf(piece)]),
+        ),
       )
       return
     }
@@ -88,7 +97,8 @@ export class PrimalView {
       const { at } = this.#pieces[piece]
       const matrix = pass === 'matrix' ? at + this.count * 16 : 0
       const scratch = at + this.count * 16 + this.count ** 2 * 8
-      return run(slope, [from, to, at, at + this.count * 8, matrix, this.count, scratch, room])
+      const rooms = this.#objective.roomsOf(piece)
+      return run(slope, [from, to, at, at + this.count * 8, matrix, this.count, scratch, room, ...rooms])
     })
     addSums(this.#totals, [sums])
   }

@@ -7,7 +7,7 @@
 // Where features are few, the matrix is summed in the pass that sums the gradient, and the system is solved at once: a
 // step is a pass. A step that does not lower the objective is shortened.
 import type { OneProblem } from '../objectives/one-problem.ts'
-import { PrimalView, type Slope, VIEW_BYTES } from '../objectives/primal-view.ts'
+import { PrimalView, type Slope, VIEW_BYTES, viewBytes } from '../objectives/primal-view.ts'
 import type { RowGroup, RowSource } from '../sources/row-source.ts'
 import type { BlockSolver, MemorySolver, PassEnd, Run, Saved, SolverSettings, Start } from './solver.ts'
 
@@ -56,7 +56,8 @@ class NewtonRun implements Run, Saved {
     this.#objective = objective
     const { weightCount } = objective
     // Binned rows have no entries to multiply.
-    const direct = isFew(weightCount) && source.nonzeros <= MATRIX_NONZEROS * source.rows && !space
+    const few = isFew(weightCount) && source.nonzeros <= MATRIX_NONZEROS * source.rows
+    const direct = few && objective.primalLoops!.matrix && !space
     this.#passes = { slope: direct ? 'matrix' : 'slope', product: 'product' }
     this.#view = new PrimalView(objective, source, direct)
     const vector = (what: string): number => source.room(what, weightCount * 8)
@@ -189,19 +190,22 @@ class NewtonRun implements Run, Saved {
   }
 }
 
+function startNewton(objective: OneProblem, source: RowSource, settings: SolverSettings): Run {
+  return new NewtonRun(objective, source, settings)
+}
+
 const traits = {
   name: 'newton',
   summary: 'second-order steps on the primal: few features, or features of very different size',
   dual: false,
   wideWeights: true,
-  rowWeights: true,
   options: ['blockOrder', 'tolerance'],
   lossNeeds: {
     what: 'a second derivative (squared-hinge and logistic have one)',
     has: loss => loss.entropicDual === true || (loss.box?.(1).diagonal ?? 0) > 0,
   },
-  start: (objective: OneProblem, source: RowSource, settings: SolverSettings) =>
-    new NewtonRun(objective, source, settings),
+  start: startNewton,
+  startAllClasses: startNewton,
 } satisfies Partial<MemorySolver> & { start: Start<OneProblem> }
 
 /** The same where rows come in blocks. */
@@ -209,7 +213,15 @@ const newtonInBlocks: BlockSolver = {
   ...traits,
   data: 'blocks',
   cacheShare: 0,
-  extra: { perWeight: weights => VIEW_BYTES + 6 * 8 + (isFew(weights) ? weights * 16 : 0), perRow: 0 },
+  extra: {
+    // The matrix of all classes at once is never summed.
+    perWeight: (weights, together) => VIEW_BYTES + 6 * 8 + (isFew(weights) && !together ? weights * 16 : 0),
+    perRow: 0,
+  },
 }
 
-export const newton: MemorySolver = { ...traits, data: 'memory', inBlocks: newtonInBlocks }
+export const newton: MemorySolver = {
+  ...traits,
+  ...{ data: 'memory', rowWeights: true, inBlocks: newtonInBlocks },
+  extraBytes: weights => viewBytes(weights) + 3 * 8 * weights,
+}
