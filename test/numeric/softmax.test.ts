@@ -2,7 +2,9 @@
 // plain objective, the diagonal against products, and the duality gap against the length of the gradient.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { ALONG_BYTES } from '../../src/numeric/along-layout.ts'
 import { Arena } from '../../src/numeric/arena.ts'
+import { BUNDLE_LANES } from '../../src/numeric/bundle-layout.ts'
 import {
   TOGETHER_BIAS,
   TOGETHER_BIAS_WEIGHTS,
@@ -15,8 +17,10 @@ import {
   TOGETHER_STRIDE,
   TOGETHER_WEIGHTS,
 } from '../../src/numeric/crammer-singer-layout.ts'
+import { AlongFields } from '../../src/numeric/fields/along.ts'
 import { ROW_KIND_CODED, ROW_KIND_CONSTANT, SUMS_BYTES } from '../../src/numeric/layouts.ts'
 import { even } from '../../src/optimise/objectives/all-classes.ts'
+import { MULTIPLES } from '../../src/optimise/objectives/line-search.ts'
 import { allRowKinds, type Entries, randomNumbers, seed, writeRow } from './reference.ts'
 
 const FEATURES = 12
@@ -222,6 +226,21 @@ describe('the softmax of all classes', () => {
       })
     }
   }
+
+  it('losses along the weights', () => {
+    for (const classes of [2, 5]) {
+      const problem = new Problem(classes, 1, seed, 4)
+      const { arena, weights } = problem
+      const at = arena.allocateZeroed(ALONG_BYTES, 'a look')
+      const fields = new AlongFields(arena, at)
+      fields.multiples.set(MULTIPLES)
+      arena.numeric.alongSoftmax(problem.problem, 0, problem.rows.length, problem.room, at)
+      for (const [k, t] of MULTIPLES.entries()) {
+        const wanted = problem.losses(problem.view(weights).map(x => t * x))
+        close(fields.losses[k * BUNDLE_LANES], wanted, 1e-12 * wanted, `losses at ${t}`)
+      }
+    }
+  })
 
   it('scores of thousands overflow nowhere, and small shares keep their digits', () => {
     const far = new Problem(5, 1, 9, 1e5)
