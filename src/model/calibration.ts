@@ -85,7 +85,7 @@ export function classProbabilities(
   out: Float64Array,
   to = 0,
 ): void {
-  if (calibrations === 'softmax') {
+  if (typeof calibrations === 'string') {
     softmax(classes, scores, at, out, to)
     return
   }
