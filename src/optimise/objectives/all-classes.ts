@@ -59,7 +59,7 @@ export abstract class AllClassesObjective extends OneProblem {
    *  piece of the rows need room for. */
   constructor(
     arena: Arena,
-    { rows, weights }: AllClassesSizes,
+    { rows, weights, groupRows }: AllClassesSizes,
     settings: AllClassesSettings,
     { dual, perClass }: { dual: boolean; perClass: number },
   ) {
@@ -74,7 +74,8 @@ export abstract class AllClassesObjective extends OneProblem {
     this.#costs = arena.allocate(K * 8, 'the costs')
     arena.f64(this.#costs, K).set(settings.costs)
     this.#roomBytes = (even(K) * perClass + 2) * 8
-    this.#rooms = arena.allocate(PIECES * this.#roomBytes, 'scores')
+    // Rows that come in blocks are one piece.
+    this.#rooms = arena.allocate((groupRows < rows ? 1 : PIECES) * this.#roomBytes, 'scores')
   }
 
   override roomsOf(piece: number): number[] {

@@ -78,7 +78,7 @@ function checkAllClasses(
 }
 
 function checkRowWeights(solver: Solver, options: { folds?: number; calibrate?: unknown; solver?: string }): void {
-  const works = 'row weights are for train with solver dual, which keeps all rows in memory, without calibrate'
+  const works = 'row weights are for train with solver dual or newton, all rows in memory, without calibrate'
   const refuse = (what: string, why: string): UsageError =>
     new UsageError(`the option rowWeights is not compatible with ${what}: ${why}`, works)
   if (options.folds !== undefined) throw refuse('folds', 'accuracy counts every row once')
