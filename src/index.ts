@@ -17,6 +17,7 @@ export type { DataFor, LabelledRow, RowFeatures, RowToRead } from './input-forma
 export {
   type Calibration,
   type CalibrationKind,
+  type Calibrations,
   calibrationsOf,
   classProbabilities,
   fitCalibration,

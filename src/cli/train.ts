@@ -82,7 +82,7 @@ export const trainCommand: Command = {
     },
     multiclass: {
       value: 'HOW',
-      help: 'more than two classes: train each against the rest, or all at once, with the hinge loss (crammer-singer)',
+      help: 'more than two classes: each against the rest, or all at once: crammer-singer (hinge), softmax (logistic)',
       choices: multiclassNames,
       fallback: DEFAULTS.multiclass,
       group: 'The problem: ½‖w‖² + C Σ loss',

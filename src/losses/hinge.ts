@@ -7,5 +7,5 @@ export const hinge: Loss = {
   liblinearSolver: 3,
   value: margin => Math.max(0, 1 - margin),
   box: cost => ({ bound: cost, diagonal: 0 }),
-  allClasses: true,
+  allClasses: 'crammer-singer',
 }

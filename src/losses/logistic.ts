@@ -9,4 +9,5 @@ export const logistic: Loss = {
   value: margin => (margin > 0 ? Math.log1p(Math.exp(-margin)) : Math.log1p(Math.exp(margin)) - margin),
   entropicDual: true,
   probability: true,
+  allClasses: 'softmax',
 }

@@ -1,4 +1,5 @@
 // What a loss is to the rest of the program. It sees margins, never matrices.
+import type { TogetherKind } from './formulations.ts'
 
 /** The box dual of a row with cost C: 0 ≤ α ≤ bound, and diagonal·½α² added to the dual objective. */
 export interface BoxDual {
@@ -20,8 +21,9 @@ export interface Loss {
   entropicDual?: true
   /** True when 1 / (1 + e^−score) of a trained model is a probability. */
   probability?: true
-  /** True for the loss of Crammer and Singer's problem, where a row's margin is the one over the best other class. */
-  allClasses?: true
+  /** The way to train all classes in one problem whose loss it is. A row's margin in Crammer and Singer's is the one over the
+   *  best other class; the logistic loss of several classes is that of their softmax. */
+  allClasses?: TogetherKind
 }
 
 /** Whether a loss has a second derivative, but for single margins. */

@@ -4,6 +4,7 @@ import { SpillwayError } from '../errors.ts'
 import { fitIsotonic } from '../evaluation/isotonic.ts'
 import { fitSigmoid } from '../evaluation/sigmoid.ts'
 import { allLosses } from '../losses/all-losses.ts'
+import { multiclassKinds } from '../losses/formulations.ts'
 import type { Model } from './model.ts'
 
 export const calibrationKinds = ['sigmoid', 'isotonic'] as const
@@ -51,16 +52,21 @@ export function probabilityOf(calibration: Calibration, score: number): number {
   return Math.min(p1, p0 + share * (p1 - p0))
 }
 
-/** How a model's scores become probabilities, one for each weight vector; undefined when it cannot say. Logistic regression
- *  is trained for it: its probability is 1 / (1 + e^−score). */
-export function calibrationsOf(model: Model): Calibration[] | undefined {
+/** How the scores of a row become probabilities: each by a calibration of its own, or all of them by their softmax,
+ *  e^score divided by the sum of those. */
+export type Calibrations = Calibration[] | 'softmax'
+
+/** How a model's scores become probabilities; undefined when it cannot say. Logistic regression is trained for it: its
+ *  probability is 1 / (1 + e^−score), or the softmax of the scores where all classes were one problem. */
+export function calibrationsOf(model: Model): Calibrations | undefined {
   if (model.calibrations) return model.calibrations
+  if (multiclassKinds[model.multiclass].probability) return 'softmax'
   if (!allLosses.some(({ name, probability }) => name === model.loss && probability)) return undefined
   return Array.from({ length: model.vectors }, () => ({ kind: 'sigmoid', slope: 1, offset: 0 }))
 }
 
 /** The same for a model that has to have them. */
-export function requireCalibrations(model: Model): Calibration[] {
+export function requireCalibrations(model: Model): Calibrations {
   const found = calibrationsOf(model)
   if (found) return found
   throw new SpillwayError(
@@ -70,15 +76,19 @@ export function requireCalibrations(model: Model): Calibration[] {
 }
 
 /** The probabilities of all classes for one row, in the order of the labels, from its scores at scores[at…] to out[to…]:
- *  of two classes p and 1 − p, of more each class's own divided by their sum. */
+ *  of two classes p and 1 − p, of more each class's own divided by their sum; or the softmax of a score for each class. */
 export function classProbabilities(
-  calibrations: readonly Calibration[],
+  calibrations: readonly Calibration[] | 'softmax',
   classes: number,
   scores: ArrayLike<number>,
   at: number,
   out: Float64Array,
   to = 0,
 ): void {
+  if (typeof calibrations === 'string') {
+    softmax(classes, scores, at, out, to)
+    return
+  }
   if (classes === 2) {
     const p = probabilityOf(calibrations[0], scores[at])
     out[to] = p
@@ -93,6 +103,18 @@ export function classProbabilities(
   }
   // No class is likely at all: none is likelier than another.
   for (let k = 0; k < classes; k++) out[to + k] = sum > 0 ? out[to + k] / sum : 1 / classes
+}
+
+/** Powers are taken from the highest score down: none overflows. */
+function softmax(classes: number, scores: ArrayLike<number>, at: number, out: Float64Array, to: number): void {
+  let highest = scores[at]
+  for (let k = 1; k < classes; k++) highest = Math.max(highest, scores[at + k])
+  let sum = 0
+  for (let k = 0; k < classes; k++) {
+    out[to + k] = Math.exp(scores[at + k] - highest)
+    sum += out[to + k]
+  }
+  for (let k = 0; k < classes; k++) out[to + k] /= sum
 }
 
 /** What is wrong with a model's calibrations, in words, or undefined. */

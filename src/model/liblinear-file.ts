@@ -10,6 +10,7 @@
 //
 // Two classes have one vector (MCSVM_CS: two); above 0 means the first label. Feature 1 there is our feature 0.
 import { SpillwayError } from '../errors.ts'
+import { multiclassKinds } from '../losses/formulations.ts'
 import { CLASSIFICATION_TYPES, liblinearTypeOf, OTHER_TYPES } from './liblinear-types.ts'
 import { type Model, makeModel, vectorCount } from './model.ts'
 import { formatG17 } from './number-text.ts'
@@ -28,6 +29,12 @@ const HEADER_KEYS = ['solver_type', 'nr_class', 'label', 'nr_feature', 'bias', '
 
 /** Refuses what LIBLINEAR's file cannot say. */
 export function checkLiblinearWritable(model: Model, { force = false }: LiblinearWriteOptions = {}): void {
+  if (multiclassKinds[model.multiclass].probability) {
+    throw new SpillwayError(
+      `LIBLINEAR has no problem of all classes with the ${model.loss} loss, multiclass ${model.multiclass}: its probabilities would differ`,
+      'keep the Spillway model, convert to json, or train with --multiclass one-vs-rest',
+    )
+  }
   for (const { value, text } of model.labels) {
     if (value === null) {
       throw new SpillwayError(

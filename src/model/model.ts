@@ -119,7 +119,7 @@ export type ModelParts = Pick<Model, 'labels' | 'features' | 'loss' | 'solver'> 
     }
   }
 
-/** Two classes need one vector, except under Crammer and Singer's formulation, which has one for every class. */
+/** Two classes need one vector, except where all classes are one problem, which has one for every class. */
 export function vectorCount(classes: number, multiclass: Model['multiclass']): number {
   return classes === 2 && !trainsTogether(multiclass) ? 1 : classes
 }

@@ -70,6 +70,20 @@ export interface NumericFunctions {
   ): void
   curvatureRows(problem: Address, from: number, to: number, d: Address, product: Address): void
   lineRows(problem: Address, from: number, to: number, d: Address, steps: Address, count: number, slopes: Address): void
+  slopeSoftmax(
+    problem: Address,
+    from: number,
+    to: number,
+    v: Address,
+    diagonals: Address,
+    matrix: Address,
+    n: number,
+    scratch: Address,
+    sums: Address,
+    room: Address,
+  ): void
+  curvatureSoftmax(problem: Address, from: number, to: number, d: Address, product: Address, room: Address): void
+  evaluateSoftmax(problem: Address, from: number, to: number, room: Address, sums: Address): void
   innerProduct(a: Address, b: Address, count: number): number
   combine(to: Address, s: number, a: Address, t: number, b: Address, count: number): void
   precondition(to: Address, a: Address, b: Address, count: number): void
@@ -79,6 +93,7 @@ export interface NumericFunctions {
   evaluateF32(problem: Address, from: number, to: number, sums: Address): void
   alongF64(problem: Address, from: number, to: number, along: Address): void
   alongF32(problem: Address, from: number, to: number, along: Address): void
+  alongSoftmax(problem: Address, from: number, to: number, scores: Address, along: Address): void
   alongTogether(problem: Address, from: number, to: number, scores: Address, along: Address): void
   alongBundle2(bundle: Address, from: number, to: number, along: Address): void
   alongBundle4(bundle: Address, from: number, to: number, along: Address): void
@@ -111,6 +126,8 @@ export interface NumericFunctions {
       steps: Address,
     ]
   ): void
+  addRowTogether(row: Address, to: Address, stride: number, biasTo: Address, bias: number, steps: Address): void
+  addSquaresTogether(row: Address, to: Address, stride: number, biasTo: Address, bias: number, steps: Address): void
   solveSimplex(values: Address, count: number, curvature: number, cost: number, scratch: Address): void
   parseLibsvm(state: Address, batch: Address): void
   parseLabelString(state: Address, batch: Address): void

@@ -1,7 +1,7 @@
 // One chunk of data to predictions: parse, score, and write the answers as text, all in one worker.
 import { Expander, piecesOf } from '../features/expander.ts'
 import { type Label, labelKey } from '../input-formats/labels.ts'
-import { type Calibration, classProbabilities } from '../model/calibration.ts'
+import { type Calibrations, classProbabilities } from '../model/calibration.ts'
 import type { ScorerMemory } from '../model/scorer.ts'
 import { BatchFields } from '../numeric/fields/batch.ts'
 import { type ChunkToParse, type ParsedChunk, rowsOfChunk } from '../rows/chunk-task.ts'
@@ -20,7 +20,7 @@ export interface PredictChunkOptions extends ChunkToParse {
     | 'numbers-and-probabilities'
     | 'nothing'
   /** When probabilities are wanted, as an answer or for the evaluation. */
-  calibrations: Calibration[] | undefined
+  calibrations: Calibrations | undefined
   /** Answer also with what an evaluation needs. */
   evaluate: boolean
 }
@@ -147,7 +147,7 @@ async function predictChunk(context: TaskContext, options: PredictChunkOptions):
 
 /** Of every row, the probabilities of all classes. */
 function allProbabilities(
-  calibrations: Calibration[],
+  calibrations: Calibrations,
   classes: number,
   scores: Float64Array,
   vectors: number,
@@ -162,14 +162,14 @@ function allProbabilities(
 class ChunkForEvaluation {
   readonly #classes: number
   readonly #vectors: number
-  readonly #calibrations: Calibration[] | undefined
+  readonly #calibrations: Calibrations | undefined
   readonly #probabilities: Float64Array
   readonly #truth: number[] = []
   readonly #predicted: number[] = []
   readonly #scores: number[] = []
   readonly #likelihoods: number[] = []
 
-  constructor(classes: number, vectors: number, calibrations: Calibration[] | undefined) {
+  constructor(classes: number, vectors: number, calibrations: Calibrations | undefined) {
     this.#classes = classes
     this.#vectors = vectors
     this.#calibrations = calibrations

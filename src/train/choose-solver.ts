@@ -8,10 +8,11 @@ import { parseExpansion } from '../features/expansion-steps.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { textSize } from '../input-formats/text-size.ts'
 import { findLoss } from '../losses/all-losses.ts'
-import { isSparse, trainsTogether } from '../losses/formulations.ts'
+import { isSparse, trainsByGradient, trainsTogether } from '../losses/formulations.ts'
 import { usableMemory } from '../machine-memory.ts'
 import { formatBytes } from '../numeric/arena.ts'
 import { ROW_BOUND } from '../numeric/layouts.ts'
+import { weightsTogether } from '../optimise/objectives/all-classes.ts'
 import { crammerSingerBytes } from '../optimise/objectives/crammer-singer.ts'
 import { allSolvers, askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { block } from '../optimise/solvers/block.ts'
@@ -63,6 +64,11 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
     if (fitting) return fitting
     if (solver.data === 'memory' && options.memory !== undefined) await refuseTooLarge(paths, options, solver)
     return { solver, reason: 'as asked for' }
+  }
+  if (trainsByGradient(options.multiclass)) {
+    const { solver } = await whereItFits(paths, options, newton)
+    const where = solver.data === 'memory' ? 'in memory' : 'block by block'
+    return { solver, reason: `the ${options.multiclass} of all classes, ${where}` }
   }
   const needed = await inMemoryBytes(paths, options)
   const fits = needed <= Math.min(allowed, WINDOW_BYTES)
@@ -199,8 +205,10 @@ function storeBytes(manifest: Manifest, { loss, multiclass, space }: ResolvedOpt
   const rows = manifest.blocks.reduce((sum, block) => sum + decodedBound(block, manifest.valueBits, perEntry), 0)
   const perRow = manifest.rows * (findLoss(loss).entropicDual ? 24 : 16)
   const used = manifest.usedFeatures || manifest.features
-  const { alpha, weights } = crammerSingerBytes(manifest.rows, used, manifest.labels.length)
-  const together = trainsTogether(multiclass) ? alpha + weights * 2 : 0
+  const classes = manifest.labels.length
+  const weights = weightsTogether(used, classes)
+  const moved = trainsByGradient(multiclass) ? newton.extraBytes!(weights) : crammerSingerBytes(manifest.rows, classes)
+  const together = trainsTogether(multiclass) ? moved + weights * 16 : 0
   return NODE_BYTES + PARSER_BYTES + rows + perRow + used * 16 * (space ? widthOf(space) : 1) + together
 }
 

@@ -5,8 +5,8 @@ import type { LabelCount } from '../input-formats/label-numbers.ts'
 import { compareLabels, type LabelKey, labelKey, labelOf } from '../input-formats/labels.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import type { Certificate as ModelCertificate } from '../model/model.ts'
+import type { AllClassesSettings } from '../optimise/objectives/all-classes.ts'
 import type { BundledProblem } from '../optimise/objectives/bundle.ts'
-import type { CrammerSingerSettings } from '../optimise/objectives/crammer-singer.ts'
 import type { ExitReason, Solution } from '../optimise/objectives/solution.ts'
 import type { ResolvedOptions } from './options.ts'
 
@@ -44,11 +44,15 @@ export function classProblems(numbered: LabelCount[], options: ResolvedOptions):
 
 /** All classes at once: class numbers in the order of the model, and what a row of each costs. `numbers`: how many class
  *  numbers there are. */
-export function crammerSingerSettings({ labels, problems }: ClassProblems, numbers: number): CrammerSingerSettings {
+export function allClassesSettings(
+  kind: AllClassesSettings['kind'],
+  { labels, problems }: ClassProblems,
+  numbers: number,
+): AllClassesSettings {
   const [{ costNegative, bias }] = problems
   // Two classes have one binary problem between them, which knows the cost of both.
   const costs = labels.map((_, k) => problems[k]?.costPositive ?? costNegative)
-  return { classes: labels.map(({ number }) => number), numbers, costs, bias }
+  return { kind, classes: labels.map(({ number }) => number), numbers, costs, bias }
 }
 
 /** The same problems once more for each fold, without its rows, which they then score: a column for each problem. */

@@ -9,11 +9,12 @@ import { Arena } from '../numeric/arena.ts'
 import { BUNDLE_LANES } from '../numeric/bundle-layout.ts'
 import { bitsOfMap, featuresOf } from '../numeric/feature-map.ts'
 import { Driver } from '../optimise/driver/driver.ts'
+import type { AllClassesObjective } from '../optimise/objectives/all-classes.ts'
 import { BinaryObjective } from '../optimise/objectives/binary.ts'
 import { BundlesObjective, inBundles, lanesOf } from '../optimise/objectives/bundles.ts'
-import { CrammerSingerObjective } from '../optimise/objectives/crammer-singer.ts'
 import { shorten } from '../optimise/objectives/line-search.ts'
 import type { Objective } from '../optimise/objectives/objective.ts'
+import { newAllClasses } from '../optimise/objectives/softmax.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
 import type { FirstPass } from '../optimise/solvers/first-pass.ts'
 import type { BlockSolver } from '../optimise/solvers/solver.ts'
@@ -80,7 +81,7 @@ export class InBlocks extends Place {
   readonly #engine: BlockEngine
   readonly #map: number
   /** One objective's memory serves all of them in turn. */
-  readonly #objective: BinaryObjective | BundlesObjective | CrammerSingerObjective
+  readonly #objective: BinaryObjective | BundlesObjective | AllClassesObjective
   readonly #besidesWeights: number
   #factors: Float64Array | undefined
   /** Where the run began; of several classes, the first. */
@@ -170,10 +171,10 @@ export class InBlocks extends Place {
     return groups.map(group => checkpointsOf(this.#training(this.#objective, group)))
   }
 
-  #newObjective(plan: MemoryPlan): BinaryObjective | BundlesObjective | CrammerSingerObjective {
+  #newObjective(plan: MemoryPlan): BinaryObjective | BundlesObjective | AllClassesObjective {
     const { arena, rows, weights, solver, wanted } = this.facts
     const { allClasses, problems } = wanted
-    if (allClasses) return new CrammerSingerObjective(arena, { rows, weights, groupRows: plan.slotRows }, allClasses)
+    if (allClasses) return newAllClasses(arena, { rows, weights, groupRows: plan.slotRows }, allClasses)
     if (this.rounds) return new BundlesObjective(arena, { rows, weights, folds: 0 }, this.rounds[0], this.#lanes)
     const weightBits = this.facts.options.weights === 'f32' ? 32 : 64
     return new BinaryObjective(arena, { rows, weights }, { ...problems[0], weightBits }, { dual: solver.dual })
@@ -192,8 +193,8 @@ export class InBlocks extends Place {
     return [{ objective, problems: round.flat() }]
   }
 
-  allClasses(): CrammerSingerObjective {
-    return this.#objective as CrammerSingerObjective
+  allClasses(): AllClassesObjective {
+    return this.#objective as AllClassesObjective
   }
 
   #training(objective: Objective, problems: FoldedProblem[]) {

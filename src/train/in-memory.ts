@@ -10,20 +10,23 @@ import { checkExpandable } from '../features/expansion-steps.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { isGivenRows, sourceName } from '../input-formats/given-rows.ts'
 import { findLoss } from '../losses/all-losses.ts'
+import { trainsByGradient } from '../losses/formulations.ts'
 import { Arena, formatBytes } from '../numeric/arena.ts'
 import { Driver } from '../optimise/driver/driver.ts'
+import {
+  type AllClassesObjective,
+  type AllClassesSettings,
+  weightsTogether,
+} from '../optimise/objectives/all-classes.ts'
 import type { BinaryObjective } from '../optimise/objectives/binary.ts'
 import { bundleBytes } from '../optimise/objectives/bundle.ts'
 import { BundlesObjective, inBundles } from '../optimise/objectives/bundles.ts'
-import {
-  CrammerSingerObjective,
-  type CrammerSingerSettings,
-  crammerSingerBytes,
-} from '../optimise/objectives/crammer-singer.ts'
+import { crammerSingerBytes } from '../optimise/objectives/crammer-singer.ts'
 import { allBinaryObjectives } from '../optimise/objectives/l1.ts'
 import type { Objective } from '../optimise/objectives/objective.ts'
+import { newAllClasses } from '../optimise/objectives/softmax.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
-import { newton, newtonBytes } from '../optimise/solvers/newton.ts'
+import { newton } from '../optimise/solvers/newton.ts'
 import type { MemorySolver } from '../optimise/solvers/solver.ts'
 import { planLines } from '../optimise/sources/memory-plan.ts'
 import { RowsInMemory } from '../optimise/sources/rows-in-memory.ts'
@@ -128,7 +131,7 @@ export class InMemory extends Place {
     super({ arena, solver, options, wanted, tell, seconds, rows, features, labels, weights })
     this.#loaded = loaded
     // The choice was auto's: where coordinate descent is slow, another method may be taken.
-    this.#secondOrder = hasSecondOrder(this.facts) && newtonBytes(weights + 1) <= this.#room
+    this.#secondOrder = hasSecondOrder(this.facts) && newton.extraBytes!(weights + 1) <= this.#room
     this.#few = this.#secondOrder && startsSecondOrder(findLoss(options.loss), loaded.rows)
     // Weights in f32 are trained one vector after the other.
     const many = (wanted.problems.length > 1 || wanted.together) && solver.startMany && options.weights === 'f64'
@@ -177,10 +180,10 @@ export class InMemory extends Place {
     })
   }
 
-  allClasses(settings: CrammerSingerSettings): CrammerSingerObjective {
+  allClasses(settings: AllClassesSettings): AllClassesObjective {
     this.#refuseTooLarge(settings.classes.length)
     const { arena, rows, weights } = this.facts
-    return new CrammerSingerObjective(arena, { rows, weights, groupRows: rows }, settings)
+    return newAllClasses(arena, { rows, weights, groupRows: rows }, settings)
   }
 
   async solve(objective: Objective, problems: FoldedProblem[], tell: TellPass): Promise<Solution[]> {
@@ -247,20 +250,31 @@ export class InMemory extends Place {
 
   /** Only once the rows are read is it known how many classes there are. */
   #refuseTooLarge(classes: number): void {
-    const { arena, rows, weights: features } = this.facts
-    const { alpha, weights } = crammerSingerBytes(rows, features, classes)
-    const memory = allowedMemory(this.facts.options)
+    const { arena, rows, weights: features, solver, options } = this.facts
+    const memory = allowedMemory(options)
+    const weights = weightsTogether(features, classes)
+    const byGradient = trainsByGradient(options.multiclass)
+    const own = byGradient
+      ? {
+          what: `gradients and steps of solver ${solver.name}`,
+          bytes: (solver as MemorySolver).extraBytes?.(weights) ?? 0,
+        }
+      : { what: `dual variables of ${rows} rows × ${classes} classes`, bytes: crammerSingerBytes(rows, classes) }
     const parts = [
       { what: 'Node and the program', bytes: NODE_BYTES },
       { what: 'rows, as they are in memory now', bytes: arena.mark() },
-      { what: `dual variables of ${rows} rows × ${classes} classes`, bytes: alpha },
-      { what: `weights of ${features} features × ${classes} classes, and the model`, bytes: weights * 2 },
+      own,
+      { what: `weights of ${features} features × ${classes} classes, and the model`, bytes: weights * 16 },
     ]
     const total = parts.reduce((sum, part) => sum + part.bytes, 0)
     if (total <= memory) return
+    const problem = byGradient
+      ? `The ${options.multiclass} of all classes keeps vectors as long as the weights of all classes`
+      : "Crammer and Singer's problem keeps a dual variable for every row and class"
+    const blocks = byGradient ? '--store DIR' : '--solver block'
     throw new SpillwayError(
-      `Crammer and Singer's problem keeps a dual variable for every row and class, and ${classes} classes do not fit:\n  ${planLines(parts, memory).join('\n  ')}`,
-      `what would help: --memory ${Math.ceil(total / 2 ** 20)}M, --solver block, which keeps no rows in memory, or --multiclass one-vs-rest, which trains one class after the other`,
+      `${problem}, and ${classes} classes do not fit:\n  ${planLines(parts, memory).join('\n  ')}`,
+      `what would help: --memory ${Math.ceil(total / 2 ** 20)}M, ${blocks}, which keeps no rows in memory, or --multiclass one-vs-rest, which trains one class after the other`,
     )
   }
 

@@ -5,6 +5,7 @@ import { UsageError } from '../errors.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
 import { formatChoices } from '../input-formats/all-input-formats.ts'
 import { type LabelKey, labelKey, labelOf } from '../input-formats/labels.ts'
+import { allLosses } from '../losses/all-losses.ts'
 import {
   beyondBinary,
   type MulticlassKind,
@@ -19,6 +20,7 @@ import { type ScaleKind, scaleKinds } from '../rows/scale.ts'
 import { parseMemory } from '../sizes.ts'
 
 export interface TrainOptions {
+  /** `hinge` when not said, and `logistic` under multiclass softmax. */
   loss?: string
   /** `l2` for ½‖w‖², `l1` for ‖w‖₁, which leaves few weights that are not zero. */
   regularizer?: Regularizer
@@ -144,6 +146,9 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
   // Where there is little memory, a run is planned as if that had been named.
   options.memory ??= scarceMemory()
   checkEach(options)
+  // A problem of all classes has one loss.
+  const ofAllClasses = allLosses.find(({ allClasses }) => allClasses === options.multiclass)
+  if (ofAllClasses && said['loss'] === undefined) options.loss = ofAllClasses.name
   options.bias = Math.max(0, options.bias)
   if (options.expand !== undefined) options.expand = parseExpansion(options.expand).text
   checkExpansion(options)

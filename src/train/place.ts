@@ -4,9 +4,9 @@ import type { LabelCount } from '../input-formats/label-numbers.ts'
 import type { Arena } from '../numeric/arena.ts'
 import type { Driving } from '../optimise/driver/driver.ts'
 import { type PassProgress, sum } from '../optimise/driver/progress.ts'
+import type { AllClassesObjective, AllClassesSettings } from '../optimise/objectives/all-classes.ts'
 import type { BinaryObjective } from '../optimise/objectives/binary.ts'
 import type { BundlesObjective } from '../optimise/objectives/bundles.ts'
-import type { CrammerSingerObjective, CrammerSingerSettings } from '../optimise/objectives/crammer-singer.ts'
 import { shortenScores } from '../optimise/objectives/line-search.ts'
 import type { Objective } from '../optimise/objectives/objective.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
@@ -21,7 +21,7 @@ import type { ProgressListener, TrainProgress } from './progress.ts'
 export interface Wanted {
   problems: FoldedProblem[]
   /** All classes at once, in place of the problems. */
-  allClasses?: CrammerSingerSettings | undefined
+  allClasses?: AllClassesSettings | undefined
   /** Rows are dealt into so many folds; problems that hold one out score its rows, into columns. */
   folds?: number
   /** Other models are trained together even when there is but one of these. */
@@ -72,7 +72,7 @@ export abstract class Place {
   /** Objectives, fresh. Those of a round may be several, which are then trained side by side. */
   abstract binary(problem: FoldedProblem): BinaryObjective
   abstract bundles(round: Round, folds: number): Together[]
-  abstract allClasses(settings: CrammerSingerSettings): CrammerSingerObjective
+  abstract allClasses(settings: AllClassesSettings): AllClassesObjective
   /** Trains an objective to its end. */
   abstract solve(objective: Objective, problems: FoldedProblem[], tell: TellPass): Promise<Solution[]>
   /** The rows that an objective is trained on. */
@@ -124,7 +124,7 @@ export interface Taker {
   /** One model: its solution, and its weights, the bias last. */
   take(model: number, solution: Solution, weights: () => Float64Array): void
   /** All classes at once. */
-  takeAll?(solution: Solution, objective: CrammerSingerObjective): void
+  takeAll?(solution: Solution, objective: AllClassesObjective): void
 }
 
 /** Addresses of each row's fold, and of the columns of scores; 0 for none. */

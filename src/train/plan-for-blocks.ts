@@ -9,8 +9,8 @@ import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { trainsTogether } from '../losses/formulations.ts'
 import { formatBytes } from '../numeric/arena.ts'
+import { even } from '../optimise/objectives/all-classes.ts'
 import { lanesOf } from '../optimise/objectives/bundles.ts'
-import { even } from '../optimise/objectives/crammer-singer.ts'
 import { askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { block } from '../optimise/solvers/block.ts'
 import { bytesForTrainers } from '../optimise/solvers/parallel-sweeps.ts'
@@ -82,10 +82,10 @@ function needsOf(
     (ingested ? ingestRemains(bytes, growing(options, inputFormatOf(manifest))) : 0) +
     (classes > 2 ? forManyModels(bytes) : 0)
   const needs = {
-    ...{ alphaBytes: together ? classes * 8 : solver.dual ? alphaStride(options) * lanes : 0, mapBytes, weights },
+    ...{ alphaBytes: !solver.dual ? 0 : together ? classes * 8 : alphaStride(options) * lanes, mapBytes, weights },
     ...{ entryBytes, expanded, slots: 2, cacheShare: solver.cacheShare },
     // Bits of the classes in play, of a loaded block's rows; all rows at most.
-    perRow: (solver.extra?.perRow ?? 0) + bytesPerRow + (together ? Math.ceil(classes / 64) * 8 : 0),
+    perRow: (solver.extra?.perRow ?? 0) + bytesPerRow + (together && solver.dual ? Math.ceil(classes / 64) * 8 : 0),
     // A run that goes on with the store is planned for alike.
     firstPass: mayTrainWhileReading(solver, options),
     reserve: (bytes: number): number => (options.memory === undefined ? 0 : reserveOf(bytes, fromText)),
@@ -94,7 +94,8 @@ function needsOf(
   return bits => {
     const weightBytes = together ? even(classes) * 8 : (bits === 'f32' ? 4 : 8) * lanes
     const perWeight = solver.extra?.perWeight ?? 0
-    const extra = bits === 'f32' ? 0 : typeof perWeight === 'number' ? perWeight : perWeight(weights + 1)
+    const each = typeof perWeight === 'number' ? perWeight : perWeight(weights + 1, together)
+    const extra = bits === 'f32' ? 0 : each * (together ? even(classes) : 1)
     const { trainers } = options
     const shared = solver.severalTrainers ? bytesForTrainers(trainers, weightBytes, options.scale !== undefined) : 0
     return { ...needs, perWeight: forModel + extra + shared, weightBytes }

@@ -8,7 +8,7 @@ import { findLoss } from '../losses/all-losses.ts'
 import { trainsTogether } from '../losses/formulations.ts'
 import { type Model, type Certificate as ModelCertificate, makeModel } from '../model/model.ts'
 import type { Shortfall } from '../model/shortfall.ts'
-import type { CrammerSingerObjective } from '../optimise/objectives/crammer-singer.ts'
+import type { AllClassesObjective } from '../optimise/objectives/all-classes.ts'
 import { shorten } from '../optimise/objectives/line-search.ts'
 import type { ExitReason, Solution } from '../optimise/objectives/solution.ts'
 import { askedSolver, findSolver } from '../optimise/solvers/all-solvers.ts'
@@ -18,13 +18,7 @@ import { classesOf } from '../rows/folds.ts'
 import { version } from '../version.ts'
 import { calibrateOverBlocks, calibrationsOf, checkCalibration, modelsToCalibrate } from './calibrate.ts'
 import { chooseSolver } from './choose-solver.ts'
-import {
-  asModelCertificate,
-  type ClassProblems,
-  classProblems,
-  crammerSingerSettings,
-  sumOf,
-} from './class-problems.ts'
+import { allClassesSettings, asModelCertificate, type ClassProblems, classProblems, sumOf } from './class-problems.ts'
 import { HeldOut } from './held-out.ts'
 import { InBlocks, type OpenedStore, openBlocks } from './in-blocks.ts'
 import { InMemory, type LoadedRows, withRowsInMemory } from './in-memory.ts'
@@ -67,8 +61,9 @@ export function train(data: DataFor<LabelledRow>, options: TrainOptions = {}): T
 
 /** The models of a data set. `numbers`: of its classes, those without rows among them. */
 function wantedModels(classes: ClassProblems, numbers: number, options: ResolvedOptions): Wanted {
-  if (!trainsTogether(options.multiclass)) return { problems: classes.problems }
-  return { problems: classes.problems, allClasses: crammerSingerSettings(classes, numbers) }
+  const { multiclass } = options
+  if (!trainsTogether(multiclass)) return { problems: classes.problems }
+  return { problems: classes.problems, allClasses: allClassesSettings(multiclass, classes, numbers) }
 }
 
 /** Models as they are ready, put together for one model file: weights of a feature side by side, w[j·K + k]. */
@@ -103,7 +98,7 @@ class CollectedModels implements Taker {
     this.biasWeights[model] = own[count]
   }
 
-  takeAll(solution: Solution, objective: CrammerSingerObjective): void {
+  takeAll(solution: Solution, objective: AllClassesObjective): void {
     this.solutions.push(solution)
     Object.assign(this, objective.copyAll())
     shorten(this.weights, solution)

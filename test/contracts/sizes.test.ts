@@ -36,13 +36,13 @@ const forBits: Record<string, [what: string, ...operators: string[]]> = {
 
 /** Files of the compiled loops with signed numbers. */
 const signed: Record<string, string> = {
-  'crammer-singer.ts': 'the name of a kind of row',
   'feature-map.ts': 'how many rows were renewed, or −1',
   'generate.ts': 'random words to values',
   'l1.ts': 'a count of tries',
   'memory.ts': 'pages of memory, at most 65536',
   'parse-libsvm.ts': 'places of digits',
   'parse-number.ts': 'exponents',
+  'row-together.ts': 'the name of a kind of row',
   'scale.ts': 'exponents of powers of two',
 }
 

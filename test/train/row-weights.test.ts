@@ -58,6 +58,8 @@ describe('weights of rows', () => {
     it(`and of three classes, which are trained side by side, ${loss}`, () => assertAsRepeated(three, { loss }))
   }
   it('and of all classes at once', () => assertAsRepeated(three, { multiclass: 'crammer-singer' }))
+  it('and of all classes at once, by their softmax', () =>
+    assertAsRepeated(three, { multiclass: 'softmax', solver: 'newton' }))
 
   // Powers of two are the same as that much more cost, to the bit.
   const side = (line: string): number => (line.startsWith('+1') ? 8 : 2)
@@ -128,12 +130,16 @@ describe('weights of rows are refused', () => {
 
   it('by what does not know them, which names what does', async () => {
     const path = fileOf(two)
-    const works = 'row weights are for train with solver dual, which keeps all rows in memory, without calibrate'
+    const works = 'row weights are for train with solver dual or newton, all rows in memory, without calibrate'
     const ways: [string, () => Promise<unknown>][] = [
       ...['block', 'selective', 'stream', 'pegasos', 'one-pass'].map((solver): [string, () => Promise<unknown>] => [
         `solver ${solver}: it knows the costs of classes`,
         () => trained(two, { solver, rowWeights: ones, loss: solver === 'one-pass' ? 'squared-hinge' : 'hinge' }),
       ]),
+      [
+        'solver newton: it knows the costs of classes',
+        () => train(path, { solver: 'newton', loss: 'logistic', rowWeights: ones, store: `${path}.spill` }).result,
+      ],
       [
         'solver primal-coordinate, which was chosen',
         () => train(path, { regularizer: 'l1', loss: 'logistic', rowWeights: ones }).result,

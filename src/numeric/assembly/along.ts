@@ -17,13 +17,13 @@ import {
   ROW_NORM, ROW_SCALE,
 } from '../layouts'
 import { at, dotLanes } from './bundle'
-import { scoreTogether } from './crammer-singer'
 import { boxLoss, logisticLoss } from './losses'
 import { dotRow, wideValues } from './row'
 import {
   boundForNegative, boundForPositive, costsTogether, diagonalForNegative, diagonalForPositive, laneBound, laneDiagonal,
   rowBound, rowCostTogether, rowDiagonal, rowWeightsOf, rowWeightsOfBundle, rowWeightsTogether,
 } from './row-costs'
+import { scoreTogether } from './row-together'
 
 /** Adds a row's losses at all multiples to one of the eight columns. */
 function addLosses(along: usize, column: usize, margin: f64, bound: f64, diagonal: f64, logistic: bool): void {
@@ -119,6 +119,41 @@ export function alongTogether(problem: usize, from: u32, to: u32, scores: usize,
     let other = -Infinity
     for (let k: u32 = 0; k < classes; k++) if (k != y) other = max(other, load<f64>(scores + (usize(k) << 3)))
     addLosses(along, 0, load<f64>(scores + (usize(y) << 3)) - other, rowCostTogether(y, costs, rowWeights, i), 0, false)
+  }
+  lookAtRows(rows, from, to, along)
+}
+
+/** The same for the softmax of all classes: log Σ e^(t s_k) − t s_y. */
+export function alongSoftmax(problem: usize, from: u32, to: u32, scores: usize, along: usize): void {
+  const rows = <usize>load<u32>(problem, TOGETHER_ROWS)
+  const classes = load<u32>(problem, TOGETHER_CLASSES)
+  const stride = load<u32>(problem, TOGETHER_STRIDE)
+  const w = <usize>load<u32>(problem, TOGETHER_WEIGHTS)
+  const biasWeights = <usize>load<u32>(problem, TOGETHER_BIAS_WEIGHTS)
+  const places = <usize>load<u32>(problem, TOGETHER_PLACES)
+  const costs = costsTogether(problem)
+  const rowWeights = rowWeightsTogether(problem)
+  const bias = load<f64>(problem, TOGETHER_BIAS)
+  const end = along + ALONG_MULTIPLES + (ALONG_FACTORS << 3)
+  for (let i = from; i < to; i++) {
+    const row = <usize>load<u32>(rows + (usize(i) << 2))
+    const y = load<u32>(places + (usize(load<u32>(row, ROW_CLASS)) << 2))
+    const cost = rowCostTogether(y, costs, rowWeights, i)
+    scoreTogether(row, w, stride, biasWeights, bias, scores)
+    let best: u32 = 0
+    for (let k: u32 = 1; k < classes; k++) if (load<f64>(scores + (usize(k) << 3)) > load<f64>(scores + (usize(best) << 3))) best = k
+    const highest = load<f64>(scores + (usize(best) << 3))
+    const below = highest - load<f64>(scores + (usize(y) << 3))
+    let sum = along + ALONG_LOSSES
+    for (let place = along + ALONG_MULTIPLES; place < end; place += 8, sum += 64) {
+      const t = load<f64>(place)
+      let others: f64 = 0
+      for (let k: u32 = 0; k < classes; k++) {
+        // Scores that have overflowed are 0 at w = 0 all the same.
+        if (k != best) others += t == 0 ? 1 : Math.exp(t * (load<f64>(scores + (usize(k) << 3)) - highest))
+      }
+      store<f64>(sum, load<f64>(sum) + cost * (Math.log1p(others) + (t == 0 ? 0 : t * below)))
+    }
   }
   lookAtRows(rows, from, to, along)
 }

@@ -1,7 +1,7 @@
 // What the compiled module exports. One line a file.
 
 export { bringColumns, bringRows, wordsTouched } from './ahead'
-export { alongBundle2, alongBundle4, alongBundle8, alongF32, alongF64, alongTogether } from './along'
+export { alongBundle2, alongBundle4, alongBundle8, alongF32, alongF64, alongSoftmax, alongTogether } from './along'
 export {
   addDualBundle2,
   addDualBundle4,
@@ -26,7 +26,7 @@ export {
   sweepBundle8,
 } from './bundle'
 export { addColumns, columnBounds, countColumns, fillColumns, rowCosts, startColumns } from './columns'
-export { addDualTogether, addSome, evaluateTogether, scoreSome, scoreTogether, solveSimplex, sweepTogether } from './crammer-singer'
+export { addDualTogether, evaluateTogether, solveSimplex, sweepTogether } from './crammer-singer'
 export { decodeSegment } from './decode-segment'
 export { addDualF32, addDualF64, rowWorth, startEntropicF32, startEntropicF64, visitedSums } from './dual'
 export { sweepBoxF32, sweepBoxF64, sweepLogisticF32, sweepLogisticF64 } from './dual'
@@ -62,6 +62,7 @@ export { numberLabels, parseLibsvm } from './parse-libsvm'
 export { pegasosBlockF32, pegasosBlockF64, pegasosRowsF32, pegasosRowsF64 } from './pegasos'
 export { iota, shuffle } from './random'
 export { axpyF32, axpyF64, dotF32, dotF64, recordBytes, squaredLengthF32, squaredLengthF64, squaredNorm } from './row'
+export { addRowTogether, addSome, addSquaresTogether, scoreSome, scoreTogether } from './row-together'
 export { binRows, findOutside, roundBatch } from './bin-rows'
 export { fitBatch, gatherExtremes, gatherMoments, gatherRanges, scaleRows } from './scale'
 export { scoreBatch } from './score'
@@ -71,4 +72,5 @@ export { countOccurrences, invertNumbers, mergeHotF32, mergeHotF64, renumberEntr
 export { sumReplicasF32, sumReplicasF64, withoutReplicasF32, withoutReplicasF64 } from './replicas'
 export { addSquares, writeEntries } from './entries'
 export { curvatureRows, lineRows, slopeRows } from './primal'
+export { curvatureSoftmax, evaluateSoftmax, slopeSoftmax } from './softmax'
 export { combine, factorCholesky, innerProduct, precondition, solveCholesky } from './vectors'

@@ -43,7 +43,12 @@ export class BinaryObjective extends OneProblem {
     return isSmooth(this.settings.loss)
   }
 
-  override readonly primalLoops = { slope: 'slopeRows', product: 'curvatureRows', line: 'lineRows' } as const
+  override readonly primalLoops = {
+    slope: 'slopeRows',
+    product: 'curvatureRows',
+    line: 'lineRows',
+    matrix: true,
+  } as const
 
   override get sweepKind() {
     return { logistic: this.logistic, narrow: this.narrow }

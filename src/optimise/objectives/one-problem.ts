@@ -67,14 +67,15 @@ export abstract class OneProblem implements Objective {
   /** How often a visit of a row does the work of one binary model. */
   readonly visitWork: number = 1
   /** The loops of this problem. */
-  protected abstract get loops(): { evaluate: LoopName; along: LoopName; addDual: LoopName }
+  protected abstract get loops(): { evaluate: LoopName; along: LoopName; addDual?: LoopName }
   /** Rooms that the loops over a piece of the rows need besides. */
-  protected roomsOf(_piece: number): number[] {
+  roomsOf(_piece: number): number[] {
     return []
   }
   /** Of a problem with second derivatives: the loops over rows that sum its gradient, products with its second derivatives, and
-   *  derivatives along a line. They take what slopeRows, curvatureRows and lineRows in numeric/assembly/primal.ts take. */
-  readonly primalLoops: { slope: LoopName; product: LoopName; line: LoopName } | undefined
+   *  derivatives along a line. They take what slopeRows, curvatureRows and lineRows in numeric/assembly/primal.ts take, and then
+   *  the rooms of the piece. `matrix`: whether the first can sum the whole matrix of second derivatives. */
+  readonly primalLoops: { slope: LoopName; product: LoopName; line?: LoopName; matrix: boolean } | undefined
   /** Whether its losses have second derivatives as they are; else the loops round their kinks. */
   get isSmooth(): boolean {
     return true
@@ -135,6 +136,6 @@ export abstract class OneProblem implements Objective {
   }
 
   async addDual(threads: ThreadPool, group: RowGroup): Promise<void> {
-    await runLoop(threads, this.loops.addDual, this.of(group), 0, group.rows, this.alphaStride)
+    await runLoop(threads, this.loops.addDual!, this.of(group), 0, group.rows, this.alphaStride)
   }
 }

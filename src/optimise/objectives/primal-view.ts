@@ -33,10 +33,12 @@ const MOST_BYTES = 64 << 20
 /** Bytes that a view takes for each weight where rows come in blocks; the matrix not counted. */
 export const VIEW_BYTES = 5 * 8
 
-/** Bytes that a view takes where rows are in memory. */
+const piecesWith = (stride: number): number => Math.max(1, Math.min(MOST_PIECES, Math.floor(MOST_BYTES / stride)))
+
+/** Bytes that a view of so many weights takes where rows are in memory. */
 export function viewBytes(weights: number, withMatrix: boolean): number {
-  const matrix = withMatrix ? weights ** 2 * 8 : 0
-  return weights * 4 * 8 + matrix + Math.max(MOST_BYTES, pieceBytes(weights, withMatrix))
+  const stride = pieceBytes(weights, withMatrix)
+  return weights * 4 * 8 + (withMatrix ? weights ** 2 * 8 : 0) + piecesWith(stride) * stride
 }
 
 /** Of a piece: a sum, a diagonal, a matrix, and room for the entries of a row. */
@@ -76,11 +78,16 @@ export class PrimalView {
     this.matrix = withMatrix ? source.room('second derivatives', this.count ** 2 * 8) : 0
     this.#stride = roundUp(pieceBytes(this.count, withMatrix), CACHE_LINE)
     const blocks = source.blockBytes.some(bytes => bytes > 0)
-    const pieces = blocks ? 1 : Math.max(1, Math.min(MOST_PIECES, Math.floor(MOST_BYTES / this.#stride)))
+    const pieces = blocks ? 1 : piecesWith(this.#stride)
     this.#sumsRoom = source.room('sums of a certificate', pieces * SUMS_BYTES)
     this.#line = source.room('a line', (pieces + 1) * STEPS.length * 8)
     const rooms = source.room('sums of rows', pieces * this.#stride)
     this.#pieces = Array.from({ length: pieces }, (_, k) => ({ at: rooms + k * this.#stride, sums: k }))
+  }
+
+  /** Whether a pass can look along a line. */
+  get seesLines(): boolean {
+    return this.#objective.primalLoops!.line !== undefined
   }
 
   /** Before a pass: nothing is summed yet. */
@@ -107,13 +114,15 @@ export class PrimalView {
     if (pass === 'line') {
       const at = ({ piece }: Piece): number => this.#line + (piece + 1) * STEPS.length * 8
       await Promise.all(
-        pieces.map(piece => run(line, [piece.from, piece.to, this.direction, this.#line, STEPS.length, at(piece)])),
+        pieces.map(piece => run(line!, [piece.from, piece.to, this.direction, this.#line, STEPS.length, at(piece)])),
       )
       return 0
     }
     if (pass === 'product') {
       await Promise.all(
-        pieces.map(({ piece, from, to }) => run(product, [from, to, this.direction, this.#pieces[piece].at])),
+        pieces.map(({ piece, from, to }) =>
+          run(product, [from, to, this.direction, this.#pieces[piece].at, ...this.#objective.roomsOf(piece)]),
+        ),
       )
       return 0
     }
@@ -121,7 +130,8 @@ export class PrimalView {
       const { at } = this.#pieces[piece]
       const matrix = pass === 'matrix' ? at + this.count * 16 : 0
       const scratch = at + this.count * 16 + this.count ** 2 * 8
-      return run(slope, [from, to, at, at + this.count * 8, matrix, this.count, scratch, room])
+      const rooms = this.#objective.roomsOf(piece)
+      return run(slope, [from, to, at, at + this.count * 8, matrix, this.count, scratch, room, ...rooms])
     })
     addSums(this.#totals, [sums])
     return sums[0]
@@ -155,7 +165,7 @@ export class PrimalView {
       ...{ primal, dual, gap: primal > 0 ? (primal - dual) / primal : 0, supportVectors: support },
       trainingAccuracy: rows > 0 ? correct / rows : 1,
     }
-    return { primal: penalty + smoothLoss, squaredGradient, certificate }
+    return { primal: this.smoothing > 0 ? penalty + smoothLoss : primal, squaredGradient, certificate }
   }
 
   /** After a pass along the direction: the step at which the objective is lowest. `at0` is the derivative of the whole

@@ -2,7 +2,7 @@
 // work starts.
 
 import { UsageError } from '../../errors.ts'
-import { type MulticlassKind, trainsTogether } from '../../losses/formulations.ts'
+import { type MulticlassKind, type TogetherKind, trainsByGradient, trainsTogether } from '../../losses/formulations.ts'
 import type { Loss } from '../../losses/loss.ts'
 import { type Solver, solverOptions } from './solver.ts'
 
@@ -23,7 +23,7 @@ export function checkCompatible(
   if (storeOption) throw optionIgnored(storeOption, solver, ', which keeps all rows in memory')
   if (options['rowWeights'] !== undefined) checkRowWeights(solver, options)
   const multiclass = options['multiclass'] as MulticlassKind | undefined
-  if (multiclass && trainsTogether(multiclass)) checkCrammerSinger(solver, loss, options)
+  if (multiclass && trainsTogether(multiclass)) checkAllClasses(solver, loss, multiclass, options)
   if (!solver.lossNeeds.has(loss)) throw lossLacks(loss, solver, `solver ${solver.name}`)
   if (loss.entropicDual && !solver.regularizer && given.has('shrinking')) {
     throw new UsageError(`the option shrinking is not compatible with the ${loss.name} loss: it would be ignored`)
@@ -45,33 +45,40 @@ function lossLacks(loss: Loss, { lossNeeds }: Solver, what: string, advice?: str
   return new UsageError(`the ${loss.name} loss is not compatible with ${what}: missing ${lossNeeds.what}`, advice)
 }
 
-function checkCrammerSinger(
+/** Of a problem of all classes: its loss, and the solvers for it. */
+const problemsTogether: Record<TogetherKind, { loss: string; solvers: string }> = {
+  'crammer-singer': { loss: 'hinge', solvers: 'dual or block' },
+  softmax: { loss: 'logistic', solvers: 'newton' },
+}
+
+function checkAllClasses(
   solver: Solver,
   loss: Loss,
+  multiclass: TogetherKind,
   { given, weights }: { given: ReadonlySet<string>; weights?: unknown },
 ): void {
-  if (given.has('trainers')) {
-    throw new UsageError('the option trainers is not compatible with multiclass crammer-singer, which has one trainer')
+  const refuse = (what: string, why: string, advice?: string): UsageError =>
+    new UsageError(`${what} not compatible with multiclass ${multiclass}${why}`, advice)
+  const { loss: own, solvers } = problemsTogether[multiclass]
+  if (given.has('trainers')) throw refuse('the option trainers is', ', which has one trainer')
+  if (loss.allClasses !== multiclass) {
+    const advice = `take --loss ${own}, or --multiclass one-vs-rest`
+    throw refuse(`the ${loss.name} loss is`, `, which is a problem of the ${own} loss`, advice)
   }
-  if (!loss.allClasses) {
-    throw new UsageError(
-      `the ${loss.name} loss is not compatible with multiclass crammer-singer, which is a problem of the hinge loss`,
-      'take --loss hinge, or --multiclass one-vs-rest',
-    )
+  const byGradient = trainsByGradient(multiclass)
+  if (!solver.startAllClasses || solver.dual === byGradient) {
+    const why = !solver.startAllClasses
+      ? 'it trains one class after the other'
+      : byGradient
+        ? 'it moves dual variables, and this problem is solved by its gradient'
+        : 'it follows a gradient, and this problem is solved by its dual variables'
+    throw refuse(`solver ${solver.name} is`, `: ${why}`, `take --solver ${solvers}, or --multiclass one-vs-rest`)
   }
-  if (!solver.startAllClasses) {
-    throw new UsageError(
-      `solver ${solver.name} is not compatible with multiclass crammer-singer: it trains one class after the other`,
-      'take --solver dual or block, or --multiclass one-vs-rest',
-    )
-  }
-  if (weights === 'f32') {
-    throw new UsageError('weights f32 are not compatible with multiclass crammer-singer: its weights are f64')
-  }
+  if (weights === 'f32') throw refuse('weights f32 are', ': its weights are f64')
 }
 
 function checkRowWeights(solver: Solver, options: { folds?: number; calibrate?: unknown; solver?: string }): void {
-  const works = 'row weights are for train with solver dual, which keeps all rows in memory, without calibrate'
+  const works = 'row weights are for train with solver dual or newton, all rows in memory, without calibrate'
   const refuse = (what: string, why: string): UsageError =>
     new UsageError(`the option rowWeights is not compatible with ${what}: ${why}`, works)
   if (options.folds !== undefined) throw refuse('folds', 'accuracy counts every row once')

@@ -108,7 +108,7 @@ class NewtonRun implements Run, Saved {
     this.#objective = objective
     const { weightCount } = objective
     // Binned rows have no entries to multiply.
-    const few = isFew(weightCount) && !space
+    const few = isFew(weightCount) && objective.primalLoops!.matrix && !space
     this.#always = source.nonzeros <= MATRIX_NONZEROS * source.rows
     if (!few && !objective.isSmooth) throw tooManyFeatures()
     this.#view = new PrimalView(objective, source, few)
@@ -162,14 +162,14 @@ class NewtonRun implements Run, Saved {
     const promised = GOOD * course.step * (1 - 0.5 * course.step) * course.promise
     const isPoor = course.known !== null && seen.primal > course.known.primal + promised + this.#rounding
     // A step that the line told is the best that there is, up to rounding.
-    if (isPoor && !course.told) {
+    if (isPoor && !course.told && this.#view.seesLines) {
       course.wary = true
       this.#lookAlong()
       return
     }
     if (!isPoor && !course.told) course.wary = false
     if (course.known && seen.primal > course.known.primal + this.#rounding) {
-      // Between the steps that were looked at the line was not straight.
+      // Nobody looked along the line, or it was not straight between the steps that were looked at.
       this.#try(0.5 * course.step)
       return
     }
@@ -244,7 +244,7 @@ class NewtonRun implements Run, Saved {
     const { numeric } = this.#objective.arena
     this.#course.promise = numeric.innerProduct(this.#gradient, this.#step, this.#view.count)
     this.#course.told = false
-    if (this.#course.wary) this.#lookAlong()
+    if (this.#course.wary && this.#view.seesLines) this.#lookAlong()
     else this.#try(1)
   }
 
@@ -304,9 +304,8 @@ class NewtonRun implements Run, Saved {
   }
 }
 
-/** Bytes that a run takes for so many weights, rows in memory. */
-export function newtonBytes(weights: number): number {
-  return viewBytes(weights, isFew(weights)) + 3 * weights * 8
+function startNewton(objective: OneProblem, source: RowSource, settings: SolverSettings): Run {
+  return new NewtonRun(objective, source, settings)
 }
 
 const traits = {
@@ -314,11 +313,10 @@ const traits = {
   summary: 'second-order steps on the primal: few features, or features of very different size',
   dual: false,
   wideWeights: true,
-  rowWeights: true,
   options: ['blockOrder', 'tolerance'],
   lossNeeds: anyDual,
-  start: (objective: OneProblem, source: RowSource, settings: SolverSettings) =>
-    new NewtonRun(objective, source, settings),
+  start: startNewton,
+  startAllClasses: startNewton,
 } satisfies Partial<MemorySolver> & { start: Start<OneProblem> }
 
 /** The same where rows come in blocks. */
@@ -326,7 +324,15 @@ const newtonInBlocks: BlockSolver = {
   ...traits,
   data: 'blocks',
   cacheShare: 0,
-  extra: { perWeight: weights => VIEW_BYTES + 6 * 8 + (isFew(weights) ? weights * 16 : 0), perRow: 0 },
+  extra: {
+    // The matrix of all classes at once is never summed.
+    perWeight: (weights, together) => VIEW_BYTES + 6 * 8 + (isFew(weights) && !together ? weights * 16 : 0),
+    perRow: 0,
+  },
 }
 
-export const newton: MemorySolver = { ...traits, data: 'memory', inBlocks: newtonInBlocks }
+export const newton: MemorySolver = {
+  ...traits,
+  ...{ data: 'memory', rowWeights: true, inBlocks: newtonInBlocks },
+  extraBytes: weights => viewBytes(weights, isFew(weights)) + 3 * 8 * weights,
+}

@@ -3,10 +3,10 @@
 // (compatibility.ts) before any work starts.
 import type { Stretch } from '../../block-store/checkpoint.ts'
 import type { Loss } from '../../losses/loss.ts'
+import { AllClassesObjective } from '../objectives/all-classes.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
 import { BundlesObjective } from '../objectives/bundles.ts'
 import type { Certificate } from '../objectives/certificate.ts'
-import { CrammerSingerObjective } from '../objectives/crammer-singer.ts'
 import type { Objective } from '../objectives/objective.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
 import type { RowGroup, RowSource } from '../sources/row-source.ts'
@@ -165,7 +165,7 @@ export type Start<O, Source = RowSource> = (objective: O, source: Source, settin
 interface Starts<Source> {
   start: Start<BinaryObjective, Source>
   startMany?: Start<BundlesObjective, Source>
-  startAllClasses?: Start<CrammerSingerObjective, Source>
+  startAllClasses?: Start<AllClassesObjective, Source>
 }
 
 /** What most dual methods need of a loss. */
@@ -179,6 +179,8 @@ export interface MemorySolver extends AnySolver, Starts<RowSource> {
   data: 'memory'
   /** The same method where rows come in blocks. */
   inBlocks?: BlockSolver
+  /** Bytes that it needs beside rows, weights and dual variables, for so many weights. */
+  extraBytes?(weights: number): number
 }
 
 /** A solver of rows that come in blocks. */
@@ -186,8 +188,8 @@ export interface BlockSolver extends AnySolver, Starts<BlockEngine> {
   data: 'blocks'
   /** Share of the memory for blocks that it wants for a cache of rows. */
   cacheShare: number
-  /** Bytes that it needs besides, for each weight and for each row. */
-  extra?: { perWeight: number | ((weights: number) => number); perRow: number }
+  /** Bytes that it needs besides, for each weight and for each row. `together`: the weights are those of all classes at once. */
+  extra?: { perWeight: number | ((weights: number, together: boolean) => number); perRow: number }
   /** Whether several threads can train at the same time. */
   severalTrainers?: true
   /** Whether it can train on text while that is being read into a store. */
@@ -201,6 +203,6 @@ export function startRun(solver: Solver, objective: Objective, source: RowSource
   // A solver of blocks is only ever given blocks.
   const { start, startMany, startAllClasses } = solver as Starts<RowSource>
   if (objective instanceof BundlesObjective) return startMany!(objective, source, settings)
-  if (objective instanceof CrammerSingerObjective) return startAllClasses!(objective, source, settings)
+  if (objective instanceof AllClassesObjective) return startAllClasses!(objective, source, settings)
   return start(objective as BinaryObjective, source, settings)
 }
