@@ -8,7 +8,9 @@ import { askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { newton } from '../optimise/solvers/newton.ts'
 import type { PlaceFacts } from './place.ts'
 
-/** With fewer rows any method is done at once. */
+/** With fewer rows any method is done at once: nothing is handed over below the first, nothing begins otherwise below the
+ *  second. */
+const SOME_ROWS = 1000
 const LEAST_ROWS = 10_000
 /** Features up to which second-order steps are the better ones whatever the data is: of the hinge, whose kink takes some more
  *  steps, and of other losses. Up to which they are better than coordinate descent that stalls: the second derivative of
@@ -37,6 +39,7 @@ export function hasSecondOrder({
     !isSparse(options.regularizer) &&
     !options.space &&
     weights <= most &&
+    rows >= SOME_ROWS &&
     !wanted.allClasses &&
     !wanted.folds &&
     wanted.problems.every(({ loss, heldOut }) => newton.lossNeeds.has(loss) && heldOut === undefined)
