@@ -26,11 +26,7 @@ const MOST_PASSES = 80
 const UNJUDGED = 200
 
 /** Whether a problem that is left to `auto` has a second-order method that is worth while. */
-export function hasSecondOrder({
-  options,
-  wanted,
-  weights,
-}: Pick<PlaceFacts, 'options' | 'wanted' | 'weights'>): boolean {
+export function hasSecondOrder({ options, wanted, rows, weights }: PlaceFacts): boolean {
   const loss = findLoss(options.loss)
   const most = loss.entropicDual ? MOST.logistic : isSmooth(loss) ? MOST.squared : MOST.hinge
   return (
