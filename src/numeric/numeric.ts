@@ -55,6 +55,7 @@ export interface NumericFunctions {
   pegasosBlockF32(problem: Address, list: Address, before: number, all: number, ball: number): number
   growBallF64(problem: Address, ball: Address): void
   growBallF32(problem: Address, ball: Address): void
+  adagradRows(problem: Address, count: number, w: Address, n: number, state: Address): void
   addSquares(row: Address, to: Address, amount: number): void
   writeEntries(row: Address, indices: Address, values: Address): number
   slopeRows(

@@ -17,7 +17,7 @@ import { allSolvers, askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { block } from '../optimise/solvers/block.ts'
 import { dual } from '../optimise/solvers/dual.ts'
 import { bytesForTrainers } from '../optimise/solvers/parallel-sweeps.ts'
-import type { MemorySolver, Solver } from '../optimise/solvers/solver.ts'
+import type { BlockSolver, MemorySolver, Solver } from '../optimise/solvers/solver.ts'
 import { stream } from '../optimise/solvers/stream.ts'
 import { decodedBound, entryBytes } from '../optimise/sources/memory-plan.ts'
 import { sampleText, type TextSample } from '../rows/sample-text.ts'
@@ -82,10 +82,18 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
 
 /** Of a solver that was asked for, and works in memory and in blocks alike. */
 async function whereItFits(paths: string[], options: ResolvedOptions, solver: MemorySolver): Promise<Choice> {
-  const needed = await inMemoryBytes(paths, options)
+  const needed = (await inMemoryBytes(paths, options)) + (await vectorBytes(paths, solver.inBlocks!))
   const store = ['store', 'resume', 'cold'].some(name => options.given.has(name))
   if (!store && needed <= Math.min(allowedMemory(options), WINDOW_BYTES)) return { solver, reason: 'as asked for' }
   return { solver: solver.inBlocks!, reason: 'as asked for, block by block' }
+}
+
+/** What a solver has for each weight besides. Of text nobody knows how many there will be. */
+async function vectorBytes(paths: string[], { extra }: BlockSolver): Promise<number> {
+  const { manifest } = await sizeOf(paths)
+  if (!manifest || !extra) return 0
+  const weights = (manifest.usedFeatures || manifest.features) + 1
+  return weights * (typeof extra.perWeight === 'number' ? extra.perWeight : extra.perWeight(weights))
 }
 
 /** Of a solver that was asked for, and keeps all rows in memory. */

@@ -65,7 +65,8 @@ export function threeClasses(rows: number, seed: number): string {
 export async function memoryFor(store: string, together: number, options: TrainOptions = {}): Promise<number> {
   const resolved = resolveOptions({ ...options, memory: undefined })
   const opened = await openStore(store)
-  const solver = findSolver(options.solver ?? 'block') as BlockSolver
+  const found = findSolver(options.solver ?? 'block')
+  const solver = (found.data === 'memory' ? found.inBlocks : found) as BlockSolver
   const plan = await planFor(opened, solver, resolved)
   const besides = plan.parts
     .filter(part => !/loaded blocks|cache/.test(part.what))
