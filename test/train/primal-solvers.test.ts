@@ -9,7 +9,7 @@ import type { Objective } from './liblinear.ts'
 
 const slow = process.env['SPILLWAY_SLOW'] === '1'
 const folder = testFolder()
-const solvers = ['newton', 'lbfgs']
+const solvers = ['newton', 'lbfgs', 'primal-coordinate']
 
 interface Case {
   name: string
