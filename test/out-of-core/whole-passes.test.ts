@@ -91,6 +91,24 @@ for (const solver of solvers)
       }
     })
 
+    it('gives the same bits when it is stopped and resumed, with many features', async () => {
+      // So many that newton forms no matrix and lbfgs forgets its oldest pairs.
+      const wide = await noisyStore(folder, `wide-${solver}`, { rows: 300, features: 1100, blocks: 3 })
+      const options: TrainOptions = { solver, loss: 'logistic', cost: 2, tolerance: 1e-9, resume: true }
+      options.memory = await memoryFor(wide, 1, options)
+      options.checkpointSeconds = 0
+      const another = (): string => copyStore(wide, join(folder.path, `copy-${++count}.spill`))
+      const whole = await told(another(), options)
+      assert.equal(whole.result.exitReason, 'converged')
+      assert.ok(whole.result.passes > 12, `${whole.result.passes} passes`)
+      for (const share of [0.1, 0.5, 0.8, 0.95]) {
+        const path = another()
+        const first = await abortAfter(path, options, Math.ceil(share * whole.train.length))
+        assert.equal(first.result.exitReason, 'interrupted')
+        assertSameModel((await told(path, options)).result, whole.result)
+      }
+    })
+
     it('to a smaller gap goes on from the larger one', async () => {
       const path = fresh()
       const options = await inBlocks({ loss: 'squared-hinge', tolerance: 0.5 })
