@@ -16,12 +16,12 @@ export const L1_VALUES = 16
 export const L1_WEIGHTS = 20
 /** u32: address of f64[columns], where the present step leads to. */
 export const L1_NEXT = 24
-/** u32: address of f64[columns], second derivatives of the present model (logistic). */
+/** u32: address of f64[columns], second derivatives of the present model (logistic); under l2 the largest |v|. */
 export const L1_CURVE = 28
 /** u32: address of f64[columns], what second derivatives stay below, but for a factor: Σ v², or Σ C v² (logistic). */
 export const L1_MOST = 32
 /** u32: address of f64[rows], or of pairs of f64, what columns are multiplied with: √C (1 − m); logistic: the pair u,
- *  D, the derivative of the model, and its second derivative. */
+ *  D, the derivative of the model, and its second derivative; under l2 the pair C p, m. */
 export const L1_STATE = 36
 /** u32: address of f64[rows], margins (logistic). */
 export const L1_MARGINS = 40

@@ -55,6 +55,11 @@ export interface NumericFunctions {
   pegasosBlockF32(problem: Address, list: Address, before: number, all: number, ball: number): number
   growBallF64(problem: Address, ball: Address): void
   growBallF32(problem: Address, ball: Address): void
+  keepMarginsL2(l1: Address): void
+  lossL2Logistic(l1: Address): number
+  startL2Logistic(l1: Address): void
+  sweepL2(l1: Address, logistic: boolean, budget: number): number
+  adagradRows(problem: Address, count: number, w: Address, n: number, state: Address): void
   addSquares(row: Address, to: Address, amount: number): void
   writeEntries(row: Address, indices: Address, values: Address): number
   slopeRows(
@@ -326,12 +331,20 @@ export interface NumericFunctions {
   startModel(l1: Address): void
   sweepL1Logistic(l1: Address, budget: number): number
   directionL1(l1: Address, budget: number): number
-  stepL1(l1: Address, least: number): number
-  stepL1Squared(l1: Address, least: number): number
+  stepL1(l1: Address, sparse: boolean, least: number): number
+  stepL1Squared(l1: Address, sparse: boolean, least: number): number
   newtonL1(
-    ...args: [l1: Address, logistic: boolean, damping: number, share: number, rounds: number, budget: number]
+    ...args: [
+      l1: Address,
+      logistic: boolean,
+      sparse: boolean,
+      damping: number,
+      share: number,
+      rounds: number,
+      budget: number,
+    ]
   ): void
-  clipNewton(l1: Address, t: number): void
+  clipNewton(l1: Address, sparse: boolean, t: number): void
   dualOfLogistic(l1: Address, factor: number): number
   evaluateL1(problem: Address, from: number, to: number, sums: Address): void
   shortenDual(problem: Address, rows: number, factor: number): number

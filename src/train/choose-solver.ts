@@ -19,7 +19,7 @@ import { block } from '../optimise/solvers/block.ts'
 import { dual } from '../optimise/solvers/dual.ts'
 import { newton } from '../optimise/solvers/newton.ts'
 import { bytesForTrainers } from '../optimise/solvers/parallel-sweeps.ts'
-import type { MemorySolver, Solver } from '../optimise/solvers/solver.ts'
+import { type BlockSolver, type MemorySolver, regularizersOf, type Solver } from '../optimise/solvers/solver.ts'
 import { stream } from '../optimise/solvers/stream.ts'
 import { decodedBound, entryBytes } from '../optimise/sources/memory-plan.ts'
 import { estimateText, sampleText, type TextSample } from '../rows/sample-text.ts'
@@ -37,7 +37,7 @@ const PARSER_BYTES = 48 << 20
 const BYTES_PER_WEIGHT = 40
 /** Text has an entry of a new feature every so many bytes, at most. */
 const TEXT_PER_WEIGHT = 16
-/** Entries of columns, which the l1 regulariser needs beside the rows; by the byte of text, where an entry is five or more. */
+/** Entries of columns, which primal coordinate descent needs beside the rows; by the byte of text, where an entry is five or more. */
 const BYTES_PER_COLUMN_ENTRY = 12
 const COLUMN_BYTES_PER_TEXT_BYTE = 2.4
 /** What is kept for each column besides. */
@@ -109,31 +109,41 @@ async function hasFewFeatures(paths: string[], options: ResolvedOptions): Promis
 
 /** Of a solver that was asked for, and works in memory and in blocks alike. */
 async function whereItFits(paths: string[], options: ResolvedOptions, solver: MemorySolver): Promise<Choice> {
-  const needed = await inMemoryBytes(paths, options)
+  const needed = (await inMemoryBytes(paths, options)) + (await vectorBytes(paths, options, solver.inBlocks!))
   const store = ['store', 'resume', 'cold'].some(name => options.given.has(name))
   if (!store && needed <= Math.min(allowedMemory(options), WINDOW_BYTES)) return { solver, reason: 'as asked for' }
   return { solver: solver.inBlocks!, reason: 'as asked for, block by block' }
 }
 
+/** What a solver has for each weight besides. Of text nobody knows how many there will be. */
+async function vectorBytes(paths: string[], { multiclass }: ResolvedOptions, { extra }: BlockSolver): Promise<number> {
+  const { manifest } = await sizeOf(paths)
+  if (!manifest || !extra) return 0
+  const weights = (manifest.usedFeatures || manifest.features) + 1
+  const { perWeight } = extra
+  return weights * (typeof perWeight === 'number' ? perWeight : perWeight(weights, trainsTogether(multiclass)))
+}
+
 /** Of a solver that was asked for, and keeps all rows in memory. */
-async function refuseTooLarge(paths: string[], options: ResolvedOptions, { name }: Solver): Promise<void> {
+async function refuseTooLarge(paths: string[], options: ResolvedOptions, solver: MemorySolver): Promise<void> {
+  const { name, columns } = solver
   const allowed = allowedMemory(options)
-  const needed = await inMemoryBytes(paths, options)
+  const needed = (await inMemoryBytes(paths, options)) + (columns ? await columnBytes(paths, options) : 0)
   const named = options.given.has('memory')
   // Where the size cannot be known, the user who named the solver decides, unless a memory was named too.
   if (needed <= allowed || !(named || Number.isFinite(needed))) return
   const limit = named ? `--memory allows ${formatBytes(allowed)}` : `there is ${formatBytes(allowed)} for it`
   const others = trainsTogether(options.multiclass) ? 'block' : 'stream, selective or block'
   throw new UsageError(
-    `solver ${name} keeps all rows in memory: about ${formatBytes(needed)}, and ${limit}`,
+    `solver ${name} keeps all rows in memory${columns ? ', by rows and by columns' : ''}: about ${formatBytes(needed)}, and ${limit}`,
     `leave the choice to --solver auto, or take --solver ${others}`,
   )
 }
 
-/** Under l1 there is one method, and it needs the data in memory. A solver of another name is left to checkCompatible. */
+/** Under l1 there is one method, and it needs the data in memory. A solver that does not know l1 is left to checkCompatible. */
 async function chooseForL1(paths: string[], options: ResolvedOptions, allowed: number): Promise<Choice> {
   const asked = askedSolver(options.solver)
-  if (asked && !asked.regularizer) return { solver: asked, reason: 'as asked for' }
+  if (asked && !regularizersOf(asked).includes(options.regularizer)) return { solver: asked, reason: 'as asked for' }
   const needed = (await inMemoryBytes(paths, options)) + (await columnBytes(paths, options))
   if (needed > allowed) {
     const need = Number.isFinite(needed) ? `about ${formatBytes(needed)}` : 'how much cannot be known before it is read'
@@ -143,7 +153,7 @@ async function chooseForL1(paths: string[], options: ResolvedOptions, allowed: n
     )
   }
   return {
-    solver: allSolvers.find(({ regularizer }) => regularizer === options.regularizer)!,
+    solver: allSolvers.find(solver => regularizersOf(solver).includes(options.regularizer))!,
     reason: `the regularizer is ${options.regularizer}`,
   }
 }

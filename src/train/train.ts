@@ -13,6 +13,7 @@ import { shorten } from '../optimise/objectives/line-search.ts'
 import type { ExitReason, Solution } from '../optimise/objectives/solution.ts'
 import { askedSolver, findSolver } from '../optimise/solvers/all-solvers.ts'
 import { checkCompatible, underLimits } from '../optimise/solvers/compatibility.ts'
+import { dual } from '../optimise/solvers/dual.ts'
 import type { BlockSolver, MemorySolver } from '../optimise/solvers/solver.ts'
 import { classesOf } from '../rows/folds.ts'
 import { version } from '../version.ts'
@@ -22,7 +23,7 @@ import { allClassesSettings, asModelCertificate, type ClassProblems, classProble
 import { HeldOut } from './held-out.ts'
 import { InBlocks, type OpenedStore, openBlocks } from './in-blocks.ts'
 import { InMemory, type LoadedRows, withRowsInMemory } from './in-memory.ts'
-import { type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
+import { DEFAULTS, type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import type { TrainingOutcome } from './outcome.ts'
 import { type Place, type Taker, trainModels, type Wanted } from './place.ts'
 import type { ProgressListener } from './progress.ts'
@@ -129,6 +130,13 @@ export async function trainInMemory(
   if (!options.calibrate) return trainPlace(new InMemory(loaded, solver, options, wanted), classes)
   const { problems, folds } = modelsToCalibrate(classes.problems)
   const held = new HeldOut(arena, classesOf(arena, rows), { problems, folds, seed: options.seed })
+  if (!solver.startMany) {
+    // Models of folds are trained together, by a solver that can.
+    const outcome = await trainPlace(new InMemory(loaded, solver, options, wanted), classes)
+    const maxPasses = options.given.has('maxPasses') ? options.maxPasses : DEFAULTS.maxPasses
+    await held.train(new InMemory(loaded, dual, { ...options, maxPasses }, { ...wanted, problems, together: true }))
+    return { ...outcome, calibrations: calibrationsOf(held, classes.problems, options) }
+  }
   const all = { ...wanted, problems: [...wanted.problems, ...problems], together: true }
   const outcome = await trainPlace(new InMemory(loaded, solver, options, all), classes, held)
   return { ...outcome, calibrations: calibrationsOf(held, classes.problems, options) }

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { allLosses } from '../../src/losses/all-losses.ts'
+import type { Regularizer } from '../../src/losses/formulations.ts'
 import { isSmooth, type Loss } from '../../src/losses/loss.ts'
 import { toDense } from '../../src/model/weights.ts'
 import { Arena } from '../../src/numeric/arena.ts'
@@ -11,7 +12,7 @@ import type { DriverSettings } from '../../src/optimise/driver/driver.ts'
 import type { PassProgress } from '../../src/optimise/driver/progress.ts'
 import type { Solution } from '../../src/optimise/objectives/solution.ts'
 import { checkCompatible } from '../../src/optimise/solvers/compatibility.ts'
-import type { Solver } from '../../src/optimise/solvers/solver.ts'
+import { regularizersOf, type Solver } from '../../src/optimise/solvers/solver.ts'
 import { loadRows } from '../../src/rows/load-rows.ts'
 import type { RowSet } from '../../src/rows/row-set.ts'
 import { ThreadPool } from '../../src/threads/pool.ts'
@@ -50,13 +51,16 @@ function slopesOf({ rows, loss, costPositive, costNegative, bias }: PlainTask, w
 
 /** Everything that a solver promises. */
 export function solverContract(solver: Solver): void {
-  if (solver.data === 'memory') inMemory(solver)
-  for (const loss of allLosses.filter(candidate => solver.lossNeeds.has(candidate))) withTrain(solver, loss)
+  for (const regularizer of regularizersOf(solver)) {
+    if (solver.data === 'memory') inMemory(solver, regularizer)
+    for (const loss of allLosses.filter(candidate => solver.lossNeeds.has(candidate)))
+      withTrain(solver, loss, regularizer)
+  }
 }
 
-function inMemory(solver: Solver): void {
-  const { Objective, optimumOf, primalOf, dualOf } = truthFor(solver)
-  describe(`the solver ${solver.name}, rows in memory`, () => {
+function inMemory(solver: Solver, regularizer: Regularizer): void {
+  const { Objective, optimumOf, primalOf, dualOf } = truthFor(regularizer)
+  describe(`the solver ${solver.name}, ${regularizer}, rows in memory`, () => {
     const text = noisyRows(70, FEATURES, 3)
     const parsed = referenceParse(Buffer.from(text), 1, 32)
     const arena = new Arena()
@@ -90,7 +94,7 @@ function inMemory(solver: Solver): void {
         bias: task.bias,
         positive: rows.labels.findIndex(label => label.value === 1),
         weightBits,
-        regularizer: solver.regularizer ?? 'l2',
+        regularizer,
       })
       const progress: PassProgress[] = []
       const solution = await driven(pool, solver, problem, rows, driver, record => progress.push(record))
@@ -113,7 +117,7 @@ function inMemory(solver: Solver): void {
       if (!solver.lossNeeds.has(loss)) {
         it(`refuses the ${loss.name} loss in words`, () => {
           assert.throws(
-            () => checkCompatible(solver, loss, { given: new Set(), regularizer: solver.regularizer ?? 'l2' }),
+            () => checkCompatible(solver, loss, { given: new Set(), regularizer }),
             /is not compatible with .*: missing /,
           )
         })
@@ -176,7 +180,7 @@ function inMemory(solver: Solver): void {
 
       if (solver.wideWeights) {
         it(`${loss.name}: refuses f32 weights in words`, () => {
-          const asked = { given: new Set(['weights']), weights: 'f32', regularizer: solver.regularizer ?? 'l2' }
+          const asked = { given: new Set(['weights']), weights: 'f32', regularizer }
           assert.throws(() => checkCompatible(solver, loss, asked), /weights is not compatible with solver .*: f32/)
         })
       } else
@@ -231,9 +235,9 @@ function inMemory(solver: Solver): void {
   })
 }
 
-function withTrain(solver: Solver, loss: Loss): void {
-  const { optimumOf, primalOf } = truthFor(solver)
-  describe(`train with solver ${solver.name} and the ${loss.name} loss`, () => {
+function withTrain(solver: Solver, loss: Loss, regularizer: Regularizer): void {
+  const { optimumOf, primalOf } = truthFor(regularizer)
+  describe(`train with solver ${solver.name}, the ${loss.name} loss and ${regularizer}`, () => {
     const text = noisyRows(70, FEATURES, 5)
     const parsed = referenceParse(Buffer.from(text), 1, 32)
     const path = folder.write('train.svm', text)
@@ -243,7 +247,7 @@ function withTrain(solver: Solver, loss: Loss): void {
       train(data, {
         solver: solver.name,
         loss: loss.name,
-        ...(solver.regularizer && { regularizer: solver.regularizer }),
+        regularizer,
         threads: 1,
         ...(solver.data === 'blocks' && {
           store: join(folder.path, `${solver.name}-${loss.name}-${stores++}.spill`),

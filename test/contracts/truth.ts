@@ -1,8 +1,8 @@
 // The problem that a solver solves, slowly and on plain arrays: what its certificates are held against.
 
+import type { Regularizer } from '../../src/losses/formulations.ts'
 import type { BinaryObjective } from '../../src/optimise/objectives/binary.ts'
 import { allBinaryObjectives } from '../../src/optimise/objectives/l1.ts'
-import type { Solver } from '../../src/optimise/solvers/solver.ts'
 import { dualL1, type L1Task, objectiveL1, optimumL1, type SmoothLoss } from '../optimise/solvers/l1-reference.ts'
 import { dualOf, optimumOf, type PlainTask, primalOf } from './small-problems.ts'
 
@@ -28,6 +28,6 @@ const l1: Truth = {
 /** By regularizer. */
 const truths = { l2, l1 }
 
-export function truthFor(solver: Pick<Solver, 'regularizer'>): Truth {
-  return truths[solver.regularizer ?? 'l2']
+export function truthFor(regularizer: Regularizer): Truth {
+  return truths[regularizer]
 }

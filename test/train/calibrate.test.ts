@@ -3,13 +3,15 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { saveModel } from '../../src/model/files.ts'
+import { allSolvers } from '../../src/optimise/solvers/all-solvers.ts'
 import { predict, predictRows } from '../../src/predict/predict.ts'
 import type { TrainOptions } from '../../src/train/options.ts'
 import { train } from '../../src/train/train.ts'
+import { noisyRows } from '../contracts/small-problems.ts'
 import { dataSet, rowsOfSet } from '../data-sets/data-sets.ts'
 import { writeData } from '../data-sets/rows.ts'
 import { randomNumbers } from '../numeric/reference.ts'
-import { fastFolder } from '../out-of-core/fixture.ts'
+import { fastFolder, threeClasses } from '../out-of-core/fixture.ts'
 
 const folder = fastFolder()
 
@@ -35,6 +37,31 @@ async function logLoss(test: string, truth: number[], model: Parameters<typeof p
 }
 
 describe('train --calibrate', () => {
+  it('gives about the same calibration with every solver of rows in memory', async () => {
+    for (const [name, text] of [
+      ['two', noisyRows(600, 12, 6)],
+      ['three', threeClasses(600, 4)],
+    ]) {
+      const path = folder.write(`${name}.svm`, `${text}\n`)
+      const options: TrainOptions = { loss: 'squared-hinge', calibrate: 'sigmoid', tolerance: 1e-6 }
+      const expected = await train(path, { ...options, solver: 'dual', maxPasses: 5000 }).result
+      for (const { name: solver, data } of allSolvers) {
+        if (data !== 'memory' || solver === 'dual') continue
+        const { model, exitReason } = await train(path, { ...options, solver }).result
+        assert.equal(exitReason, 'converged')
+        model.calibrations!.forEach((calibration, k) => {
+          const [mine, its] = [calibration, expected.model.calibrations![k]] as { slope: number; offset: number }[]
+          assert.ok(Math.abs(its.slope) > 0.1)
+          assert.ok(
+            Math.abs(mine.slope - its.slope) <= 1e-3 * Math.abs(its.slope),
+            `${solver}: ${mine.slope}, expected ${its.slope}`,
+          )
+          assert.ok(Math.abs(mine.offset - its.offset) <= 1e-3, `${solver}: ${mine.offset}, expected ${its.offset}`)
+        })
+      }
+    }
+  })
+
   for (const calibrate of ['sigmoid', 'isotonic'] as const) {
     it(`a9a, ${calibrate}: beats scores that are taken for log odds, in memory and over blocks`, async () => {
       const random = randomNumbers(2)

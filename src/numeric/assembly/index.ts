@@ -70,6 +70,8 @@ export { adoptRows, enterEvaluated, followWeights, keepListed, listAbsent, listN
 export { numberFeatures, placeAlpha, placeFeatures, placeRows, placeWeightsF32, placeWeightsF64 } from './first-pass'
 export { countOccurrences, invertNumbers, mergeHotF32, mergeHotF64, renumberEntries, renumberWeightsF32, renumberWeightsF64 } from './hot-weights'
 export { sumReplicasF32, sumReplicasF64, withoutReplicasF32, withoutReplicasF64 } from './replicas'
+export { keepMarginsL2, lossL2Logistic, startL2Logistic, sweepL2 } from './l2-columns'
+export { adagradRows } from './adagrad'
 export { addSquares, writeEntries } from './entries'
 export { curvatureRows, lineRows, slopeRows } from './primal'
 export { curvatureSoftmax, evaluateSoftmax, slopeSoftmax } from './softmax'

@@ -35,16 +35,12 @@ export function directionL1(l1: usize, budget: f64): bool {
 
 /** Goes as far along the model's step as the objective falls enough; that share of it, 0 when it falls nowhere. Shares below
  *  the least one are not tried. */
-export function stepL1(l1: usize, least: f64): f64 {
+export function stepL1(l1: usize, sparse: bool, least: f64): f64 {
   const rows = load<u32>(l1, L1_ROWS)
-  const weights = <usize>load<u32>(l1, L1_WEIGHTS)
-  const next = <usize>load<u32>(l1, L1_NEXT)
-  const order = <usize>load<u32>(l1, L1_ORDER)
   const state = <usize>load<u32>(l1, L1_STATE)
   const costs = <usize>load<u32>(l1, L1_COSTS)
   const margins = <usize>load<u32>(l1, L1_MARGINS)
   const changes = <usize>load<u32>(l1, L1_CHANGE)
-  const active = load<u32>(l1, L1_ACTIVE)
   let slope: f64 = 0
   // The model has done its work: its place takes what is needed for each row.
   for (let i: usize = 0; i < usize(rows); i++) {
@@ -54,12 +50,7 @@ export function stepL1(l1: usize, least: f64): f64 {
     store<f64>(state + (i << 4), p)
     slope -= load<f64>(costs + (i << 3)) * p * q
   }
-  let whole: f64 = 0
-  for (let k: u32 = 0; k < active; k++) {
-    const j = usize(load<u32>(order + (usize(k) << 2))) << 3
-    whole += Math.abs(load<f64>(next + j)) - Math.abs(load<f64>(weights + j))
-  }
-  const promised = slope + whole
+  const promised = slope + penaltySlope(l1, sparse, 0)
   if (!(promised < 0)) return 0
   for (let t: f64 = 1; t >= least; t *= 0.5) {
     let fall: f64 = 0
@@ -68,13 +59,7 @@ export function stepL1(l1: usize, least: f64): f64 {
       // (1 + e^−(m + tq)) / (1 + e^−m) = 1 + p (e^−tq − 1): no digits are lost to a difference of two losses.
       if (q != 0) fall += load<f64>(costs + (i << 3)) * Math.log1p(load<f64>(state + (i << 4)) * Math.expm1(-t * q))
     }
-    let grown: f64 = 0
-    for (let k: u32 = 0; k < active; k++) {
-      const j = usize(load<u32>(order + (usize(k) << 2))) << 3
-      const w = load<f64>(weights + j)
-      grown += Math.abs(w + t * (load<f64>(next + j) - w)) - Math.abs(w)
-    }
-    if (!(fall + grown <= ENOUGH * t * promised)) continue
+    if (!(fall + penaltyChange(l1, sparse, t, 0) <= ENOUGH * t * promised)) continue
     moveWeights(l1, t)
     for (let i: usize = 0; i < usize(rows); i++) {
       const at = margins + (i << 3)
@@ -83,6 +68,39 @@ export function stepL1(l1: usize, least: f64): f64 {
     return t
   }
   return 0
+}
+
+/** What the regulariser changes by along the whole step, if it went on as it begins; added to a sum. ‖w‖₁ has corners: there it
+ *  is what the whole step brings. */
+@inline
+function penaltySlope(l1: usize, sparse: bool, sum: f64): f64 {
+  const weights = <usize>load<u32>(l1, L1_WEIGHTS)
+  const next = <usize>load<u32>(l1, L1_NEXT)
+  const order = <usize>load<u32>(l1, L1_ORDER)
+  const active = load<u32>(l1, L1_ACTIVE)
+  for (let k: u32 = 0; k < active; k++) {
+    const j = usize(load<u32>(order + (usize(k) << 2))) << 3
+    const w = load<f64>(weights + j)
+    const to = load<f64>(next + j)
+    sum += sparse ? Math.abs(to) - Math.abs(w) : w * (to - w)
+  }
+  return sum
+}
+
+/** What it changes by along a share of the step, added to a sum. */
+@inline
+function penaltyChange(l1: usize, sparse: bool, t: f64, sum: f64): f64 {
+  const weights = <usize>load<u32>(l1, L1_WEIGHTS)
+  const next = <usize>load<u32>(l1, L1_NEXT)
+  const order = <usize>load<u32>(l1, L1_ORDER)
+  const active = load<u32>(l1, L1_ACTIVE)
+  for (let k: u32 = 0; k < active; k++) {
+    const j = usize(load<u32>(order + (usize(k) << 2))) << 3
+    const w = load<f64>(weights + j)
+    const d = t * (load<f64>(next + j) - w)
+    sum += sparse ? Math.abs(w + d) - Math.abs(w) : d * (w + 0.5 * d)
+  }
+  return sum
 }
 
 /** w goes a share of the way to where the step leads. A whole step lands on its zeros exactly. */
@@ -101,20 +119,13 @@ function moveWeights(l1: usize, t: f64): void {
 }
 
 /** The same as stepL1 for the squared hinge. */
-export function stepL1Squared(l1: usize, least: f64): f64 {
+export function stepL1Squared(l1: usize, sparse: bool, least: f64): f64 {
   const rows = load<u32>(l1, L1_ROWS)
-  const weights = <usize>load<u32>(l1, L1_WEIGHTS)
-  const next = <usize>load<u32>(l1, L1_NEXT)
-  const order = <usize>load<u32>(l1, L1_ORDER)
   const state = <usize>load<u32>(l1, L1_STATE)
   const changes = <usize>load<u32>(l1, L1_CHANGE)
-  const active = load<u32>(l1, L1_ACTIVE)
   let promised: f64 = 0
   for (let i: usize = 0; i < usize(rows); i++) promised -= 2 * max(load<f64>(state + (i << 3)), 0) * load<f64>(changes + (i << 3))
-  for (let k: u32 = 0; k < active; k++) {
-    const j = usize(load<u32>(order + (usize(k) << 2))) << 3
-    promised += Math.abs(load<f64>(next + j)) - Math.abs(load<f64>(weights + j))
-  }
+  promised = penaltySlope(l1, sparse, promised)
   if (!(promised < 0)) return 0
   for (let t: f64 = 1; t >= least; t *= 0.5) {
     let change: f64 = 0
@@ -124,11 +135,7 @@ export function stepL1Squared(l1: usize, least: f64): f64 {
       const after = max(b - t * load<f64>(changes + (i << 3)), 0)
       change += (after - before) * (after + before)
     }
-    for (let k: u32 = 0; k < active; k++) {
-      const j = usize(load<u32>(order + (usize(k) << 2))) << 3
-      const w = load<f64>(weights + j)
-      change += Math.abs(w + t * (load<f64>(next + j) - w)) - Math.abs(w)
-    }
+    change = penaltyChange(l1, sparse, t, change)
     if (!(change <= ENOUGH * t * promised)) continue
     moveWeights(l1, t)
     for (let i: usize = 0; i < usize(rows); i++) {
@@ -142,10 +149,10 @@ export function stepL1Squared(l1: usize, least: f64): f64 {
 
 // --- Newton's step
 
-/** Newton's step for the weights that are not zero, for clipNewton to take. Second derivatives are raised by a share of
+/** Newton's step for the weights that are not zero, under ½‖w‖² for all, for clipNewton to take. Second derivatives are raised by a share of
  *  theirs, `damping`: features that others make up would leave the system singular. Conjugate gradients, until the residual is
  *  down to a share, or after so many rounds, or when the budget of entries is spent. */
-export function newtonL1(l1: usize, logistic: bool, damping: f64, share: f64, rounds: u32, budget: f64): void {
+export function newtonL1(l1: usize, logistic: bool, sparse: bool, damping: f64, share: f64, rounds: u32, budget: f64): void {
   const rows = load<u32>(l1, L1_ROWS)
   const columns = load<u32>(l1, L1_FEATURES)
   const weights = <usize>load<u32>(l1, L1_WEIGHTS)
@@ -166,7 +173,7 @@ export function newtonL1(l1: usize, logistic: bool, damping: f64, share: f64, ro
   let visited: f64 = 0, first: f64 = 0
   for (let j: u32 = 0; j < columns; j++) {
     const w = load<f64>(weights + (usize(j) << 3))
-    if (w == 0) continue
+    if (sparse && w == 0) continue
     store<u32>(list + (usize(listed++) << 2), j)
     const from = load<u32>(starts + (usize(j) << 2))
     const n = load<u32>(starts + (usize(j) << 2), 4) - from
@@ -191,8 +198,8 @@ export function newtonL1(l1: usize, logistic: bool, damping: f64, share: f64, ro
     }
     visited += f64(n)
     const k = usize(j) << 3
-    const r = -(g + (w > 0 ? 1 : -1))
-    h = max(h, LEAST_CURVE * load<f64>(most + k))
+    const r = -(g + (sparse ? (w > 0 ? 1 : -1) : w))
+    h = sparse ? max(h, LEAST_CURVE * load<f64>(most + k)) : h + 1
     store<f64>(residual + k, r)
     store<f64>(diagonal + k, h)
     store<f64>(search + k, r / h)
@@ -223,6 +230,7 @@ export function newtonL1(l1: usize, logistic: bool, damping: f64, share: f64, ro
       const at = usize(j) << 3
       const p = load<f64>(search + at)
       sum += damping * load<f64>(diagonal + at) * p
+      if (!sparse) sum += p
       store<f64>(product + at, sum)
       curved += p * sum
     }
@@ -250,8 +258,8 @@ export function newtonL1(l1: usize, logistic: bool, damping: f64, share: f64, ro
   store<f64>(l1, load<f64>(l1, L1_VISITED) + visited, L1_VISITED)
 }
 
-/** A share of Newton's step goes to NEXT; weights that would change their sign end at zero. */
-export function clipNewton(l1: usize, t: f64): void {
+/** A share of Newton's step goes to NEXT; under ‖w‖₁, weights that would change their sign end at zero. */
+export function clipNewton(l1: usize, sparse: bool, t: f64): void {
   const columns = load<u32>(l1, L1_FEATURES)
   const weights = <usize>load<u32>(l1, L1_WEIGHTS)
   const next = <usize>load<u32>(l1, L1_NEXT)
@@ -259,8 +267,8 @@ export function clipNewton(l1: usize, t: f64): void {
   for (let j: u32 = 0; j < columns; j++) {
     const at = usize(j) << 3
     const w = load<f64>(weights + at)
-    if (w == 0) continue
+    if (sparse && w == 0) continue
     const to = w + t * load<f64>(step + at)
-    store<f64>(next + at, to * w > 0 ? to : 0)
+    store<f64>(next + at, !sparse || to * w > 0 ? to : 0)
   }
 }

@@ -69,7 +69,7 @@ export class L1Fields {
     this.#view.setUint32(24, value, true)
   }
 
-  /** u32: address of f64[columns], second derivatives of the present model (logistic). */
+  /** u32: address of f64[columns], second derivatives of the present model (logistic); under l2 the largest |v|. */
   get curve(): Address {
     return this.#view.getUint32(28, true)
   }
@@ -86,7 +86,7 @@ export class L1Fields {
   }
 
   /** u32: address of f64[rows], or of pairs of f64, what columns are multiplied with: √C (1 − m); logistic: the pair u,
-   *  D, the derivative of the model, and its second derivative. */
+   *  D, the derivative of the model, and its second derivative; under l2 the pair C p, m. */
   get state(): Address {
     return this.#view.getUint32(36, true)
   }

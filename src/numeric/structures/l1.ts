@@ -20,7 +20,11 @@ export const l1: LayoutFile = {
         ],
         ['WEIGHTS', 'address of f64[columns]', 'w.'],
         ['NEXT', 'address of f64[columns]', 'where the present step leads to.'],
-        ['CURVE', 'address of f64[columns]', 'second derivatives of the present model (logistic).'],
+        [
+          'CURVE',
+          'address of f64[columns]',
+          'second derivatives of the present model (logistic); under l2 the largest |v|.',
+        ],
         [
           'MOST',
           'address of f64[columns]',
@@ -29,7 +33,7 @@ export const l1: LayoutFile = {
         [
           'STATE',
           'address of f64[rows], or of pairs of f64',
-          'what columns are multiplied with: √C (1 − m); logistic: the pair u, D, the derivative of the model, and its second derivative.',
+          'what columns are multiplied with: √C (1 − m); logistic: the pair u, D, the derivative of the model, and its second derivative; under l2 the pair C p, m.',
         ],
         ['MARGINS', 'address of f64[rows]', 'margins (logistic).'],
         ['CHANGE', 'address of f64[rows]', 'how the present step changes margins.'],

@@ -370,7 +370,7 @@ export class Driver {
     const objective = this.#objective
     const { threads } = source
     this.#looks = []
-    const known = this.#run.certificates?.()
+    const known = await this.#run.certificates?.()
     if (known) return known
     if (objective.certify) return objective.certify(source)
     // With narrow weights, w is not quite Σ α y x, and nothing is certain without reading.

@@ -30,8 +30,9 @@ export interface Slope {
 const MOST_PIECES = 8
 const MOST_BYTES = 64 << 20
 
-/** Bytes that a view takes for each weight where rows come in blocks; the matrix not counted. */
-export const VIEW_BYTES = 5 * 8
+/** Bytes that a view takes for each weight where rows come in blocks: its four vectors, and a piece's sum and diagonal. The
+ *  matrix is not counted. */
+export const VIEW_BYTES = 6 * 8
 
 const piecesWith = (stride: number): number => Math.max(1, Math.min(MOST_PIECES, Math.floor(MOST_BYTES / stride)))
 

@@ -2,6 +2,7 @@
 import { UsageError } from '../../errors.ts'
 import { block } from './block.ts'
 import { dual } from './dual.ts'
+import { lbfgs } from './lbfgs.ts'
 import { newton } from './newton.ts'
 import { onePass } from './one-pass.ts'
 import { pegasos } from './pegasos.ts'
@@ -10,7 +11,7 @@ import { selective } from './selective.ts'
 import type { Solver } from './solver.ts'
 import { stream } from './stream.ts'
 
-export const allSolvers: Solver[] = [dual, block, selective, stream, pegasos, onePass, primalCoordinate, newton]
+export const allSolvers: Solver[] = [dual, block, selective, stream, pegasos, onePass, primalCoordinate, newton, lbfgs]
 
 const AUTO = 'auto'
 /** What --solver takes. */

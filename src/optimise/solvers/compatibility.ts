@@ -2,9 +2,16 @@
 // work starts.
 
 import { UsageError } from '../../errors.ts'
-import { type MulticlassKind, type TogetherKind, trainsByGradient, trainsTogether } from '../../losses/formulations.ts'
+import {
+  isSparse,
+  type MulticlassKind,
+  type Regularizer,
+  type TogetherKind,
+  trainsByGradient,
+  trainsTogether,
+} from '../../losses/formulations.ts'
 import type { Loss } from '../../losses/loss.ts'
-import { type Solver, solverOptions } from './solver.ts'
+import { regularizersOf, type Solver, solverOptions } from './solver.ts'
 
 /** Training options that have a meaning only where rows are in a store. */
 const storeOptions = ['store', 'blocks', 'resume', 'cold', 'checkpointSeconds'] as const
@@ -16,17 +23,28 @@ export function checkCompatible(
   options: { given: ReadonlySet<string>; solver?: string; folds?: number } & Partial<Record<string, unknown>>,
 ): void {
   const { given } = options
-  checkRegularizer(solver, loss, String(options['regularizer'] ?? 'l2'))
+  const regularizer = (options['regularizer'] ?? 'l2') as Regularizer
+  checkRegularizer(solver, loss, regularizer)
   // With solver auto these options are for the case that there is a store. Under l1 there never is one.
-  const asked = solver.data === 'memory' && (options.solver === solver.name || solver.regularizer !== undefined)
+  const asked = solver.data === 'memory' && (options.solver === solver.name || isSparse(regularizer))
   const storeOption = asked && storeOptions.find(name => given.has(name) && options[name] !== false)
   if (storeOption) throw optionIgnored(storeOption, solver, ', which keeps all rows in memory')
   if (options['rowWeights'] !== undefined) checkRowWeights(solver, options)
   const multiclass = options['multiclass'] as MulticlassKind | undefined
   if (multiclass && trainsTogether(multiclass)) checkAllClasses(solver, loss, multiclass, options)
   if (!solver.lossNeeds.has(loss)) throw lossLacks(loss, solver, `solver ${solver.name}`)
-  if (loss.entropicDual && !solver.regularizer && given.has('shrinking')) {
-    throw new UsageError(`the option shrinking is not compatible with the ${loss.name} loss: it would be ignored`)
+  if (given.has('shrinking') && !isSparse(regularizer)) {
+    if (loss.entropicDual) {
+      throw new UsageError(`the option shrinking is not compatible with the ${loss.name} loss: it would be ignored`)
+    }
+    // Of features, only those are shrunk whose weights are zero.
+    if (hasColumns(solver)) throw optionIgnored('shrinking', solver, ` under the ${regularizer} regularizer`)
+  }
+  if (hasColumns(solver) && options['space']) {
+    throw new UsageError(
+      `a kernel is not compatible with solver ${solver.name}, which goes over features: rows of a kernel have none`,
+      'leave the choice to --solver auto',
+    )
   }
   if (solver.wideWeights && options['weights'] === 'f32') {
     throw new UsageError(
@@ -48,7 +66,7 @@ function lossLacks(loss: Loss, { lossNeeds }: Solver, what: string, advice?: str
 /** Of a problem of all classes: its loss, and the solvers for it. */
 const problemsTogether: Record<TogetherKind, { loss: string; solvers: string }> = {
   'crammer-singer': { loss: 'hinge', solvers: 'dual or block' },
-  softmax: { loss: 'logistic', solvers: 'newton' },
+  softmax: { loss: 'logistic', solvers: 'newton or lbfgs' },
 }
 
 function checkAllClasses(
@@ -89,18 +107,18 @@ function checkRowWeights(solver: Solver, options: { folds?: number; calibrate?: 
   throw refuse(found, 'it knows the costs of classes, not of rows')
 }
 
-function checkRegularizer(solver: Solver, loss: Loss, asked: string): void {
-  const own = solver.regularizer ?? 'l2'
-  if (own !== asked) {
+const hasColumns = (solver: Solver): boolean => solver.data === 'memory' && solver.columns === true
+
+function checkRegularizer(solver: Solver, loss: Loss, asked: Regularizer): void {
+  const known = regularizersOf(solver)
+  if (!known.includes(asked)) {
     throw new UsageError(
-      `the ${asked} regularizer is not compatible with solver ${solver.name}, which is for ${own}`,
-      solver.regularizer === undefined
-        ? 'leave the choice to --solver auto'
-        : `say --regularizer ${own}, or leave the choice to --solver auto`,
+      `the ${asked} regularizer is not compatible with solver ${solver.name}, which is for ${known.join(' and ')}`,
+      'leave the choice to --solver auto',
     )
   }
-  if (solver.regularizer && !solver.lossNeeds.has(loss))
-    throw lossLacks(loss, solver, `the ${own} regularizer`, 'take --loss squared-hinge or --loss logistic')
+  if (isSparse(asked) && !solver.lossNeeds.has(loss))
+    throw lossLacks(loss, solver, `the ${asked} regularizer`, 'take --loss squared-hinge or --loss logistic')
 }
 
 /** The options as this solver takes them: its own number of passes unless one was said, and none that it cannot follow. */

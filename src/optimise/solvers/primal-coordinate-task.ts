@@ -15,6 +15,8 @@ export interface PrimalCoordinateOptions {
   /** Address of the L1_ structure. */
   l1: number
   logistic: boolean
+  /** Whether the regulariser is ‖w‖₁, else ½‖w‖². */
+  sparse: boolean
   shrink: boolean
   budget: number
   /** Entries that a Newton step may take, beyond the budget if need be. */
@@ -37,7 +39,11 @@ export const primalCoordinateTask = declareTask(import.meta.url, 'primal-coordin
 /** It is ready when a sweep over all columns found the gap no larger than the target. Primal and gap are estimates. */
 function primalCoordinate({ arena }: TaskContext, options: PrimalCoordinateOptions) {
   const columns = new Columns(arena, options)
-  const ready = options.logistic ? columns.advanceLogistic() : columns.advanceSquared()
+  const ready = !options.sparse
+    ? columns.advanceSmooth()
+    : options.logistic
+      ? columns.advanceLogistic()
+      : columns.advanceSquared()
   return { work: columns.work, ready, ...columns.estimate }
 }
 
@@ -126,13 +132,49 @@ class Columns {
         if (numeric.directionL1(l1, budget)) fields.phase = L1_PHASE_STEP
       } else {
         // A model that led nowhere was not solved well enough.
-        if (numeric.stepL1(l1, 1e-9) === 0) fields.share *= 0.25
+        if (numeric.stepL1(l1, true, 1e-9) === 0) fields.share *= 0.25
         this.#count(4)
         fields.phase = L1_PHASE_MODEL
         if (finish) return false
       }
       if (!finish && this.#left <= 0) return false
     }
+  }
+
+  /** The same under ½‖w‖²: sweeps over all columns, and Newton steps between them. The gap is ½‖∇P‖². */
+  advanceSmooth(): boolean {
+    const fields = this.#fields
+    const { numeric } = this.#arena
+    const { l1, logistic, finish, targetGap } = this.#options
+    if (finish) return false
+    for (;;) {
+      if (fields.began === 0) this.#begin(fields.features, Number.NEGATIVE_INFINITY)
+      if (!numeric.sweepL2(l1, logistic, this.#left)) return false
+      fields.began = 0
+      if (logistic) numeric.lossL2Logistic(l1)
+      else numeric.sumsOfSquared(l1)
+      this.#count(1)
+      fields.primal = 0.5 * numeric.squaredLengthF64(fields.weights, fields.features) + fields.loss
+      fields.gap = 0.5 * fields.sum
+      if (fields.gap <= targetGap) return true
+      if (this.#newtonIsDue()) this.#newtonSmooth()
+      if (this.#left <= 0) return false
+    }
+  }
+
+  #newtonSmooth(): void {
+    const { numeric } = this.#arena
+    const { l1, logistic } = this.#options
+    if (!logistic) {
+      this.#newton()
+      return
+    }
+    // The step is that of a model of the losses, as under ‖w‖₁.
+    numeric.keepMarginsL2(l1)
+    numeric.startModel(l1)
+    this.#newton()
+    numeric.startL2Logistic(l1)
+    this.#count(4)
   }
 
   /** Decides what follows a sweep over the model; true when ready. */
@@ -167,21 +209,21 @@ class Columns {
     return ++this.#fields.since >= this.#fields.wait
   }
 
-  /** Newton's step for the weights that are not zero. It comes more often while it is taken whole. */
+  /** Newton's step for the weights that are not zero, under ½‖w‖² for all. It comes more often while it is taken whole. */
   #newton(): void {
     const fields = this.#fields
     const { numeric } = this.#arena
-    const { l1, logistic } = this.#options
+    const { l1, logistic, sparse } = this.#options
     fields.since = 0
     const { damping } = fields
-    numeric.newtonL1(l1, logistic, damping, NEWTON_SHARE, NEWTON_ROUNDS, this.#options.spare - this.work)
+    numeric.newtonL1(l1, logistic, sparse, damping, NEWTON_SHARE, NEWTON_ROUNDS, this.#options.spare - this.work)
     let taken = 0
     let share = 1
     for (; share > 1e-3; share /= 4) {
-      numeric.clipNewton(l1, share)
+      numeric.clipNewton(l1, sparse, share)
       this.#fields.cursor = 0
       numeric.directionL1(l1, Number.POSITIVE_INFINITY)
-      taken = logistic ? numeric.stepL1(l1, 1) : numeric.stepL1Squared(l1, 1)
+      taken = logistic ? numeric.stepL1(l1, sparse, 1) : numeric.stepL1Squared(l1, sparse, 1)
       this.#count(4)
       if (taken > 0) break
     }

@@ -1,19 +1,23 @@
-// Solver `primal-coordinate`: coordinate descent over features, for weights most of which are zero. All rows in memory, and
-// once more as columns.
+// Solver `primal-coordinate`: coordinate descent over features. All rows in memory, and once more as columns.
 //
-//   min_w  ‖w‖₁ + Σ_i C_i loss(y_i wᵀx_i)          the bias is a feature like any other
+//   min_w  ½‖w‖² + Σ_i C_i loss(y_i wᵀx_i)         the bias is a feature like any other
+//   min_w   ‖w‖₁ + Σ_i C_i loss(y_i wᵀx_i)         most weights are zero
 //
-// Squared hinge: Newton steps in one weight at a time with a line search. Chang, Hsieh, Lin: Coordinate descent method for
-// large-scale L2-loss linear support vector machines (JMLR 9, 2008); Yuan, Chang, Hsieh, Lin: A comparison of optimization
-// methods and software for large-scale L1-regularized linear classification (JMLR 11, 2010). Logistic: quadratic models, each
-// solved by coordinate descent. Yuan, Ho, Lin: An improved GLMNET for L1-regularized logistic regression (JMLR 13, 2012). The
-// loops are in numeric/assembly/l1.ts. Between sweeps come Newton steps for all weights that are not zero (l1-newton.ts). Weights
-// of zero whose derivative lies well within ±1 are shrunk.
+// Under ½‖w‖²: Newton steps in one weight at a time with a line search. Chang, Hsieh, Lin: Coordinate descent method for
+// large-scale L2-loss linear support vector machines (JMLR 9, 2008). The loops are in numeric/assembly/l2-columns.ts.
+//
+// Under ‖w‖₁, squared hinge: the same steps. Yuan, Chang, Hsieh, Lin: A comparison of optimization methods and software for
+// large-scale L1-regularized linear classification (JMLR 11, 2010). Logistic: quadratic models, each solved by coordinate descent.
+// Yuan, Ho, Lin: An improved GLMNET for L1-regularized logistic regression (JMLR 13, 2012). The loops are in
+// numeric/assembly/l1.ts. Between sweeps come Newton steps for all weights that are not zero (l1-newton.ts). Weights of zero
+// whose derivative lies well within ±1 are shrunk.
 
+import { isSparse } from '../../losses/formulations.ts'
 import { L1Fields } from '../../numeric/fields/l1.ts'
 import { L1_BYTES } from '../../numeric/l1-layout.ts'
 import type { Address } from '../../sizes.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
+import { certifyWeights } from '../objectives/slopes.ts'
 import type { RowGroup } from '../sources/row-source.ts'
 import { primalCoordinateTask, wakeColumns } from './primal-coordinate-task.ts'
 import type { MemorySolver, Start } from './solver.ts'
@@ -23,13 +27,16 @@ const SLICE = 4e6
 /** A Newton step is made in one piece: some tenths of a second. */
 const NEWTON_SLICE = 1e8
 
-const primalCoordinateRun: Start<BinaryObjective> = (problem, { arena, threads }, { seed, shrinking: shrink }) => {
+const primalCoordinateRun: Start<BinaryObjective> = (problem, source, { seed, shrinking: shrink }) => {
+  const { arena, threads } = source
   const { logistic } = problem
   const { numeric } = arena
+  const sparse = isSparse(problem.settings.regularizer ?? 'l2')
   /** All columns awake, and margins anew from w: many small changes add up to rounding errors. */
   const refresh = (l1: number): void => {
     if (logistic) numeric.marginsOfColumns(l1)
     else numeric.stateOfSquared(l1)
+    if (logistic && !sparse) numeric.startL2Logistic(l1)
     wakeColumns(arena, l1)
   }
   /** Rows become columns when they are met for the first time. */
@@ -48,7 +55,7 @@ const primalCoordinateRun: Start<BinaryObjective> = (problem, { arena, threads }
       const last = left <= 1 + 1e-3
       const targetGap = targets[0] * primals[0]
       const step = (budget: number, spare: number, finish: boolean) =>
-        threads.run(primalCoordinateTask, { l1, logistic, shrink, budget, spare, targetGap, finish })
+        threads.run(primalCoordinateTask, { l1, logistic, sparse, shrink, budget, spare, targetGap, finish })
       let work = 0
       for (;;) {
         const spare = Math.min(left * passWork - work, NEWTON_SLICE)
@@ -63,6 +70,8 @@ const primalCoordinateRun: Start<BinaryObjective> = (problem, { arena, threads }
       }
     },
     notYet: () => refresh(columns!.at),
+    // Under ‖w‖₁ the objective certifies.
+    ...(!sparse && { certificates: () => certifyWeights(problem, source) }),
   }
 }
 
@@ -138,12 +147,13 @@ export const primalCoordinate: MemorySolver = {
   name: 'primal-coordinate',
   data: 'memory',
   dual: true,
-  regularizer: 'l1',
+  regularizers: ['l1', 'l2'],
+  columns: true,
   wideWeights: true,
   // Most passes are over few columns, and rounds of Newton steps count as passes, too.
   defaultPasses: 100_000,
   options: ['shrinking', 'tolerance'],
-  summary: 'coordinate descent over features, for --regularizer l1, all rows in memory',
+  summary: 'coordinate descent over features, for --regularizer l1 or l2, all rows in memory',
   lossNeeds: {
     what: 'a derivative that is continuous (squared-hinge and logistic have one)',
     has: loss => loss.entropicDual === true || (loss.box?.(1).diagonal ?? 0) > 0,

@@ -2,6 +2,7 @@
 // timing, stopping, certificates, checkpoints and abort. What a solver needs is declared here and checked in one place
 // (compatibility.ts) before any work starts.
 import type { Stretch } from '../../block-store/checkpoint.ts'
+import type { Regularizer } from '../../losses/formulations.ts'
 import type { Loss } from '../../losses/loss.ts'
 import { AllClassesObjective } from '../objectives/all-classes.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
@@ -109,8 +110,8 @@ export interface Run {
   settle?(gap: number, most: number): Promise<number>
   /** Of a method that looks at all rows before it moves: the pass is over. `target` is the relative gap to reach. */
   endPass?(target: number): Promise<PassEnd>
-  /** And the certificates of the weights as they are, by the last pass that looked at them. */
-  certificates?(): Certificate[] | undefined
+  /** Of a method that is not certified by dual variables of its own: the certificates of the weights as they are. */
+  certificates?(): Certificate[] | undefined | Promise<Certificate[]>
   ledger?: Ledger
   saved?: Saved
   /** Of a method that keeps rows in memory: how many are there. */
@@ -149,8 +150,8 @@ interface AnySolver {
   mostPasses?: number
   /** Sweeps over a block, or visits in memory for each row that is read, when the user does not say how many. */
   defaultInnerPasses?: number
-  /** What it minimises beside the losses; ½‖w‖² when not said. */
-  regularizer?: 'l1'
+  /** What it can minimise beside the losses; ½‖w‖² when not said. */
+  regularizers?: readonly Regularizer[]
   /** Whether it keeps weights as f64 only. */
   wideWeights?: true
   /** Whether it knows a single cost for all rows; class weights are refused. */
@@ -181,6 +182,8 @@ export interface MemorySolver extends AnySolver, Starts<RowSource> {
   inBlocks?: BlockSolver
   /** Bytes that it needs beside rows, weights and dual variables, for so many weights. */
   extraBytes?(weights: number): number
+  /** Whether it needs the rows as columns, too. */
+  columns?: true
 }
 
 /** A solver of rows that come in blocks. */
@@ -197,6 +200,10 @@ export interface BlockSolver extends AnySolver, Starts<BlockEngine> {
 }
 
 export type Solver = MemorySolver | BlockSolver
+
+/** What a solver can minimise beside the losses. */
+export const regularizersOf = ({ regularizers = ['l2'] }: Pick<Solver, 'regularizers'>): readonly Regularizer[] =>
+  regularizers
 
 /** Starts a solver on an objective. What the solver is not fit for was refused before. */
 export function startRun(solver: Solver, objective: Objective, source: RowSource, settings: SolverSettings): Run {

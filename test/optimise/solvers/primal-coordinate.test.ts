@@ -1,4 +1,4 @@
-// Coordinate descent over features under the l1 regulariser: the optimum of small problems found by bisection, LIBLINEAR's
+// Coordinate descent over features, under the l1 regulariser for the most part: the optimum of small problems found by bisection, LIBLINEAR's
 // objective on real and generated data, certificates recomputed on plain arrays, zeros that are zero, and what is refused.
 import assert from 'node:assert/strict'
 import { after, before, describe, it, type TestContext } from 'node:test'
@@ -27,6 +27,7 @@ import { type Row, unitLength, writeData } from '../../data-sets/rows.ts'
 import { settings as readSettings, testFolder } from '../../input-formats/fixture.ts'
 import { referenceParse } from '../../input-formats/reference-parser.ts'
 import { bitsOf, randomNumbers } from '../../numeric/reference.ts'
+import { threeClasses } from '../../out-of-core/fixture.ts'
 import { noLiblinear } from '../../train/liblinear.ts'
 import {
   dualL1,
@@ -349,10 +350,6 @@ describe('what the l1 regulariser is not compatible with', () => {
       const words = `^UsageError: the l1 regularizer is not compatible with solver ${name}, which is for l2`
       await refused({ solver: name }, new RegExp(words))
     }
-    await refused(
-      { regularizer: 'l2', solver: 'primal-coordinate' },
-      /^UsageError: the l2 regularizer is not compatible with solver primal-coordinate, which is for l1/,
-    )
     await refused({ weights: 'f32' }, /the option weights is not compatible with solver primal-coordinate/)
     await refused({ store: 'x.spill' }, /the option store is not compatible with solver primal-coordinate/)
     await refused({ resume: true }, /the option resume is not compatible with solver primal-coordinate/)
@@ -369,5 +366,54 @@ describe('what the l1 regulariser is not compatible with', () => {
       const { exitReason } = await train(path, { regularizer: 'l1', loss, shrinking: false, memory: '1G' }).result
       assert.equal(exitReason, 'converged')
     }
+  })
+})
+
+describe('under the l2 regulariser', () => {
+  const path = folder.write('l2.svm', noisyRows(400, 20, 4))
+  const options: TrainOptions = { solver: 'primal-coordinate', loss: 'logistic', bias: 1, tolerance: 1e-9 }
+
+  it('needs no word of the regulariser, and gives the optimum of the dual solver', async () => {
+    for (const loss of losses)
+      for (const more of [{}, { scale: 'minmax' }, { normalize: 'unit', values: 'f64' }] as TrainOptions[]) {
+        const { model, ...mine } = await train(path, { ...options, ...more, loss }).result
+        const other = await train(path, { ...options, ...more, loss, solver: 'dual', maxPasses: 100_000 }).result
+        assert.equal(mine.exitReason, 'converged')
+        assert.equal(mine.solver, 'primal-coordinate')
+        assert.equal(model.regularizer, 'l2')
+        assert.ok(
+          Math.abs(mine.primal! - other.primal!) <= 2e-9 * mine.primal!,
+          `${mine.primal}, dual: ${other.primal}`,
+        )
+        assert.ok(mine.gap! <= 1e-9 && mine.gap! >= -1e-12)
+      }
+  })
+
+  it('trains several classes, one against the rest', async () => {
+    const three = folder.write('l2-three.svm', `${threeClasses(500, 3)}\n`)
+    const mine = await train(three, { ...options, threads: 2 }).result
+    const again = await train(three, { ...options, threads: 1 }).result
+    const other = await train(three, { ...options, solver: 'dual', maxPasses: 100_000 }).result
+    assert.equal(mine.exitReason, 'converged')
+    assert.deepEqual(bitsOf(mine.model.weights.values), bitsOf(again.model.weights.values))
+    assert.ok(Math.abs(mine.primal! - other.primal!) <= 1e-8 * mine.primal!)
+  })
+
+  it('takes work that ends short to a certificate that holds', async () => {
+    const { primal, dual, exitReason } = await train(path, { ...options, tolerance: 1e-13, maxPasses: 2 }).result
+    const { primal: best } = await train(path, options).result
+    assert.equal(exitReason, 'max-passes')
+    assert.ok(dual! <= best! * (1 + 1e-9) && primal! >= best! * (1 - 1e-12))
+  })
+
+  it('refuses in words what would be ignored or cannot be', async () => {
+    const refused = (more: TrainOptions, words: RegExp): Promise<void> =>
+      assert.rejects(async () => train(path, { ...options, loss: 'squared-hinge', ...more }).result, words)
+    await refused({ shrinking: false }, /shrinking is not compatible with solver primal-coordinate under the l2 reg/)
+    await refused({ loss: 'logistic', shrinking: false }, /shrinking is not compatible with the logistic loss/)
+    await refused({ loss: 'hinge' }, /the hinge loss is not compatible with solver primal-coordinate: missing a d/)
+    await refused({ kernel: 'chi2', scale: 'minmax' }, /a kernel is not compatible with solver primal-coordinate/)
+    await refused({ store: 'x.spill' }, /the option store is not compatible with solver primal-coordinate/)
+    await refused({ memory: '100M' }, /primal-coordinate keeps all rows in memory, by rows and by columns: about 1/)
   })
 })

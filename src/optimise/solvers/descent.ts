@@ -1,0 +1,159 @@
+// What methods share that look at all rows, find a step and go down along it: a step that does not lower the objective enough
+// is shortened, and what a checkpoint holds. They differ in how they find the step.
+import { isSmooth } from '../../losses/loss.ts'
+import type { OneProblem } from '../objectives/one-problem.ts'
+import { type PrimalPass, PrimalView, type Slope } from '../objectives/primal-view.ts'
+import type { RowGroup, RowSource } from '../sources/row-source.ts'
+import type { PassEnd, Run, Saved, Seen, Solver } from './solver.ts'
+
+/** A step is taken that lowers the objective by at least so much of what its slope promises. */
+const ARMIJO = 1e-4
+/** The objective is known to so many digits: a difference below them says nothing. */
+const DIGITS = 1e-13
+
+/** Bytes that a descent takes for each weight besides its view: gradient and step. */
+export const DESCENT_BYTES = 2 * 8
+
+/** What a method needs of a loss that goes by second derivatives, or by how gradients change. */
+export const secondDerivative: Solver['lossNeeds'] = {
+  what: 'a second derivative (squared-hinge and logistic have one)',
+  has: isSmooth,
+}
+
+/** Where a run stands between two passes. */
+interface Course {
+  /** At the weights: the objective, known since the first pass; and what a full step promises. */
+  known: Slope | null
+  promise: number
+  /** The share of the step that is tried. */
+  share: number
+}
+
+/** `Own` is what a method has to remember besides: plain data. */
+export abstract class Descent<Own extends object> implements Run, Saved {
+  readonly saved: Saved = this
+  protected readonly objective: OneProblem
+  protected readonly view: PrimalView
+  /** Addresses: gradient at the weights, step. */
+  protected readonly gradient: number
+  protected readonly step: number
+  protected course: Course & Own
+  #begun = false
+
+  constructor(objective: OneProblem, source: RowSource, own: Own, withMatrix = false) {
+    this.objective = objective
+    this.course = { known: null, promise: 0, share: 1, ...own }
+    this.view = new PrimalView(objective, source, withMatrix)
+    this.gradient = source.room('the gradient', this.view.count * 8)
+    this.step = source.room('the step', this.view.count * 8)
+  }
+
+  /** What the pass sums that comes next, or is under way. */
+  protected abstract get pass(): PrimalPass
+  /** Weights and gradient are new: finds the step, or what to sum for it. */
+  protected abstract findStep(): void
+  /** A product has been summed; derivatives along a line have been. */
+  protected followProduct(): void {}
+  protected followLine(): void {}
+  /** Whether a point that was tried is to be taken. */
+  protected isGood({ primal }: Slope): boolean {
+    const { known, share, promise } = this.course
+    return known === null || primal <= known.primal + ARMIJO * share * promise + this.rounding
+  }
+  /** The weights are about to move to the point, whose gradient is at this address. */
+  protected leave(_gradient: number): void {}
+  /** The step led to a point that is no good. */
+  protected refuse(seen: Slope): void {
+    this.#shorten(seen)
+  }
+
+  async visit(group: RowGroup): Promise<Seen> {
+    if (!this.#begun) {
+      if (this.course.known === null) this.copy(this.view.point, this.objective.weights)
+      this.view.begin()
+      this.#begun = true
+    }
+    const loss = await this.view.visit(group, this.pass)
+    // Where the point is new, the losses are not those of the weights.
+    return { losses: [this.course.known === null ? loss : 0], gaps: [0] }
+  }
+
+  async endPass(target: number): Promise<PassEnd> {
+    const { pass } = this
+    this.view.end(pass)
+    this.#begun = false
+    if (pass === 'product') this.followProduct()
+    else if (pass === 'line') this.followLine()
+    else this.#look()
+    const { primal, dual } = this.course.known!.certificate
+    const gap = primal - dual!
+    return { primals: [primal], gaps: [gap], ready: gap <= target * primal }
+  }
+
+  certificates() {
+    return this.course.known ? [this.course.known.certificate] : undefined
+  }
+
+  /** The gradient at the point is known. */
+  #look(): void {
+    const { course } = this
+    const { point, direction } = this.view
+    // The gradient goes where no direction is any more.
+    const seen = this.view.slope(direction)
+    if (!this.isGood(seen)) {
+      this.refuse(seen)
+      return
+    }
+    if (course.known) this.leave(direction)
+    course.known = seen
+    this.copy(this.objective.weights, point)
+    this.copy(this.gradient, direction)
+    this.findStep()
+  }
+
+  /** The whole step is tried. */
+  protected take(): void {
+    this.course.promise = this.objective.arena.numeric.innerProduct(this.gradient, this.step, this.view.count)
+    this.try(1)
+  }
+
+  protected try(share: number): void {
+    const { arena, weights } = this.objective
+    this.course.share = share
+    arena.numeric.combine(this.view.point, 1, weights, share, this.step, this.view.count)
+  }
+
+  /** Takes the step to where the parabola through what is known is lowest. */
+  #shorten({ primal }: Slope): void {
+    const { share, promise, known } = this.course
+    const rise = primal - known!.primal - promise * share
+    const lowest = (-promise * share * share) / (2 * rise)
+    this.try(Math.min(Math.max(lowest, 0.1 * share), 0.5 * share))
+  }
+
+  protected get rounding(): number {
+    return DIGITS * this.course.known!.primal
+  }
+
+  protected copy(to: number, from: number): void {
+    const { arena } = this.objective
+    arena.bytes(to, this.view.count * 8).set(arena.bytes(from, this.view.count * 8))
+  }
+
+  state(): unknown {
+    return { course: this.course, sums: this.view.totals, begun: this.#begun }
+  }
+
+  restore(state: unknown): void {
+    const { course, sums, begun } = structuredClone(state) as { course: Course & Own; sums: number[]; begun: boolean }
+    this.course = course
+    this.#begun = begun
+    this.view.totals = sums
+  }
+
+  stretches() {
+    const { count, point, direction, diagonal, rooms } = this.view
+    const vectors = [point, direction, diagonal, this.gradient, this.step]
+    return [...vectors.map(at => ({ at, bytes: count * 8 })), rooms]
+  }
+}
