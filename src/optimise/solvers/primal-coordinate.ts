@@ -24,8 +24,14 @@ import type { MemorySolver, Start } from './solver.ts'
 
 /** Entries between two looks at the abort signal and the clock: some tens of milliseconds. */
 const SLICE = 4e6
-/** A Newton step is made in one piece: some tenths of a second. */
+/** A Newton step is made in one piece: some tenths of a second. Under ½‖w‖² all weights are in it, and where features are few, but
+ *  hang together, it takes as many rounds over the entries: some seconds at most. */
 const NEWTON_SLICE = 1e8
+const NEWTON_PASSES = 150
+const LONGEST_SLICE = 2e9
+
+const newtonSlice = (passWork: number, sparse: boolean): number =>
+  sparse ? NEWTON_SLICE : Math.max(NEWTON_SLICE, Math.min(NEWTON_PASSES * passWork, LONGEST_SLICE))
 
 const primalCoordinateRun: Start<BinaryObjective> = (problem, source, { seed, shrinking: shrink }) => {
   const { arena, threads } = source
@@ -58,7 +64,7 @@ const primalCoordinateRun: Start<BinaryObjective> = (problem, source, { seed, sh
         threads.run(primalCoordinateTask, { l1, logistic, sparse, shrink, budget, spare, targetGap, finish })
       let work = 0
       for (;;) {
-        const spare = Math.min(left * passWork - work, NEWTON_SLICE)
+        const spare = Math.min(left * passWork - work, newtonSlice(passWork, sparse))
         const { ready, primal, gap, ...done } = await step(Math.min(SLICE, Math.max(limit - work, 1)), spare, false)
         work += done.work
         const ends = signal?.aborted === true || (last && work >= limit)
