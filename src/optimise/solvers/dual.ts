@@ -72,7 +72,7 @@ export const dual: MemorySolver = {
   summary: 'dual coordinate descent, all rows in memory',
   lossNeeds: anyDual,
   start: (objective, source, settings) =>
-    (settings.trainers > 1 ? dualTogether : sweepingRun)(objective, source, settings),
+    (settings.trainers > 1 ? dualTogether(sweepingRun) : sweepingRun)(objective, source, settings),
   startMany: bundleRun,
   startAllClasses: sweepingRun,
 }

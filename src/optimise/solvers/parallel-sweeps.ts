@@ -14,6 +14,7 @@
 
 import type { Arena } from '../../numeric/arena.ts'
 import {
+  PROBLEM_BIAS,
   PROBLEM_BIAS_FEATURE,
   PROBLEM_BYTES,
   PROBLEM_HOT,
@@ -66,7 +67,7 @@ const SAMPLE = 32768
 const LEVELS = [64, 512]
 /** Nonzeros visited for each weight that is merged: as a rule, and the least at which trainers gain more than they lose. */
 const MERGE_PERIOD = 16
-const LEAST_PERIOD = 8
+const LEAST_PERIOD = 3
 /** How far trainers may go between two merges: rows, times what two rows have in common. Both take the same step as long as
  *  neither knows of the other's, and what lies in both is taken twice. Where that does harm depends on the problem: so far at
  *  first, and when the gap has not fallen for a number of sweeps, so many times less. */
@@ -80,16 +81,17 @@ export function bytesForTrainers(trainers: number, weightBytes: number, scaled: 
   return trainers > 1 ? (trainers + 1) * weightBytes + 8 + (scaled ? 8 : 0) : 0
 }
 
-/** How often features occur in so many rows, in falling order; and whether some rows have all of them. */
+/** How often features occur in so many rows, in falling order, the rare ones left out; how many entries the rows have; and
+ *  whether some have all features. */
 interface Frequencies {
   counts: Uint32Array
+  entries: number
   rows: number
   dense: boolean
 }
 
 /** Which weights are merged, and how often. */
-function mergeLevels({ counts, rows, dense }: Frequencies, hot: number, inCommon: number): MergeLevel[] {
-  const entries = counts.reduce((sum, count) => sum + count, 0)
+function mergeLevels({ counts, entries, rows, dense }: Frequencies, hot: number, inCommon: number): MergeLevel[] {
   const sizes = LEVELS.filter(size => size < hot).concat(hot)
   return sizes.map((weights, k) => {
     // What two rows have in common: Σ f² / Σ f, with f the share of rows that have a feature.
@@ -122,7 +124,7 @@ export class ParallelSweeps {
   #own: number[] = []
   #hot = 0
   #levels: MergeLevel[] = []
-  #frequent: Frequencies = { counts: new Uint32Array(), rows: 0, dense: false }
+  #frequent: Frequencies = { counts: new Uint32Array(), entries: 0, rows: 0, dense: false }
   #inCommon = IN_COMMON
   /** The least gap that was seen, and sweeps since. */
   #least = Number.POSITIVE_INFINITY
@@ -157,6 +159,11 @@ export class ParallelSweeps {
     this.#factors = arena.getU32(SPACE_FACTORS)
     this.#ordered = this.#factors ? allocate('factors by frequency', shared.weightCount * 8, false) : 0
     this.#lock = allocate('the lock of shared weights', 64)
+  }
+
+  /** Whether one trainer has all rows. */
+  get isAlone(): boolean {
+    return this.#parts[1] === this.#rows
   }
 
   get #replicaBytes(): number {
@@ -214,7 +221,7 @@ export class ParallelSweeps {
       this.#least = this.gap
       this.#stalled = 0
     }
-    if (this.#stalled < PATIENCE || this.#parts[1] === this.#rows) return
+    if (this.#stalled < PATIENCE || this.isAlone) return
     this.#inCommon /= LESS
     this.#least = Number.POSITIVE_INFINITY
     this.#thresholds = []
@@ -305,8 +312,10 @@ export class ParallelSweeps {
     const step = Math.ceil(this.#rows / SAMPLE)
     const counts = this.#arena.u32(this.#numbers, weightCount).fill(0)
     const dense = numeric.countOccurrences(table, this.#rows, step, this.#numbers)
-    counts[this.#arena.getU32(problem + PROBLEM_BIAS_FEATURE)] = SAMPLE
     const sampled = Math.ceil(this.#rows / step)
+    const entries = counts.reduce((sum, count) => sum + count, 0)
+    const hasBias = this.#arena.getF64(problem + PROBLEM_BIAS) !== 0
+    counts[this.#arena.getU32(problem + PROBLEM_BIAS_FEATURE)] = hasBias ? SAMPLE : LEAST_COUNT
     const found = counts.filter(count => count >= LEAST_COUNT).sort((a, b) => b - a)
     // Features of dense rows have the first numbers already.
     let frequent = dense
@@ -314,7 +323,7 @@ export class ParallelSweeps {
     numeric.orderByFrequency(this.#numbers, weightCount, dense, this.#replicas)
     numeric.invertNumbers(this.#numbers, weightCount, this.#numbersBack)
     this.#hot = Math.max(dense, Math.min(frequent, MOST_HOT))
-    this.#frequent = { counts: found, rows: sampled, dense: dense > 0 }
+    this.#frequent = { counts: found, entries, rows: sampled, dense: dense > 0 }
     this.#own = this.#sweeps.map((_, k) => this.#allocate(`own weights of trainer ${k}`, 2 * this.#ownBytes))
   }
 
