@@ -28,7 +28,7 @@ import { columnsOf, type FoldedProblem, refuseUnlearnable } from './class-proble
 import { surveyed, withFittingBlocks } from './fit-blocks.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { RunStart } from './outcome.ts'
-import { Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
+import { type Account, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
 import { alphaStride, modelsText, planRun, type RunPlan } from './plan-for-blocks.ts'
 import { prepareRows } from './prepare-rows.ts'
 import type { ProgressListener } from './progress.ts'
@@ -253,7 +253,7 @@ export class InBlocks extends Place {
     }
   }
 
-  account() {
+  account(): Account & Required<Pick<Account, 'blocks'>> {
     const { readSeconds, found } = this.#opened
     const { blocksRead: read, bytesRead, ...counts } = this.#engine.counts
     const { manifest, folder: store } = this.#fitted.store

@@ -88,7 +88,8 @@ describe('the softmax of all classes, over blocks', () => {
     }
     // Ten numbers of a feature where there was one: nine classes, two to a vector.
     const [all, one] = [await bytesOf({ multiclass }), await bytesOf({ loss: 'logistic' })]
-    const perWeight = 8 + 5 * 8 + 6 * 8
+    // The weight; point, sum, diagonal, direction; a piece's sum and diagonal; gradient, step and residual.
+    const perWeight = 8 * (1 + 4 + 2 + 3)
     const more = 10_001 * 9 * perWeight
     assert.ok(Math.abs(all - one - more) <= 0.02 * more, `${all} and ${one}, ${more} more expected`)
     await assert.rejects(train(store, { multiclass, memory: '90M' }).result, /memory cannot work|does not fit|needs/)
