@@ -1,13 +1,12 @@
 // Models held against an evaluator that shares nothing with the program, and against LIBLINEAR's.
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { toDense } from '../../src/model/weights.ts'
 import type { TrainOptions } from '../../src/train/options.ts'
 import { train } from '../../src/train/train.ts'
 import type { TrainResult } from '../../src/train/training-run.ts'
 import type { Row } from '../data-sets/rows.ts'
 import { testFolder } from '../input-formats/fixture.ts'
-import { liblinearObjective, noLiblinear, type Objective, objectiveOf } from './liblinear.ts'
+import { liblinearObjective, modelObjective, noLiblinear, type Objective } from './liblinear.ts'
 
 const folder = testFolder()
 
@@ -23,11 +22,7 @@ export async function certified(
   assert.equal(result.exitReason, 'converged')
   assert.ok(gap < 1e-6 && gap >= -1e-12, `gap ${gap}`)
   assert.ok(dual <= primal * (1 + 1e-12))
-  const { model } = result
-  const w = toDense(model.weights, model.features, 1)
-  const size = w.reduce((sum, x) => sum + x * x, 0)
-  const biasWeight = model.biasWeights[0] ?? 0
-  const mine = objectiveOf(rows, model.labels[0].value!, index => w[index - 1], biasWeight, size, o)
+  const mine = modelObjective(result.model, rows, o)
   assert.ok(Math.abs(primal - mine) <= 1e-9 * mine, `${primal}, the tests' evaluator says ${mine}`)
   return { ...result, primal, dual }
 }

@@ -60,7 +60,8 @@ export class PrimalView {
   smoothing = 0
   readonly #objective: OneProblem
   readonly #source: RowSource
-  readonly #pieces: { at: number; sums: number }[]
+  /** Addresses of what each piece sums. */
+  readonly #pieces: number[]
   readonly #sumsRoom: number
   readonly #stride: number
   /** Steps along a line, then the derivatives there of each piece. */
@@ -83,7 +84,7 @@ export class PrimalView {
     this.#sumsRoom = source.room('sums of a certificate', pieces * SUMS_BYTES)
     this.#line = source.room('a line', (pieces + 1) * STEPS.length * 8)
     const rooms = source.room('sums of rows', pieces * this.#stride)
-    this.#pieces = Array.from({ length: pieces }, (_, k) => ({ at: rooms + k * this.#stride, sums: k }))
+    this.#pieces = Array.from({ length: pieces }, (_, k) => rooms + k * this.#stride)
   }
 
   /** Whether a pass can look along a line. */
@@ -94,7 +95,7 @@ export class PrimalView {
   /** Before a pass: nothing is summed yet. */
   begin(): void {
     const { arena } = this.#objective
-    arena.bytes(this.#pieces[0].at, this.#pieces.length * this.#stride).fill(0)
+    arena.bytes(this.#pieces[0], this.#pieces.length * this.#stride).fill(0)
     arena
       .f64(this.#line, (this.#pieces.length + 1) * STEPS.length)
       .fill(0)
@@ -122,13 +123,13 @@ export class PrimalView {
     if (pass === 'product') {
       await Promise.all(
         pieces.map(({ piece, from, to }) =>
-          run(product, [from, to, this.direction, this.#pieces[piece].at, ...this.#objective.roomsOf(piece)]),
+          run(product, [from, to, this.direction, this.#pieces[piece], ...this.#objective.roomsOf(piece)]),
         ),
       )
       return 0
     }
     const sums = await sumInPieces(arena, this.#sumsRoom, pieces, ({ piece, from, to, sums: room }) => {
-      const { at } = this.#pieces[piece]
+      const at = this.#pieces[piece]
       const matrix = pass === 'matrix' ? at + this.count * 16 : 0
       const scratch = at + this.count * 16 + this.count ** 2 * 8
       const rooms = this.#objective.roomsOf(piece)
@@ -142,7 +143,7 @@ export class PrimalView {
   end(pass: PrimalPass): void {
     const { numeric } = this.#objective.arena
     const gather = (to: number, offset: number, count: number): void => {
-      for (const [k, { at }] of this.#pieces.entries()) numeric.combine(to, k === 0 ? 0 : 1, to, 1, at + offset, count)
+      for (const [k, at] of this.#pieces.entries()) numeric.combine(to, k === 0 ? 0 : 1, to, 1, at + offset, count)
     }
     if (pass === 'line') return
     gather(this.sum, 0, this.count)
@@ -194,7 +195,7 @@ export class PrimalView {
 
   /** Where a pass that is under way has its sums, for a checkpoint. */
   get rooms(): { at: number; bytes: number } {
-    return { at: this.#pieces[0].at, bytes: this.#pieces.length * this.#stride }
+    return { at: this.#pieces[0], bytes: this.#pieces.length * this.#stride }
   }
 
   get lineRoom(): { at: number; bytes: number } {
