@@ -106,7 +106,11 @@ export function findLikeness(name: string): Likeness {
 }
 
 /** Each group of features needs a pair, and the widest stays so. */
+/** Digits of fewer pixels look alike. */
+const LEAST_PIXELS = 64
+
 function fewestFeatures({ shape }: Likeness): number {
+  if (shape.kind === 'drawn') return LEAST_PIXELS
   return shape.kind === 'dense' ? 1 : shape.groups.length * 4
 }
 

@@ -3,8 +3,9 @@
 //
 // Tilt and noise were set so that a linear SVM with C = 1 reaches about the accuracy that the real set is known for; for
 // visual-words, which is like the sets of images that additive kernels are tried on, 71 % after 3,000 rows, 84 % after
-// 20,000 (to a gap of 0.1). Its settings were chosen among a few such that linear training on roots of the values does
-// clearly better: what a kernel gains there is made, not found.
+// 20,000 (to a gap of 0.1). A linear SVM tells 91.8 % of the digits of mnist8m apart after 20,000 rows. The settings of
+// visual-words were chosen among a few such that linear training on roots of the values does clearly better: what a
+// kernel gains there is made, not found.
 
 /** A range of features from which every row draws. */
 export interface Group {
@@ -50,6 +51,15 @@ export interface DenseShape {
   alongBest?: true
 }
 
+/** Small pictures of what a class looks like, deformed. The features are the pixels of a square. */
+export interface DrawnShape {
+  kind: 'drawn'
+  /** Grey levels k/255 in (0, 1]. */
+  values: 'levels'
+  /** Mean entries of a row, to plan with. */
+  nonzeros: number
+}
+
 export interface Likeness {
   /** What the real set is, for the help page. */
   about: string
@@ -65,11 +75,11 @@ export interface Likeness {
   /** Share of labels that are wrong. */
   noise: number
   /** How far the hidden class moves a row: for sparse rows the probability that a feature gives way to its twin of the
-   *  other class, for dense rows a distance in standard deviations. */
+   *  other class, for dense rows a distance in standard deviations, for drawn ones how strongly they are deformed. */
   tilt: number
   /** From 0, every row is moved in full, to 1, by anything down to nothing: more rows near the border. */
   hardness: number
-  shape: SparseShape | DenseShape
+  shape: SparseShape | DenseShape | DrawnShape
 }
 
 export const likenesses: Record<string, Likeness> = {
@@ -223,6 +233,17 @@ export const likenesses: Record<string, Likeness> = {
     tilt: 1.3,
     hardness: 0,
     shape: { kind: 'dense', values: 'whole', correlation: 0.9, alongBest: true },
+  },
+  mnist8m: {
+    about: 'digits of 28 × 28 grey levels, written by hand and deformed, 10 classes (the class 10 is the digit 0)',
+    rows: 8_100_000,
+    features: 784,
+    classes: 10,
+    positive: 0.1,
+    noise: 0.003,
+    tilt: 1.6,
+    hardness: 0.3,
+    shape: { kind: 'drawn', values: 'levels', nonzeros: 128 },
   },
   'visual-words': {
     about: 'images as histograms of visual words, 100 classes: sparse rows of values in (0, 1]',

@@ -1,11 +1,13 @@
 // A likeness turned into the tables that the generating loops read, laid out in shared memory as generate-layout.ts says.
 import type { Arena } from '../numeric/arena.ts'
+import { DrawingFields } from '../numeric/fields/drawing.ts'
 import { GroupFields } from '../numeric/fields/group.ts'
 import { PlanFields } from '../numeric/fields/plan.ts'
 import * as layout from '../numeric/generate-layout.ts'
 import type { Address, ByteCount } from '../sizes.ts'
+import { digits } from './digits.ts'
 import { drawCounts, normalQuantiles, PowerLaw } from './distributions.ts'
-import type { DenseShape, Group, Likeness, SparseShape } from './likenesses.ts'
+import type { DenseShape, DrawnShape, Group, Likeness, SparseShape } from './likenesses.ts'
 
 export interface PlanOptions {
   seed: number
@@ -39,7 +41,9 @@ export function layPlan(arena: Arena, likeness: Likeness, options: PlanOptions):
   const size =
     shape.kind === 'sparse'
       ? laySparse(arena, plan, shape, options.features)
-      : layDense(arena, plan, shape, options.features)
+      : shape.kind === 'dense'
+        ? layDense(arena, plan, shape, options.features)
+        : layDrawings(arena, plan, shape, options.features)
   plan.most = size.most
   const labelBytes = 2 + String(likeness.classes ?? 1).length
   const chunkRows = Math.max(1, Math.round(CHUNK_BYTES / size.typicalBytes))
@@ -164,20 +168,45 @@ function layDense(arena: Arena, plan: PlanFields, shape: DenseShape, features: n
   plan.normal = normal
   // What generateRows calls a tilt counts in lengths of the hidden weights.
   if (shape.alongBest) plan.tilt /= arena.numeric.hiddenLength(plan.at)
-  if (shape.values !== 'unit') {
-    const levels = arena.allocateZeroed(256 * 8, 'grey levels')
-    for (let level = 0; level < 256; level++) {
-      const value = shape.values === 'whole' ? level : Number((level / 255).toFixed(3))
-      const text = `:${value} `
-      const bytes = arena.bytes(levels + level * 8, 8)
-      bytes.set(new TextEncoder().encode(text))
-      bytes[7] = text.length
-    }
-    plan.levels = levels
-  }
+  if (shape.values !== 'unit') plan.levels = layLevels(arena, shape.values)
   const indexBytes = String(features).length
   const valueBytes = shape.values === 'unit' ? 12 : shape.values === 'levels' ? 7 : 5
   return { most: features, entryBytes: indexBytes + valueBytes, typicalBytes: features * (indexBytes + valueBytes) }
+}
+
+/** The texts of grey levels, eight bytes each. */
+function layLevels(arena: Arena, values: 'levels' | 'whole'): Address {
+  const levels = arena.allocateZeroed(256 * 8, 'grey levels')
+  for (let level = 0; level < 256; level++) {
+    const value = values === 'whole' ? level : Number((level / 255).toFixed(3))
+    const text = `:${value} `
+    const bytes = arena.bytes(levels + level * 8, 8)
+    bytes.set(new TextEncoder().encode(text))
+    bytes[7] = text.length
+  }
+  return levels
+}
+
+/** The strokes of every class. Class k of ten is the digit k, the tenth is 0. */
+function layDrawings(arena: Arena, plan: PlanFields, shape: DrawnShape, features: number): RowSize {
+  const side = Math.floor(Math.sqrt(features))
+  plan.kind = layout.PLAN_KIND_DRAWN
+  plan.side = side
+  plan.levels = layLevels(arena, shape.values)
+  plan.drawings = arena.allocateZeroed(digits.length * layout.DRAWINGS_OF_A_CLASS * layout.DRAWING_BYTES, 'drawings')
+  digits.forEach((ways, digit) => {
+    const label = (digit + digits.length - 1) % digits.length
+    ways.forEach((drawing, way) => {
+      const ends = drawing.flatMap(line => line.slice(1).flatMap((end, k) => [...line[k], ...end]))
+      const at = plan.drawings + (label * layout.DRAWINGS_OF_A_CLASS + way) * layout.DRAWING_BYTES
+      const fields = new DrawingFields(arena, at)
+      fields.segments = ends.length / 4
+      fields.strokes = arena.allocate(ends.length * 4, 'strokes')
+      arena.f32(fields.strokes, ends.length).set(ends)
+    })
+  })
+  const entryBytes = String(features).length + 7
+  return { most: side * side, entryBytes, typicalBytes: shape.nonzeros * entryBytes }
 }
 
 function keepF64(arena: Arena, values: Float64Array): Address {

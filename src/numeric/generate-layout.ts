@@ -42,10 +42,24 @@ export const PLAN_CLASSES = 96
 export const PLAN_BURST = 100
 /** u32: 1 when the values of a sparse row are divided by their largest, not by the row's length. */
 export const PLAN_BY_LARGEST = 104
-export const PLAN_BYTES = 112
+/** u32: pixels along a side of a drawn picture. */
+export const PLAN_SIDE = 108
+/** u32: address of the drawings, DRAWINGS_OF_A_CLASS for each class. */
+export const PLAN_DRAWINGS = 112
+export const PLAN_BYTES = 120
 
 export const PLAN_KIND_SPARSE = 0
 export const PLAN_KIND_DENSE = 1
+export const PLAN_KIND_DRAWN = 2
+/** Ways to write a class. */
+export const DRAWINGS_OF_A_CLASS = 2
+
+// --- A drawing: strokes in a square of side 1.
+/** u32: address of f32[4 × segments], x and y of both ends of each straight piece. */
+export const DRAWING_STROKES = 0
+/** u32: straight pieces. */
+export const DRAWING_SEGMENTS = 4
+export const DRAWING_BYTES = 8
 
 // --- A group: a range of features from which a sparse row draws.
 /** u32: zero-based number of its first feature. */

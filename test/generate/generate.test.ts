@@ -64,6 +64,7 @@ const labelsOf = ({ classes }: Likeness): RegExp => (classes ? /^([1-9]\d?|100)$
 const rowsFor = (likeness: Likeness): number => (nonzerosOf(likeness) > 1000 ? 300 : 3000)
 
 function nonzerosOf({ shape, features }: Likeness): number {
+  if (shape.kind === 'drawn') return shape.nonzeros
   return shape.kind === 'dense' ? features : shape.groups.reduce((sum, group) => sum + group.nonzeros, 0)
 }
 
@@ -283,6 +284,31 @@ describe('the hidden model', () => {
     }).length
     assert.ok(right > 0.6 * testing.length, `${right} of ${testing.length} right`)
     assert.ok(right < testing.length, 'no row was hard')
+  })
+
+  it('draws every digit so that test rows are recognised, and no two rows alike', async () => {
+    const test = join(folder, 'test-digits.svm')
+    const likeness = likenesses.mnist8m
+    const { text } = await make({ like: 'mnist8m', rows: 3000, noise: 0, test, testRows: 300 })
+    const image = ({ indices, values }: Row): Float64Array => {
+      const pixels = new Float64Array(likeness.features)
+      indices.forEach((index, p) => {
+        pixels[index - 1] = values[p]
+      })
+      return pixels
+    }
+    const read = (rows: string) =>
+      parse(rows, likeness.features, labelsOf(likeness)).map(row => ({ label: row.label, pixels: image(row) }))
+    const training = read(text)
+    const distance = (a: Float64Array, b: Float64Array): number => a.reduce((sum, x, j) => sum + (x - b[j]) ** 2, 0)
+    // The label of the picture that is most alike.
+    const right = read(await readFile(test, 'latin1')).filter(({ label, pixels }) => {
+      const all = training.map(row => distance(row.pixels, pixels))
+      const nearest = Math.min(...all)
+      assert.ok(nearest > 0)
+      return training[all.indexOf(nearest)].label === label
+    }).length
+    assert.ok(right > 0.9 * 300, `${right} of 300 right`)
   })
 
   it('draws words of images again and again, and few of them in every image', async () => {

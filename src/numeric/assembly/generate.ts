@@ -6,22 +6,24 @@
 // feature's log-odds are ± log((1 + tilt) / (1 − tilt)) or 0: the best classifier is linear, and its weights are a hash,
 // not a table. In dense rows the hash is the weight and the row is noise + z · tilt · weights. Labels are z, some flipped.
 // With more than two classes the hash knows the class, too: each has its own leanings, and any two share half of them.
+// Drawn rows are pictures of their class: generate-drawn.ts.
 //
 // The cost of a nonzero is that of making it once: a draw is one random word and one look-up in the inverse of the
 // distribution, rows are radix sorted, and a row's few distinct values are turned into text once each.
 import {
   GENERATE_COUNTS, GROUP_BYTES, GROUP_CLUSTERS, GROUP_DRAWS, GROUP_FIRST, GROUP_KEY_BYTES, GROUP_RANKS, GROUP_RUN,
   GROUP_STRIDE, PLAN_CORRELATION, PLAN_COUNT_VALUES, PLAN_FEATURES, PLAN_GROUP_TABLE, PLAN_GROUPS, PLAN_HARDNESS,
-  PLAN_BURST, PLAN_BY_LARGEST, PLAN_CLASSES, PLAN_INNOVATION, PLAN_KIND, PLAN_KIND_DENSE, PLAN_LEVELS, PLAN_MOST, PLAN_NOISE, PLAN_NORMAL, PLAN_ONES,
+  PLAN_BURST, PLAN_BY_LARGEST, PLAN_CLASSES, PLAN_INNOVATION, PLAN_KIND, PLAN_KIND_DENSE, PLAN_KIND_DRAWN, PLAN_LEVELS, PLAN_MOST, PLAN_NOISE, PLAN_NORMAL, PLAN_ONES,
   PLAN_POSITIVE, PLAN_SEED, PLAN_TELLING, PLAN_TILT, SLOT_ARRAYS, SLOT_DISTINCT, SLOT_HISTOGRAMS, SLOT_NONZEROS,
   SLOT_POSITIVE, SLOT_STAMPS, SLOT_TEXTS,
 } from '../generate-layout'
+import { writeDrawnRow } from './generate-drawn'
 import { mix } from './random'
+import { eightDigits, writeNumber, ZEROS } from './write-number'
 
 const STEP: u64 = 0x9e3779b97f4a7c15
 /** Tells the seed of the hidden model from that of the rows. */
 const HIDDEN: u64 = 0x5851f42d4c957f2d
-const ZEROS: u64 = 0x3030303030303030
 const UNIT: f64 = 1.0 / 4294967296.0
 /** Shorter runs are sorted by insertion. */
 const SHORT: u32 = 32
@@ -55,37 +57,6 @@ function hiddenWord(place: u32, salt: u32): u32 {
   let h = (place ^ salt) * 0x9e3779b1
   h = (h ^ (h >> 15)) * 0x85ebca6b
   return h ^ (h >> 13)
-}
-
-/** Eight decimal digits, a byte each, the first digit in the lowest byte. */
-@inline
-function eightDigits(value: u32): u64 {
-  const high = value / 10000
-  let word = u64(high) | (u64(value - high * 10000) << 32)
-  const hundreds = ((word * 10486) >> 20) & 0x0000007f0000007f
-  word = hundreds + ((word - hundreds * 100) << 16)
-  const tens = ((word * 103) >> 10) & 0x000f000f000f000f
-  return tens + ((word - tens * 10) << 8)
-}
-
-/** Writes a number above 0 without leading zeros; up to eight bytes beyond it are overwritten. */
-@inline
-function writeNumber(p: usize, value: u32): usize {
-  if (value >= 100000000) {
-    const high = value / 100000000
-    p = writeUpTo8(p, high)
-    store<u64>(p, eightDigits(value - high * 100000000) | ZEROS)
-    return p + 8
-  }
-  return writeUpTo8(p, value)
-}
-
-@inline
-function writeUpTo8(p: usize, value: u32): usize {
-  const word = eightDigits(value)
-  const skipped = ctz(word) & 56
-  store<u64>(p, (word | ZEROS) >> skipped)
-  return p + 8 - usize(skipped >> 3)
 }
 
 /** Writes `:value ` for a value in (0, 1] with six significant digits, and its length in the sixteenth byte. */
@@ -375,13 +346,14 @@ export function generateRows(plan: usize, slot: usize, out: usize, rows: u32, ch
   const noise = load<f64>(plan, PLAN_NOISE)
   const hardness = load<f64>(plan, PLAN_HARDNESS)
   const fullTilt = load<f64>(plan, PLAN_TILT)
-  const dense = load<u32>(plan, PLAN_KIND) == PLAN_KIND_DENSE
+  const kind = load<u32>(plan, PLAN_KIND)
   const classes = load<u32>(plan, PLAN_CLASSES)
   memory.fill(slot + SLOT_STAMPS, 0, GENERATE_COUNTS * 4)
   let positives: u32 = 0
   let p = out
   for (let row: u32 = 0; row < rows; row++) {
     let positive: u32 = 1
+    let drawn: u32 = 0
     let tilt: f64
     if (classes == 0) {
       positive = u32(uniform() < share)
@@ -392,6 +364,7 @@ export function generateRows(plan: usize, slot: usize, out: usize, rows: u32, ch
       p += 3
     } else {
       let label = u32(uniform() * f64(classes))
+      drawn = label
       salt = u32(mix(hidden + u64(label + 1) * STEP) >> 32)
       tilt = fullTilt * (1 - hardness * uniform())
       // A wrong label is any of the others.
@@ -399,7 +372,12 @@ export function generateRows(plan: usize, slot: usize, out: usize, rows: u32, ch
       p = writeNumber(p, label + 1)
       store<u8>(p++, SPACE)
     }
-    if (dense) p = writeDenseRow(plan, slot, p, positive, tilt, salt)
+    if (kind == PLAN_KIND_DENSE) p = writeDenseRow(plan, slot, p, positive, tilt, salt)
+    else if (kind == PLAN_KIND_DRAWN) {
+      const end = writeDrawnRow(plan, slot, p, drawn, tilt, next())
+      nonzeros += load<u32>(slot, SLOT_NONZEROS)
+      p = end
+    }
     else p = writeSparseRow(plan, slot, p, positive, tilt, salt, row + 1)
     // The blank after the last entry becomes the end of the line.
     store<u8>(p - 1, LF)

@@ -9,7 +9,7 @@ export class PlanFields {
 
   constructor(arena: Arena, at: Address) {
     this.at = at
-    this.#view = arena.view(at, 112)
+    this.#view = arena.view(at, 120)
   }
 
   /** u32: one of the PLAN_KIND_ constants. */
@@ -170,5 +170,21 @@ export class PlanFields {
   }
   set byLargest(value: number) {
     this.#view.setUint32(104, value, true)
+  }
+
+  /** u32: pixels along a side of a drawn picture. */
+  get side(): number {
+    return this.#view.getUint32(108, true)
+  }
+  set side(value: number) {
+    this.#view.setUint32(108, value, true)
+  }
+
+  /** u32: address of the drawings, DRAWINGS_OF_A_CLASS for each class. */
+  get drawings(): Address {
+    return this.#view.getUint32(112, true)
+  }
+  set drawings(value: Address) {
+    this.#view.setUint32(112, value, true)
   }
 }

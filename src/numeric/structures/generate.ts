@@ -48,14 +48,28 @@ export const generate: LayoutFile = {
           'u32',
           "1 when the values of a sparse row are divided by their largest, not by the row's length.",
         ],
+        ['SIDE', 'u32', 'pixels along a side of a drawn picture.'],
+        ['DRAWINGS', 'address of the drawings, DRAWINGS_OF_A_CLASS for each class'],
       ],
-      size: { bytes: 112 },
+      size: { bytes: 120 },
     },
     {
       constants: [
         ['PLAN_KIND_SPARSE', 0],
         ['PLAN_KIND_DENSE', 1],
+        ['PLAN_KIND_DRAWN', 2],
+        ['DRAWINGS_OF_A_CLASS', 2, 'Ways to write a class.'],
       ],
+    },
+    {
+      structure: 'Drawing',
+      prefix: 'DRAWING_',
+      title: 'A drawing: strokes in a square of side 1.',
+      fields: [
+        ['STROKES', 'address of f32[4 × segments]', 'x and y of both ends of each straight piece.'],
+        ['SEGMENTS', 'u32', 'straight pieces.'],
+      ],
+      size: { bytes: 8 },
     },
     {
       structure: 'Group',
