@@ -37,6 +37,7 @@ const forBits: Record<string, [what: string, ...operators: string[]]> = {
 /** Files of the compiled loops with signed numbers. */
 const signed: Record<string, string> = {
   'feature-map.ts': 'how many rows were renewed, or −1',
+  'generate-drawn.ts': 'places of pixels, which may lie outside',
   'generate.ts': 'random words to values',
   'l1.ts': 'a count of tries',
   'memory.ts': 'pages of memory, at most 65536',
