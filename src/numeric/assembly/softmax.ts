@@ -9,7 +9,7 @@ import {
   TOGETHER_BIAS, TOGETHER_BIAS_WEIGHTS, TOGETHER_CLASSES, TOGETHER_PLACES, TOGETHER_ROWS, TOGETHER_STRIDE,
   TOGETHER_WEIGHTS,
 } from '../crammer-singer-layout'
-import { ROW_CLASS, SUMS_ALPHA_MARGIN, SUMS_CORRECT, SUMS_DUAL, SUMS_LOSS, SUMS_SUPPORT } from '../layouts'
+import { ROW_CLASS, SUMS_ALPHA_MARGIN, SUMS_BYTES, SUMS_CORRECT, SUMS_DUAL, SUMS_LOSS, SUMS_SUPPORT } from '../layouts'
 import { costsTogether, rowCostTogether, rowWeightsTogether } from './row-costs'
 import { addRowTogether, addSquaresTogether, scoreTogether } from './row-together'
 
@@ -45,8 +45,8 @@ function sharesOf(scores: usize, classes: u32, best: u32, shares: usize): f64 {
   return Math.log1p(others)
 }
 
-/** Over rows from..to: v_k += Σ α_k x, diagonals_jk += Σ C p_k (1 − p_k) x_j², and the sums of a certificate. No matrix is
- *  summed. `room`: for three numbers of each class (K rounded up). With v = 0 the sums alone are made. */
+/** Over rows from..to: v_k += Σ α_k x, diagonals_jk += Σ C p_k (1 − p_k) x_j², and what is added to the sums of a
+ *  certificate. No matrix is summed. `room`: for three numbers of each class (K rounded up). With v = 0 the sums alone are made. */
 export function slopeSoftmax(
   problem: usize, from: u32, to: u32, v: usize, diagonals: usize, _matrix: usize, _n: u32, _scratch: usize, sums: usize, room: usize,
 ): void {
@@ -63,7 +63,10 @@ export function slopeSoftmax(
   const shares = room + usize(stride)
   const steps = shares + usize(stride)
   memory.fill(steps, 0, usize(stride))
-  let lossSum: f64 = 0, dualSum: f64 = 0, alphaScore: f64 = 0, correct: f64 = 0
+  let lossSum = load<f64>(sums, SUMS_LOSS)
+  let dualSum = load<f64>(sums, SUMS_DUAL)
+  let alphaScore = load<f64>(sums, SUMS_ALPHA_MARGIN)
+  let correct = load<f64>(sums, SUMS_CORRECT)
   for (let i = from; i < to; i++) {
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const y = load<u32>(places + (usize(load<u32>(row, ROW_CLASS)) << 2))
@@ -100,11 +103,12 @@ export function slopeSoftmax(
   store<f64>(sums, dualSum, SUMS_DUAL)
   store<f64>(sums, alphaScore, SUMS_ALPHA_MARGIN)
   store<f64>(sums, correct, SUMS_CORRECT)
-  store<f64>(sums, f64(to - from), SUMS_SUPPORT)
+  store<f64>(sums, load<f64>(sums, SUMS_SUPPORT) + f64(to - from), SUMS_SUPPORT)
 }
 
 /** The sums of a certificate alone. */
 export function evaluateSoftmax(problem: usize, from: u32, to: u32, room: usize, sums: usize): void {
+  memory.fill(sums, 0, SUMS_BYTES)
   slopeSoftmax(problem, from, to, 0, 0, 0, 0, 0, sums, room)
 }
 
