@@ -99,6 +99,11 @@ export class Driver {
     if (this.#keepsRows && state.solver === undefined) {
       // Nothing is in memory, and nothing is known of any block, but dual variables and weights stand.
       this.#nextPass(null)
+      // What a method knew of models that were done is gone, too: it looks at them again.
+      if (this.#run.endPass) {
+        state.resting = state.resting.map(() => false)
+        state.solutions = state.solutions.map(() => null)
+      }
     } else if (saved) {
       saved.restore(state.solver)
       if (this.#keepsRows) await this.#keeper.loadMemory(this.#stretches)
