@@ -286,7 +286,11 @@ export const PROBLEM_OWN = 80
 export const PROBLEM_ROW_WEIGHTS = 84
 /** f64: of second-order steps: over so much of the margin the kink of the hinge is rounded. */
 export const PROBLEM_SMOOTHING = 88
-export const PROBLEM_BYTES = 96
+/** u32: address of u8[rows], the fold of each row, for methods that look at all rows before they move; 0 for none. */
+export const PROBLEM_FOLDS = 96
+/** u32: the fold whose rows count for nothing. */
+export const PROBLEM_HELD_OUT = 100
+export const PROBLEM_BYTES = 104
 
 // --- A sweep of dual coordinate descent: what it carries from slice to slice.
 /** u32: address of u32[rows], row numbers, the active ones first. */

@@ -59,7 +59,7 @@ export interface NumericFunctions {
   lossL2Logistic(l1: Address): number
   startL2Logistic(l1: Address): void
   sweepL2(l1: Address, logistic: boolean, budget: number): number
-  adagradRows(problem: Address, count: number, w: Address, n: number, state: Address): void
+  adagradRows(problem: Address, from: number, to: number, w: Address, n: number, state: Address): void
   addSquares(row: Address, to: Address, amount: number): void
   writeEntries(row: Address, indices: Address, values: Address): number
   slopeRows(
@@ -74,6 +74,7 @@ export interface NumericFunctions {
     sums: Address,
   ): void
   curvatureRows(problem: Address, from: number, to: number, d: Address, product: Address): void
+  scoreHeldOutRows(problem: Address, from: number, to: number, column: Address): void
   lineRows(problem: Address, from: number, to: number, d: Address, steps: Address, count: number, slopes: Address): void
   slopeSoftmax(
     problem: Address,

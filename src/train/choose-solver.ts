@@ -90,7 +90,7 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
   return { solver: best, reason: Number.isFinite(needed) ? `${need}, more than ${limit}` : need }
 }
 
-/** Whether data that does not fit has two classes and so few features that second-order steps are the better ones. */
+/** Whether data that does not fit has so few features that second-order steps are the better ones. */
 async function hasFewFeatures(paths: string[], options: ResolvedOptions): Promise<boolean> {
   const plain =
     options.expand === undefined && !options.space && !options.calibrate && !trainsTogether(options.multiclass)
@@ -99,11 +99,11 @@ async function hasFewFeatures(paths: string[], options: ResolvedOptions): Promis
   if (pipes) return false
   const loss = findLoss(options.loss)
   if (manifest) {
-    const { rows, nonzeros, usedFeatures, features, labels } = manifest
-    return labels.length <= 2 && startsSecondOrder(loss, { rows, nonzeros, weights: usedFeatures || features })
+    const { rows, nonzeros, usedFeatures, features } = manifest
+    return startsSecondOrder(loss, { rows, nonzeros, weights: usedFeatures || features })
   }
   const estimate = await estimateText(paths, text, options)
-  if (!estimate || estimate.letters || estimate.classes > 2) return false
+  if (!estimate || estimate.letters) return false
   return startsSecondOrder(loss, { ...estimate, weights: estimate.usedMost })
 }
 

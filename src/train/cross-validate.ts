@@ -5,10 +5,10 @@ import { UsageError } from '../errors.ts'
 import type { LabelCount } from '../input-formats/label-numbers.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { beyondBinary } from '../losses/formulations.ts'
-import { askedSolver } from '../optimise/solvers/all-solvers.ts'
+import { allSolvers, askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { block } from '../optimise/solvers/block.ts'
 import { checkCompatible } from '../optimise/solvers/compatibility.ts'
-import type { Solver } from '../optimise/solvers/solver.ts'
+import { type Solver, trainsMany } from '../optimise/solvers/solver.ts'
 import { classesOf } from '../rows/folds.ts'
 import { chooseSolver } from './choose-solver.ts'
 import type { FoldedProblem } from './class-problems.ts'
@@ -65,12 +65,16 @@ export async function whereToTrain(
   if (stranger) throw new UsageError(`${stranger} is not compatible with folds`)
   await heedBinsOfStore(paths, options, tell)
   const { solver, reason } = await chooseSolver(paths, options)
-  const taken = solver.data === 'blocks' && !askedSolver(options.solver) ? block : solver
+  // Blocks are left to `block`, unless there are few features.
+  const taken = solver.data === 'blocks' && !askedSolver(options.solver) && !solver.startEach ? block : solver
   checkCompatible(taken, findLoss(options.loss), { ...options, folds })
-  if (!taken.startMany) {
+  if (!trainsMany(taken)) {
     throw new UsageError(
       `solver ${taken.name} is not compatible with folds: it does not train many models together`,
-      'take --solver dual, block, selective or stream, or leave the choice to auto',
+      `take --solver ${allSolvers
+        .filter(trainsMany)
+        .map(({ name }) => name)
+        .join(', ')}, or leave the choice to auto`,
     )
   }
   tell({ stage: 'plan', solver: taken.name, reason })

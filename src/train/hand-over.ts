@@ -37,10 +37,7 @@ export function hasSecondOrder({ options, wanted, rows, weights }: PlaceFacts): 
     weights <= most &&
     rows >= SOME_ROWS &&
     !wanted.allClasses &&
-    // Models that leave out a fold have no second-order method; of those that come later nothing is known.
-    !wanted.folds &&
-    wanted.problems.length > 0 &&
-    wanted.problems.every(({ loss, heldOut }) => newton.lossNeeds.has(loss) && heldOut === undefined)
+    wanted.problems.every(({ loss }) => newton.lossNeeds.has(loss))
   )
 }
 

@@ -12,6 +12,7 @@ import { Driver } from '../optimise/driver/driver.ts'
 import type { AllClassesObjective } from '../optimise/objectives/all-classes.ts'
 import { BinaryObjective } from '../optimise/objectives/binary.ts'
 import { BundlesObjective, inBundles, lanesOf } from '../optimise/objectives/bundles.ts'
+import { EachObjective } from '../optimise/objectives/each.ts'
 import { shorten } from '../optimise/objectives/line-search.ts'
 import type { Objective } from '../optimise/objectives/objective.ts'
 import { newAllClasses } from '../optimise/objectives/softmax.ts'
@@ -81,7 +82,7 @@ export class InBlocks extends Place {
   readonly #engine: BlockEngine
   readonly #map: number
   /** One objective's memory serves all of them in turn. */
-  readonly #objective: BinaryObjective | BundlesObjective | AllClassesObjective
+  readonly #objective: BinaryObjective | BundlesObjective | EachObjective | AllClassesObjective
   readonly #besidesWeights: number
   #factors: Float64Array | undefined
   /** Where the run began; of several classes, the first. */
@@ -171,11 +172,13 @@ export class InBlocks extends Place {
     return groups.map(group => checkpointsOf(this.#training(this.#objective, group)))
   }
 
-  #newObjective(plan: MemoryPlan): BinaryObjective | BundlesObjective | AllClassesObjective {
+  #newObjective(plan: MemoryPlan): BinaryObjective | BundlesObjective | EachObjective | AllClassesObjective {
     const { arena, rows, weights, solver, wanted } = this.facts
     const { allClasses, problems } = wanted
     if (allClasses) return newAllClasses(arena, { rows, weights, groupRows: plan.slotRows }, allClasses)
-    if (this.rounds) return new BundlesObjective(arena, { rows, weights, folds: 0 }, this.rounds[0], this.#lanes)
+    const places = { rows, weights, folds: 0 }
+    if (this.rounds && solver.startEach) return new EachObjective(arena, places, this.rounds[0].flat())
+    if (this.rounds) return new BundlesObjective(arena, places, this.rounds[0], this.#lanes)
     const weightBits = this.facts.options.weights === 'f32' ? 32 : 64
     return new BinaryObjective(arena, { rows, weights }, { ...problems[0], weightBits }, { dual: solver.dual })
   }
@@ -188,9 +191,11 @@ export class InBlocks extends Place {
 
   /** Every block that is read serves all bundles. */
   bundles(round: Round, folds: number): Together[] {
-    const objective = this.#objective as BundlesObjective
-    objective.startOver(round, folds)
-    return [{ objective, problems: round.flat() }]
+    const objective = this.#objective as BundlesObjective | EachObjective
+    const problems = round.flat()
+    if (objective instanceof EachObjective) objective.startOver(problems, folds)
+    else objective.startOver(round, folds)
+    return [{ objective, problems }]
   }
 
   allClasses(): AllClassesObjective {

@@ -13,6 +13,7 @@ import { findLoss } from '../losses/all-losses.ts'
 import { trainsByGradient } from '../losses/formulations.ts'
 import { Arena, formatBytes } from '../numeric/arena.ts'
 import { Driver } from '../optimise/driver/driver.ts'
+import type { PassProgress } from '../optimise/driver/progress.ts'
 import {
   type AllClassesObjective,
   type AllClassesSettings,
@@ -22,12 +23,13 @@ import type { BinaryObjective } from '../optimise/objectives/binary.ts'
 import { bundleBytes } from '../optimise/objectives/bundle.ts'
 import { BundlesObjective, inBundles } from '../optimise/objectives/bundles.ts'
 import { crammerSingerBytes } from '../optimise/objectives/crammer-singer.ts'
+import { EachObjective } from '../optimise/objectives/each.ts'
 import { allBinaryObjectives } from '../optimise/objectives/l1.ts'
 import type { Objective } from '../optimise/objectives/objective.ts'
 import { newAllClasses } from '../optimise/objectives/softmax.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
 import { newton } from '../optimise/solvers/newton.ts'
-import type { MemorySolver } from '../optimise/solvers/solver.ts'
+import { type MemorySolver, trainsMany } from '../optimise/solvers/solver.ts'
 import { planLines } from '../optimise/sources/memory-plan.ts'
 import { RowsInMemory } from '../optimise/sources/rows-in-memory.ts'
 import { loadRows, type ReadReport } from '../rows/load-rows.ts'
@@ -122,6 +124,10 @@ export class InMemory extends Place {
   readonly #mark: number
   readonly #secondOrder: boolean
   readonly #few: boolean
+  /** The solver that gives models vectors of their own, where models are trained by one. */
+  readonly #each: MemorySolver | undefined
+  /** What goes on with bundles that coordinate descent has left. */
+  readonly #successors = new Map<Objective, { objective: EachObjective; most: number }>()
   /** Sources of the objectives that are being trained. */
   readonly #sources = new Map<Objective, RowsInMemory>()
 
@@ -133,9 +139,10 @@ export class InMemory extends Place {
     // The choice was auto's: where coordinate descent is slow, another method may be taken.
     this.#secondOrder = hasSecondOrder(this.facts) && newton.extraBytes!(weights + 1) <= this.#room
     this.#few = this.#secondOrder && startsSecondOrder(findLoss(options.loss), loaded.rows)
+    this.#each = this.#few ? newton : solver.startEach ? solver : undefined
     // Weights in f32 are trained one vector after the other.
-    const many = (wanted.problems.length > 1 || wanted.together) && solver.startMany && options.weights === 'f64'
-    if (many && !wanted.allClasses && !this.#few) this.rounds = this.#roundsOf(wanted.problems)
+    const many = (wanted.problems.length > 1 || wanted.together) && trainsMany(solver) && options.weights === 'f64'
+    if (many && !wanted.allClasses && !wanted.atOnce) this.rounds = this.#roundsOf(wanted.problems)
     this.#mark = arena.mark()
   }
 
@@ -145,9 +152,21 @@ export class InMemory extends Place {
   }
 
   #roundsOf(problems: FoldedProblem[]): Round[] {
+    const room = this.#room
+    const rounds = this.#each ? this.#groupsOf(problems, this.#each, room) : this.#bundlesOf(problems, room)
+    if (rounds.length > 1) {
+      const most = Math.max(...rounds.map(round => round.flat().length))
+      const what = this.#each ? 'weights and gradients' : 'weights and dual variables'
+      this.say(
+        `${problems.length} models in ${rounds.length} groups of at most ${most}: ${formatBytes(room)} are left for ${what}`,
+      )
+    }
+    return rounds
+  }
+
+  #bundlesOf(problems: FoldedProblem[], room: number): Round[] {
     const { rows, weights } = this.facts
     const entropic = problems[0].loss.entropicDual === true
-    const room = this.#room
     const rounds: Round[] = [[]]
     let left = room
     for (const bundle of inBundles(problems)) {
@@ -159,13 +178,30 @@ export class InMemory extends Place {
       rounds[rounds.length - 1].push(bundle)
       left -= bytes
     }
-    if (rounds.length > 1) {
-      const most = Math.max(...rounds.map(round => round.flat().length))
-      this.say(
-        `${problems.length} models in ${rounds.length} groups of at most ${most}: ${formatBytes(room)} are left for weights and dual variables`,
-      )
-    }
     return rounds
+  }
+
+  /** Models with vectors of their own, in groups of about one size. */
+  #groupsOf(problems: FoldedProblem[], solver: MemorySolver, room: number): Round[] {
+    const most = this.#mostOf(problems.length, solver, room)
+    const size = Math.ceil(problems.length / Math.ceil(problems.length / most))
+    return Array.from({ length: Math.ceil(problems.length / size) }, (_, k) => [
+      problems.slice(k * size, (k + 1) * size),
+    ])
+  }
+
+  /** How many models there is room for at a time, at least one. */
+  #mostOf(models: number, { extraBytes }: MemorySolver, room: number): number {
+    const weights = this.facts.weights + 1
+    const bytes = (count: number): number => extraBytes!(weights, count) + count * (weights * 8 + 4096)
+    let most = models
+    while (most > 1 && bytes(most) > room) most--
+    return most
+  }
+
+  /** Models that are trained at the same time, whatever room there is. */
+  asRound(problems: FoldedProblem[]): Round {
+    return this.#each ? [problems] : inBundles(problems)
   }
 
   binary(problem: FoldedProblem): BinaryObjective {
@@ -175,8 +211,12 @@ export class InMemory extends Place {
   /** Threads take a bundle each. */
   bundles(round: Round, folds: number): Together[] {
     const { arena, rows, weights } = this.facts
+    const places = { rows, weights, folds }
     return round.map(problems => {
-      return { objective: new BundlesObjective(arena, { rows, weights, folds }, [problems]), problems }
+      const objective = this.#each
+        ? new EachObjective(arena, places, problems)
+        : new BundlesObjective(arena, places, [problems])
+      return { objective, problems }
     })
   }
 
@@ -198,25 +238,59 @@ export class InMemory extends Place {
       this.#say('there are few features')
       return new Driver({ ...driving, solver: newton }).solve()
     }
+    const bundle = objective instanceof BundlesObjective ? objective : undefined
+    if (bundle && this.#successors.has(bundle)) {
+      // Coordinate descent left these models at a smaller cost. Their dual variables say nothing any more.
+      const fresh = problems.map((): Solution => ({ certificate: undefined, passes: 0, exitReason: 'max-passes' }))
+      return this.#goOnWith(bundle, problems, fresh, tell)
+    }
     const driver = new Driver({ ...driving, stalls: patience(driving.settings.tolerance) })
     const solutions = await driver.solve()
     if (!driver.stalled) return solutions
     this.#say('coordinate descent would take many more passes')
-    if (!(objective instanceof BundlesObjective)) return this.#goOn(objective as BinaryObjective, solutions[0], tell)
-    const own = this.binary(problems[0])
-    for (const [k, solution] of solutions.entries()) {
-      if (solution.certificate) continue
-      own.startOver(problems[k])
-      own.weightsInPlace().set(objective.copyWeights(k))
-      const done = solutions.filter(({ certificate }) => certificate).length
-      ;[solutions[k]] = await this.#goOn(own, solution, progress => tell({ ...progress, done }))
-      objective.setWeights(k, own.copyWeights())
+    if (!bundle) return this.#goOn(objective, solutions[0].passes, tell)
+    return this.#goOnWith(bundle, problems, solutions, tell)
+  }
+
+  /** Goes on with the models of a bundle that are not done, as many at a time as there is room for. */
+  async #goOnWith(
+    bundle: BundlesObjective,
+    problems: FoldedProblem[],
+    solutions: Solution[],
+    tell: TellPass,
+  ): Promise<Solution[]> {
+    const { objective, most } = this.#successorOf(bundle)
+    const left = [...solutions.keys()].filter(k => !solutions[k].certificate)
+    for (let first = 0; first < left.length; first += most) {
+      const group = left.slice(first, first + most)
+      objective.startOver(group.map(k => problems[k]))
+      for (const [m, k] of group.entries()) objective.setWeights(m, bundle.copyWeights(k))
+      const before = solutions.length - left.length + first
+      const count = (progress: PassProgress): PassProgress => ({ ...progress, done: before + progress.done })
+      const ends = await this.#goOn(objective, solutions[group[0]].passes, progress => tell(count(progress)))
+      for (const [m, k] of group.entries()) {
+        solutions[k] = ends[m]
+        bundle.setWeights(k, objective.copyWeights(m))
+      }
     }
     return solutions
   }
 
+  /** What second-order steps go on with where coordinate descent leaves a bundle: as many of its models as there is room for. */
+  #successorOf(bundle: BundlesObjective): { objective: EachObjective; most: number } {
+    const known = this.#successors.get(bundle)
+    if (known) return known
+    const { arena, rows, weights } = this.facts
+    // Other bundles may need as much at the same time.
+    const most = this.#mostOf(bundle.models, newton, this.#room / Math.max(1, this.#sources.size))
+    const places = { rows, weights, folds: bundle.folds }
+    const successor = { objective: new EachObjective(arena, places, bundle.problems.slice(0, most)), most }
+    this.#successors.set(bundle, successor)
+    return successor
+  }
+
   /** Goes on by second-order steps from the weights that an objective has. */
-  async #goOn(objective: BinaryObjective, { passes }: Solution, tell: TellPass): Promise<Solution[]> {
+  async #goOn(objective: Objective, passes: number, tell: TellPass): Promise<Solution[]> {
     const driving = this.driving(objective, progress => tell({ ...progress, pass: progress.pass + passes }))
     const maxPasses = Math.max(1, driving.settings.maxPasses - passes)
     const solutions = await new Driver({
@@ -245,6 +319,7 @@ export class InMemory extends Place {
 
   override release(): void {
     this.#sources.clear()
+    this.#successors.clear()
     this.facts.arena.release(this.#mark)
   }
 

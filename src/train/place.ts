@@ -6,9 +6,8 @@ import type { Driving } from '../optimise/driver/driver.ts'
 import { type PassProgress, sum } from '../optimise/driver/progress.ts'
 import type { AllClassesObjective, AllClassesSettings } from '../optimise/objectives/all-classes.ts'
 import type { BinaryObjective } from '../optimise/objectives/binary.ts'
-import type { BundlesObjective } from '../optimise/objectives/bundles.ts'
 import { shortenScores } from '../optimise/objectives/line-search.ts'
-import type { Objective } from '../optimise/objectives/objective.ts'
+import type { ManyModels, Objective } from '../optimise/objectives/objective.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
 import type { Solver } from '../optimise/solvers/solver.ts'
 import type { RowSource } from '../optimise/sources/row-source.ts'
@@ -26,14 +25,16 @@ export interface Wanted {
   folds?: number
   /** Other models are trained together even when there is but one of these. */
   together?: boolean
+  /** All models are trained at a time, and again: there are no rounds. */
+  atOnce?: boolean
 }
 
-/** Models that are trained at the same time: bundles, and a round of them. */
+/** Models that are trained at the same time: bundles, or all models as one, and a round of them. */
 export type Round = FoldedProblem[][]
 
 /** What is trained at the same time, on memory of its own. */
 export interface Together {
-  objective: BundlesObjective
+  objective: ManyModels
   problems: FoldedProblem[]
 }
 
@@ -78,7 +79,7 @@ export abstract class Place {
   /** The rows that an objective is trained on. */
   protected abstract sourceOf(objective: Objective): RowSource
   /** Scores of rows by the models that did not see them, into f32 columns of all rows. */
-  async score(objective: BundlesObjective, scores: number): Promise<void> {
+  async score(objective: ManyModels, scores: number): Promise<void> {
     const source = this.sourceOf(objective)
     const groups = source.groups(-1, this.facts.options)
     for await (const group of source.pass(groups)) await objective.score(source.threads, group, scores)

@@ -15,7 +15,7 @@ import { askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { block } from '../optimise/solvers/block.ts'
 import { bytesForTrainers } from '../optimise/solvers/parallel-sweeps.ts'
 import { selective } from '../optimise/solvers/selective.ts'
-import type { BlockSolver } from '../optimise/solvers/solver.ts'
+import { type BlockSolver, trainsMany } from '../optimise/solvers/solver.ts'
 import { type MemoryPlan, type PlanNeeds, planMemory } from '../optimise/sources/memory-plan.ts'
 import { outgrowsText } from '../rows/sample-text.ts'
 import { scalingBytes } from '../rows/scale.ts'
@@ -95,7 +95,8 @@ function needsOf(
     const weightBytes = together ? even(classes) * 8 : (bits === 'f32' ? 4 : 8) * lanes
     const perWeight = solver.extra?.perWeight ?? 0
     const each = typeof perWeight === 'number' ? perWeight : perWeight(weights + 1, together)
-    const extra = bits === 'f32' ? 0 : each * (together ? even(classes) : 1)
+    const vectors = together ? even(classes) : solver.startEach ? lanes : 1
+    const extra = bits === 'f32' ? 0 : each * vectors
     const { trainers } = options
     const shared = solver.severalTrainers ? bytesForTrainers(trainers, weightBytes, options.scale !== undefined) : 0
     return { ...needs, perWeight: forModel + extra + shared, weightBytes }
@@ -116,9 +117,10 @@ async function planTogether(
   { models, must = false, ...run }: RunToPlan,
 ): Promise<{ models: number; plan: MemoryPlan } | undefined> {
   const single = options.innerTolerance !== undefined || options.gradientTolerance !== undefined
-  const can = models > 1 && solver.startMany !== undefined && options.weights === 'f64' && !single
+  const can = models > 1 && trainsMany(solver) && options.weights === 'f64' && !single
   if (!must && (!can || options.expand)) return undefined
-  const planOf = (size: number) => planFor(store, solver, options, { ...run, lanes: lanesOf(size) })
+  const lanes = (size: number): number => (solver.startEach ? size : lanesOf(size))
+  const planOf = (size: number) => planFor(store, solver, options, { ...run, lanes: lanes(size) })
   const fits = (size: number): Promise<MemoryPlan | undefined> =>
     planOf(size).catch((error: unknown) => {
       if (!(error instanceof SpillwayError)) throw error

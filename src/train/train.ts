@@ -14,7 +14,7 @@ import type { ExitReason, Solution } from '../optimise/objectives/solution.ts'
 import { askedSolver, findSolver } from '../optimise/solvers/all-solvers.ts'
 import { checkCompatible, underLimits } from '../optimise/solvers/compatibility.ts'
 import { dual } from '../optimise/solvers/dual.ts'
-import type { BlockSolver, MemorySolver } from '../optimise/solvers/solver.ts'
+import { type BlockSolver, type MemorySolver, trainsMany } from '../optimise/solvers/solver.ts'
 import { classesOf } from '../rows/folds.ts'
 import { version } from '../version.ts'
 import { calibrateOverBlocks, calibrationsOf, checkCalibration, modelsToCalibrate } from './calibrate.ts'
@@ -130,7 +130,7 @@ export async function trainInMemory(
   if (!options.calibrate) return trainPlace(new InMemory(loaded, solver, options, wanted), classes)
   const { problems, folds } = modelsToCalibrate(classes.problems)
   const held = new HeldOut(arena, classesOf(arena, rows), { problems, folds, seed: options.seed })
-  if (!solver.startMany) {
+  if (!trainsMany(solver)) {
     // Models of folds are trained together, by a solver that can.
     const outcome = await trainPlace(new InMemory(loaded, solver, options, wanted), classes)
     const maxPasses = options.given.has('maxPasses') ? options.maxPasses : DEFAULTS.maxPasses

@@ -1,7 +1,6 @@
 // `tune`: tries costs by folds, and trains the model at the best.
 
 import { SpillwayError, UsageError } from '../errors.ts'
-import { inBundles } from '../optimise/objectives/bundles.ts'
 import { askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { block } from '../optimise/solvers/block.ts'
 import type { MemorySolver } from '../optimise/solvers/solver.ts'
@@ -132,15 +131,15 @@ async function climbCosts(
   const problemsAt = (cost: number): FoldedProblem[] => foldProblems(rows.labels, options, [cost], folds)
   const problems = problemsAt(first)
   const held = new HeldOut(arena, classesOf(arena, rows), { problems, folds, seed: options.seed })
-  const place = new InMemory(loaded, solver, options, { problems: [] })
-  const together = place.bundles(inBundles(problems), held.folds)
+  const place = new InMemory(loaded, solver, options, { problems, folds, atOnce: true })
+  const together = place.bundles(place.asRound(problems), held.folds)
   const all = given && { all: given.length * problems.length }
   const results: CostResult[] = []
   let models = 0
   let [sinceBest, best] = [0, -1]
   for (const [k, cost] of costs.entries()) {
     if (k > 0) {
-      const next = inBundles(problemsAt(cost))
+      const next = place.asRound(problemsAt(cost))
       for (const [b, { objective }] of together.entries()) objective.rescale(next[b], cost / costs[k - 1])
     }
     const solutions = (await solveTogether(place, together, held, { done: models, ...all })).flat()

@@ -86,6 +86,18 @@ function* cases(): Generator<Case> {
     ...{ bias: 1, classWeights: { 2: 3 } },
   })
   yield one('crammer-singer block', 'three', { solver: 'block', multiclass: 'crammer-singer', tolerance: 1e-2 }, 4)
+  yield one('softmax newton', 'three', { solver: 'newton', multiclass: 'softmax', loss: 'logistic', tolerance: 1e-6 })
+  for (const solver of ['newton', 'lbfgs']) {
+    const softmax: TrainOptions = { solver, multiclass: 'softmax', loss: 'logistic', bias: 1, classWeights: { 2: 3 } }
+    yield one(`softmax ${solver} bias weights`, 'three', softmax)
+    yield one(`softmax ${solver} block`, 'three', { ...softmax, tolerance: 1e-4 }, 4)
+    for (const loss of solver === 'newton' ? losses : ['squared-hinge', 'logistic']) {
+      yield one(`${solver} ${loss}`, 'two', { loss, solver, tolerance: 1e-5, bias: 1, classWeights: { '+1': 3 } })
+      yield one(`${solver} ${loss}`, 'three', { loss, solver, tolerance: 1e-5 })
+      yield one(`${solver} ${loss} block`, 'three', { loss, solver, tolerance: 1e-4, bias: 1 }, 6)
+    }
+    yield one(`${solver} squared-hinge chi2`, 'three-histograms', { kernel: 'chi2', solver, loss: 'squared-hinge' })
+  }
   yield one('calibrated', 'two', { solver: 'dual', calibrate: 'sigmoid' })
   yield one('calibrated', 'three', { solver: 'dual', calibrate: 'isotonic' })
   yield one('calibrated block', 'two', { solver: 'block', calibrate: 'sigmoid' }, 4)

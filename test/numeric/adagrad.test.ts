@@ -86,7 +86,7 @@ describe('stochastic gradients', () => {
           for (const part of parts) {
             const set = rowSetOf(arena, part, FEATURES)
             const group = wholeGroup(arena, set)
-            arena.numeric.adagradRows(objective(set).of(group), part.length, w, n, state)
+            arena.numeric.adagradRows(objective(set).of(group), 0, part.length, w, n, state)
           }
           return [...arena.f64(w, n)]
         }
@@ -112,7 +112,7 @@ describe('stochastic gradients', () => {
       const problem = new BinaryObjective(arena, set, { loss: findLoss(loss), ...settings }).of(wholeGroup(arena, set))
       const n = FEATURES + 1
       const [w, state] = [arena.allocateZeroed(n * 8, 'w'), arena.allocateZeroed(16 + n * 28, 'a state')]
-      arena.numeric.adagradRows(problem, 3, w, n, state)
+      arena.numeric.adagradRows(problem, 0, 3, w, n, state)
       assert.deepEqual([...arena.f64(w, n)], new Array(n).fill(0))
     }
   })

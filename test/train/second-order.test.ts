@@ -3,12 +3,16 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
+import { ingest } from '../../src/block-store/ingest.ts'
+import { crossValidate } from '../../src/train/cross-validate.ts'
 import type { TrainOptions } from '../../src/train/options.ts'
+import type { Progress } from '../../src/train/progress.ts'
 import { train } from '../../src/train/train.ts'
 import type { TrainResult } from '../../src/train/training-run.ts'
+import { tune } from '../../src/train/tune.ts'
 import { type Row, rowsOfText } from '../data-sets/rows.ts'
 import { randomNumbers } from '../numeric/reference.ts'
-import { fastFolder } from '../out-of-core/fixture.ts'
+import { fastFolder, memoryFor } from '../out-of-core/fixture.ts'
 import { objectiveOfFile } from '../out-of-core/model-objective.ts'
 
 const folder = fastFolder()
@@ -98,12 +102,33 @@ describe('few features that are not scaled', () => {
     }
   })
 
-  it('several classes are trained one after the other', async () => {
+  it('several classes are trained together', async () => {
     const three = unscaledRows(11_000, 3, 3, 9)
     const { result } = await told(folder.write('three.svm', three), { loss: 'logistic' })
     assert.equal(result.solver, 'newton')
     assert.equal(result.model.vectors, 3)
     await assertTrue(result, rowsOfText(three), { loss: 'logistic' })
+  })
+
+  it('folds and costs take newton, too, in memory and block by block', async () => {
+    const folded = { loss: 'logistic', folds: 3, tolerance: 1e-5 }
+    const names: string[] = []
+    const progress = (record: Progress) => record.stage === 'plan' && names.push(record.solver)
+    const [inMemory] = (await crossValidate(path, { ...folded, progress })).costs
+    assert.equal(names.at(-1), 'newton')
+    const dual = (await crossValidate(path, { ...folded, solver: 'dual', normalize: 'unit' })).costs[0]
+    assert.ok(inMemory.folds.every(({ gap, passes }) => gap <= 1e-5 && passes < 30))
+    assert.ok(inMemory.accuracy > dual.accuracy - 0.05, `${inMemory.accuracy}, ${dual.accuracy}`)
+    const store = join(folder.path, 'folds.spill')
+    await ingest(path, store, { blocks: 7 })
+    const memory = (await memoryFor(store, 1, { solver: 'newton' })) + (1 << 20)
+    const tuning = await tune(store, { ...folded, memory, costs: [0.01, 1], progress })
+    assert.equal(names.at(-1), 'newton')
+    assert.equal(tuning.final!.solver, 'newton')
+    for (const { folds, accuracy } of tuning.costs) {
+      assert.ok(folds.every(({ gap, passes }) => gap <= 1e-5 && passes < 30))
+      assert.ok(Math.abs(accuracy - inMemory.accuracy) < 0.02)
+    }
   })
 })
 
@@ -142,6 +167,25 @@ describe('coordinate descent that stalls', () => {
     assert.equal(result.solver, 'newton')
     assert.equal(result.exitReason, 'converged')
     await assertTrue(result, rowsOfText(three), { loss: 'logistic' })
+  })
+
+  it('models of folds are handed over, and those of larger costs go on from there', async () => {
+    const plans: string[] = []
+    const tuning = await tune(path, {
+      ...{ loss: 'logistic', folds: 3, costs: [1e-6, 0.1, 1] },
+      progress: record => record.stage === 'plan' && record.solver === 'newton' && plans.push(record.reason),
+    })
+    // Once for the folds, and once for the final model.
+    assert.deepEqual(new Set(plans), new Set(['coordinate descent would take many more passes']))
+    assert.ok(plans.length <= 2)
+    assert.equal(tuning.final!.solver, 'newton')
+    for (const { cost, accuracy, folds } of tuning.costs) {
+      assert.ok(folds.every(({ gap }) => gap <= 1e-3))
+      const [alone] = (
+        await crossValidate(path, { loss: 'logistic', folds: 3, cost, tolerance: 1e-6, solver: 'newton' })
+      ).costs
+      assert.ok(Math.abs(accuracy - alone.accuracy) <= 0.002, `C = ${cost}: ${accuracy}, ${alone.accuracy}`)
+    }
   })
 
   it('a solver that was asked for stays', async () => {

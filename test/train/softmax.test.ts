@@ -168,9 +168,9 @@ describe('the optimum', () => {
 })
 
 /** A data set, trained by both. Values are those that both read: written in full. */
-async function compare(t: TestContext, name: string, rows: Row[], cost: number): Promise<void> {
+async function compare(t: TestContext, name: string, rows: Row[], cost: number, solver = 'newton'): Promise<void> {
   const path = folder.write(`${name}.svm`, writeData(rows))
-  const result = await trained(path, { cost }, { tolerance: 2e-7 })
+  const result = await trained(path, { cost }, { tolerance: 2e-7, solver })
   assert.equal(result.exitReason, 'converged')
   assertCertified(rows, result, { cost })
   if (noSklearn) return t.diagnostic(noSklearn)
@@ -186,6 +186,8 @@ describe('data sets, against the multinomial logistic regression of scikit-learn
   it('dna.scale', t => compare(t, 'dna', rowsOfSet('dna.scale'), 1))
   it('mnist, 10,000 rows', t => compare(t, 'mnist', rowsOfSet('mnist', k => k < 10_000).map(brightness), 0.02))
   it('news20', t => compare(t, 'news20', rowsOfSet('news20bydate').map(unitLength), 0.1))
+  it('dna.scale, by lbfgs', t => compare(t, 'dna', rowsOfSet('dna.scale'), 1, 'lbfgs'))
+  it('news20, by lbfgs', t => compare(t, 'news20', rowsOfSet('news20bydate').map(unitLength), 0.1, 'lbfgs'))
 })
 
 describe('probabilities', () => {

@@ -6,7 +6,9 @@
 // s_j is the largest |x_j| so far, so that features of any size move alike; N = Σ Σ_j (x_j / s_j)² over the t rows so far. Duchi,
 // Hazan, Singer: Adaptive subgradient methods (JMLR 12, 2011); Ross, Mineiro, Langford: Normalized online learning (UAI 2013).
 // No η_j exceeds 1, what ½‖w‖² would allow. α = −loss' is that of the margin behind the step, so that no row overshoots.
-import { PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS, ROW_CLASS } from '../layouts'
+import {
+  PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_FOLDS, PROBLEM_HELD_OUT, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS, ROW_CLASS,
+} from '../layouts'
 import { writeEntries } from './entries'
 import { wrongness } from './losses'
 import {
@@ -16,9 +18,9 @@ import {
 /** η: how far a weight may go at first, as a share of what makes a margin of 1. */
 const RATE: f64 = 0.5
 
-/** Moves the n weights at w, over the first `count` rows of a problem. `state` has t, N, and G and s of each weight, f64 all of
+/** Moves the n weights at w, over rows from..to of a problem, but for those that are held out. `state` has t, N, and G and s of each weight, f64 all of
  *  them; behind them room for the entries of a row, n f64 and n u32. */
-export function adagradRows(problem: usize, count: u32, w: usize, n: u32, state: usize): void {
+export function adagradRows(problem: usize, from: u32, to: u32, w: usize, n: u32, state: usize): void {
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
   const positive = load<u32>(problem, PROBLEM_POSITIVE)
   const logistic = load<u32>(problem, PROBLEM_LOGISTIC) != 0
@@ -29,6 +31,8 @@ export function adagradRows(problem: usize, count: u32, w: usize, n: u32, state:
   const diagonalPositive = diagonalForPositive(problem)
   const diagonalNegative = diagonalForNegative(problem)
   const rowWeights = rowWeightsOf(problem)
+  const folds = <usize>load<u32>(problem, PROBLEM_FOLDS)
+  const heldOut = load<u32>(problem, PROBLEM_HELD_OUT)
   const line = usize(n) << 3
   const squares = state + 16
   const sizes = squares + line
@@ -36,7 +40,8 @@ export function adagradRows(problem: usize, count: u32, w: usize, n: u32, state:
   const indices = values + line
   let seen = load<f64>(state)
   let norms = load<f64>(state, 8)
-  for (let i: u32 = 0; i < count; i++) {
+  for (let i = from; i < to; i++) {
+    if (folds != 0 && u32(load<u8>(folds + usize(i))) == heldOut) continue
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     let entries = writeEntries(row, indices, values)
     if (bias != 0) {

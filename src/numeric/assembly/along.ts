@@ -12,9 +12,9 @@ import {
   TOGETHER_WEIGHTS,
 } from '../crammer-singer-layout'
 import {
-  PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS, ROW_COUNT,
-  ROW_DICTIONARY, ROW_ENTRIES, ROW_KIND, ROW_KIND_CODED, ROW_KIND_CONSTANT, ROW_KIND_DENSE, ROW_KIND_F32, ROW_KIND_F64,
-  ROW_NORM, ROW_SCALE,
+  PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_FOLDS, PROBLEM_HELD_OUT, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS,
+  PROBLEM_WEIGHTS, ROW_CLASS, ROW_COUNT, ROW_DICTIONARY, ROW_ENTRIES, ROW_KIND, ROW_KIND_CODED, ROW_KIND_CONSTANT,
+  ROW_KIND_DENSE, ROW_KIND_F32, ROW_KIND_F64, ROW_NORM, ROW_SCALE,
 } from '../layouts'
 import { at, dotLanes } from './bundle'
 import { boxLoss, logisticLoss } from './losses'
@@ -37,7 +37,7 @@ function addLosses(along: usize, column: usize, margin: f64, bound: f64, diagona
   }
 }
 
-/** Losses of rows from..to are added to the first column. */
+/** Losses of rows from..to are added to the first column; held-out rows count for nothing. */
 export function alongF64(problem: usize, from: u32, to: u32, along: usize): void { lookAlong<f64>(problem, from, to, along) }
 export function alongF32(problem: usize, from: u32, to: u32, along: usize): void { lookAlong<f32>(problem, from, to, along) }
 
@@ -54,7 +54,10 @@ function lookAlong<W>(problem: usize, from: u32, to: u32, along: usize): void {
   const diagonalPositive = diagonalForPositive(problem)
   const diagonalNegative = diagonalForNegative(problem)
   const rowWeights = rowWeightsOf(problem)
+  const folds = <usize>load<u32>(problem, PROBLEM_FOLDS)
+  const heldOut = load<u32>(problem, PROBLEM_HELD_OUT)
   for (let i = from; i < to; i++) {
+    if (folds != 0 && u32(load<u8>(folds + usize(i))) == heldOut) continue
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
     const dot = dotRow<W>(row, w) + biasPart

@@ -2,8 +2,8 @@
 // With w = Σ α y x:  primal = ½‖w‖² + Σ loss,  dual = Σ (dual part) − ½‖w‖². Σ α·margin is wᵀ(Σ α y x), from which the
 // caller learns ‖Σ α y x‖² even when rounding has moved w a little.
 import {
-  PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_LOGISTIC, PROBLEM_MARGINS, PROBLEM_POSITIVE, PROBLEM_ROWS,
-  PROBLEM_WEIGHTS, ROW_CLASS, SUMS_ALPHA_MARGIN, SUMS_CORRECT, SUMS_DUAL, SUMS_LOSS, SUMS_SUPPORT,
+  PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_FOLDS, PROBLEM_HELD_OUT, PROBLEM_LOGISTIC, PROBLEM_MARGINS,
+  PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS, SUMS_ALPHA_MARGIN, SUMS_CORRECT, SUMS_DUAL, SUMS_LOSS, SUMS_SUPPORT,
 } from '../layouts'
 import { boxLoss, logisticLoss, negativeEntropy } from './losses'
 import { dotRow } from './row'
@@ -11,7 +11,7 @@ import {
   boundForNegative, boundForPositive, diagonalForNegative, diagonalForPositive, rowBound, rowDiagonal, rowWeightsOf,
 } from './row-costs'
 
-/** Sums over rows from..to, written to `sums`. */
+/** Sums over rows from..to, written to `sums`; rows of the fold that is held out count for nothing. */
 export function evaluateF64(problem: usize, from: u32, to: u32, sums: usize): void { evaluate<f64>(problem, from, to, sums) }
 export function evaluateF32(problem: usize, from: u32, to: u32, sums: usize): void { evaluate<f32>(problem, from, to, sums) }
 
@@ -30,8 +30,11 @@ function evaluate<W>(problem: usize, from: u32, to: u32, sums: usize): void {
   const diagonalNegative = diagonalForNegative(problem)
   const rowWeights = rowWeightsOf(problem)
   const margins = <usize>load<u32>(problem, PROBLEM_MARGINS)
+  const folds = <usize>load<u32>(problem, PROBLEM_FOLDS)
+  const heldOut = load<u32>(problem, PROBLEM_HELD_OUT)
   let lossSum: f64 = 0, dualSum: f64 = 0, alphaMargin: f64 = 0, correct: f64 = 0, support: f64 = 0
   for (let i = from; i < to; i++) {
+    if (folds != 0 && u32(load<u8>(folds + usize(i))) == heldOut) continue
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
     const bound = rowBound(isPositive, boundPositive, boundNegative, rowWeights, i)

@@ -8,9 +8,11 @@
 //
 // The losses' parts are summed here, the regulariser's is the caller's. α_i is feasible for the dual, and with it loss_i is
 // the dual part less α_i m_i, so that P − D = ½‖∇P‖²: a gradient is a certificate.
+//
+// Sums are added to what is there: rows may come in parts, and the sums are the same bits.
 import {
-  PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_SMOOTHING, PROBLEM_WEIGHTS, ROW_CLASS,
-  SUMS_ALPHA_MARGIN, SUMS_CORRECT, SUMS_DUAL, SUMS_LOSS, SUMS_SUPPORT,
+  PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_FOLDS, PROBLEM_HELD_OUT, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS,
+  PROBLEM_SMOOTHING, PROBLEM_WEIGHTS, ROW_CLASS, SUMS_ALPHA_MARGIN, SUMS_CORRECT, SUMS_DUAL, SUMS_LOSS, SUMS_SUPPORT,
 } from '../layouts'
 import { addSquares, writeEntries } from './entries'
 import { boxLoss, logisticLoss, negativeEntropy, wrongness } from './losses'
@@ -37,6 +39,25 @@ function curvatureOf(margin: f64, bound: f64, diagonal: f64, logistic: bool): f6
 /** Over rows from..to: v += Σ α y x; where they are wanted, diagonal_j += Σ c x_j², and the lower triangle of an n × n matrix
  *  += Σ c x xᵀ, whose room for a row's entries is `scratch`; and the sums of a certificate. */
 export function slopeRows(problem: usize, from: u32, to: u32, v: usize, diagonals: usize, matrix: usize, n: u32, scratch: usize, sums: usize): void {
+  meetRows<f64>(problem, from, to, 0, v, sums, n, diagonals, matrix, scratch)
+}
+
+/** Over rows from..to: product += Σ c x (xᵀd). */
+export function curvatureRows(problem: usize, from: u32, to: u32, d: usize, product: usize): void {
+  meetRows<f32>(problem, from, to, d, product, 0, 0, 0, 0, 0)
+}
+
+/** Over rows from..to: derivatives of the losses along d, at each of `count` steps (f64 at `steps`), added to `slopes`. */
+export function lineRows(problem: usize, from: u32, to: u32, d: usize, steps: usize, count: u32, slopes: usize): void {
+  meetRows<u32>(problem, from, to, d, slopes, steps, count, 0, 0, 0)
+}
+
+/** T says what becomes of a row: f64 is for slopeRows, f32 for curvatureRows, u32 for lineRows. What they sum goes to `out`;
+ *  `list` has the sums or the steps, and `n` says how long things are. Rows of the fold that is held out count for nothing. */
+@inline
+function meetRows<T>(
+  problem: usize, from: u32, to: u32, d: usize, out: usize, list: usize, n: u32, diagonals: usize, matrix: usize, scratch: usize,
+): void {
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
   const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
   const positive = load<u32>(problem, PROBLEM_POSITIVE)
@@ -45,14 +66,26 @@ export function slopeRows(problem: usize, from: u32, to: u32, v: usize, diagonal
   const biasFeature = load<u32>(problem, PROBLEM_BIAS_FEATURE)
   const biasAt = usize(biasFeature) << 3
   const biasPart = bias == 0 ? 0 : bias * load<f64>(w + biasAt)
+  const biasStep = d == 0 || bias == 0 ? 0 : bias * load<f64>(d + biasAt)
   const boundPositive = boundForPositive(problem)
   const boundNegative = boundForNegative(problem)
   const diagonalPositive = diagonalForPositive(problem)
   const diagonalNegative = diagonalForNegative(problem)
   const rowWeights = rowWeightsOf(problem)
   const smoothing = load<f64>(problem, PROBLEM_SMOOTHING)
+  const folds = <usize>load<u32>(problem, PROBLEM_FOLDS)
+  const heldOut = load<u32>(problem, PROBLEM_HELD_OUT)
   let lossSum: f64 = 0, dualSum: f64 = 0, smoothSum: f64 = 0, correct: f64 = 0, support: f64 = 0
+  if (isFloat<T>() && sizeof<T>() == 8) {
+    lossSum = load<f64>(list, SUMS_LOSS)
+    dualSum = load<f64>(list, SUMS_DUAL)
+    // The losses as they are minimised, where a certificate has something that nobody needs here.
+    smoothSum = load<f64>(list, SUMS_ALPHA_MARGIN)
+    correct = load<f64>(list, SUMS_CORRECT)
+    support = load<f64>(list, SUMS_SUPPORT)
+  }
   for (let i = from; i < to; i++) {
+    if (folds != 0 && u32(load<u8>(folds + usize(i))) == heldOut) continue
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
     const y: f64 = isPositive ? 1 : -1
@@ -60,40 +93,59 @@ export function slopeRows(problem: usize, from: u32, to: u32, v: usize, diagonal
     const diagonal = smoothDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i, smoothing, bound)
     const dot = dotRow<f64>(row, w) + biasPart
     const margin = y * dot
-    if (isPositive ? dot > 0 : dot <= 0) correct += 1
-    let a: f64
-    if (logistic) {
-      a = bound * wrongness(margin)
-      const loss = bound * logisticLoss(margin)
-      lossSum += loss
-      smoothSum += loss
-      dualSum += negativeEntropy(a, bound * wrongness(-margin), bound)
+    if (!isFloat<T>()) {
+      const change = y * (dotRow<f64>(row, d) + biasStep)
+      for (let k: usize = 0; k < usize(n) << 3; k += 8) {
+        const m = margin + load<f64>(list + k) * change
+        const a = logistic ? bound * wrongness(m) : max(0, min((1 - m) / diagonal, bound))
+        store<f64>(out + k, load<f64>(out + k) - a * change)
+      }
+    } else if (sizeof<T>() == 4) {
+      const c = curvatureOf(margin, bound, diagonal, logistic)
+      if (c != 0) addRow(row, c * (dotRow<f64>(row, d) + biasStep), out, bias, biasAt)
     } else {
-      const slack = 1 - margin
-      if (slack <= 0) continue
-      a = min(slack / diagonal, bound)
-      const smooth = boxLoss(slack, bound, diagonal)
-      smoothSum += smooth
-      lossSum += smoothing > 0 ? bound * slack : smooth
-      dualSum += smoothing > 0 ? a : a - 0.5 * diagonal * a * a
+      if (isPositive ? dot > 0 : dot <= 0) correct += 1
+      let a: f64
+      if (logistic) {
+        a = bound * wrongness(margin)
+        const loss = bound * logisticLoss(margin)
+        lossSum += loss
+        smoothSum += loss
+        dualSum += negativeEntropy(a, bound * wrongness(-margin), bound)
+      } else {
+        const slack = 1 - margin
+        if (slack <= 0) continue
+        a = min(slack / diagonal, bound)
+        const smooth = boxLoss(slack, bound, diagonal)
+        smoothSum += smooth
+        lossSum += smoothing > 0 ? bound * slack : smooth
+        dualSum += smoothing > 0 ? a : a - 0.5 * diagonal * a * a
+      }
+      support += 1
+      addRow(row, a * y, out, bias, biasAt)
+      const c = curvatureOf(margin, bound, diagonal, logistic)
+      if (c == 0) continue
+      if (diagonals != 0) {
+        addSquares(row, diagonals, c)
+        if (bias != 0) store<f64>(diagonals + biasAt, load<f64>(diagonals + biasAt) + c * bias * bias)
+      }
+      if (matrix != 0) addProducts(row, c, bias, biasFeature, matrix, n, scratch)
     }
-    support += 1
-    axpyRow<f64>(row, a * y, v)
-    if (bias != 0) store<f64>(v + biasAt, load<f64>(v + biasAt) + a * y * bias)
-    const c = curvatureOf(margin, bound, diagonal, logistic)
-    if (c == 0) continue
-    if (diagonals != 0) {
-      addSquares(row, diagonals, c)
-      if (bias != 0) store<f64>(diagonals + biasAt, load<f64>(diagonals + biasAt) + c * bias * bias)
-    }
-    if (matrix != 0) addProducts(row, c, bias, biasFeature, matrix, n, scratch)
   }
-  store<f64>(sums, lossSum, SUMS_LOSS)
-  store<f64>(sums, dualSum, SUMS_DUAL)
-  // The losses as they are minimised, where a certificate has something that nobody needs here.
-  store<f64>(sums, smoothSum, SUMS_ALPHA_MARGIN)
-  store<f64>(sums, correct, SUMS_CORRECT)
-  store<f64>(sums, support, SUMS_SUPPORT)
+  if (isFloat<T>() && sizeof<T>() == 8) {
+    store<f64>(list, lossSum, SUMS_LOSS)
+    store<f64>(list, dualSum, SUMS_DUAL)
+    store<f64>(list, smoothSum, SUMS_ALPHA_MARGIN)
+    store<f64>(list, correct, SUMS_CORRECT)
+    store<f64>(list, support, SUMS_SUPPORT)
+  }
+}
+
+/** to += step · row, the bias included. */
+@inline
+function addRow(row: usize, step: f64, to: usize, bias: f64, biasAt: usize): void {
+  axpyRow<f64>(row, step, to)
+  if (bias != 0) store<f64>(to + biasAt, load<f64>(to + biasAt) + step * bias)
 }
 
 /** The lower triangle of a matrix += c x xᵀ. Features that were renumbered come in any order. */
@@ -117,64 +169,17 @@ function addProducts(row: usize, c: f64, bias: f64, biasFeature: u32, matrix: us
   }
 }
 
-/** Over rows from..to: product += Σ c x (xᵀd). */
-export function curvatureRows(problem: usize, from: u32, to: u32, d: usize, product: usize): void {
+/** Scores of the rows from..to that were held out, f32, into a column: row i has its place at i. */
+export function scoreHeldOutRows(problem: usize, from: u32, to: u32, column: usize): void {
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
   const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
-  const positive = load<u32>(problem, PROBLEM_POSITIVE)
-  const logistic = load<u32>(problem, PROBLEM_LOGISTIC) != 0
   const bias = load<f64>(problem, PROBLEM_BIAS)
-  const biasAt = usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) << 3
-  const biasPart = bias == 0 ? 0 : bias * load<f64>(w + biasAt)
-  const biasStep = bias == 0 ? 0 : bias * load<f64>(d + biasAt)
-  const boundPositive = boundForPositive(problem)
-  const boundNegative = boundForNegative(problem)
-  const diagonalPositive = diagonalForPositive(problem)
-  const diagonalNegative = diagonalForNegative(problem)
-  const rowWeights = rowWeightsOf(problem)
-  const smoothing = load<f64>(problem, PROBLEM_SMOOTHING)
+  const biasPart = bias == 0 ? 0 : bias * load<f64>(w + (usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) << 3))
+  const folds = <usize>load<u32>(problem, PROBLEM_FOLDS)
+  const heldOut = load<u32>(problem, PROBLEM_HELD_OUT)
+  if (folds == 0) return
   for (let i = from; i < to; i++) {
-    const row = <usize>load<u32>(rows + (usize(i) << 2))
-    const isPositive = load<u32>(row, ROW_CLASS) == positive
-    const bound = rowBound(isPositive, boundPositive, boundNegative, rowWeights, i)
-    const diagonal = smoothDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i, smoothing, bound)
-    const dot = dotRow<f64>(row, w) + biasPart
-    const c = curvatureOf(isPositive ? dot : -dot, bound, diagonal, logistic)
-    if (c == 0) continue
-    const step = c * (dotRow<f64>(row, d) + biasStep)
-    axpyRow<f64>(row, step, product)
-    if (bias != 0) store<f64>(product + biasAt, load<f64>(product + biasAt) + step * bias)
-  }
-}
-
-/** Over rows from..to: derivatives of the losses along d, at each of `count` steps (f64 at `steps`), added to `slopes`. */
-export function lineRows(problem: usize, from: u32, to: u32, d: usize, steps: usize, count: u32, slopes: usize): void {
-  const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
-  const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
-  const positive = load<u32>(problem, PROBLEM_POSITIVE)
-  const logistic = load<u32>(problem, PROBLEM_LOGISTIC) != 0
-  const bias = load<f64>(problem, PROBLEM_BIAS)
-  const biasAt = usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) << 3
-  const biasPart = bias == 0 ? 0 : bias * load<f64>(w + biasAt)
-  const biasStep = bias == 0 ? 0 : bias * load<f64>(d + biasAt)
-  const boundPositive = boundForPositive(problem)
-  const boundNegative = boundForNegative(problem)
-  const diagonalPositive = diagonalForPositive(problem)
-  const diagonalNegative = diagonalForNegative(problem)
-  const rowWeights = rowWeightsOf(problem)
-  const smoothing = load<f64>(problem, PROBLEM_SMOOTHING)
-  for (let i = from; i < to; i++) {
-    const row = <usize>load<u32>(rows + (usize(i) << 2))
-    const isPositive = load<u32>(row, ROW_CLASS) == positive
-    const y: f64 = isPositive ? 1 : -1
-    const bound = rowBound(isPositive, boundPositive, boundNegative, rowWeights, i)
-    const diagonal = smoothDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i, smoothing, bound)
-    const margin = y * (dotRow<f64>(row, w) + biasPart)
-    const change = y * (dotRow<f64>(row, d) + biasStep)
-    for (let k: usize = 0; k < usize(count) << 3; k += 8) {
-      const m = margin + load<f64>(steps + k) * change
-      const a = logistic ? bound * wrongness(m) : max(0, min((1 - m) / diagonal, bound))
-      store<f64>(slopes + k, load<f64>(slopes + k) - a * change)
-    }
+    if (u32(load<u8>(folds + usize(i))) != heldOut) continue
+    store<f32>(column + (usize(i) << 2), f32(dotRow<f64>(<usize>load<u32>(rows + (usize(i) << 2)), w) + biasPart))
   }
 }

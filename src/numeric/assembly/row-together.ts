@@ -42,7 +42,43 @@ function valuesOf<V>(entries: usize, n: u32): usize {
   return entries + (usize(n) << 2)
 }
 
-/** out[k] = Σ_j w[j, k] x_j for every class, two to a vector and up to 16 at a time. */
+// N says how many classes a loop goes over at a time, two to a vector: u64 sixteen, u32 eight, u16 four, u8 two.
+
+/** out[k] = Σ_j w[j, k] x_j for the first classes of those that are left. */
+@inline
+function scorePart<V, N>(n: u32, indices: usize, values: usize, dictionary: usize, scale: v128, w: usize, stride: usize, out: usize): void {
+  let a = f64x2.splat(0), b = a, c = a, d = a, e = a, f = a, g = a, h = a
+  for (let t: u32 = 0; t < n; t++) {
+    const p = w + indexAt<V>(indices, t) * stride
+    const x = f64x2.splat(valueAt<V>(indices, values, dictionary, t))
+    a = f64x2.add(a, f64x2.mul(x, v128.load(p)))
+    if (sizeof<N>() > 1) b = f64x2.add(b, f64x2.mul(x, v128.load(p, 16)))
+    if (sizeof<N>() > 2) {
+      c = f64x2.add(c, f64x2.mul(x, v128.load(p, 32)))
+      d = f64x2.add(d, f64x2.mul(x, v128.load(p, 48)))
+    }
+    if (sizeof<N>() > 4) {
+      e = f64x2.add(e, f64x2.mul(x, v128.load(p, 64)))
+      f = f64x2.add(f, f64x2.mul(x, v128.load(p, 80)))
+      g = f64x2.add(g, f64x2.mul(x, v128.load(p, 96)))
+      h = f64x2.add(h, f64x2.mul(x, v128.load(p, 112)))
+    }
+  }
+  v128.store(out, f64x2.mul(a, scale))
+  if (sizeof<N>() > 1) v128.store(out, f64x2.mul(b, scale), 16)
+  if (sizeof<N>() > 2) {
+    v128.store(out, f64x2.mul(c, scale), 32)
+    v128.store(out, f64x2.mul(d, scale), 48)
+  }
+  if (sizeof<N>() > 4) {
+    v128.store(out, f64x2.mul(e, scale), 64)
+    v128.store(out, f64x2.mul(f, scale), 80)
+    v128.store(out, f64x2.mul(g, scale), 96)
+    v128.store(out, f64x2.mul(h, scale), 112)
+  }
+}
+
+/** out[k] = Σ_j w[j, k] x_j for every class. */
 @inline
 function scoreAll<V>(row: usize, w: usize, stride: usize, out: usize): void {
   const n = load<u32>(row, ROW_COUNT)
@@ -51,70 +87,18 @@ function scoreAll<V>(row: usize, w: usize, stride: usize, out: usize): void {
   const dictionary = besides<V>(row)
   const scale = f64x2.splat(load<f64>(row, ROW_SCALE))
   let left = stride >> 4
-  while (left >= 8) {
-    let a = f64x2.splat(0), b = a, c = a, d = a, e = a, f = a, g = a, h = a
-    for (let t: u32 = 0; t < n; t++) {
-      const p = w + indexAt<V>(indices, t) * stride
-      const x = f64x2.splat(valueAt<V>(indices, values, dictionary, t))
-      a = f64x2.add(a, f64x2.mul(x, v128.load(p)))
-      b = f64x2.add(b, f64x2.mul(x, v128.load(p, 16)))
-      c = f64x2.add(c, f64x2.mul(x, v128.load(p, 32)))
-      d = f64x2.add(d, f64x2.mul(x, v128.load(p, 48)))
-      e = f64x2.add(e, f64x2.mul(x, v128.load(p, 64)))
-      f = f64x2.add(f, f64x2.mul(x, v128.load(p, 80)))
-      g = f64x2.add(g, f64x2.mul(x, v128.load(p, 96)))
-      h = f64x2.add(h, f64x2.mul(x, v128.load(p, 112)))
-    }
-    v128.store(out, f64x2.mul(a, scale))
-    v128.store(out, f64x2.mul(b, scale), 16)
-    v128.store(out, f64x2.mul(c, scale), 32)
-    v128.store(out, f64x2.mul(d, scale), 48)
-    v128.store(out, f64x2.mul(e, scale), 64)
-    v128.store(out, f64x2.mul(f, scale), 80)
-    v128.store(out, f64x2.mul(g, scale), 96)
-    v128.store(out, f64x2.mul(h, scale), 112)
-    left -= 8
-    w += 128
-    out += 128
-  }
+  for (; left >= 8; left -= 8, w += 128, out += 128) scorePart<V, u64>(n, indices, values, dictionary, scale, w, stride, out)
   if (left & 4) {
-    let a = f64x2.splat(0), b = a, c = a, d = a
-    for (let t: u32 = 0; t < n; t++) {
-      const p = w + indexAt<V>(indices, t) * stride
-      const x = f64x2.splat(valueAt<V>(indices, values, dictionary, t))
-      a = f64x2.add(a, f64x2.mul(x, v128.load(p)))
-      b = f64x2.add(b, f64x2.mul(x, v128.load(p, 16)))
-      c = f64x2.add(c, f64x2.mul(x, v128.load(p, 32)))
-      d = f64x2.add(d, f64x2.mul(x, v128.load(p, 48)))
-    }
-    v128.store(out, f64x2.mul(a, scale))
-    v128.store(out, f64x2.mul(b, scale), 16)
-    v128.store(out, f64x2.mul(c, scale), 32)
-    v128.store(out, f64x2.mul(d, scale), 48)
+    scorePart<V, u32>(n, indices, values, dictionary, scale, w, stride, out)
     w += 64
     out += 64
   }
   if (left & 2) {
-    let a = f64x2.splat(0), b = a
-    for (let t: u32 = 0; t < n; t++) {
-      const p = w + indexAt<V>(indices, t) * stride
-      const x = f64x2.splat(valueAt<V>(indices, values, dictionary, t))
-      a = f64x2.add(a, f64x2.mul(x, v128.load(p)))
-      b = f64x2.add(b, f64x2.mul(x, v128.load(p, 16)))
-    }
-    v128.store(out, f64x2.mul(a, scale))
-    v128.store(out, f64x2.mul(b, scale), 16)
+    scorePart<V, u16>(n, indices, values, dictionary, scale, w, stride, out)
     w += 32
     out += 32
   }
-  if (left & 1) {
-    let a = f64x2.splat(0)
-    for (let t: u32 = 0; t < n; t++) {
-      const p = w + indexAt<V>(indices, t) * stride
-      a = f64x2.add(a, f64x2.mul(f64x2.splat(valueAt<V>(indices, values, dictionary, t)), v128.load(p)))
-    }
-    v128.store(out, f64x2.mul(a, scale))
-  }
+  if (left & 1) scorePart<V, u8>(n, indices, values, dictionary, scale, w, stride, out)
 }
 
 /** out[p] = Σ_j w[j, list[p]] x_j for the listed classes, two at a time. */
@@ -187,7 +171,36 @@ function timesOf<V>(indices: usize, values: usize, dictionary: usize, t: u32, sq
   return f64x2.splat(squared ? x * x : x)
 }
 
-/** to[j, k] += steps[k] x_j for every class, or x_j² in place of x_j; two classes to a vector and up to 16 at a time. */
+/** to[j, k] += steps[k] x_j for the first classes of those that are left, or x_j² in place of x_j. */
+@inline
+function addPart<V, N>(n: u32, indices: usize, values: usize, dictionary: usize, factor: v128, to: usize, stride: usize, steps: usize, squared: bool): void {
+  const a = f64x2.mul(factor, v128.load(steps))
+  const b = sizeof<N>() > 1 ? f64x2.mul(factor, v128.load(steps, 16)) : a
+  const c = sizeof<N>() > 2 ? f64x2.mul(factor, v128.load(steps, 32)) : a
+  const d = sizeof<N>() > 2 ? f64x2.mul(factor, v128.load(steps, 48)) : a
+  const e = sizeof<N>() > 4 ? f64x2.mul(factor, v128.load(steps, 64)) : a
+  const f = sizeof<N>() > 4 ? f64x2.mul(factor, v128.load(steps, 80)) : a
+  const g = sizeof<N>() > 4 ? f64x2.mul(factor, v128.load(steps, 96)) : a
+  const h = sizeof<N>() > 4 ? f64x2.mul(factor, v128.load(steps, 112)) : a
+  for (let t: u32 = 0; t < n; t++) {
+    const p = to + indexAt<V>(indices, t) * stride
+    const x = timesOf<V>(indices, values, dictionary, t, squared)
+    v128.store(p, f64x2.add(v128.load(p), f64x2.mul(x, a)))
+    if (sizeof<N>() > 1) v128.store(p, f64x2.add(v128.load(p, 16), f64x2.mul(x, b)), 16)
+    if (sizeof<N>() > 2) {
+      v128.store(p, f64x2.add(v128.load(p, 32), f64x2.mul(x, c)), 32)
+      v128.store(p, f64x2.add(v128.load(p, 48), f64x2.mul(x, d)), 48)
+    }
+    if (sizeof<N>() > 4) {
+      v128.store(p, f64x2.add(v128.load(p, 64), f64x2.mul(x, e)), 64)
+      v128.store(p, f64x2.add(v128.load(p, 80), f64x2.mul(x, f)), 80)
+      v128.store(p, f64x2.add(v128.load(p, 96), f64x2.mul(x, g)), 96)
+      v128.store(p, f64x2.add(v128.load(p, 112), f64x2.mul(x, h)), 112)
+    }
+  }
+}
+
+/** to[j, k] += steps[k] x_j for every class, or x_j² in place of x_j. */
 @inline
 function addAll<V>(row: usize, to: usize, stride: usize, steps: usize, squared: bool): void {
   const n = load<u32>(row, ROW_COUNT)
@@ -197,67 +210,18 @@ function addAll<V>(row: usize, to: usize, stride: usize, steps: usize, squared: 
   const scale = load<f64>(row, ROW_SCALE)
   const factor = f64x2.splat(squared ? scale * scale : scale)
   let left = stride >> 4
-  while (left >= 8) {
-    const a = f64x2.mul(factor, v128.load(steps))
-    const b = f64x2.mul(factor, v128.load(steps, 16))
-    const c = f64x2.mul(factor, v128.load(steps, 32))
-    const d = f64x2.mul(factor, v128.load(steps, 48))
-    const e = f64x2.mul(factor, v128.load(steps, 64))
-    const f = f64x2.mul(factor, v128.load(steps, 80))
-    const g = f64x2.mul(factor, v128.load(steps, 96))
-    const h = f64x2.mul(factor, v128.load(steps, 112))
-    for (let t: u32 = 0; t < n; t++) {
-      const p = to + indexAt<V>(indices, t) * stride
-      const x = timesOf<V>(indices, values, dictionary, t, squared)
-      v128.store(p, f64x2.add(v128.load(p), f64x2.mul(x, a)))
-      v128.store(p, f64x2.add(v128.load(p, 16), f64x2.mul(x, b)), 16)
-      v128.store(p, f64x2.add(v128.load(p, 32), f64x2.mul(x, c)), 32)
-      v128.store(p, f64x2.add(v128.load(p, 48), f64x2.mul(x, d)), 48)
-      v128.store(p, f64x2.add(v128.load(p, 64), f64x2.mul(x, e)), 64)
-      v128.store(p, f64x2.add(v128.load(p, 80), f64x2.mul(x, f)), 80)
-      v128.store(p, f64x2.add(v128.load(p, 96), f64x2.mul(x, g)), 96)
-      v128.store(p, f64x2.add(v128.load(p, 112), f64x2.mul(x, h)), 112)
-    }
-    left -= 8
-    to += 128
-    steps += 128
-  }
+  for (; left >= 8; left -= 8, to += 128, steps += 128) addPart<V, u64>(n, indices, values, dictionary, factor, to, stride, steps, squared)
   if (left & 4) {
-    const a = f64x2.mul(factor, v128.load(steps))
-    const b = f64x2.mul(factor, v128.load(steps, 16))
-    const c = f64x2.mul(factor, v128.load(steps, 32))
-    const d = f64x2.mul(factor, v128.load(steps, 48))
-    for (let t: u32 = 0; t < n; t++) {
-      const p = to + indexAt<V>(indices, t) * stride
-      const x = timesOf<V>(indices, values, dictionary, t, squared)
-      v128.store(p, f64x2.add(v128.load(p), f64x2.mul(x, a)))
-      v128.store(p, f64x2.add(v128.load(p, 16), f64x2.mul(x, b)), 16)
-      v128.store(p, f64x2.add(v128.load(p, 32), f64x2.mul(x, c)), 32)
-      v128.store(p, f64x2.add(v128.load(p, 48), f64x2.mul(x, d)), 48)
-    }
+    addPart<V, u32>(n, indices, values, dictionary, factor, to, stride, steps, squared)
     to += 64
     steps += 64
   }
   if (left & 2) {
-    const a = f64x2.mul(factor, v128.load(steps))
-    const b = f64x2.mul(factor, v128.load(steps, 16))
-    for (let t: u32 = 0; t < n; t++) {
-      const p = to + indexAt<V>(indices, t) * stride
-      const x = timesOf<V>(indices, values, dictionary, t, squared)
-      v128.store(p, f64x2.add(v128.load(p), f64x2.mul(x, a)))
-      v128.store(p, f64x2.add(v128.load(p, 16), f64x2.mul(x, b)), 16)
-    }
+    addPart<V, u16>(n, indices, values, dictionary, factor, to, stride, steps, squared)
     to += 32
     steps += 32
   }
-  if (left & 1) {
-    const a = f64x2.mul(factor, v128.load(steps))
-    for (let t: u32 = 0; t < n; t++) {
-      const p = to + indexAt<V>(indices, t) * stride
-      const x = timesOf<V>(indices, values, dictionary, t, squared)
-      v128.store(p, f64x2.add(v128.load(p), f64x2.mul(x, a)))
-    }
-  }
+  if (left & 1) addPart<V, u8>(n, indices, values, dictionary, factor, to, stride, steps, squared)
 }
 
 /** Scores of a row for all classes, the bias included; `out` has room for an even number of them. */

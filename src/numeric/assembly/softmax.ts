@@ -9,7 +9,7 @@ import {
   TOGETHER_BIAS, TOGETHER_BIAS_WEIGHTS, TOGETHER_CLASSES, TOGETHER_PLACES, TOGETHER_ROWS, TOGETHER_STRIDE,
   TOGETHER_WEIGHTS,
 } from '../crammer-singer-layout'
-import { ROW_CLASS, SUMS_ALPHA_MARGIN, SUMS_CORRECT, SUMS_DUAL, SUMS_LOSS, SUMS_SUPPORT } from '../layouts'
+import { ROW_CLASS, SUMS_ALPHA_MARGIN, SUMS_BYTES, SUMS_CORRECT, SUMS_DUAL, SUMS_LOSS, SUMS_SUPPORT } from '../layouts'
 import { costsTogether, rowCostTogether, rowWeightsTogether } from './row-costs'
 import { addRowTogether, addSquaresTogether, scoreTogether } from './row-together'
 
@@ -45,11 +45,28 @@ function sharesOf(scores: usize, classes: u32, best: u32, shares: usize): f64 {
   return Math.log1p(others)
 }
 
-/** Over rows from..to: v_k += Σ α_k x, diagonals_jk += Σ C p_k (1 − p_k) x_j², and the sums of a certificate. No matrix is
- *  summed. `room`: for three numbers of each class (K rounded up). With v = 0 the sums alone are made. */
+/** Over rows from..to: v_k += Σ α_k x, diagonals_jk += Σ C p_k (1 − p_k) x_j², and what is added to the sums of a
+ *  certificate. No matrix is summed. `room`: for three numbers of each class (K rounded up). With v = 0 the sums alone are made. */
 export function slopeSoftmax(
   problem: usize, from: u32, to: u32, v: usize, diagonals: usize, _matrix: usize, _n: u32, _scratch: usize, sums: usize, room: usize,
 ): void {
+  meetRows<f64>(problem, from, to, 0, v, diagonals, sums, room)
+}
+
+/** The sums of a certificate alone. */
+export function evaluateSoftmax(problem: usize, from: u32, to: u32, room: usize, sums: usize): void {
+  memory.fill(sums, 0, SUMS_BYTES)
+  slopeSoftmax(problem, from, to, 0, 0, 0, 0, 0, sums, room)
+}
+
+/** Over rows from..to: product_k += Σ C p_k (z_k − Σ_c p_c z_c) x, z_k = d_kᵀx. */
+export function curvatureSoftmax(problem: usize, from: u32, to: u32, d: usize, product: usize, room: usize): void {
+  meetRows<f32>(problem, from, to, d, product, 0, 0, room)
+}
+
+/** T says what becomes of a row: f64 is for slopeSoftmax, f32 for curvatureSoftmax. What they sum goes to `out`. */
+@inline
+function meetRows<T>(problem: usize, from: u32, to: u32, d: usize, out: usize, diagonals: usize, sums: usize, room: usize): void {
   const rows = <usize>load<u32>(problem, TOGETHER_ROWS)
   const classes = load<u32>(problem, TOGETHER_CLASSES)
   const stride = load<u32>(problem, TOGETHER_STRIDE)
@@ -62,8 +79,15 @@ export function slopeSoftmax(
   const biasAt = biasWeights - w
   const shares = room + usize(stride)
   const steps = shares + usize(stride)
-  memory.fill(steps, 0, usize(stride))
+  const end = usize(classes) << 3
   let lossSum: f64 = 0, dualSum: f64 = 0, alphaScore: f64 = 0, correct: f64 = 0
+  if (sizeof<T>() == 8) {
+    memory.fill(steps, 0, usize(stride))
+    lossSum = load<f64>(sums, SUMS_LOSS)
+    dualSum = load<f64>(sums, SUMS_DUAL)
+    alphaScore = load<f64>(sums, SUMS_ALPHA_MARGIN)
+    correct = load<f64>(sums, SUMS_CORRECT)
+  }
   for (let i = from; i < to; i++) {
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const y = load<u32>(places + (usize(load<u32>(row, ROW_CLASS)) << 2))
@@ -71,70 +95,47 @@ export function slopeSoftmax(
     scoreTogether(row, w, stride, biasWeights, bias, room)
     const best = highestOf(room, classes)
     // Two classes: the model asks for a score above 0.
-    if (y == (classes == 2 ? u32(!(load<f64>(room) > 0)) : best)) correct += 1
+    if (sizeof<T>() == 8 && y == (classes == 2 ? u32(!(load<f64>(room) > 0)) : best)) correct += 1
     const logSum = sharesOf(room, classes, best, shares)
-    let mean: f64 = 0, others: f64 = 0
-    for (let k: u32 = 0; k < classes; k++) {
-      const at = usize(k) << 3
-      const p = load<f64>(shares + at)
-      mean += p * load<f64>(room + at)
-      if (k != y) others += p
-      store<f64>(steps + at, -cost * p)
-    }
-    store<f64>(steps + (usize(y) << 3), cost * others)
-    const own = load<f64>(room + (usize(y) << 3))
-    lossSum += cost * (logSum - own)
-    dualSum += cost * (logSum - mean)
-    // Σ_k α_k is 0: differences of scores do as well as scores.
-    alphaScore += cost * (own - mean)
-    if (v == 0) continue
-    addRowTogether(row, v, stride, v + biasAt, bias, steps)
-    if (diagonals == 0) continue
-    for (let k: usize = 0; k < usize(classes) << 3; k += 8) {
-      const p = load<f64>(shares + k)
-      store<f64>(steps + k, cost * p * (1 - p))
-    }
-    addSquaresTogether(row, diagonals, stride, diagonals + biasAt, bias, steps)
-  }
-  store<f64>(sums, lossSum, SUMS_LOSS)
-  store<f64>(sums, dualSum, SUMS_DUAL)
-  store<f64>(sums, alphaScore, SUMS_ALPHA_MARGIN)
-  store<f64>(sums, correct, SUMS_CORRECT)
-  store<f64>(sums, f64(to - from), SUMS_SUPPORT)
-}
-
-/** The sums of a certificate alone. */
-export function evaluateSoftmax(problem: usize, from: u32, to: u32, room: usize, sums: usize): void {
-  slopeSoftmax(problem, from, to, 0, 0, 0, 0, 0, sums, room)
-}
-
-/** Over rows from..to: product_k += Σ C p_k (z_k − Σ_c p_c z_c) x, z_k = d_kᵀx. */
-export function curvatureSoftmax(problem: usize, from: u32, to: u32, d: usize, product: usize, room: usize): void {
-  const rows = <usize>load<u32>(problem, TOGETHER_ROWS)
-  const classes = load<u32>(problem, TOGETHER_CLASSES)
-  const stride = load<u32>(problem, TOGETHER_STRIDE)
-  const w = <usize>load<u32>(problem, TOGETHER_WEIGHTS)
-  const biasWeights = <usize>load<u32>(problem, TOGETHER_BIAS_WEIGHTS)
-  const places = <usize>load<u32>(problem, TOGETHER_PLACES)
-  const costs = costsTogether(problem)
-  const rowWeights = rowWeightsTogether(problem)
-  const bias = load<f64>(problem, TOGETHER_BIAS)
-  const biasAt = biasWeights - w
-  const shares = room + usize(stride)
-  const steps = shares + usize(stride)
-  for (let i = from; i < to; i++) {
-    const row = <usize>load<u32>(rows + (usize(i) << 2))
-    const y = load<u32>(places + (usize(load<u32>(row, ROW_CLASS)) << 2))
-    const cost = rowCostTogether(y, costs, rowWeights, i)
-    scoreTogether(row, w, stride, biasWeights, bias, room)
-    sharesOf(room, classes, highestOf(room, classes), shares)
-    // The direction of a class too many is 0, and so is its step.
-    scoreTogether(row, d, stride, d + biasAt, bias, steps)
     let mean: f64 = 0
-    for (let k: usize = 0; k < usize(classes) << 3; k += 8) mean += load<f64>(shares + k) * load<f64>(steps + k)
-    for (let k: usize = 0; k < usize(classes) << 3; k += 8) {
-      store<f64>(steps + k, cost * load<f64>(shares + k) * (load<f64>(steps + k) - mean))
+    if (sizeof<T>() == 4) {
+      // The direction of a class too many is 0, and so is its step.
+      scoreTogether(row, d, stride, d + biasAt, bias, steps)
+      for (let k: usize = 0; k < end; k += 8) mean += load<f64>(shares + k) * load<f64>(steps + k)
+      for (let k: usize = 0; k < end; k += 8) {
+        store<f64>(steps + k, cost * load<f64>(shares + k) * (load<f64>(steps + k) - mean))
+      }
+      addRowTogether(row, out, stride, out + biasAt, bias, steps)
+    } else {
+      const yAt = usize(y) << 3
+      let others: f64 = 0
+      for (let k: usize = 0; k < end; k += 8) {
+        const p = load<f64>(shares + k)
+        mean += p * load<f64>(room + k)
+        if (k != yAt) others += p
+        store<f64>(steps + k, -cost * p)
+      }
+      store<f64>(steps + yAt, cost * others)
+      const own = load<f64>(room + yAt)
+      lossSum += cost * (logSum - own)
+      dualSum += cost * (logSum - mean)
+      // Σ_k α_k is 0: differences of scores do as well as scores.
+      alphaScore += cost * (own - mean)
+      if (out == 0) continue
+      addRowTogether(row, out, stride, out + biasAt, bias, steps)
+      if (diagonals == 0) continue
+      for (let k: usize = 0; k < end; k += 8) {
+        const p = load<f64>(shares + k)
+        store<f64>(steps + k, cost * p * (1 - p))
+      }
+      addSquaresTogether(row, diagonals, stride, diagonals + biasAt, bias, steps)
     }
-    addRowTogether(row, product, stride, product + biasAt, bias, steps)
+  }
+  if (sizeof<T>() == 8) {
+    store<f64>(sums, lossSum, SUMS_LOSS)
+    store<f64>(sums, dualSum, SUMS_DUAL)
+    store<f64>(sums, alphaScore, SUMS_ALPHA_MARGIN)
+    store<f64>(sums, correct, SUMS_CORRECT)
+    store<f64>(sums, load<f64>(sums, SUMS_SUPPORT) + f64(to - from), SUMS_SUPPORT)
   }
 }

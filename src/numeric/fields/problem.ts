@@ -9,7 +9,7 @@ export class ProblemFields {
 
   constructor(arena: Arena, at: Address) {
     this.at = at
-    this.#view = arena.view(at, 96)
+    this.#view = arena.view(at, 104)
   }
 
   /** u32: address of u32[rows], row record addresses. */
@@ -155,5 +155,21 @@ export class ProblemFields {
   }
   set smoothing(value: number) {
     this.#view.setFloat64(88, value, true)
+  }
+
+  /** u32: address of u8[rows], the fold of each row, for methods that look at all rows before they move; 0 for none. */
+  get folds(): Address {
+    return this.#view.getUint32(96, true)
+  }
+  set folds(value: Address) {
+    this.#view.setUint32(96, value, true)
+  }
+
+  /** u32: the fold whose rows count for nothing. */
+  get heldOut(): number {
+    return this.#view.getUint32(100, true)
+  }
+  set heldOut(value: number) {
+    this.#view.setUint32(100, value, true)
   }
 }

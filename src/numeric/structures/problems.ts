@@ -29,6 +29,12 @@ export const problems: readonly Part[] = [
       ['OWN', 'address of those weights'],
       ['ROW_WEIGHTS', 'address of f64[rows]', 'the weight of each row, which its costs are multiplied by; 0 for none.'],
       ['SMOOTHING', 'f64', 'of second-order steps: over so much of the margin the kink of the hinge is rounded.'],
+      [
+        'FOLDS',
+        'address of u8[rows]',
+        'the fold of each row, for methods that look at all rows before they move; 0 for none.',
+      ],
+      ['HELD_OUT', 'u32', 'the fold whose rows count for nothing.'],
     ],
   },
   {

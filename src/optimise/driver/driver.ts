@@ -99,6 +99,11 @@ export class Driver {
     if (this.#keepsRows && state.solver === undefined) {
       // Nothing is in memory, and nothing is known of any block, but dual variables and weights stand.
       this.#nextPass(null)
+      // What a method knew of models that were done is gone, too: it looks at them again.
+      if (this.#run.endPass) {
+        state.resting = state.resting.map(() => false)
+        state.solutions = state.solutions.map(() => null)
+      }
     } else if (saved) {
       saved.restore(state.solver)
       if (this.#keepsRows) await this.#keeper.loadMemory(this.#stretches)
@@ -131,7 +136,7 @@ export class Driver {
     const { arena, weights, weightCount, weightBytes } = this.#objective
     arena.bytes(weights, weightCount * weightBytes).fill(0)
     for await (const group of this.#source.pass(this.#groups(-1)))
-      await this.#objective.addDual(this.#source.threads, group)
+      await this.#objective.addDual!(this.#source.threads, group)
   }
 
   async solve(): Promise<Solution[]> {
@@ -213,8 +218,9 @@ export class Driver {
     const state = this.#state
     state.stockTaken = true
     if (this.#run.endPass) {
-      const { primals, gaps, ready } = await this.#run.endPass(tolerance)
-      Object.assign(state, { primals, gaps, ready })
+      const { primals, gaps, done } = await this.#run.endPass(tolerance)
+      Object.assign(state, { primals, gaps, ready: done.every(is => is) })
+      if (this.#objective.activate) await this.#noteDone(done)
       this.#progress.know(sum(primals), sum(primals) * Math.max(...gaps.map((gap, k) => gap / primals[k] || 0)))
       this.#progress.tell(state, 1)
       return
@@ -246,6 +252,18 @@ export class Driver {
     })
     if (this.#objective.activate && state.ready === undefined) this.#rest()
     this.#progress.stock(state)
+  }
+
+  /** Models that are where they should be end here; the others go on. */
+  async #noteDone(done: boolean[]): Promise<void> {
+    const certificates = await this.#run.certificates?.()
+    const passes = this.#passes()
+    const state = this.#state
+    state.solutions = this.#known.map((solution, k): Solution | null =>
+      solution || !done[k] ? solution : { certificate: certificates?.[k], passes, exitReason: 'converged' },
+    )
+    state.resting = done
+    this.#objective.activate!(done.map(is => !is))
   }
 
   /** Models that have come close rest until the others have, too. */

@@ -4,7 +4,7 @@
 import { isSmooth } from '../../losses/loss.ts'
 import type { Arena } from '../../numeric/arena.ts'
 import type { RowGroup } from '../sources/row-source.ts'
-import { OneProblem } from './one-problem.ts'
+import { OneProblem, type ProblemRooms } from './one-problem.ts'
 import { type ProblemSettings, writeProblem } from './problem.ts'
 
 export class BinaryObjective extends OneProblem {
@@ -16,10 +16,10 @@ export class BinaryObjective extends OneProblem {
     arena: Arena,
     { rows, weights }: { rows: number; weights: number },
     settings: ProblemSettings,
-    { dual = true }: { dual?: boolean } = {},
+    { dual = true, at }: { dual?: boolean; at?: ProblemRooms } = {},
   ) {
     const alphaStride = settings.loss.entropicDual ? 16 : 8
-    super(arena, { rows, weightCount: weights + 1, weightBytes: settings.weightBits / 8, alphaStride, dual })
+    super(arena, { rows, weightCount: weights + 1, weightBytes: settings.weightBits / 8, alphaStride, dual }, at)
     this.settings = settings
     this.#rows = rows
   }
@@ -60,8 +60,9 @@ export class BinaryObjective extends OneProblem {
       : ({ evaluate: 'evaluateF64', along: 'alongF64', addDual: 'addDualF64' } as const)
   }
 
-  protected override write({ problem, table, rows, rowWeights }: RowGroup, alpha: number, weights: number): void {
-    const places = { table, rows, alpha, weights, biasFeature: this.weightCount - 1, rowWeights }
+  protected override write(group: RowGroup, alpha: number, weights: number): void {
+    const { problem, table, rows, rowWeights, folds } = group
+    const places = { table, rows, alpha, weights, biasFeature: this.weightCount - 1, rowWeights, folds }
     writeProblem(this.arena, problem, this.settings, places)
   }
 

@@ -6,9 +6,7 @@ import { boxesOf, type ProblemSettings } from './problem.ts'
 
 /** One of many models: a binary problem, perhaps without the rows of a fold. */
 export interface BundledProblem extends ProblemSettings {
-  /** The fold that it does not see. */
-  heldOut?: number
-  /** Where its scores of that fold go: the number of a column. */
+  /** Where its scores of the fold that it does not see go: the number of a column. */
   column?: number
 }
 

@@ -9,7 +9,7 @@ import { Bundle, type BundledProblem, bundleSizes, lanesFor } from './bundle.ts'
 import { type BundleGroup, type BundlePlace, type BundleRowsOptions, bundleRowsTask } from './bundle-rows-task.ts'
 import { addSums, noSums, piecesOf } from './certificate.ts'
 import { type LossesAlong, lookInPieces, roomForLook } from './line-search.ts'
-import { allocatePlaces, type Objective } from './objective.ts'
+import { allocatePlaces, type ManyModels } from './objective.ts'
 
 /** Rows of a bundle that has all of them in memory are summed in so many pieces. */
 const PIECES = 16
@@ -38,7 +38,7 @@ export interface BundlesPlaces {
   folds: number
 }
 
-export class BundlesObjective implements Objective {
+export class BundlesObjective implements ManyModels {
   readonly arena: Arena
   readonly weights: number
   readonly weightCount: number
@@ -98,8 +98,13 @@ export class BundlesObjective implements Objective {
     return this.bundles[0].bundle.problems[0].loss.entropicDual === true
   }
 
+  /** Address of the fold of each row, or 0. */
+  get folds(): number {
+    return this.#places.folds
+  }
+
   get hasFolds(): boolean {
-    return this.#places.folds !== 0
+    return this.folds !== 0
   }
 
   get allRest(): boolean {
@@ -149,7 +154,6 @@ export class BundlesObjective implements Objective {
     await this.#run(threads, group, 'add-dual')
   }
 
-  /** Scores of a group's rows by the models that did not see them, into f32 columns of all rows. */
   async score(threads: ThreadPool, group: RowGroup, scores: number): Promise<void> {
     await this.#run(threads, group, { scores, allRows: this.#places.rows })
   }
@@ -170,13 +174,11 @@ export class BundlesObjective implements Objective {
     return { ...what, bundles, group: group.whole ? undefined : this.groupOf(group) }
   }
 
-  /** A copy of a model's weights, the bias last. */
   copyWeights(model: number): Float64Array {
     const { look, lane } = this.looks[model]
     return this.bundles[look].bundle.copyWeights(lane)
   }
 
-  /** The same the other way. */
   setWeights(model: number, own: Float64Array): void {
     const { look, lane } = this.looks[model]
     this.bundles[look].bundle.setWeights(lane, own)

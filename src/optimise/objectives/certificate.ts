@@ -56,8 +56,13 @@ export async function sumInPieces(
   evaluate: (piece: Piece & { sums: number }) => Promise<void>,
 ): Promise<Float64Array> {
   await Promise.all(pieces.map(piece => evaluate({ ...piece, sums: room + piece.piece * SUMS_BYTES })))
+  return addPieces(arena, room, pieces.length)
+}
+
+/** The sums of pieces that stand one after the other, added up in order. */
+export function addPieces(arena: Arena, room: number, pieces: number): Float64Array {
   const total = new Float64Array(SUMS_COUNT)
-  arena.f64(room, pieces.length * total.length).forEach((part, k) => {
+  arena.f64(room, pieces * total.length).forEach((part, k) => {
     total[k % total.length] += part
   })
   return total

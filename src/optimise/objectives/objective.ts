@@ -4,6 +4,7 @@ import type { StatePlaces } from '../../block-store/checkpoint.ts'
 import type { Arena } from '../../numeric/arena.ts'
 import type { ThreadPool } from '../../threads/pool.ts'
 import type { RowGroup, RowSource } from '../sources/row-source.ts'
+import type { BundledProblem } from './bundle.ts'
 import type { Certificate } from './certificate.ts'
 import type { LossesAlong } from './line-search.ts'
 
@@ -23,10 +24,21 @@ export interface Objective extends StatePlaces {
   readonly looks: { look: number; lane: number }[]
   lookAlong(threads: ThreadPool, group: RowGroup, looks: LossesAlong[]): Promise<void>
   penalties?(): ((t: number) => number)[]
-  /** w += Σ α y x over the rows of a group. */
-  addDual(threads: ThreadPool, group: RowGroup): Promise<void>
+  /** w += Σ α y x over the rows of a group, where there are dual variables. */
+  addDual?(threads: ThreadPool, group: RowGroup): Promise<void>
   /** Which models are trained from now on; the others rest. */
   activate?(models: boolean[]): void
+}
+
+/** Many models whose weights can be told apart. */
+export interface ManyModels extends Objective {
+  /** A copy of a model's weights, the bias last. */
+  copyWeights(model: number): Float64Array
+  setWeights(model: number, own: Float64Array): void
+  /** Scores of a group's rows by the models that did not see them, into f32 columns of all rows. */
+  score(threads: ThreadPool, group: RowGroup, scores: number): Promise<void>
+  /** Goes on to problems that differ in their costs, from what these have come to; the costs are a factor apart. */
+  rescale(problems: BundledProblem[], factor: number): void
 }
 
 /** Places of weights and dual variables of K numbers a feature and a row, zeroed. */

@@ -17,6 +17,13 @@ export interface ProblemSizes {
   dual?: boolean
 }
 
+/** Addresses of weights, and of rooms for sums and looks, where they are not the problem's own. */
+export interface ProblemRooms {
+  weights: number
+  sums: number
+  look: number
+}
+
 /** Which of the compiled sweeps run over a problem. */
 export interface SweepKind {
   logistic: boolean
@@ -52,15 +59,17 @@ export abstract class OneProblem implements Objective {
   readonly #sums: number
   readonly #look: number
 
-  constructor(arena: Arena, { dual = true, ...sizes }: ProblemSizes) {
+  constructor(arena: Arena, { dual = true, ...sizes }: ProblemSizes, at?: ProblemRooms) {
     this.arena = arena
     this.weightCount = sizes.weightCount
     this.weightBytes = sizes.weightBytes
     this.alphaStride = sizes.alphaStride
     const places = { ...sizes, alphaStride: dual ? sizes.alphaStride : 0 }
-    ;({ weights: this.weights, alpha: this.alpha } = allocatePlaces(arena, places, sizes.rows))
-    this.#sums = roomForSums(arena)
-    this.#look = roomForLook(arena)
+    ;({ weights: this.weights, alpha: this.alpha } = at
+      ? { weights: at.weights, alpha: 0 }
+      : allocatePlaces(arena, places, sizes.rows))
+    this.#sums = at?.sums ?? roomForSums(arena)
+    this.#look = at?.look ?? roomForLook(arena)
   }
 
   abstract readonly sweepKind: SweepKind

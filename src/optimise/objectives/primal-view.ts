@@ -1,11 +1,12 @@
 // The primal side of one problem, for methods that look at all rows before they move: value, gradient and second
 // derivatives at a point, by passes over the rows. A gradient is a certificate, too: see numeric/assembly/primal.ts.
 import { ProblemFields } from '../../numeric/fields/problem.ts'
-import { SUMS_BYTES } from '../../numeric/layouts.ts'
+import { PROBLEM_BYTES, SUMS_BYTES } from '../../numeric/layouts.ts'
 import { CACHE_LINE, roundUp } from '../../numeric/rounding.ts'
-import { type LoopName, loopTask } from '../../threads/loop-task.ts'
-import type { RowGroup, RowSource } from '../sources/row-source.ts'
-import { addSums, type Certificate, noSums, type Piece, piecesOf, sumInPieces } from './certificate.ts'
+import type { Address, ByteCount } from '../../sizes.ts'
+import type { RowCall } from '../../threads/loop-task.ts'
+import { type RowGroup, type RowSource, reads } from '../sources/row-source.ts'
+import { addPieces, addSums, type Certificate, noSums, piecesOf } from './certificate.ts'
 import type { OneProblem } from './one-problem.ts'
 
 /** What a pass sums: gradient and diagonal, those and the whole matrix of second derivatives, its product with a vector, or
@@ -36,10 +37,17 @@ export const VIEW_BYTES = 6 * 8
 
 const piecesWith = (stride: number): number => Math.max(1, Math.min(MOST_PIECES, Math.floor(MOST_BYTES / stride)))
 
-/** Bytes that a view of so many weights takes where rows are in memory. */
-export function viewBytes(weights: number, withMatrix: boolean): number {
+/** Bytes that views of so many weights take where rows are in memory. */
+export function viewBytes(weights: number, withMatrix: boolean, models = 1): number {
   const stride = pieceBytes(weights, withMatrix)
-  return weights * 4 * 8 + (withMatrix ? weights ** 2 * 8 : 0) + piecesWith(stride) * stride
+  const pieces = piecesWith(stride) * stride
+  const own = weights * 4 * 8 + (withMatrix ? weights ** 2 * 8 : 0)
+  return models * own + Math.min(models, viewsAtATime(pieces)) * pieces
+}
+
+/** Of many models over rows in memory: how many have room for their pieces at the same time, which take so many bytes each. */
+export function viewsAtATime(bytes: ByteCount): number {
+  return Math.max(1, Math.floor(MOST_BYTES / bytes))
 }
 
 /** Of a piece: a sum, a diagonal, a matrix, and room for the entries of a row. */
@@ -47,8 +55,17 @@ function pieceBytes(weights: number, withMatrix: boolean): number {
   return weights * 16 + (withMatrix ? weights ** 2 * 8 + weights * 12 + 16 : 0)
 }
 
+/** What a view has of a source. */
+export interface Ground extends Pick<RowSource, 'rows' | 'nonzeros' | 'blockBytes'> {
+  room(name: string, bytes: ByteCount): Address
+  /** Room that is free for others between two visits. */
+  passing?(name: string, bytes: ByteCount): Address
+}
+
 export class PrimalView {
   readonly count: number
+  /** Address of the structure that the loops read. */
+  readonly problem: number
   /** Addresses: the point that passes look at, what they sum (v = Σ α y x, or a product), a diagonal, a direction. */
   readonly point: number
   readonly sum: number
@@ -59,7 +76,9 @@ export class PrimalView {
   /** Of the hinge: over how much of the margin its kink is rounded. */
   smoothing = 0
   readonly #objective: OneProblem
-  readonly #source: RowSource
+  readonly #rows: number
+  /** Whether rows come in several groups. */
+  readonly #blocks: boolean
   /** Addresses of what each piece sums. */
   readonly #pieces: number[]
   readonly #sumsRoom: number
@@ -68,9 +87,10 @@ export class PrimalView {
   readonly #line: number
   #totals = noSums(1)
 
-  constructor(objective: OneProblem, source: RowSource, withMatrix: boolean) {
+  constructor(objective: OneProblem, source: Ground, withMatrix: boolean) {
     this.#objective = objective
-    this.#source = source
+    this.#rows = source.rows
+    this.#blocks = reads(source)
     this.count = objective.weightCount
     const vector = (what: string): number => source.room(what, this.count * 8)
     this.point = vector('a point')
@@ -79,11 +99,13 @@ export class PrimalView {
     this.direction = vector('a direction')
     this.matrix = withMatrix ? source.room('second derivatives', this.count ** 2 * 8) : 0
     this.#stride = roundUp(pieceBytes(this.count, withMatrix), CACHE_LINE)
-    const blocks = source.blockBytes.some(bytes => bytes > 0)
-    const pieces = blocks ? 1 : piecesWith(this.#stride)
+    const pieces = this.#blocks ? 1 : piecesWith(this.#stride)
+    this.problem = source.room('a problem', PROBLEM_BYTES)
     this.#sumsRoom = source.room('sums of a certificate', pieces * SUMS_BYTES)
     this.#line = source.room('a line', (pieces + 1) * STEPS.length * 8)
-    const rooms = source.room('sums of rows', pieces * this.#stride)
+    // What rows in memory sum is taken at the end of their one visit.
+    const room = !this.#blocks && source.passing ? source.passing : source.room.bind(source)
+    const rooms = room('sums of rows', pieces * this.#stride)
     this.#pieces = Array.from({ length: pieces }, (_, k) => rooms + k * this.#stride)
   }
 
@@ -103,44 +125,45 @@ export class PrimalView {
     this.#totals = noSums(1)
   }
 
-  /** Adds the rows of a group; their losses at the point, where they are summed. */
-  async visit(group: RowGroup, pass: PrimalPass): Promise<number> {
-    const { arena } = this.#objective
-    const { threads } = this.#source
-    const problem = this.#objective.of(group, this.point)
+  /** What is to be called over the rows of a group. */
+  calls(group: RowGroup, pass: PrimalPass): RowCall[] {
+    const { arena, primalLoops } = this.#objective
+    const problem = this.#objective.of({ ...group, problem: this.problem }, this.point)
     if (this.smoothing > 0) new ProblemFields(arena, problem).smoothing = this.smoothing
-    const { slope, product, line } = this.#objective.primalLoops!
-    const pieces = piecesOf(group, this.#pieces.length)
-    const run = (loop: LoopName, numbers: number[]): Promise<void> =>
-      threads.run(loopTask, { loop, numbers: [problem, ...numbers] })
-    if (pass === 'line') {
-      const at = ({ piece }: Piece): number => this.#line + (piece + 1) * STEPS.length * 8
-      await Promise.all(
-        pieces.map(piece => run(line!, [piece.from, piece.to, this.direction, this.#line, STEPS.length, at(piece)])),
-      )
-      return 0
-    }
-    if (pass === 'product') {
-      await Promise.all(
-        pieces.map(({ piece, from, to }) =>
-          run(product, [from, to, this.direction, this.#pieces[piece], ...this.#objective.roomsOf(piece)]),
-        ),
-      )
-      return 0
-    }
-    const sums = await sumInPieces(arena, this.#sumsRoom, pieces, ({ piece, from, to, sums: room }) => {
+    const { slope, product, line } = primalLoops!
+    if (pass === 'slope' || pass === 'matrix') arena.bytes(this.#sumsRoom, this.#pieces.length * SUMS_BYTES).fill(0)
+    return piecesOf(group, this.#pieces.length).map(({ piece, from, to }) => {
       const at = this.#pieces[piece]
+      const rooms = this.#objective.roomsOf(piece)
+      const over = { problem, from, to }
+      if (pass === 'line') {
+        const slopes = this.#line + (piece + 1) * STEPS.length * 8
+        return { ...over, loop: line!, numbers: [this.direction, this.#line, STEPS.length, slopes] }
+      }
+      if (pass === 'product') return { ...over, loop: product, numbers: [this.direction, at, ...rooms] }
       const matrix = pass === 'matrix' ? at + this.count * 16 : 0
       const scratch = at + this.count * 16 + this.count ** 2 * 8
-      const rooms = this.#objective.roomsOf(piece)
-      return run(slope, [from, to, at, at + this.count * 8, matrix, this.count, scratch, room, ...rooms])
+      const sums = this.#sumsRoom + piece * SUMS_BYTES
+      return { ...over, loop: slope, numbers: [at, at + this.count * 8, matrix, this.count, scratch, sums, ...rooms] }
     })
+  }
+
+  /** The calls have been made: losses of the rows at the point, where they are summed. */
+  met(pass: PrimalPass): number {
+    if (!this.#blocks) this.#gather(pass)
+    if (pass === 'line' || pass === 'product') return 0
+    const sums = addPieces(this.#objective.arena, this.#sumsRoom, this.#pieces.length)
     addSums(this.#totals, [sums])
     return sums[0]
   }
 
-  /** After a pass: what the pieces summed, in one. */
+  /** After a pass. */
   end(pass: PrimalPass): void {
+    if (this.#blocks) this.#gather(pass)
+  }
+
+  /** What the pieces summed, in one. */
+  #gather(pass: PrimalPass): void {
     const { numeric } = this.#objective.arena
     const gather = (to: number, offset: number, count: number): void => {
       for (const [k, at] of this.#pieces.entries()) numeric.combine(to, k === 0 ? 0 : 1, to, 1, at + offset, count)
@@ -162,7 +185,7 @@ export class PrimalView {
     const dual = Math.min(primal, dualPart - 0.5 * numeric.innerProduct(sum, sum, count))
     numeric.combine(gradient, 1, point, -1, sum, count)
     const squaredGradient = numeric.innerProduct(gradient, gradient, count)
-    const { rows } = this.#source
+    const rows = this.#rows
     const certificate: Certificate = {
       ...{ primal, dual, gap: primal > 0 ? (primal - dual) / primal : 0, supportVectors: support },
       trainingAccuracy: rows > 0 ? correct / rows : 1,

@@ -17,6 +17,8 @@ export interface ProblemSettings {
   positive: number
   /** 64 or 32. */
   weightBits: 64 | 32
+  /** The fold whose rows it does not see. */
+  heldOut?: number
   /** l2 when not given. Under l1 only the certificate sets dual variables. */
   regularizer?: Regularizer
 }
@@ -31,6 +33,8 @@ export interface ProblemPlaces {
   biasFeature: number
   /** Address of a weight for each row, f64, or 0. */
   rowWeights?: number | undefined
+  /** Address of the fold of each row, u8, or 0. */
+  folds?: number | undefined
 }
 
 /** The numbers of the loss for each side; the entropic dual has its bound alone. */
@@ -60,5 +64,7 @@ export function writeProblem(arena: Arena, at: number, settings: ProblemSettings
   fields.diagonalNegative = negative.diagonal
   fields.rowWeights = places.rowWeights ?? 0
   fields.smoothing = 0
+  fields.folds = settings.heldOut === undefined ? 0 : (places.folds ?? 0)
+  fields.heldOut = settings.heldOut ?? 0
   fields.logistic = settings.loss.entropicDual === true ? 1 : 0
 }

@@ -1,10 +1,13 @@
 // What methods share that look at all rows, find a step and go down along it: a step that does not lower the objective enough
 // is shortened, and what a checkpoint holds. They differ in how they find the step.
+import type { Stretch } from '../../block-store/checkpoint.ts'
 import { isSmooth } from '../../losses/loss.ts'
+import type { RowCall } from '../../threads/loop-task.ts'
+import type { Certificate } from '../objectives/certificate.ts'
 import type { OneProblem } from '../objectives/one-problem.ts'
-import { type PrimalPass, PrimalView, type Slope } from '../objectives/primal-view.ts'
-import type { RowGroup, RowSource } from '../sources/row-source.ts'
-import type { PassEnd, Run, Saved, Seen, Solver } from './solver.ts'
+import { type Ground, type PrimalPass, PrimalView, type Slope } from '../objectives/primal-view.ts'
+import type { RowGroup } from '../sources/row-source.ts'
+import type { Saved, Solver } from './solver.ts'
 
 /** A step is taken that lowers the objective by at least so much of what its slope promises. */
 const ARMIJO = 1e-4
@@ -29,9 +32,8 @@ interface Course {
   share: number
 }
 
-/** `Own` is what a method has to remember besides: plain data. */
-export abstract class Descent<Own extends object> implements Run, Saved {
-  readonly saved: Saved = this
+/** One model on its way down. `Own` is what a method has to remember besides: plain data. */
+export abstract class Descent<Own extends object = object> implements Saved {
   protected readonly objective: OneProblem
   protected readonly view: PrimalView
   /** Addresses: gradient at the weights, step. */
@@ -40,7 +42,7 @@ export abstract class Descent<Own extends object> implements Run, Saved {
   protected course: Course & Own
   #begun = false
 
-  constructor(objective: OneProblem, source: RowSource, own: Own, withMatrix = false) {
+  constructor(objective: OneProblem, source: Ground, own: Own, withMatrix = false) {
     this.objective = objective
     this.course = { known: null, promise: 0, share: 1, ...own }
     this.view = new PrimalView(objective, source, withMatrix)
@@ -67,31 +69,36 @@ export abstract class Descent<Own extends object> implements Run, Saved {
     this.#shorten(seen)
   }
 
-  async visit(group: RowGroup): Promise<Seen> {
+  /** What is to be called over the rows of a group. */
+  calls(group: RowGroup): RowCall[] {
     if (!this.#begun) {
       if (this.course.known === null) this.copy(this.view.point, this.objective.weights)
       this.view.begin()
       this.#begun = true
     }
-    const loss = await this.view.visit(group, this.pass)
-    // Where the point is new, the losses are not those of the weights.
-    return { losses: [this.course.known === null ? loss : 0], gaps: [0] }
+    return this.view.calls(group, this.pass)
   }
 
-  async endPass(target: number): Promise<PassEnd> {
+  /** The calls have been made: losses of the rows. */
+  met(): number {
+    const loss = this.view.met(this.pass)
+    // Where the point is new, the losses are not those of the weights.
+    return this.course.known === null ? loss : 0
+  }
+
+  /** The pass is over. */
+  endPass(): void {
     const { pass } = this
     this.view.end(pass)
     this.#begun = false
     if (pass === 'product') this.followProduct()
     else if (pass === 'line') this.followLine()
     else this.#look()
-    const { primal, dual } = this.course.known!.certificate
-    const gap = primal - dual!
-    return { primals: [primal], gaps: [gap], ready: gap <= target * primal }
   }
 
-  certificates() {
-    return this.course.known ? [this.course.known.certificate] : undefined
+  /** Of the weights as they are. */
+  get certificate(): Certificate | undefined {
+    return this.course.known?.certificate
   }
 
   /** The gradient at the point is known. */
@@ -151,7 +158,7 @@ export abstract class Descent<Own extends object> implements Run, Saved {
     this.view.totals = sums
   }
 
-  stretches() {
+  stretches(): Stretch[] {
     const { count, point, direction, diagonal, rooms } = this.view
     const vectors = [point, direction, diagonal, this.gradient, this.step]
     return [...vectors.map(at => ({ at, bytes: count * 8 })), rooms]

@@ -8,13 +8,13 @@
 // besides, and the point where they lead is tried first: Agarwal, Chapelle, Dudík, Langford: A reliable effective terascale
 // linear learning system (JMLR 15, 2014).
 
-import { runLoop } from '../../threads/loop-task.ts'
+import type { RowCall } from '../../threads/loop-task.ts'
 import type { OneProblem } from '../objectives/one-problem.ts'
-import type { Slope } from '../objectives/primal-view.ts'
-import { VIEW_BYTES, viewBytes } from '../objectives/primal-view.ts'
-import type { RowGroup, RowSource } from '../sources/row-source.ts'
+import { type Ground, type Slope, VIEW_BYTES, viewBytes } from '../objectives/primal-view.ts'
+import type { RowGroup } from '../sources/row-source.ts'
 import { DESCENT_BYTES, Descent, secondDerivative } from './descent.ts'
-import type { BlockSolver, MemorySolver, Run, Seen, SolverSettings, Start } from './solver.ts'
+import { startDescents } from './descents-run.ts'
+import type { BlockSolver, MemorySolver, SolverSettings } from './solver.ts'
 
 /** Pairs of changes that are remembered. Where weights are few, more pairs cost nothing beside a pass over the rows, and save
  *  many: a twentieth of covtype took 554 passes to a gap of 1e-6 with 10 pairs, and 152 with 40. */
@@ -38,19 +38,17 @@ interface History {
   next: number
 }
 
-class LbfgsRun extends Descent<History> {
-  readonly #source: RowSource
+class LbfgsDescent extends Descent<History> {
   /** Address of the pairs, s and y of each. Before there is one, the room is that of stochastic gradients; then the step that is
    *  taken if their point is no good stands here. */
   readonly #history: number
   readonly #mostPairs: number
 
-  constructor(objective: OneProblem, source: RowSource, { space }: SolverSettings) {
+  constructor(objective: OneProblem, source: Ground, { space }: SolverSettings) {
     // Rows that an additive kernel binned have no entries to make steps with, and classes together have no such steps.
     const steps = !space && objective.primalLoops!.matrix
     super(objective, source, { opening: steps ? 'sgd' : 'over', pairs: 0, next: 0 })
     const { weightCount } = objective
-    this.#source = source
     this.#mostPairs = pairsFor(weightCount)
     this.#history = source.room('earlier gradients', COUNTS_BYTES + weightCount * historyBytes(weightCount))
   }
@@ -59,16 +57,14 @@ class LbfgsRun extends Descent<History> {
     return 'slope' as const
   }
 
-  override async visit(group: RowGroup): Promise<Seen> {
-    const { course, objective, view } = this
+  override calls(group: RowGroup): RowCall[] {
+    const { course, objective, view, step } = this
     // Weights that were handed over are better than where stochastic gradients lead.
     if (course.opening === 'sgd' && objective.squaredLengths()[0] > 0) course.opening = 'over'
-    const seen = await super.visit(group)
-    if (course.opening === 'sgd') {
-      const { problem, rows } = group
-      await runLoop(this.#source.threads, 'adagradRows', problem, rows, this.step, view.count, this.#history)
-    }
-    return seen
+    const calls = super.calls(group)
+    if (course.opening !== 'sgd') return calls
+    const over = { problem: view.problem, from: 0, to: group.rows }
+    return [...calls, { ...over, loop: 'adagradRows', numbers: [step, view.count, this.#history] }]
   }
 
   protected override findStep(): void {
@@ -175,9 +171,7 @@ class LbfgsRun extends Descent<History> {
   }
 }
 
-function startLbfgs(objective: OneProblem, source: RowSource, settings: SolverSettings): Run {
-  return new LbfgsRun(objective, source, settings)
-}
+const start = startDescents((...settings) => new LbfgsDescent(...settings))
 
 const traits = {
   name: 'lbfgs',
@@ -186,9 +180,8 @@ const traits = {
   wideWeights: true,
   options: ['blockOrder', 'tolerance'],
   lossNeeds: secondDerivative,
-  start: startLbfgs,
-  startAllClasses: startLbfgs,
-} satisfies Partial<MemorySolver> & { start: Start<OneProblem> }
+  ...start,
+} satisfies Partial<MemorySolver>
 
 /** The same where rows come in blocks. */
 const lbfgsInBlocks: BlockSolver = {
@@ -201,5 +194,6 @@ const lbfgsInBlocks: BlockSolver = {
 export const lbfgs: MemorySolver = {
   ...traits,
   ...{ data: 'memory', rowWeights: true, inBlocks: lbfgsInBlocks },
-  extraBytes: weights => viewBytes(weights, false) + weights * (DESCENT_BYTES + historyBytes(weights)),
+  extraBytes: (weights, models = 1) =>
+    viewBytes(weights, false, models) + models * weights * (DESCENT_BYTES + historyBytes(weights)),
 }

@@ -12,10 +12,10 @@
 // each smooth problem starts where the last one ended.
 import { UsageError } from '../../errors.ts'
 import type { OneProblem } from '../objectives/one-problem.ts'
-import { type PrimalPass, type Slope, VIEW_BYTES, viewBytes } from '../objectives/primal-view.ts'
-import type { RowSource } from '../sources/row-source.ts'
+import { type Ground, type PrimalPass, type Slope, VIEW_BYTES, viewBytes } from '../objectives/primal-view.ts'
 import { DESCENT_BYTES, Descent } from './descent.ts'
-import { anyDual, type BlockSolver, type MemorySolver, type Run, type SolverSettings, type Start } from './solver.ts'
+import { startDescents } from './descents-run.ts'
+import { anyDual, type BlockSolver, type MemorySolver, type SolverSettings } from './solver.ts'
 
 /** Up to so many weights the matrix is summed: at every step while rows are short, for their squares count; else when the last
  *  one has become a poor preconditioner, which so many products tell. */
@@ -65,13 +65,13 @@ function tooManyFeatures(): UsageError {
   )
 }
 
-class NewtonRun extends Descent<Inner> {
+class NewtonDescent extends Descent<Inner> {
   /** Address of the residual. */
   readonly #residual: number
   /** Whether the matrix is summed with every gradient. */
   readonly #always: boolean
 
-  constructor(objective: OneProblem, source: RowSource, { space }: SolverSettings) {
+  constructor(objective: OneProblem, source: Ground, { space }: SolverSettings) {
     const { weightCount, isSmooth } = objective
     // Binned rows have no entries to multiply.
     const few = isFew(weightCount) && objective.primalLoops!.matrix && !space
@@ -219,9 +219,7 @@ class NewtonRun extends Descent<Inner> {
   }
 }
 
-function startNewton(objective: OneProblem, source: RowSource, settings: SolverSettings): Run {
-  return new NewtonRun(objective, source, settings)
-}
+const start = startDescents((...settings) => new NewtonDescent(...settings))
 
 const traits = {
   name: 'newton',
@@ -230,9 +228,8 @@ const traits = {
   wideWeights: true,
   options: ['blockOrder', 'tolerance'],
   lossNeeds: anyDual,
-  start: startNewton,
-  startAllClasses: startNewton,
-} satisfies Partial<MemorySolver> & { start: Start<OneProblem> }
+  ...start,
+} satisfies Partial<MemorySolver>
 
 /** The same where rows come in blocks. */
 const newtonInBlocks: BlockSolver = {
@@ -250,5 +247,6 @@ const newtonInBlocks: BlockSolver = {
 export const newton: MemorySolver = {
   ...traits,
   ...{ data: 'memory', rowWeights: true, inBlocks: newtonInBlocks },
-  extraBytes: weights => viewBytes(weights, isFew(weights)) + 3 * 8 * weights,
+  extraBytes: (weights, models = 1) =>
+    viewBytes(weights, isFew(weights), models) + models * (DESCENT_BYTES + 8) * weights,
 }

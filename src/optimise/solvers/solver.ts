@@ -8,6 +8,7 @@ import { AllClassesObjective } from '../objectives/all-classes.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
 import { BundlesObjective } from '../objectives/bundles.ts'
 import type { Certificate } from '../objectives/certificate.ts'
+import { EachObjective } from '../objectives/each.ts'
 import type { Objective } from '../objectives/objective.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
 import type { RowGroup, RowSource } from '../sources/row-source.ts'
@@ -97,11 +98,11 @@ export interface Saved {
 }
 
 /** What a method that looks at all rows before it moves knows at the end of a pass: of each model its primal objective and gap,
- *  and whether all are where they should be. */
+ *  and whether it is where it should be. */
 export interface PassEnd {
   primals: number[]
   gaps: number[]
-  ready: boolean
+  done: boolean[]
 }
 
 export interface Run {
@@ -162,10 +163,12 @@ interface AnySolver {
 
 export type Start<O, Source = RowSource> = (objective: O, source: Source, settings: SolverSettings) => Run
 
-/** How a solver starts on what it can train: one binary model, many of them together, all classes at once. */
+/** How a solver starts on what it can train: one binary model, many of them together, all classes at once. Many are bundles,
+ *  or have vectors of their own and share passes alone. */
 interface Starts<Source> {
   start: Start<BinaryObjective, Source>
   startMany?: Start<BundlesObjective, Source>
+  startEach?: Start<EachObjective, Source>
   startAllClasses?: Start<AllClassesObjective, Source>
 }
 
@@ -180,8 +183,8 @@ export interface MemorySolver extends AnySolver, Starts<RowSource> {
   data: 'memory'
   /** The same method where rows come in blocks. */
   inBlocks?: BlockSolver
-  /** Bytes that it needs beside rows, weights and dual variables, for so many weights. */
-  extraBytes?(weights: number): number
+  /** Bytes that it needs beside rows, weights and dual variables, for so many weights of each of some models. */
+  extraBytes?(weights: number, models?: number): number
   /** Whether it needs the rows as columns, too. */
   columns?: true
 }
@@ -201,6 +204,10 @@ export interface BlockSolver extends AnySolver, Starts<BlockEngine> {
 
 export type Solver = MemorySolver | BlockSolver
 
+/** Whether a solver trains many models together. */
+export const trainsMany = ({ startMany, startEach }: Pick<Solver, 'startMany' | 'startEach'>): boolean =>
+  startMany !== undefined || startEach !== undefined
+
 /** What a solver can minimise beside the losses. */
 export const regularizersOf = ({ regularizers = ['l2'] }: Pick<Solver, 'regularizers'>): readonly Regularizer[] =>
   regularizers
@@ -208,7 +215,8 @@ export const regularizersOf = ({ regularizers = ['l2'] }: Pick<Solver, 'regulari
 /** Starts a solver on an objective. What the solver is not fit for was refused before. */
 export function startRun(solver: Solver, objective: Objective, source: RowSource, settings: SolverSettings): Run {
   // A solver of blocks is only ever given blocks.
-  const { start, startMany, startAllClasses } = solver as Starts<RowSource>
+  const { start, startMany, startEach, startAllClasses } = solver as Starts<RowSource>
+  if (objective instanceof EachObjective) return startEach!(objective, source, settings)
   if (objective instanceof BundlesObjective) return startMany!(objective, source, settings)
   if (objective instanceof AllClassesObjective) return startAllClasses!(objective, source, settings)
   return start(objective as BinaryObjective, source, settings)

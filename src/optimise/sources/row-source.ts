@@ -21,6 +21,8 @@ export interface RowGroup {
   table: number
   /** Address of f64[rows], the weight of each row; not there when all are 1. */
   rowWeights?: number | undefined
+  /** Address of u8[rows], the fold of each row, for problems that hold one out. */
+  folds?: number | undefined
   order: number
   problem: number
   sweep: number
@@ -59,6 +61,6 @@ export interface RowSource {
 }
 
 /** Whether rows have to be read again for every pass. */
-export function reads(source: RowSource): boolean {
+export function reads(source: Pick<RowSource, 'blockBytes'>): boolean {
   return source.blockBytes.some(bytes => bytes > 0)
 }

@@ -1,0 +1,115 @@
+// Models that go down side by side, one or many: every pass over the rows serves all that are not there yet. Each has vectors
+// of its own and does what it would do alone, bit by bit.
+import type { Stretch } from '../../block-store/checkpoint.ts'
+import { runOverRows } from '../../threads/loop-task.ts'
+import type { Certificate } from '../objectives/certificate.ts'
+import type { EachObjective } from '../objectives/each.ts'
+import type { OneProblem } from '../objectives/one-problem.ts'
+import { type Ground, viewsAtATime } from '../objectives/primal-view.ts'
+import type { RowGroup, RowSource } from '../sources/row-source.ts'
+import type { Descent } from './descent.ts'
+import type { PassEnd, Run, Saved, Seen, SolverSettings, Start } from './solver.ts'
+
+type NewDescent = (objective: OneProblem, source: Ground, settings: SolverSettings) => Descent
+
+/** How a method starts whose models go down this way. */
+export function startDescents(newDescent: NewDescent) {
+  const start: Start<OneProblem> = (objective, source, settings) =>
+    new DescentsRun(source, [newDescent(objective, source, settings)])
+  const startEach: Start<EachObjective> = (objective, source, settings) => {
+    const shared = new SharedRooms(source)
+    objective.prepare(source)
+    const descents = objective.members.map((member, k) => newDescent(member, shared.groundOf(k), settings))
+    return new DescentsRun(source, descents, objective, shared)
+  }
+  return { start, startEach, startAllClasses: start }
+}
+
+/** Rooms of many models over one source: each has its own, but for what a visit leaves free. */
+class SharedRooms {
+  readonly #source: RowSource
+  /** Models that have rooms for a visit at the same time. */
+  atATime = Number.POSITIVE_INFINITY
+
+  constructor(source: RowSource) {
+    this.#source = source
+  }
+
+  groundOf(model: number): Ground {
+    const source = this.#source
+    const { rows, nonzeros, blockBytes } = source
+    return {
+      ...{ rows, nonzeros, blockBytes },
+      room: (name, bytes) => source.room(`${name}, model ${model + 1}`, bytes),
+      passing: (name, bytes) => {
+        this.atATime = viewsAtATime(bytes)
+        return source.room(`${name}, place ${(model % this.atATime) + 1}`, bytes)
+      },
+    }
+  }
+
+  /** Models that are visited together, by their numbers. */
+  turnOf(model: number): number {
+    return Math.floor(model / this.atATime)
+  }
+}
+
+class DescentsRun implements Run, Saved {
+  readonly saved: Saved = this
+  readonly #source: RowSource
+  readonly #descents: Descent[]
+  readonly #many: EachObjective | undefined
+  readonly #shared: SharedRooms | undefined
+
+  constructor(source: RowSource, descents: Descent[], many?: EachObjective, shared?: SharedRooms) {
+    this.#source = source
+    this.#descents = descents
+    this.#many = many
+    this.#shared = shared
+  }
+
+  /** Numbers of the models that are not done, those together that have room at the same time. */
+  get #turns(): number[][] {
+    const active = [...this.#descents.keys()].filter(k => this.#many?.active[k] ?? true)
+    return [...Map.groupBy(active, k => this.#shared?.turnOf(k) ?? 0).values()]
+  }
+
+  async visit(group: RowGroup): Promise<Seen> {
+    const { threads } = this.#source
+    const folded = this.#many?.folded(group) ?? group
+    const losses = this.#descents.map(() => 0)
+    for (const turn of this.#turns) {
+      const calls = turn.flatMap(k => this.#descents[k].calls(folded))
+      await runOverRows(threads, group, calls)
+      for (const k of turn) losses[k] = this.#descents[k].met()
+    }
+    return { losses, gaps: losses.map(() => 0) }
+  }
+
+  async endPass(target: number): Promise<PassEnd> {
+    for (const k of this.#turns.flat()) this.#descents[k].endPass()
+    const certificates = this.#descents.map(({ certificate }) => certificate!)
+    return {
+      primals: certificates.map(({ primal }) => primal),
+      gaps: certificates.map(({ primal, dual }) => primal - dual!),
+      done: certificates.map(({ gap }) => gap! <= target),
+    }
+  }
+
+  certificates(): Certificate[] | undefined {
+    const known = this.#descents.flatMap(({ certificate }) => certificate ?? [])
+    return known.length === this.#descents.length ? known : undefined
+  }
+
+  state(): unknown {
+    return this.#descents.map(descent => descent.state())
+  }
+
+  restore(state: unknown): void {
+    for (const [k, own] of (state as unknown[]).entries()) this.#descents[k].restore(own)
+  }
+
+  stretches(): Stretch[] {
+    return this.#descents.flatMap(descent => descent.stretches())
+  }
+}
