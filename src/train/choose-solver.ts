@@ -19,7 +19,13 @@ import { block } from '../optimise/solvers/block.ts'
 import { dual } from '../optimise/solvers/dual.ts'
 import { newton } from '../optimise/solvers/newton.ts'
 import { bytesForTrainers } from '../optimise/solvers/parallel-sweeps.ts'
-import { type BlockSolver, type MemorySolver, regularizersOf, type Solver } from '../optimise/solvers/solver.ts'
+import {
+  type BlockSolver,
+  extraPerWeight,
+  type MemorySolver,
+  regularizersOf,
+  type Solver,
+} from '../optimise/solvers/solver.ts'
 import { stream } from '../optimise/solvers/stream.ts'
 import { decodedBound, entryBytes } from '../optimise/sources/memory-plan.ts'
 import { estimateText, sampleText, type TextSample } from '../rows/sample-text.ts'
@@ -116,12 +122,11 @@ async function whereItFits(paths: string[], options: ResolvedOptions, solver: Me
 }
 
 /** What a solver has for each weight besides. Of text nobody knows how many there will be. */
-async function vectorBytes(paths: string[], { multiclass }: ResolvedOptions, { extra }: BlockSolver): Promise<number> {
+async function vectorBytes(paths: string[], { multiclass }: ResolvedOptions, solver: BlockSolver): Promise<number> {
   const { manifest } = await sizeOf(paths)
-  if (!manifest || !extra) return 0
+  if (!manifest) return 0
   const weights = (manifest.usedFeatures || manifest.features) + 1
-  const { perWeight } = extra
-  return weights * (typeof perWeight === 'number' ? perWeight : perWeight(weights, trainsTogether(multiclass)))
+  return weights * extraPerWeight(solver, weights, trainsTogether(multiclass))
 }
 
 /** Of a solver that was asked for, and keeps all rows in memory. */

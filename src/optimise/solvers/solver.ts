@@ -201,6 +201,12 @@ export interface BlockSolver extends AnySolver, Starts<BlockEngine> {
 
 export type Solver = MemorySolver | BlockSolver
 
+/** Bytes that a solver of blocks has besides for each of so many weights. */
+export function extraPerWeight({ extra }: BlockSolver, weights: number, together: boolean): number {
+  const perWeight = extra?.perWeight ?? 0
+  return typeof perWeight === 'number' ? perWeight : perWeight(weights, together)
+}
+
 /** What a solver can minimise beside the losses. */
 export const regularizersOf = ({ regularizers = ['l2'] }: Pick<Solver, 'regularizers'>): readonly Regularizer[] =>
   regularizers
