@@ -20,7 +20,7 @@ import { type BlockSolver, extraPerWeight } from '../optimise/solvers/solver.ts'
 import { type MemoryPlan, type PlanNeeds, planMemory } from '../optimise/sources/memory-plan.ts'
 import { outgrowsText } from '../rows/sample-text.ts'
 import { scalingBytes } from '../rows/scale.ts'
-import { NODE_BYTES } from '../sizes.ts'
+import { NODE_BYTES, PROGRAM_PAGES } from '../sizes.ts'
 import { allowedMemory } from './choose-solver.ts'
 import { mayHandOver } from './hand-over.ts'
 import { DEFAULTS, type ResolvedOptions } from './options.ts'
@@ -108,12 +108,15 @@ function needsOf(
   const needs = {
     ...{ alphaBytes: !solver.dual ? 0 : together ? classes * 8 : alphaStride(options) * lanes, mapBytes, weights },
     ...{ entryBytes, expanded, slots: 2, cacheShare: solver.cacheShare },
+    ...(options.fitsInMemory !== undefined && {
+      otherHelp: `no --store: in memory the run takes about ${formatBytes(options.fitsInMemory)}`,
+    }),
     // Bits of the classes in play, of a loaded block's rows; all rows at most.
     perRow: (solver.extra?.perRow ?? 0) + bytesPerRow + (together && solver.dual ? Math.ceil(classes / 64) * 8 : 0),
     // A run that goes on with the store is planned for alike.
     firstPass: mayTrainWhileReading(solver, options),
     reserve: (bytes: number): number => (options.memory === undefined ? 0 : reserveOf(bytes, fromText)),
-    mostReserve: (bytes: number): number => reserveOf(bytes, true),
+    namedReserve: (bytes: number): number => reserveOf(bytes, fromText),
   }
   return bits => {
     const weightBytes = together ? even(classes) * 8 : (bits === 'f32' ? 4 : 8) * lanes
@@ -207,11 +210,6 @@ export async function planRun(
   const plan = together?.plan ?? (await planFor(store, solver, options, alone))
   return { solver, options, together, plan }
 }
-
-/** Pages of the program's own file that must stay in memory, besides those that NODE_BYTES holds. A hard cap counts them. A run
- *  of a million features had 57 MB of them. With 46 MB it took three times as long, and with 38 MB it crawled: it read the
- *  same pages again and again. */
-export const PROGRAM_PAGES = 32 << 20
 
 /** Heaps of threads grow further while many models are trained: with 100 classes under 256M the run had 236 MB of its own
  *  without this, 207 MB with twice as much. Where there is little memory, heaps stay small. */
