@@ -43,6 +43,12 @@ const FILES_AT_A_TIME = 16
 export const CHECKPOINT_FILE = 'checkpoint.bin'
 export const NEXT_CHECKPOINT_FILE = 'checkpoint-next.bin'
 
+/** The relative gap after so many passes. */
+export interface GapMet {
+  work: number
+  gap: number
+}
+
 /** Where a run stands. */
 export interface RunState {
   /** Everything that decides the course of the run; a run resumes only under the same. */
@@ -76,6 +82,11 @@ export interface RunState {
   spread: number
   bytesRead: number
   solver: unknown
+  /** Gaps at the ends of passes, by which a run is judged that another method may go on with. */
+  trail?: GapMet[]
+  /** Once another method goes on with the models: passes of each so far, and where the method stands with the model that it is
+   *  at. */
+  handedOver?: { work: number[]; at?: { model: number; state: RunState } | undefined }
   /** The end of the run, once it has come. */
   done?: unknown
 }

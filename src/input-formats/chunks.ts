@@ -103,7 +103,7 @@ export class Chunks {
     for (const input of inputs) sources.push(await input.source())
     const [first, ...others] = sources
     if (!first?.head) return
-    this.#reading.lookAtHead(first.head)
+    this.#reading.lookAtHead(first.name, first.head)
     if (isText(first.head))
       for (const { name, head } of others) if (head) this.#reading.lookAtFurther(name, head, first)
   }
@@ -163,7 +163,7 @@ export class Chunks {
         if (input !== firstInput) this.#reading.lookAtFurther(source.name, head, firstInput)
         // The head of a plain file has been looked at.
         if (source.readAt) return
-        this.#reading.lookAtHead(head)
+        this.#reading.lookAtHead(source.name, head)
         const { format } = this.#reading
         if (format.cut.by === 'plan') throw noRandomAccess(source, format.title)
       },

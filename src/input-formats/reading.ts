@@ -33,15 +33,18 @@ export class Reading {
   }
 
   /** Looks at the beginning of an input, which may be that of a format whose files are opened. */
-  lookAtHead(head: Uint8Array): void {
-    if (this.#format) return
-    this.#format = openedFormat(head)
-    this.#check()
+  lookAtHead(name: string, head: Uint8Array): void {
+    if (!this.#format) {
+      this.#format = openedFormat(head)
+      this.#check()
+    }
+    if (!this.#format || this.#format.cut.by === 'lines') refuseBinary(name, head, this.#format ?? usualInputFormat)
   }
 
   /** Looks at the beginning of a further input, behind one that begins as text: the rows of one data set are in one format. */
   lookAtFurther(name: string, head: Uint8Array, first: { name: string }): void {
-    if (!this.#auto || this.#format?.cut.by === 'plan' || isText(head)) return
+    if (this.#format?.cut.by === 'plan' || isText(head)) return
+    if (!this.#auto) refuseBinary(name, head, this.format)
     throw new UsageError(
       `${name} looks like ${noText(head)}, and ${first.name} like text: the files of one data set are in one format`,
       'leave one of them out, or bring them into one format',
@@ -102,6 +105,12 @@ const openedFormat = (head: Uint8Array): InputFormat | undefined =>
 /** Whether an input may be text, by its first bytes. */
 export function isText(head: Uint8Array): boolean {
   return !openedFormat(head) && !head.subarray(0, BEGINNING).includes(0)
+}
+
+/** A parser of lines would find a bad row in it, and say what it makes of its bytes. */
+function refuseBinary(name: string, head: Uint8Array, { row }: InputFormat): void {
+  if (isText(head)) return
+  throw new UsageError(`${name} looks like ${noText(head)}, and text was expected`, `a row of text is ${row}`)
 }
 
 /** What an input is that is no text. */

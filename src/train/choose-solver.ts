@@ -19,11 +19,17 @@ import { block } from '../optimise/solvers/block.ts'
 import { dual } from '../optimise/solvers/dual.ts'
 import { newton } from '../optimise/solvers/newton.ts'
 import { bytesForTrainers } from '../optimise/solvers/parallel-sweeps.ts'
-import { type BlockSolver, type MemorySolver, regularizersOf, type Solver } from '../optimise/solvers/solver.ts'
+import {
+  type BlockSolver,
+  extraPerWeight,
+  type MemorySolver,
+  regularizersOf,
+  type Solver,
+} from '../optimise/solvers/solver.ts'
 import { stream } from '../optimise/solvers/stream.ts'
 import { decodedBound, entryBytes } from '../optimise/sources/memory-plan.ts'
 import { estimateText, sampleText, type TextSample } from '../rows/sample-text.ts'
-import { NODE_BYTES } from '../sizes.ts'
+import { NODE_BYTES, PROGRAM_PAGES } from '../sizes.ts'
 import { startsSecondOrder } from './hand-over.ts'
 import type { ResolvedOptions } from './options.ts'
 
@@ -31,8 +37,10 @@ import type { ResolvedOptions } from './options.ts'
 export const WINDOW_BYTES = 3.5 * 2 ** 30
 /** Row records take at most about as much as the text they come from, and dual variables and order a little more. */
 const BYTES_PER_TEXT_BYTE = 1.1
-/** Buffers for reading and parsing. */
+/** Buffers for reading and parsing: so much, or so many times what the rows take where those are few. 2 MiB of text took 109 MiB
+ *  in all with Node and its pages, 20 MiB took 159. */
 const PARSER_BYTES = 48 << 20
+const PARSER_TIMES = 2
 /** Weights in memory, with what renumbering the features and making the model take besides. */
 const BYTES_PER_WEIGHT = 40
 /** Text has an entry of a new feature every so many bytes, at most. */
@@ -47,6 +55,8 @@ export interface Choice {
   solver: Solver
   /** In a few words, for the user. */
   reason: string
+  /** Where a store was asked for alone, and rows and all would fit in memory: the bytes that they would take. */
+  fitsInMemory?: number
 }
 
 /** Memory that the run may take: what was said, or most of what the machine has. */
@@ -110,18 +120,18 @@ async function hasFewFeatures(paths: string[], options: ResolvedOptions): Promis
 /** Of a solver that was asked for, and works in memory and in blocks alike. */
 async function whereItFits(paths: string[], options: ResolvedOptions, solver: MemorySolver): Promise<Choice> {
   const needed = (await inMemoryBytes(paths, options)) + (await vectorBytes(paths, options, solver.inBlocks!))
-  const store = ['store', 'resume', 'cold'].some(name => options.given.has(name))
-  if (!store && needed <= Math.min(allowedMemory(options), WINDOW_BYTES)) return { solver, reason: 'as asked for' }
-  return { solver: solver.inBlocks!, reason: 'as asked for, block by block' }
+  const fits = needed <= Math.min(allowedMemory(options), WINDOW_BYTES)
+  const inBlocks = { solver: solver.inBlocks!, reason: 'as asked for, block by block' }
+  if (!fits || ['resume', 'cold'].some(name => options.given.has(name))) return inBlocks
+  return options.given.has('store') ? { ...inBlocks, fitsInMemory: needed } : { solver, reason: 'as asked for' }
 }
 
 /** What a solver has for each weight besides. Of text nobody knows how many there will be. */
-async function vectorBytes(paths: string[], { multiclass }: ResolvedOptions, { extra }: BlockSolver): Promise<number> {
+async function vectorBytes(paths: string[], { multiclass }: ResolvedOptions, solver: BlockSolver): Promise<number> {
   const { manifest } = await sizeOf(paths)
-  if (!manifest || !extra) return 0
+  if (!manifest) return 0
   const weights = (manifest.usedFeatures || manifest.features) + 1
-  const { perWeight } = extra
-  return weights * (typeof perWeight === 'number' ? perWeight : perWeight(weights, trainsTogether(multiclass)))
+  return weights * extraPerWeight(solver, weights, trainsTogether(multiclass))
 }
 
 /** Of a solver that was asked for, and keeps all rows in memory. */
@@ -207,10 +217,16 @@ async function bytesOfRows(paths: string[], options: ResolvedOptions): Promise<n
     return options.expand === undefined ? storeBytes(manifest, options) : expandedStoreBytes(manifest, options)
   const sample = await sampleText(paths[0], options)
   if (sample || options.expand !== undefined) return sampledBytes(sample, text, options)
-  return NODE_BYTES + PARSER_BYTES + text * BYTES_PER_TEXT_BYTE * (options.values === 'f64' ? 1.5 : 1)
+  return withProgram(text * BYTES_PER_TEXT_BYTE * (options.values === 'f64' ? 1.5 : 1), options)
 }
 
-function storeBytes(manifest: Manifest, { loss, multiclass, space }: ResolvedOptions): number {
+/** What rows take with all that is there besides: under a limit, which counts them, pages of Node's file, too. */
+function withProgram(rows: number, { memory }: ResolvedOptions): number {
+  return NODE_BYTES + (memory === undefined ? 0 : PROGRAM_PAGES) + Math.min(PARSER_BYTES, PARSER_TIMES * rows) + rows
+}
+
+function storeBytes(manifest: Manifest, options: ResolvedOptions): number {
+  const { loss, multiclass, space } = options
   const perEntry = entryBytes(manifest.valueBits, findInputFormat(inputFormatOf(manifest)))
   const rows = manifest.blocks.reduce((sum, block) => sum + decodedBound(block, manifest.valueBits, perEntry), 0)
   const perRow = manifest.rows * (findLoss(loss).entropicDual ? 24 : 16)
@@ -219,7 +235,7 @@ function storeBytes(manifest: Manifest, { loss, multiclass, space }: ResolvedOpt
   const weights = weightsTogether(used, classes)
   const moved = trainsByGradient(multiclass) ? newton.extraBytes!(weights) : crammerSingerBytes(manifest.rows, classes)
   const together = trainsTogether(multiclass) ? moved + weights * 16 : 0
-  return NODE_BYTES + PARSER_BYTES + rows + perRow + used * 16 * (space ? widthOf(space) : 1) + together
+  return withProgram(rows, options) + perRow + used * 16 * (space ? widthOf(space) : 1) + together
 }
 
 /** The same for letters and for rows that are expanded: by the beginning of the text. Where rows of many entries grow more
@@ -229,9 +245,7 @@ function sampledBytes(sample: TextSample | undefined, text: number, options: Res
   if (options.memory !== undefined && !known) return Number.POSITIVE_INFINITY
   if (!sample) return 0
   const weights = Math.min(sample.features, sample.entries * text)
-  return (
-    NODE_BYTES + PARSER_BYTES + text * recordBytes(sample, options) * BYTES_PER_TEXT_BYTE + weights * BYTES_PER_WEIGHT
-  )
+  return withProgram(text * recordBytes(sample, options) * BYTES_PER_TEXT_BYTE, options) + weights * BYTES_PER_WEIGHT
 }
 
 /** Bytes of row records for every byte of text, by a sample. */
@@ -249,5 +263,5 @@ function expandedStoreBytes(manifest: Manifest, options: ResolvedOptions): numbe
   const entries = rows * steps.entries(manifest.nonzeros / rows)
   const records = rows * (ROW_BOUND + 24) + entries * steps.entryBytes(manifest.valueBits)
   const weights = Math.min(steps.features(manifest.features), entries)
-  return NODE_BYTES + PARSER_BYTES + records + weights * BYTES_PER_WEIGHT
+  return withProgram(records, options) + weights * BYTES_PER_WEIGHT
 }

@@ -1,11 +1,12 @@
 // When `auto` takes a second-order method: at once where features are few, and later where coordinate descent will not get
 // there in reasonable time, by the gaps that it has come through. The weights that it has are where the other one starts.
 import { findLoss } from '../losses/all-losses.ts'
-import { isSparse } from '../losses/formulations.ts'
+import { isSparse, trainsTogether } from '../losses/formulations.ts'
 import { isSmooth, type Loss } from '../losses/loss.ts'
 import type { Driving } from '../optimise/driver/driver.ts'
 import { askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { newton } from '../optimise/solvers/newton.ts'
+import type { ResolvedOptions } from './options.ts'
 import type { PlaceFacts } from './place.ts'
 
 /** With fewer rows any method is done at once: nothing is handed over below the first, nothing begins otherwise below the
@@ -26,18 +27,24 @@ const MOST_PASSES = 80
 const UNJUDGED = 200
 
 /** Whether a problem that is left to `auto` has a second-order method that is worth while. */
-export function hasSecondOrder({ options, wanted, rows, weights }: PlaceFacts): boolean {
+export function hasSecondOrder({ options, wanted, ...sizes }: PlaceFacts): boolean {
+  return mayHandOver(options, sizes) && !wanted.allClasses
+}
+
+/** The same by the options and the sizes of the data. */
+export function mayHandOver(options: ResolvedOptions, { rows, weights }: { rows: number; weights: number }): boolean {
   const loss = findLoss(options.loss)
   const most = loss.entropicDual ? MOST.logistic : isSmooth(loss) ? MOST.squared : MOST.hinge
   return (
     askedSolver(options.solver) === undefined &&
     options.weights === 'f64' &&
+    options.gradientTolerance === undefined &&
     !isSparse(options.regularizer) &&
+    !trainsTogether(options.multiclass) &&
     !options.space &&
+    newton.lossNeeds.has(loss) &&
     weights <= most &&
-    rows >= SOME_ROWS &&
-    !wanted.allClasses &&
-    wanted.problems.every(({ loss }) => newton.lossNeeds.has(loss))
+    rows >= SOME_ROWS
   )
 }
 
@@ -53,15 +60,15 @@ export function startsSecondOrder(loss: Loss, { rows, nonzeros, weights }: Sizes
   return rows >= LEAST_ROWS && weights <= few && nonzeros <= MOST_NONZEROS * rows
 }
 
+/** Why it is taken later. */
+export const STALLED = 'coordinate descent would take many more passes'
+
 /** Judges coordinate descent by its gaps: whether it should be left. */
 export function patience(tolerance: number): NonNullable<Driving['stalls']> {
-  const seen: { work: number; gap: number }[] = []
-  return (work, gap, partial) => {
-    // While rows are left out, the gap is not that of the model.
-    if (!partial) seen.push({ work, gap })
+  return (work, trail) => {
     if (work < LEAST_PASSES) return false
-    const before = seen.findLast(past => past.work <= work / 2)
-    const last = seen.at(-1)
+    const before = trail.findLast(past => past.work <= work / 2)
+    const last = trail.at(-1)
     if (!before || !last || last.work <= before.work) return work > UNJUDGED
     const rate = Math.log(before.gap / last.gap) / (last.work - before.work)
     return !(Math.log(last.gap / tolerance) <= rate * MOST_PASSES)

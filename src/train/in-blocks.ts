@@ -18,6 +18,7 @@ import type { Objective } from '../optimise/objectives/objective.ts'
 import { newAllClasses } from '../optimise/objectives/softmax.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
 import type { FirstPass } from '../optimise/solvers/first-pass.ts'
+import { newton } from '../optimise/solvers/newton.ts'
 import type { BlockSolver } from '../optimise/solvers/solver.ts'
 import { BlockEngine } from '../optimise/sources/block-engine.ts'
 import { groupsOf, type MemoryPlan } from '../optimise/sources/memory-plan.ts'
@@ -27,6 +28,8 @@ import { blocksText } from '../sizes.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { columnsOf, type FoldedProblem, refuseUnlearnable } from './class-problems.ts'
 import { surveyed, withFittingBlocks } from './fit-blocks.ts'
+import type { HandOver } from './go-on-in-blocks.ts'
+import { STALLED } from './hand-over.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { RunStart } from './outcome.ts'
 import { type Account, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
@@ -84,6 +87,8 @@ export class InBlocks extends Place {
   /** One objective's memory serves all of them in turn. */
   readonly #objective: BinaryObjective | BundlesObjective | EachObjective | AllClassesObjective
   readonly #besidesWeights: number
+  /** That of a model which was trained with others, and goes on alone. */
+  #alone: BinaryObjective | undefined
   #factors: Float64Array | undefined
   /** Where the run began; of several classes, the first. */
   #start: RunStart | undefined
@@ -223,8 +228,24 @@ export class InBlocks extends Place {
     }
     return trainResumed({
       ...this.#training(objective, wanted.allClasses ? problems.slice(0, 1) : problems),
-      ...{ solver, tell, say, began, first },
+      ...{ solver, tell, say, began, first, handOver: this.#handOver() },
     })
+  }
+
+  /** Who goes on with models on which coordinate descent stalls, where there is room for it. */
+  #handOver(): HandOver | undefined {
+    if (!this.#fitted.plan.handsOver) return undefined
+    return {
+      solver: newton.inBlocks!,
+      alone: problem => {
+        const { arena, rows, weights } = this.facts
+        const settings = { ...problem, weightBits: 64 as const }
+        this.#alone ??= new BinaryObjective(arena, { rows, weights }, settings, { dual: false })
+        this.#alone.startOver(settings)
+        return this.#alone
+      },
+      say: () => this.takes(newton.name, STALLED),
+    }
   }
 
   protected override sourceOf(): BlockEngine {

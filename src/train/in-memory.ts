@@ -42,7 +42,7 @@ import { NODE_BYTES } from '../sizes.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { allowedMemory, WINDOW_BYTES } from './choose-solver.ts'
 import { type FoldedProblem, refuseUnlearnable } from './class-problems.ts'
-import { hasSecondOrder, patience, startsSecondOrder } from './hand-over.ts'
+import { hasSecondOrder, patience, STALLED, startsSecondOrder } from './hand-over.ts'
 import { DEFAULTS, expansionOf, type ResolvedOptions, refuseTextOptions } from './options.ts'
 import { type Account, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
 import type { ProgressListener } from './progress.ts'
@@ -235,7 +235,7 @@ export class InMemory extends Place {
     const driving = this.driving(objective, tell)
     if (!this.#secondOrder) return new Driver(driving).solve()
     if (this.#few) {
-      this.#say('there are few features')
+      this.takes(newton.name, 'there are few features')
       return new Driver({ ...driving, solver: newton }).solve()
     }
     const bundle = objective instanceof BundlesObjective ? objective : undefined
@@ -247,7 +247,7 @@ export class InMemory extends Place {
     const driver = new Driver({ ...driving, stalls: patience(driving.settings.tolerance) })
     const solutions = await driver.solve()
     if (!driver.stalled) return solutions
-    this.#say('coordinate descent would take many more passes')
+    this.takes(newton.name, STALLED)
     if (!bundle) return this.#goOn(objective, solutions[0].passes, tell)
     return this.#goOnWith(bundle, problems, solutions, tell)
   }
@@ -299,14 +299,6 @@ export class InMemory extends Place {
       solver: newton,
     }).solve()
     return solutions.map(solution => ({ ...solution, passes: solution.passes + passes }))
-  }
-
-  /** Says once that second-order steps are taken, and why. */
-  #say(why: string): void {
-    if (this.method === newton.name) return
-    this.method = newton.name
-    this.methodReason = why
-    this.say(why)
   }
 
   protected override sourceOf(objective: Objective): RowsInMemory {

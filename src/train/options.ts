@@ -100,6 +100,8 @@ export type ResolvedOptions = Required<Omit<TrainOptions, Optional>> &
     trainers: number
     /** What an additive kernel makes of rows. */
     space: RowSpace | undefined
+    /** Of a run over blocks that would fit in memory, too: the bytes that it would take there. */
+    fitsInMemory?: number | undefined
     given: ReadonlySet<string>
   }
 

@@ -107,6 +107,14 @@ export abstract class Place {
     return { source: this.sourceOf(objective), solver, objective, settings, tell }
   }
 
+  /** Says once that another solver is taken, and why. */
+  protected takes(solver: string, why: string): void {
+    if (this.method === solver) return
+    this.method = solver
+    this.methodReason = why
+    this.say(why)
+  }
+
   /** Tells the user what was decided. */
   say(reason: string): void {
     this.facts.tell({ stage: 'plan', solver: this.method, reason })

@@ -13,14 +13,16 @@ import { even } from '../optimise/objectives/all-classes.ts'
 import { lanesOf } from '../optimise/objectives/bundles.ts'
 import { askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { block } from '../optimise/solvers/block.ts'
+import { newton } from '../optimise/solvers/newton.ts'
 import { bytesForTrainers } from '../optimise/solvers/parallel-sweeps.ts'
 import { selective } from '../optimise/solvers/selective.ts'
-import { type BlockSolver, trainsMany } from '../optimise/solvers/solver.ts'
+import { type BlockSolver, extraPerWeight, trainsMany } from '../optimise/solvers/solver.ts'
 import { type MemoryPlan, type PlanNeeds, planMemory } from '../optimise/sources/memory-plan.ts'
 import { outgrowsText } from '../rows/sample-text.ts'
 import { scalingBytes } from '../rows/scale.ts'
-import { NODE_BYTES } from '../sizes.ts'
+import { NODE_BYTES, PROGRAM_PAGES } from '../sizes.ts'
 import { allowedMemory } from './choose-solver.ts'
+import { mayHandOver } from './hand-over.ts'
 import { DEFAULTS, type ResolvedOptions } from './options.ts'
 import { type RowsOfStore, rowsOfStore } from './rows-of-store.ts'
 
@@ -33,7 +35,12 @@ export interface ToPlan {
   lanes?: number
   /** What else there is for each row. */
   bytesPerRow?: number
+  /** Whether models are of folds: a method that stalls hands none of those over. */
+  folds?: boolean
 }
+
+/** A memory plan, and whether it has room for second-order steps, should coordinate descent stall. */
+export type StorePlan = MemoryPlan & { handsOver: boolean }
 
 /** The plan of a store under a solver's needs. */
 export async function planFor(
@@ -41,10 +48,27 @@ export async function planFor(
   solver: BlockSolver,
   options: ResolvedOptions,
   run: ToPlan = {},
-): Promise<MemoryPlan> {
-  const { manifest } = store
+): Promise<StorePlan> {
   const rows = run.rows ?? (await rowsOfStore(store, options))
-  const needs = needsOf(manifest, solver, options, { ...run, rows })
+  const may = solver.dual && !run.folds && mayHandOver(options, { rows: store.manifest.rows, weights: rows.weights })
+  if (may) {
+    try {
+      const plan = planWith(store, solver, options, { ...run, rows, handsOver: true })
+      if (plan.weightBytes === 8 || (run.lanes ?? 1) > 1) return { ...plan, handsOver: true }
+    } catch (error) {
+      // No run is refused for what it may never need.
+      if (!(error instanceof SpillwayError)) throw error
+    }
+  }
+  return { ...planWith(store, solver, options, { ...run, rows, handsOver: false }), handsOver: false }
+}
+
+type PlannedRun = ToPlan & { rows: RowsOfStore; handsOver: boolean }
+
+function planWith(store: Store, solver: BlockSolver, options: ResolvedOptions, run: PlannedRun): MemoryPlan {
+  const { manifest } = store
+  const { rows } = run
+  const needs = needsOf(manifest, solver, options, run)
   const together = trainsTogether(options.multiclass)
   const canNarrow = !together && (run.lanes ?? 1) === 1 && !solver.wideWeights
   const planned = (weights: ResolvedOptions['weights']): MemoryPlan => {
@@ -67,7 +91,7 @@ function needsOf(
   manifest: Manifest,
   solver: BlockSolver,
   options: ResolvedOptions,
-  { fromText = false, rows, lanes = 1, bytesPerRow = 0 }: ToPlan & { rows: RowsOfStore },
+  { fromText = false, rows, lanes = 1, bytesPerRow = 0, handsOver }: PlannedRun,
 ): (weights: ResolvedOptions['weights']) => PlanNeeds {
   const { weights, entryBytes, mapBytes, expanded } = rows
   const classes = manifest.labels.filter(label => label.rows > 0).length
@@ -84,19 +108,23 @@ function needsOf(
   const needs = {
     ...{ alphaBytes: !solver.dual ? 0 : together ? classes * 8 : alphaStride(options) * lanes, mapBytes, weights },
     ...{ entryBytes, expanded, slots: 2, cacheShare: solver.cacheShare },
+    ...(options.fitsInMemory !== undefined && {
+      otherHelp: `no --store: in memory the run takes about ${formatBytes(options.fitsInMemory)}`,
+    }),
     // Bits of the classes in play, of a loaded block's rows; all rows at most.
     perRow: (solver.extra?.perRow ?? 0) + bytesPerRow + (together && solver.dual ? Math.ceil(classes / 64) * 8 : 0),
     // A run that goes on with the store is planned for alike.
     firstPass: mayTrainWhileReading(solver, options),
     reserve: (bytes: number): number => (options.memory === undefined ? 0 : reserveOf(bytes, fromText)),
-    mostReserve: (bytes: number): number => reserveOf(bytes, true),
+    namedReserve: (bytes: number): number => reserveOf(bytes, fromText),
   }
   return bits => {
     const weightBytes = together ? even(classes) * 8 : (bits === 'f32' ? 4 : 8) * lanes
-    const perWeight = solver.extra?.perWeight ?? 0
-    const each = typeof perWeight === 'number' ? perWeight : perWeight(weights + 1, together)
     const vectors = together ? even(classes) : solver.startEach ? lanes : 1
-    const extra = bits === 'f32' ? 0 : each * vectors
+    const each = extraPerWeight(solver, weights + 1, together) * vectors
+    // One of many models that goes on alone has weights of its own.
+    const steps = handsOver ? extraPerWeight(newton.inBlocks!, weights + 1, false) + (lanes > 1 ? 8 : 0) : 0
+    const extra = bits === 'f32' ? 0 : each + steps
     const { trainers } = options
     const shared = solver.severalTrainers ? bytesForTrainers(trainers, weightBytes, options.scale !== undefined) : 0
     return { ...needs, perWeight: forModel + extra + shared, weightBytes }
@@ -115,13 +143,13 @@ async function planTogether(
   solver: BlockSolver,
   options: ResolvedOptions,
   { models, must = false, ...run }: RunToPlan,
-): Promise<{ models: number; plan: MemoryPlan } | undefined> {
+): Promise<{ models: number; plan: StorePlan } | undefined> {
   const single = options.innerTolerance !== undefined || options.gradientTolerance !== undefined
   const can = models > 1 && trainsMany(solver) && options.weights === 'f64' && !single
   if (!must && (!can || options.expand)) return undefined
   const lanes = (size: number): number => (solver.startEach ? size : lanesOf(size))
-  const planOf = (size: number) => planFor(store, solver, options, { ...run, lanes: lanes(size) })
-  const fits = (size: number): Promise<MemoryPlan | undefined> =>
+  const planOf = (size: number) => planFor(store, solver, options, { ...run, folds: must, lanes: lanes(size) })
+  const fits = (size: number): Promise<StorePlan | undefined> =>
     planOf(size).catch((error: unknown) => {
       if (!(error instanceof SpillwayError)) throw error
       return undefined
@@ -151,7 +179,7 @@ export interface RunPlan {
   solver: BlockSolver
   options: ResolvedOptions
   together: { models: number } | undefined
-  plan: MemoryPlan
+  plan: StorePlan
 }
 
 export interface RunToPlan extends Omit<ToPlan, 'lanes'> {
@@ -184,11 +212,6 @@ export async function planRun(
   const plan = together?.plan ?? (await planFor(store, solver, options, alone))
   return { solver, options, together, plan }
 }
-
-/** Pages of the program's own file that must stay in memory, besides those that NODE_BYTES holds. A hard cap counts them. A run
- *  of a million features had 57 MB of them. With 46 MB it took three times as long, and with 38 MB it crawled: it read the
- *  same pages again and again. */
-export const PROGRAM_PAGES = 32 << 20
 
 /** Heaps of threads grow further while many models are trained: with 100 classes under 256M the run had 236 MB of its own
  *  without this, 207 MB with twice as much. Where there is little memory, heaps stay small. */

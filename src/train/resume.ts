@@ -15,6 +15,8 @@ import type { BlockSolver } from '../optimise/solvers/solver.ts'
 import type { BlockEngine } from '../optimise/sources/block-engine.ts'
 import { sizeText } from '../sizes.ts'
 import type { FoldedProblem } from './class-problems.ts'
+import { goOnInBlocks, type HandOver } from './go-on-in-blocks.ts'
+import { patience } from './hand-over.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { RunStart } from './outcome.ts'
 
@@ -32,10 +34,14 @@ export interface BlockTraining {
   tell: (progress: PassProgress) => void
   say: (reason: string) => void
   began: (start: RunStart) => void
+  /** Who goes on when it stalls, where that is left to us and there is room for it. */
+  handOver?: HandOver | undefined
 }
 
 /** Where the states of a training are kept: one place for each distinct problem. */
-export function checkpointsOf(training: Omit<BlockTraining, 'tell' | 'say' | 'began' | 'solver'>): Checkpoints {
+export function checkpointsOf(
+  training: Omit<BlockTraining, 'tell' | 'say' | 'began' | 'solver' | 'handOver'>,
+): Checkpoints {
   const { engine, options, objective, problems, allClasses } = training
   const { folder, manifest } = engine.store
   const [first] = problems
@@ -65,7 +71,7 @@ export function checkpointsOf(training: Omit<BlockTraining, 'tell' | 'say' | 'be
 
 /** Trains from wherever the run can begin. */
 export async function trainResumed(training: BlockTraining): Promise<Solution[]> {
-  const { engine, solver, options, objective, tell, say, began, first } = training
+  const { engine, solver, options, objective, tell, say, began, first, handOver } = training
   const { seed, shrinking, innerPasses, innerTolerance = null, blockOrder, batch } = options
   const { slotBytes, cacheBytes } = engine.plan
   const course = {
@@ -75,7 +81,8 @@ export async function trainResumed(training: BlockTraining): Promise<Solution[]>
   const fresh = freshState(objective.models, course, engine.store.manifest.fingerprint)
   const checkpoints = checkpointsOf(training)
   const keeping = { keeper: checkpoints, state: fresh }
-  const driver = new Driver({ source: engine, solver, objective, settings: options, tell, ...keeping })
+  const judging = handOver && { stalls: patience(options.tolerance) }
+  const driver = new Driver({ source: engine, solver, objective, settings: options, tell, ...keeping, ...judging })
   if (solver.dual && !options.cold && (await startWarm(driver, checkpoints, say))) began({ start: 'warm' })
   else {
     const found = options.resume ? await checkpoints.load() : undefined
@@ -83,13 +90,16 @@ export async function trainResumed(training: BlockTraining): Promise<Solution[]>
       refuseOtherCourse(found, fresh)
       const done = found.done as Solution[] | undefined
       const ended = done && reaches(done, found, options)
-      // Counted from 1. A pass whose end has been looked at is over.
-      const resumedAtPass = found.pass + (found.stockTaken ? 2 : 1)
+      const resumedAtPass = nextPassOf(found)
       began({ start: 'resumed', resumedAtPass })
       say(`resumed at pass ${resumedAtPass}${ended ? ', which is not needed: the run had reached its aim' : ''}`)
+      if (found.handedOver && !handOver) throw handedOverBefore()
+      if (ended && found.handedOver) handOver!.say()
       if (ended) return done
       // A run that was stopped by its own limits may go on under wider ones.
-      await driver.restore(goOn(found, options))
+      const state = goOn(found, options)
+      if (state.handedOver) return goOnInBlocks(training, handOver!, checkpoints, state)
+      await driver.restore(state)
     } else {
       began({ start: 'cold' })
       await checkpoints.clear()
@@ -101,8 +111,24 @@ export async function trainResumed(training: BlockTraining): Promise<Solution[]>
     }
   }
   const solutions = await driver.solve()
+  if (driver.stalled) return goOnInBlocks(training, handOver!, checkpoints, driver.state)
   await driver.close(solutions)
   return solutions
+}
+
+/** The pass that a run goes on with, counted from 1. A pass whose end has been looked at is over. */
+function nextPassOf(state: RunState): number {
+  const { handedOver } = state
+  if (handedOver?.at) return nextPassOf(handedOver.at.state)
+  if (handedOver) return Math.ceil(Math.max(...handedOver.work)) + 1
+  return state.pass + (state.stockTaken ? 2 : 1)
+}
+
+function handedOverBefore(): SpillwayError {
+  return new SpillwayError(
+    'the checkpoint is one of --solver auto, after coordinate descent has handed its weights over to another solver',
+    'give the same options as before, or train again without --resume',
+  )
 }
 
 /** A state that goes on, perhaps with another tolerance: models that are not as close as is asked for now wake up. */

@@ -18,20 +18,13 @@ import { FirstPass, type FirstPassSettings, type FirstPassSizes, pieceBytes } fr
 import type { BlockSolver } from '../optimise/solvers/solver.ts'
 import { MOST_FIRST_PASS } from '../optimise/sources/memory-plan.ts'
 import { sampleText, type TextSample } from '../rows/sample-text.ts'
-import { NODE_BYTES } from '../sizes.ts'
+import { NODE_BYTES, PROGRAM_PAGES } from '../sizes.ts'
 import { collectGarbage } from '../threads/collect-garbage.ts'
 import { defaultThreads } from '../threads/pool.ts'
 import { allowedMemory, recordBytes } from './choose-solver.ts'
 import { classProblems } from './class-problems.ts'
 import { type ResolvedOptions, refuseTextOptions } from './options.ts'
-import {
-  afterIngest,
-  ingestMemory,
-  ingestRemains,
-  mayTrainWhileReading,
-  PROGRAM_PAGES,
-  refuseTooLittle,
-} from './plan-for-blocks.ts'
+import { afterIngest, ingestMemory, ingestRemains, mayTrainWhileReading, refuseTooLittle } from './plan-for-blocks.ts'
 import { blocksForText } from './plan-for-text.ts'
 import type { ProgressListener } from './progress.ts'
 

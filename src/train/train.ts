@@ -43,9 +43,9 @@ export function train(data: DataFor<LabelledRow>, options: TrainOptions = {}): T
     using _ = from
     const started = performance.now()
     const roundedToBins = await heedBinsOfStore(paths, resolved, tell)
-    const { solver, reason } = await chooseSolver(paths, resolved)
+    const { solver, reason, fitsInMemory } = await chooseSolver(paths, resolved)
     checkCompatible(solver, loss, { ...resolved })
-    const limited = underLimits(solver, resolved)
+    const limited = { ...underLimits(solver, resolved), fitsInMemory }
     tell({ stage: 'plan', solver: solver.name, reason })
     checkCalibration(limited)
     const outcome =

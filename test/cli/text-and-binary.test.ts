@@ -49,6 +49,34 @@ describe('text and then a binary file', { concurrency: 2 }, () => {
       }))
   }
 
+  it('is refused alone, and by add, whose format is that of the store', () =>
+    withFiles(async cwd => {
+      await good(['ingest', 'a.svm', 'a.spill', '-q'], { cwd })
+      writeFileSync(join(cwd, 'nul.svm'), '1 1:1\n-1 2:\x001\n')
+      const before = filesIn(cwd)
+      const heads = { 'b.bin': '50 41 52 31 15 04 15 00', 'b.bin.gz': '50 41 52 31 15 04 15 00' }
+      for (const [name, bytes] of Object.entries({ ...heads, 'nul.svm': '31 20 31 3a 31 0a 2d 31' })) {
+        for (const words of [
+          ['add', name, 'a.spill'],
+          ['add', name, 'a.spill', '--on-bad-row', 'skip'],
+          ['add', 'a.svm', name, 'a.spill', '--again'],
+          ['train', name, 'a.model'],
+          ['train', name, 'a.model', '--format', 'libsvm', '--solver', 'block'],
+          ['ingest', name, 'b.spill'],
+        ]) {
+          const { status, stdout, stderr } = await run([...words, '-q'], { cwd })
+          assertPlainWords(stderr)
+          assert.equal(
+            stderr,
+            `spillway: ${name} looks like a binary file (its first bytes are ${bytes}), and text was expected\n` +
+              '  a row of text is LABEL INDEX:VALUE INDEX:VALUE …\n',
+          )
+          assert.deepEqual([status, stdout], [2, ''])
+          assert.deepEqual(filesIn(cwd), before)
+        }
+      }
+    }))
+
   it('leaves several text files alone, with a mark of byte order or labels beyond ASCII', () =>
     withFiles(async cwd => {
       writeFileSync(join(cwd, 'c.svm'), `\ufeff1 1:1\n-1 2:1\n`)

@@ -136,10 +136,10 @@ function ofOpened(format: InputFormat, { file, text }: FilePair): void {
 
   it('is told by how a file begins', () => {
     const reading = new Reading('auto', undefined)
-    reading.lookAtHead(bytes.subarray(0, 64))
+    reading.lookAtHead('bytes', bytes.subarray(0, 64))
     assert.equal(reading.format, format)
     const others = new Reading('auto', undefined)
-    others.lookAtHead(readFileSync(text).subarray(0, 64))
+    others.lookAtHead('text', readFileSync(text).subarray(0, 64))
     assert.equal(others.known, undefined)
   })
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
-import { type SpillwayError, UsageError } from '../../src/errors.ts'
+import { SpillwayError, UsageError } from '../../src/errors.ts'
 import { chooseSolver } from '../../src/train/choose-solver.ts'
 import { resolveOptions, type TrainOptions } from '../../src/train/options.ts'
 import { train } from '../../src/train/train.ts'
@@ -22,6 +22,22 @@ const choice = async (paths: string[], options: TrainOptions = {}) => {
   return { name: solver.name, data: solver.data, dual: solver.data === 'memory' || solver.dual, reason }
 }
 
+describe('a store that was named for a solver of memory and blocks', () => {
+  it('is refused where blocks do not fit, with the memory that the run would take without it', async () => {
+    const few = folder.write('few.svm', `${noisyRows(9000, 25, 1)}\n`)
+    for (const solver of ['newton', 'lbfgs']) {
+      const options: TrainOptions = { solver, loss: 'logistic', memory: '135M' }
+      const named = { ...options, store: join(folder.path, `${solver}.spill`) }
+      const refused = await train(few, named).result.catch((error: unknown) => error)
+      assert.ok(refused instanceof SpillwayError)
+      assert.match(refused.advice!, /--memory \d+M, or no --store: in memory the run takes about \d+ MiB$/)
+      assert.equal((await train(few, options).result).exitReason, 'converged')
+      const memory = /--memory (\d+M)/.exec(refused.advice!)![1]
+      assert.equal((await train(few, { ...named, memory }).result).exitReason, 'converged')
+    }
+  })
+})
+
 describe('the choice of the solver', () => {
   it('is dual when the data fits, and says how much it takes', async () => {
     for (const data of [text, store]) {
@@ -30,7 +46,7 @@ describe('the choice of the solver', () => {
         assert.equal(name, 'dual')
         assert.match(
           reason,
-          /^the data takes about \d+ MiB in memory, which fits in (the )?[\d.]+ [MG]iB( that a run can hold)?$/,
+          /^the data takes about [\d.]+ MiB in memory, which fits in (the )?[\d.]+ [MG]iB( that a run can hold)?$/,
         )
       }
     }
@@ -43,6 +59,20 @@ describe('the choice of the solver', () => {
       assert.ok(dual)
       assert.match(reason, /^the data takes about \d+ MiB in memory, more than 110 MiB$/)
     }
+  })
+
+  it('counts pages of the program under a limit, and as many buffers as the text has use for', async () => {
+    const needed = async (path: string, options: TrainOptions = {}): Promise<number> =>
+      Number(/about (\S+) MiB/.exec((await choice([path], options)).reason)![1])
+    const half = folder.write('half.svm', `${noisyRows(2000, 25, 3)}\n`)
+    for (const data of [half, store]) {
+      const [free, limited] = [await needed(data), await needed(data, { memory: '1G' })]
+      assert.ok(Math.abs(limited - free - 32) <= 1, `${limited} MiB under a limit, ${free} without`)
+    }
+    // A few rows fit where a plan for blocks would not.
+    assert.ok((await needed(half, { memory: '1G' })) < 120)
+    const large = folder.write('large.svm', padded(`${noisyRows(2000, 25, 3)}`, 40 << 20))
+    assert.ok((await needed(large, { memory: '1G' })) > 84 + 32 + 48 + 40)
   })
 
   it('adds files up, takes compressed ones for larger, and f64 values too', async () => {

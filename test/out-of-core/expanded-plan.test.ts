@@ -1,5 +1,6 @@
 // The memory plan of rows that are expanded: reckoned by what they become, with weights for the features that occur after the
 // expansion, in the precision that fits; and rooms that hold what is loaded into them.
+
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
@@ -12,9 +13,10 @@ import type { BlockSolver } from '../../src/optimise/solvers/solver.ts'
 import { BlockEngine } from '../../src/optimise/sources/block-engine.ts'
 import { decodedBound, groupsOf } from '../../src/optimise/sources/memory-plan.ts'
 import { sampleText } from '../../src/rows/sample-text.ts'
+import { PROGRAM_PAGES } from '../../src/sizes.ts'
 import { chooseSolver, recordBytes } from '../../src/train/choose-solver.ts'
 import { resolveOptions, type TrainOptions } from '../../src/train/options.ts'
-import { PROGRAM_PAGES, planFor } from '../../src/train/plan-for-blocks.ts'
+import { planFor } from '../../src/train/plan-for-blocks.ts'
 import { rowsOfStore } from '../../src/train/rows-of-store.ts'
 import { train } from '../../src/train/train.ts'
 import { noisyRows } from '../contracts/small-problems.ts'

@@ -153,7 +153,7 @@ describe('blocks that fit', () => {
     const { path, store } = data(someText(0.8 * MIB, short))
     await ingest(path, store, { blocks: 1, memory: 101 * MIB })
     writeFileSync(join(store, 'writing.lock'), `${process.pid}\n`)
-    const { message, megabytes } = await refusal(train(store, { memory: smallForStore }).result)
+    const { message, megabytes } = await refusal(train(store, { memory: smallForStore, solver: 'stream' }).result)
     assert.match(message, /\nsmaller blocks would do, but .* is being written by process \d+$/)
     const options = { memory: `${megabytes}M`, solver: 'stream', tolerance: 0.05 }
     assert.equal((await train(store, options).result).blocks!.count, 1)
@@ -204,7 +204,7 @@ describe('too many features for the memory', () => {
     assert.ok(!told.read)
   })
 
-  it('train and inspect give one advice, and both follow it', async () => {
+  it('train and inspect of a store give one advice, its text another, and each is enough', async () => {
     // The features take more than there is, and the rows more than the features.
     const rows = someText(11 * MIB, row => Array.from({ length: 5 }, (_, k) => 1 + 2 * k + (row % 2)))
     const { path } = data(hidden(long, `${someText(8 * MIB, unlike)}${rows}`))
@@ -218,12 +218,17 @@ describe('too many features for the memory', () => {
     const store = `${text.replace('.gz', '')}.spill`
     const little = ['--memory', memoryWithRoom(18, 'text')]
     const advice = await said(['train', text, 'm', ...little, '-q'])
-    assert.equal(await said(['inspect', store, ...little]), advice)
-    assert.equal(await said(['train', store, 'm', ...little, '-q']), advice)
+    const ofStore = await said(['inspect', store, ...little])
+    assert.equal(await said(['train', store, 'm', ...little, '-q']), ofStore)
+    // A store leaves nothing behind that reading text does.
+    const megabytes = (advice: string): number => Number.parseInt(advice.split(' ')[1], 10)
+    assert.ok(megabytes(advice) - megabytes(ofStore) >= 12, `${advice} for the text, ${ofStore} for the store`)
     const memory = advice.split(' ')
-    const shown = await run(['inspect', store, ...memory], { cwd })
-    assert.equal(shown.status, 0, shown.stderr)
-    assert.match(shown.stdout, /solver stream/)
+    for (const some of [memory, ofStore.split(' ')]) {
+      const shown = await run(['inspect', store, ...some], { cwd })
+      assert.equal(shown.status, 0, shown.stderr)
+      assert.match(shown.stdout, /solver stream/)
+    }
     // Nothing could read the text again.
     truncateSync(path, 0)
     utimesSync(path, 0, 0)
@@ -231,6 +236,8 @@ describe('too many features for the memory', () => {
     const trained = await run(['train', text, 'm', ...memory, ...few], { cwd })
     assert.equal(trained.status, 0, trained.stderr)
     assert.ok(JSON.parse(trained.stdout).rows > 0)
+    const fromStore = await run(['train', store, 'm', ...ofStore.split(' '), ...few], { cwd })
+    assert.equal(fromStore.status, 0, fromStore.stderr)
   })
 
   it('inspect says that blocks will be split, and into how many', async () => {

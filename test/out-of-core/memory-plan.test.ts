@@ -315,9 +315,9 @@ describe('too little memory', () => {
   it('gives the same advice for a store and for its text, whatever is left alone', () => {
     const manifest = manifestOf(equal(3, 10_000, 5_000_000))
     const some = { ...needs, weights: 8_000_000 }
-    const mostReserve = (memory: number): number => Math.floor(memory / 10)
-    const advice = [() => 0, mostReserve].map(
-      reserve => refusal(manifest, 150 << 20, { ...some, reserve, mostReserve }).advice,
+    const namedReserve = (memory: number): number => Math.floor(memory / 10)
+    const advice = [() => 0, namedReserve].map(
+      reserve => refusal(manifest, 150 << 20, { ...some, reserve, namedReserve }).advice,
     )
     assert.equal(advice[0], advice[1])
   })

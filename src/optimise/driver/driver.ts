@@ -1,6 +1,6 @@
 // The driver: asks a method to visit group after group of rows, keeps checkpoints, asks the certificate for the truth, and
 // decides when to stop. Rows in memory are a source of one group; one model and many, all of them go through here.
-import type { Checkpoints, RunState, Stretch } from '../../block-store/checkpoint.ts'
+import type { Checkpoints, GapMet, RunState, Stretch } from '../../block-store/checkpoint.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
 import { addSums, type Certificate, certificateOf, noSums } from '../objectives/certificate.ts'
 import { certificateAt, LossesAlong, penaltyOf } from '../objectives/line-search.ts'
@@ -58,9 +58,9 @@ export interface Driving {
   tell: (progress: PassProgress) => void
   keeper?: StateKeeper
   state?: RunState
-  /** Asked at the end of a pass, with the passes so far and the worst relative gap, perhaps of a part of the rows: whether the
-   *  run should end there, for another method to go on. */
-  stalls?: (work: number, gap: number, partial: boolean) => boolean
+  /** Asked at the end of a pass, with the passes so far and the gaps that were met: whether the run should end there, for another
+   *  method to go on. */
+  stalls?: (work: number, trail: readonly GapMet[]) => boolean
 }
 
 export class Driver {
@@ -152,15 +152,25 @@ export class Driver {
       if (signal?.aborted || this.#checkpointDue(this.#allBytes)) await this.#checkpoint()
       const done = await this.#decide()
       if (done) return done
-      if (this.#stalls?.(this.#state.work, this.#worstGap(), this.#progress.partial)) return this.#leave()
+      if (this.#hasStalled()) return this.#leave()
       this.#nextPass(this.#run.ledger?.owing(this.#settings.tolerance * this.#state.primals[0]) ?? null)
     }
   }
 
-  /** Of the models that are not done. */
-  #worstGap(): number {
-    const { primals, gaps, resting } = this.#state
-    return Math.max(0, ...gaps.map((gap, k) => (resting[k] ? 0 : gap / primals[k])))
+  /** Whether it will not get there in reasonable time. The gap is the worst of the models that are not done; while rows are left
+   *  out, it is not that of the models. */
+  #hasStalled(): boolean {
+    if (!this.#stalls) return false
+    const { work, primals, gaps, resting } = this.#state
+    const gap = Math.max(0, ...gaps.map((gap, k) => (resting[k] ? 0 : gap / primals[k])))
+    this.#state.trail ??= []
+    if (!this.#progress.partial) this.#state.trail.push({ work, gap: Math.min(gap, Number.MAX_VALUE) })
+    return this.#stalls(work, this.#state.trail)
+  }
+
+  /** Where the run stands. */
+  get state(): Readonly<RunState> {
+    return this.#state
   }
 
   /** Ends for another method, which goes on with the models that are not done. */

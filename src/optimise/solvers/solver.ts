@@ -208,6 +208,12 @@ export type Solver = MemorySolver | BlockSolver
 export const trainsMany = ({ startMany, startEach }: Pick<Solver, 'startMany' | 'startEach'>): boolean =>
   startMany !== undefined || startEach !== undefined
 
+/** Bytes that a solver of blocks has besides for each of so many weights. */
+export function extraPerWeight({ extra }: BlockSolver, weights: number, together: boolean): number {
+  const perWeight = extra?.perWeight ?? 0
+  return typeof perWeight === 'number' ? perWeight : perWeight(weights, together)
+}
+
 /** What a solver can minimise beside the losses. */
 export const regularizersOf = ({ regularizers = ['l2'] }: Pick<Solver, 'regularizers'>): readonly Regularizer[] =>
   regularizers

@@ -38,8 +38,10 @@ export interface PlanNeeds {
   expanded?: { nonzeros: number[]; threadBytes: ByteCount } | undefined
   /** Bytes left alone of so much memory: what the system and an earlier ingest hold on to. */
   reserve?: (memory: ByteCount) => ByteCount
-  /** The same at its most, for advice that holds for the store and for the text it came from. */
-  mostReserve?: (memory: ByteCount) => ByteCount
+  /** The same if a memory is named, as advice has it. */
+  namedReserve?: (memory: ByteCount) => ByteCount
+  /** What would help besides more memory. */
+  otherHelp?: string
   /** The needs with weights in f32, where that is a choice. */
   narrow?: PlanNeeds | undefined
 }
@@ -280,7 +282,8 @@ function tooLittle(
   const all = [...parts, slots]
   const others = sum(all, 'bytes') - reserve(memory)
   const help: string[] = []
-  if (others <= NODE_BYTES + WINDOW_BYTES) help.push(`--memory ${enough(others, needs.mostReserve ?? reserve)}M`)
+  if (others <= NODE_BYTES + WINDOW_BYTES) help.push(`--memory ${enough(others, needs.namedReserve ?? reserve)}M`)
+  if (needs.otherHelp) help.push(needs.otherHelp)
   if (narrowWorks) help.push('--weights f32')
   if (expanded && needs.weights * needs.weightBytes > memory / 4)
     help.push('fewer weights by hashing: --expand …+hash:22')

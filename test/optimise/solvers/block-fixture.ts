@@ -1,4 +1,5 @@
 // Small stores whose rows a test knows in their order, and models trained on them.
+
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { ingest } from '../../../src/block-store/ingest.ts'
@@ -7,8 +8,9 @@ import { toDense } from '../../../src/model/weights.ts'
 import { findSolver } from '../../../src/optimise/solvers/all-solvers.ts'
 import type { BlockSolver } from '../../../src/optimise/solvers/solver.ts'
 import { groupsOf } from '../../../src/optimise/sources/memory-plan.ts'
+import { PROGRAM_PAGES } from '../../../src/sizes.ts'
 import { resolveOptions, type TrainOptions } from '../../../src/train/options.ts'
-import { PROGRAM_PAGES, planFor } from '../../../src/train/plan-for-blocks.ts'
+import { planFor } from '../../../src/train/plan-for-blocks.ts'
 import { train } from '../../../src/train/train.ts'
 import type { TrainResult } from '../../../src/train/training-run.ts'
 import { noisyRows } from '../../contracts/small-problems.ts'

@@ -1,0 +1,127 @@
+// A run over blocks that `auto` chose, and that stalls: second-order steps go on from its weights, in few passes over the disk,
+// inside the memory that was named, and with the same bits after a stop.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { before, describe, it } from 'node:test'
+import { ingest } from '../../src/block-store/ingest.ts'
+import type { TrainOptions } from '../../src/train/options.ts'
+import type { PlanProgress } from '../../src/train/progress.ts'
+import { train } from '../../src/train/train.ts'
+import { type Row, rowsOfText } from '../data-sets/rows.ts'
+import { unscaledRows } from '../train/unscaled-rows.ts'
+import { abortAfter, assertSameModel, copyStore, fastFolder, memoryFor, type Told, told } from './fixture.ts'
+import { objectiveOfFile } from './model-objective.ts'
+
+const folder = fastFolder()
+const BLOCKS = 5
+
+interface Kind {
+  /** Of the rows: features, classes, and how far a feature is from the one before it. */
+  features: number
+  classes: number
+  apart: number
+  options: TrainOptions
+  /** What `auto` starts with, and passes over the disk of both together. Three classes go on one after the other. */
+  first: string
+  mostReads: number
+}
+
+const kinds: Record<string, Kind> = {
+  'hinge, C = 100': { features: 20, classes: 2, apart: 90, options: { cost: 100 }, first: 'stream', mostReads: 120 },
+  'squared hinge, bias': {
+    ...{ features: 40, classes: 2, apart: 30, first: 'stream', mostReads: 20 },
+    options: { loss: 'squared-hinge', bias: 1 },
+  },
+  'logistic, three classes': {
+    features: 30,
+    classes: 3,
+    apart: 30,
+    options: { loss: 'logistic' },
+    first: 'selective',
+    mostReads: 60,
+  },
+}
+
+for (const [name, { features, classes, apart, options: given, first, mostReads }] of Object.entries(kinds)) {
+  describe(`over blocks, ${name}`, () => {
+    let store = ''
+    let options: TrainOptions = {}
+    let rows: Row[] = []
+    let copies = 0
+    let whole: Told
+    const fresh = (): string => copyStore(store, join(folder.path, `${first}-${features}-${++copies}.spill`))
+
+    before(async () => {
+      const text = unscaledRows(1500, features, classes, 21, apart)
+      rows = rowsOfText(text)
+      store = join(folder.path, `${first}-${features}.spill`)
+      await ingest(folder.write(`${first}-${features}.svm`, text), store, { blocks: BLOCKS, threads: 1 })
+      // A fifth of the rows at a time. That a run resumes makes it one over blocks.
+      options = { ...given, resume: true, checkpointSeconds: 0, memory: 0 }
+      const rooms = await memoryFor(store, 1, { ...given, solver: first })
+      // Beside them is room for the other solver's vectors, and for those of several models.
+      options.memory = rooms + (classes > 2 ? 1 << 20 : 24 * features ** 2 + (1 << 12))
+      whole = await told(fresh(), options)
+    })
+
+    it('hands its weights over, says so once, and gets there', async () => {
+      const { result, records } = whole
+      const plans = records.filter((record): record is PlanProgress => record.stage === 'plan')
+      assert.ok(plans.some(({ solver }) => solver === first))
+      assert.equal(plans.filter(({ solver }) => solver === 'newton').length, 1)
+      assert.equal(result.solver, 'newton')
+      assert.match(result.solverReason!, /coordinate descent would take many more passes/)
+      assert.equal(result.exitReason, 'converged')
+      const mine = await objectiveOfFile(folder.path, result, rows, options)
+      assert.ok(Math.abs(result.primal! - mine) <= 1e-8 * mine, `certified ${result.primal}, computed ${mine}`)
+      assert.ok(result.gap! <= 1e-3 && result.dual! <= mine)
+    })
+
+    it('takes few passes over the disk', () => {
+      const { blocks } = whole.result
+      assert.equal(blocks!.count, BLOCKS)
+      assert.ok(blocks!.read <= mostReads * BLOCKS, `${blocks!.read} blocks were read`)
+    })
+
+    it('the plan has room for what the other solver needs', async () => {
+      const plan = whole.records.find(record => record.stage === 'plan' && record.memory !== undefined) as PlanProgress
+      const asked = await told(fresh(), { ...options, solver: first, maxPasses: 1 })
+      const askedPlan = asked.records.find(record => record.stage === 'plan' && record.memory !== undefined)
+      const weightsOf = ({ memory }: PlanProgress): number =>
+        memory!.parts.find(({ what }) => what.startsWith('weights'))!.bytes
+      const more = weightsOf(plan) - weightsOf(askedPlan as PlanProgress)
+      // The matrix, and that of the rows that are summed.
+      assert.ok(more >= 2 * 8 * features ** 2, `${more} bytes more`)
+    })
+
+    it('gives the same bits when it is stopped and resumed', async () => {
+      const began = whole.train.findIndex(({ pass }) => pass > 20)
+      const after = whole.train.length - began
+      for (const records of [began - 5, began + 2, began + Math.ceil(0.6 * after)]) {
+        const path = fresh()
+        const stopped = await abortAfter(path, options, records)
+        assert.equal(stopped.result.exitReason, 'interrupted')
+        const rest = await told(path, options)
+        assertSameModel(rest.result, whole.result)
+        assert.equal(rest.result.solver, 'newton')
+        assert.equal(rest.result.passes, whole.result.passes)
+      }
+    })
+
+    it('a run that has reached its aim is not made again, and goes on to a smaller gap', async () => {
+      const path = fresh()
+      await told(path, options)
+      const again = await told(path, options)
+      assert.equal(again.train.length, 0)
+      assertSameModel(again.result, whole.result)
+      const closer = await told(path, { ...options, tolerance: 1e-5 })
+      assert.equal(closer.result.exitReason, 'converged')
+      assert.ok(closer.result.gap! <= 1e-5)
+      assert.equal(closer.result.solver, 'newton')
+      await assert.rejects(
+        async () => train(path, { ...options, solver: first, tolerance: 1e-6 }).result,
+        /the checkpoint (is one of --solver auto|was written)/,
+      )
+    })
+  })
+}
