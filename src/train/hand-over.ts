@@ -5,7 +5,9 @@ import { isSparse, trainsTogether } from '../losses/formulations.ts'
 import { isSmooth, type Loss } from '../losses/loss.ts'
 import type { Driving } from '../optimise/driver/driver.ts'
 import { askedSolver } from '../optimise/solvers/all-solvers.ts'
+import { lbfgs } from '../optimise/solvers/lbfgs.ts'
 import { newton } from '../optimise/solvers/newton.ts'
+import type { MemorySolver } from '../optimise/solvers/solver.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { PlaceFacts } from './place.ts'
 
@@ -18,23 +20,30 @@ const LEAST_ROWS = 10_000
  *  the logistic loss is smooth, those of the others jump, which matters with many features. */
 const FEW = { hinge: 16, smooth: 128 }
 const MOST = { hinge: 128, squared: 256, logistic: 1023 }
+/** In memory more is known to pay, for there passes are cheap: what has a matrix. */
+const MOST_IN_MEMORY = 1023
 /** Nonzeros of a row up to which a matrix of second derivatives costs little. */
 const MOST_NONZEROS = 64
-/** Passes after which coordinate descent is judged, and those that it may still take. A second-order method takes some fifty. */
+/** Passes after which a method is judged, and those that it may still take: of coordinate descent some more than a second-order
+ *  method takes, which is about fifty. The hinge with many features takes hundreds; a pass of lbfgs is by all threads. */
 const LEAST_PASSES = 20
-const MOST_PASSES = 80
+const MOST_PASSES = { usual: 80, hinge: 400 }
+const LBFGS_PASSES = { least: 60, most: 300 }
 /** Without a gap of all rows to judge by, so many passes are enough. */
 const UNJUDGED = 200
 
 /** Whether a problem that is left to `auto` has a second-order method that is worth while. */
 export function hasSecondOrder({ options, wanted, ...sizes }: PlaceFacts): boolean {
-  return mayHandOver(options, sizes) && !wanted.allClasses
+  return mayHandOver(options, sizes, MOST_IN_MEMORY) && !wanted.allClasses
 }
 
 /** The same by the options and the sizes of the data. */
-export function mayHandOver(options: ResolvedOptions, { rows, weights }: { rows: number; weights: number }): boolean {
+export function mayHandOver(
+  options: ResolvedOptions,
+  { rows, weights }: { rows: number; weights: number },
+  most = mostInBlocks(findLoss(options.loss)),
+): boolean {
   const loss = findLoss(options.loss)
-  const most = loss.entropicDual ? MOST.logistic : isSmooth(loss) ? MOST.squared : MOST.hinge
   return (
     askedSolver(options.solver) === undefined &&
     options.weights === 'f64' &&
@@ -47,6 +56,9 @@ export function mayHandOver(options: ResolvedOptions, { rows, weights }: { rows:
     rows >= SOME_ROWS
   )
 }
+
+const mostInBlocks = (loss: Loss): number =>
+  loss.entropicDual ? MOST.logistic : isSmooth(loss) ? MOST.squared : MOST.hinge
 
 interface Sizes {
   rows: number
@@ -63,14 +75,38 @@ export function startsSecondOrder(loss: Loss, { rows, nonzeros, weights }: Sizes
 /** Why it is taken later. */
 export const STALLED = 'coordinate descent would take many more passes'
 
+/** Who goes on, one after the other: the next where this one will not get there in reasonable time, either. The matrix of
+ *  long rows is dear, so steps without one are tried first. */
+export function successors(loss: Loss, { rows, nonzeros, weights }: Sizes): MemorySolver[] {
+  const dear = weights > FEW.smooth && nonzeros > MOST_NONZEROS * rows
+  return dear && lbfgs.lossNeeds.has(loss) ? [lbfgs, newton] : [newton]
+}
+
+/** Passes that coordinate descent may still take. */
+export const passesFor = (loss: Loss, weights: number): number =>
+  isSmooth(loss) || weights <= MOST.hinge ? MOST_PASSES.usual : MOST_PASSES.hinge
+
+/** Whether a model that is trained alone begins with them: rows fill much of few features, so that what one feature tells,
+ *  others tell, too. Many models together read each row once by coordinate descent. */
+export const startsDense = (loss: Loss, sizes: Sizes): boolean =>
+  sizes.rows >= LEAST_ROWS && successors(loss, sizes).length > 1
+
 /** Judges coordinate descent by its gaps: whether it should be left. */
-export function patience(tolerance: number): NonNullable<Driving['stalls']> {
+export function patience(
+  tolerance: number,
+  most = MOST_PASSES.usual,
+  least = LEAST_PASSES,
+): NonNullable<Driving['stalls']> {
   return (work, trail) => {
-    if (work < LEAST_PASSES) return false
+    if (work < least) return false
     const before = trail.findLast(past => past.work <= work / 2)
     const last = trail.at(-1)
     if (!before || !last || last.work <= before.work) return work > UNJUDGED
     const rate = Math.log(before.gap / last.gap) / (last.work - before.work)
-    return !(Math.log(last.gap / tolerance) <= rate * MOST_PASSES)
+    return !(Math.log(last.gap / tolerance) <= rate * most)
   }
 }
+
+/** Judges lbfgs the same way. Its gaps jump at first. */
+export const patienceWithSteps = (tolerance: number): NonNullable<Driving['stalls']> =>
+  patience(tolerance, LBFGS_PASSES.most, LBFGS_PASSES.least)

@@ -13,7 +13,6 @@ import { findLoss } from '../losses/all-losses.ts'
 import { trainsByGradient } from '../losses/formulations.ts'
 import { Arena, formatBytes } from '../numeric/arena.ts'
 import { Driver } from '../optimise/driver/driver.ts'
-import type { PassProgress } from '../optimise/driver/progress.ts'
 import {
   type AllClassesObjective,
   type AllClassesSettings,
@@ -42,7 +41,16 @@ import { NODE_BYTES } from '../sizes.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { allowedMemory, WINDOW_BYTES } from './choose-solver.ts'
 import { type FoldedProblem, refuseUnlearnable } from './class-problems.ts'
-import { hasSecondOrder, patience, STALLED, startsSecondOrder } from './hand-over.ts'
+import {
+  hasSecondOrder,
+  passesFor,
+  patience,
+  patienceWithSteps,
+  STALLED,
+  startsDense,
+  startsSecondOrder,
+  successors,
+} from './hand-over.ts'
 import { DEFAULTS, expansionOf, type ResolvedOptions, refuseTextOptions } from './options.ts'
 import { type Account, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
 import type { ProgressListener } from './progress.ts'
@@ -117,6 +125,19 @@ function scaled(arena: Arena, rows: RowSet, { space, scale, normalize }: Resolve
   return space ? binInMemory(arena, rows, space, unit) : scaleInMemory(arena, rows, scale, unit)
 }
 
+/** A method that goes on where another one stalled. */
+interface Successor {
+  solver: MemorySolver
+  /** Whether nobody comes after it. */
+  isLast: boolean
+  tell: TellPass
+}
+
+interface Ended {
+  solutions: Solution[]
+  stalled: boolean
+}
+
 /** Rows in memory as a place for models. */
 export class InMemory extends Place {
   override readonly rounds: Round[] | undefined
@@ -124,6 +145,8 @@ export class InMemory extends Place {
   readonly #mark: number
   readonly #secondOrder: boolean
   readonly #few: boolean
+  /** Whether the one model begins with steps on the primal. */
+  readonly #dense: boolean
   /** The solver that gives models vectors of their own, where models are trained by one. */
   readonly #each: MemorySolver | undefined
   /** What goes on with bundles that coordinate descent has left. */
@@ -139,6 +162,11 @@ export class InMemory extends Place {
     // The choice was auto's: where coordinate descent is slow, another method may be taken.
     this.#secondOrder = hasSecondOrder(this.facts) && newton.extraBytes!(weights + 1) <= this.#room
     this.#few = this.#secondOrder && startsSecondOrder(findLoss(options.loss), loaded.rows)
+    this.#dense =
+      this.#secondOrder &&
+      wanted.problems.length === 1 &&
+      !wanted.together &&
+      startsDense(findLoss(options.loss), loaded.rows)
     this.#each = this.#few ? newton : solver.startEach ? solver : undefined
     // Weights in f32 are trained one vector after the other.
     const many = (wanted.problems.length > 1 || wanted.together) && trainsMany(solver) && options.weights === 'f64'
@@ -242,38 +270,65 @@ export class InMemory extends Place {
     if (bundle && this.#successors.has(bundle)) {
       // Coordinate descent left these models at a smaller cost. Their dual variables say nothing any more.
       const fresh = problems.map((): Solution => ({ certificate: undefined, passes: 0, exitReason: 'max-passes' }))
-      return this.#goOnWith(bundle, problems, fresh, tell)
+      return this.#goOn(bundle, problems, fresh, STALLED, tell)
     }
-    const driver = new Driver({ ...driving, stalls: patience(driving.settings.tolerance) })
+    if (this.#dense) {
+      const fresh: Solution = { certificate: undefined, passes: 0, exitReason: 'max-passes' }
+      return this.#goOn(objective, problems, [fresh], 'rows fill much of few features', tell)
+    }
+    const most = passesFor(findLoss(this.facts.options.loss), this.facts.weights)
+    const driver = new Driver({ ...driving, stalls: patience(driving.settings.tolerance, most) })
     const solutions = await driver.solve()
-    if (!driver.stalled) return solutions
-    this.takes(newton.name, STALLED)
-    if (!bundle) return this.#goOn(objective, solutions[0].passes, tell)
-    return this.#goOnWith(bundle, problems, solutions, tell)
+    return driver.stalled ? this.#goOn(objective, problems, solutions, STALLED, tell) : solutions
+  }
+
+  /** Goes on with models that are not done, by one method after the other. */
+  async #goOn(
+    objective: Objective,
+    problems: FoldedProblem[],
+    solutions: Solution[],
+    why: string,
+    tell: TellPass,
+  ): Promise<Solution[]> {
+    const methods = successors(findLoss(this.facts.options.loss), this.#loaded.rows)
+    let ends = solutions
+    for (const [k, solver] of methods.entries()) {
+      this.takes(solver.name, k === 0 ? why : `${methods[k - 1].name} would take many more passes`)
+      const step = { solver, isLast: k === methods.length - 1, tell }
+      const { solutions, stalled } =
+        objective instanceof BundlesObjective
+          ? await this.#goOnWithMany(objective, problems, ends, step)
+          : await this.#goOnWithOne(objective, ends[0].passes, step)
+      ends = solutions
+      if (!stalled) break
+    }
+    return ends
   }
 
   /** Goes on with the models of a bundle that are not done, as many at a time as there is room for. */
-  async #goOnWith(
+  async #goOnWithMany(
     bundle: BundlesObjective,
     problems: FoldedProblem[],
     solutions: Solution[],
-    tell: TellPass,
-  ): Promise<Solution[]> {
+    step: Successor,
+  ): Promise<Ended> {
     const { objective, most } = this.#successorOf(bundle)
     const left = [...solutions.keys()].filter(k => !solutions[k].certificate)
+    let stalled = false
     for (let first = 0; first < left.length; first += most) {
       const group = left.slice(first, first + most)
       objective.startOver(group.map(k => problems[k]))
       for (const [m, k] of group.entries()) objective.setWeights(m, bundle.copyWeights(k))
       const before = solutions.length - left.length + first
-      const count = (progress: PassProgress): PassProgress => ({ ...progress, done: before + progress.done })
-      const ends = await this.#goOn(objective, solutions[group[0]].passes, progress => tell(count(progress)))
+      const tell: TellPass = progress => step.tell({ ...progress, done: before + progress.done })
+      const ended = await this.#goOnWithOne(objective, solutions[group[0]].passes, { ...step, tell })
+      stalled ||= ended.stalled
       for (const [m, k] of group.entries()) {
-        solutions[k] = ends[m]
+        solutions[k] = ended.solutions[m]
         bundle.setWeights(k, objective.copyWeights(m))
       }
     }
-    return solutions
+    return { solutions, stalled }
   }
 
   /** What second-order steps go on with where coordinate descent leaves a bundle: as many of its models as there is room for. */
@@ -289,16 +344,21 @@ export class InMemory extends Place {
     return successor
   }
 
-  /** Goes on by second-order steps from the weights that an objective has. */
-  async #goOn(objective: Objective, passes: number, tell: TellPass): Promise<Solution[]> {
+  /** Goes on by another method from the weights that an objective has. */
+  async #goOnWithOne(objective: Objective, passes: number, { solver, isLast, tell }: Successor): Promise<Ended> {
     const driving = this.driving(objective, progress => tell({ ...progress, pass: progress.pass + passes }))
     const maxPasses = Math.max(1, driving.settings.maxPasses - passes)
-    const solutions = await new Driver({
+    const driver = new Driver({
       ...driving,
       settings: { ...driving.settings, maxPasses },
-      solver: newton,
-    }).solve()
-    return solutions.map(solution => ({ ...solution, passes: solution.passes + passes }))
+      solver,
+      ...(!isLast && { stalls: patienceWithSteps(driving.settings.tolerance) }),
+    })
+    const solutions = await driver.solve()
+    return {
+      solutions: solutions.map(solution => ({ ...solution, passes: solution.passes + passes })),
+      stalled: driver.stalled,
+    }
   }
 
   protected override sourceOf(objective: Objective): RowsInMemory {

@@ -26,7 +26,7 @@ export class RowsInMemory implements RowSource {
   readonly blockBytes = [0]
   readonly counts = { blocksRead: 0, bytesRead: 0, bytesSkipped: 0 }
   readonly #group: RowGroup
-  readonly #rooms = new Map<string, Address>()
+  readonly #rooms = new Map<string, { at: Address; bytes: ByteCount }>()
 
   constructor(arena: Arena, threads: ThreadPool, rows: RowTable) {
     this.arena = arena
@@ -37,10 +37,12 @@ export class RowsInMemory implements RowSource {
   }
 
   room(name: string, bytes: ByteCount, zeroed = true): Address {
-    const at = this.#rooms.get(name) ?? this.arena.allocate(bytes, name)
-    this.#rooms.set(name, at)
-    if (zeroed) this.arena.bytes(at, bytes).fill(0)
-    return at
+    const known = this.#rooms.get(name)
+    // A method that goes on after another one may want more under the same name.
+    const room = known && known.bytes >= bytes ? known : { at: this.arena.allocate(bytes, name), bytes }
+    this.#rooms.set(name, room)
+    if (zeroed) this.arena.bytes(room.at, bytes).fill(0)
+    return room.at
   }
 
   groups(): number[][] {
