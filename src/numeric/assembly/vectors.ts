@@ -53,6 +53,16 @@ export function precondition(to: usize, a: usize, b: usize, count: u32): void {
   for (let j: usize = 0; j < usize(count) << 3; j += 8) store<f64>(to + j, load<f64>(a + j) / (1 + load<f64>(b + j)))
 }
 
+/** The lower triangle of an n × n matrix += what stands in the upper one. */
+export function foldTriangles(matrix: usize, n: u32): void {
+  const line = usize(n) << 3
+  for (let j: usize = 1; j < usize(n); j++) {
+    const row = matrix + j * line
+    let upper = matrix + (j << 3)
+    for (let k: usize = 0; k < j << 3; k += 8, upper += line) store<f64>(row + k, load<f64>(row + k) + load<f64>(upper))
+  }
+}
+
 /** The lower triangle of an n × n matrix, rows one after the other, becomes that of L with L Lᵀ = I + matrix, in place; false
  *  when it has none. */
 export function factorCholesky(matrix: usize, n: u32): bool {

@@ -164,7 +164,9 @@ export class PrimalView {
     const sum = gather(this.sum, 0, count)
     if (pass === 'product') return [sum]
     const slope = [sum, gather(this.diagonal, count * 8, count)]
-    return pass === 'slope' ? slope : [...slope, gather(this.matrix, count * 16, count ** 2)]
+    if (pass === 'slope') return slope
+    const fold: LoopCall = { loop: 'foldTriangles', numbers: [this.matrix, count] }
+    return [...slope, gather(this.matrix, count * 16, count ** 2), fold]
   }
 
   /** After a pass for the gradient, which is put at an address. */
