@@ -149,7 +149,7 @@ function addRow(row: usize, step: f64, to: usize, bias: f64, biasAt: usize): voi
 }
 
 /** A matrix += c x xᵀ, each pair of features once: in the lower triangle, or in the upper one where the row has the larger
- *  feature first. Features that were renumbered come in any order; two of them in the same one in every row. */
+ *  feature first: features that were renumbered come in any order. */
 @inline
 function addProducts(row: usize, c: f64, bias: f64, biasFeature: u32, matrix: usize, n: u32, scratch: usize): void {
   const values = scratch + (((usize(n) << 2) + 7) & ~7)
