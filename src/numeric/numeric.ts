@@ -94,6 +94,8 @@ export interface NumericFunctions {
   combine(to: Address, s: number, a: Address, t: number, b: Address, count: number): void
   precondition(to: Address, a: Address, b: Address, count: number): void
   factorCholesky(matrix: Address, n: number): number
+  foldTriangles(matrix: Address, n: number): void
+  gatherPieces(to: Address, first: Address, pieces: number, stride: number, count: number): void
   solveCholesky(matrix: Address, n: number, x: Address): void
   evaluateF64(problem: Address, from: number, to: number, sums: Address): void
   evaluateF32(problem: Address, from: number, to: number, sums: Address): void

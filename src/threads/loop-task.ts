@@ -24,6 +24,20 @@ export function runLoop(threads: ThreadPool, loop: LoopName, ...numbers: number[
   return threads.run(loopTask, { loop, numbers })
 }
 
+/** Loops that are called one after the other. */
+export type LoopCall = Pick<LoopOptions, 'loop' | 'numbers'>
+
+const loopsTask = declareTask(import.meta.url, 'loops', callLoops)
+
+function callLoops(context: TaskContext, calls: LoopCall[]): void {
+  for (const call of calls) callLoop(context, call)
+}
+
+/** Has loops called on the next free thread, in this order. */
+export async function runLoops(threads: ThreadPool, calls: LoopCall[]): Promise<void> {
+  if (calls.length > 0) await threads.run(loopsTask, calls)
+}
+
 /** A loop over rows from..to of a problem. */
 export interface RowCall {
   loop: LoopName
@@ -45,11 +59,11 @@ interface RowCalls {
 const rowCallsTask = declareTask(import.meta.url, 'row-calls', callOverRows)
 
 /** Rows of a stretch are in the cache when the second loop comes. */
-function callOverRows({ arena }: TaskContext, { calls, from, to, stretch }: RowCalls): void {
+function callOverRows(context: TaskContext, { calls, from, to, stretch }: RowCalls): void {
   for (let row = from; row < to; row += stretch) {
     const end = Math.min(to, row + stretch)
     for (const { loop, problem, numbers } of calls)
-      (arena.numeric[loop] as (...numbers: number[]) => unknown)(problem, row, end, ...numbers)
+      callLoop(context, { loop, numbers: [problem, row, end, ...numbers] })
   }
 }
 

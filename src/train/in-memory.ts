@@ -19,7 +19,6 @@ import {
   weightsTogether,
 } from '../optimise/objectives/all-classes.ts'
 import type { BinaryObjective } from '../optimise/objectives/binary.ts'
-import { bundleBytes } from '../optimise/objectives/bundle.ts'
 import { BundlesObjective, inBundles } from '../optimise/objectives/bundles.ts'
 import { crammerSingerBytes } from '../optimise/objectives/crammer-singer.ts'
 import { EachObjective } from '../optimise/objectives/each.ts'
@@ -54,6 +53,7 @@ import {
 import { DEFAULTS, expansionOf, type ResolvedOptions, refuseTextOptions } from './options.ts'
 import { type Account, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
 import type { ProgressListener } from './progress.ts'
+import { bundlesOf, groupsOf, mostOf } from './rounds.ts'
 
 /** Rows that are ready to be trained on, and what they can be trained with. */
 export interface LoadedRows {
@@ -181,7 +181,7 @@ export class InMemory extends Place {
 
   #roundsOf(problems: FoldedProblem[]): Round[] {
     const room = this.#room
-    const rounds = this.#each ? this.#groupsOf(problems, this.#each, room) : this.#bundlesOf(problems, room)
+    const rounds = this.#each ? groupsOf(problems, this.#each, this.facts, room) : bundlesOf(problems, this.facts, room)
     if (rounds.length > 1) {
       const most = Math.max(...rounds.map(round => round.flat().length))
       const what = this.#each ? 'weights and gradients' : 'weights and dual variables'
@@ -190,41 +190,6 @@ export class InMemory extends Place {
       )
     }
     return rounds
-  }
-
-  #bundlesOf(problems: FoldedProblem[], room: number): Round[] {
-    const { rows, weights } = this.facts
-    const entropic = problems[0].loss.entropicDual === true
-    const rounds: Round[] = [[]]
-    let left = room
-    for (const bundle of inBundles(problems)) {
-      const bytes = bundleBytes(bundle.length, rows, weights, entropic)
-      if (bytes > left && rounds[rounds.length - 1].length > 0) {
-        rounds.push([])
-        left = room
-      }
-      rounds[rounds.length - 1].push(bundle)
-      left -= bytes
-    }
-    return rounds
-  }
-
-  /** Models with vectors of their own, in groups of about one size. */
-  #groupsOf(problems: FoldedProblem[], solver: MemorySolver, room: number): Round[] {
-    const most = this.#mostOf(problems.length, solver, room)
-    const size = Math.ceil(problems.length / Math.ceil(problems.length / most))
-    return Array.from({ length: Math.ceil(problems.length / size) }, (_, k) => [
-      problems.slice(k * size, (k + 1) * size),
-    ])
-  }
-
-  /** How many models there is room for at a time, at least one. */
-  #mostOf(models: number, { extraBytes }: MemorySolver, room: number): number {
-    const weights = this.facts.weights + 1
-    const bytes = (count: number): number => extraBytes!(weights, count) + count * (weights * 8 + 4096)
-    let most = models
-    while (most > 1 && bytes(most) > room) most--
-    return most
   }
 
   /** Models that are trained at the same time, whatever room there is. */
@@ -337,7 +302,7 @@ export class InMemory extends Place {
     if (known) return known
     const { arena, rows, weights } = this.facts
     // Other bundles may need as much at the same time.
-    const most = this.#mostOf(bundle.models, newton, this.#room / Math.max(1, this.#sources.size))
+    const most = mostOf(bundle.models, newton, weights, this.#room / Math.max(1, this.#sources.size))
     const places = { rows, weights, folds: bundle.folds }
     const successor = { objective: new EachObjective(arena, places, bundle.problems.slice(0, most)), most }
     this.#successors.set(bundle, successor)

@@ -163,6 +163,13 @@ async function folded(): Promise<Record<string, string>> {
     found[`${data} cross-validate`] = digest(JSON.stringify(inMemory.costs))
     const overBlocks = await crossValidate(await place(data, 4), { ...common, folds: 3, solver: 'block' })
     found[`${data} cross-validate block`] = digest(JSON.stringify(overBlocks.costs))
+    for (const solver of ['newton', 'lbfgs']) {
+      const options = { ...common, folds: 3, solver, loss: 'logistic', bias: 1 }
+      const { costs } = await crossValidate(await place(data), options)
+      found[`${data} cross-validate ${solver}`] = digest(JSON.stringify(costs))
+      const { costs: over } = await crossValidate(await place(data, 4), { ...options, cold: true })
+      found[`${data} cross-validate ${solver} block`] = digest(JSON.stringify(over))
+    }
   }
   const { final, costs } = await tune(await place('two'), { ...common, folds: 3, costs: [0.1, 1] })
   found['two tune'] = digest(JSON.stringify(costs), hashOf(final!.model))

@@ -36,8 +36,8 @@ function curvatureOf(margin: f64, bound: f64, diagonal: f64, logistic: bool): f6
   return slack > 0 && slack < bound * diagonal ? 1 / diagonal : 0
 }
 
-/** Over rows from..to: v += Σ α y x; where they are wanted, diagonal_j += Σ c x_j², and the lower triangle of an n × n matrix
- *  += Σ c x xᵀ, whose room for a row's entries is `scratch`; and the sums of a certificate. */
+/** Over rows from..to: v += Σ α y x; where they are wanted, diagonal_j += Σ c x_j², and an n × n matrix += Σ c x xᵀ, half
+ *  of it (foldTriangles makes it the lower one), whose room for a row's entries is `scratch`; and the sums of a certificate. */
 export function slopeRows(problem: usize, from: u32, to: u32, v: usize, diagonals: usize, matrix: usize, n: u32, scratch: usize, sums: usize): void {
   meetRows<f64>(problem, from, to, 0, v, sums, n, diagonals, matrix, scratch)
 }
@@ -148,7 +148,8 @@ function addRow(row: usize, step: f64, to: usize, bias: f64, biasAt: usize): voi
   if (bias != 0) store<f64>(to + biasAt, load<f64>(to + biasAt) + step * bias)
 }
 
-/** The lower triangle of a matrix += c x xᵀ. Features that were renumbered come in any order. */
+/** A matrix += c x xᵀ, each pair of features once: in the lower triangle, or in the upper one where the row has the larger
+ *  feature first: features that were renumbered come in any order. */
 @inline
 function addProducts(row: usize, c: f64, bias: f64, biasFeature: u32, matrix: usize, n: u32, scratch: usize): void {
   const values = scratch + (((usize(n) << 2) + 7) & ~7)
@@ -161,10 +162,10 @@ function addProducts(row: usize, c: f64, bias: f64, biasFeature: u32, matrix: us
   for (let p: u32 = 0; p < count; p++) {
     const j = load<u32>(scratch + (usize(p) << 2))
     const s = c * load<f64>(values + (usize(p) << 3))
-    for (let q: u32 = 0; q <= p; q++) {
-      const k = load<u32>(scratch + (usize(q) << 2))
-      const at = matrix + ((usize(max(j, k)) * usize(n) + usize(min(j, k))) << 3)
-      store<f64>(at, load<f64>(at) + s * load<f64>(values + (usize(q) << 3)))
+    const line = matrix + ((usize(j) * usize(n)) << 3)
+    for (let q: usize = 0; q <= usize(p); q++) {
+      const at = line + (usize(load<u32>(scratch + (q << 2))) << 3)
+      store<f64>(at, load<f64>(at) + s * load<f64>(values + (q << 3)))
     }
   }
 }

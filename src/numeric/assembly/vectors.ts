@@ -26,9 +26,41 @@ export function combine(to: usize, s: f64, a: usize, t: f64, b: usize, count: u3
   for (; a < end; a += 8, b += 8, to += 8) store<f64>(to, s * load<f64>(a) + t * load<f64>(b))
 }
 
+/** to = the sum of vectors that lie `stride` bytes apart, in their order; they are 0 afterwards. */
+export function gatherPieces(to: usize, first: usize, pieces: u32, stride: u32, count: u32): void {
+  const end = first + usize(pieces) * usize(stride)
+  const whole = usize(count & ~1) << 3
+  const zero = f64x2.splat(0)
+  for (let j: usize = 0; j < whole; j += 16) {
+    let sum = zero
+    for (let at = first; at < end; at += usize(stride)) {
+      sum = f64x2.add(sum, v128.load(at + j))
+      v128.store(at + j, zero)
+    }
+    v128.store(to + j, sum)
+  }
+  if ((count & 1) == 0) return
+  let sum: f64 = 0
+  for (let at = first + whole; at < end + whole; at += usize(stride)) {
+    sum += load<f64>(at)
+    store<f64>(at, 0)
+  }
+  store<f64>(to + whole, sum)
+}
+
 /** to_j = a_j / (1 + b_j): a diagonal and the regulariser's ones divide. */
 export function precondition(to: usize, a: usize, b: usize, count: u32): void {
   for (let j: usize = 0; j < usize(count) << 3; j += 8) store<f64>(to + j, load<f64>(a + j) / (1 + load<f64>(b + j)))
+}
+
+/** The lower triangle of an n × n matrix += what stands in the upper one. */
+export function foldTriangles(matrix: usize, n: u32): void {
+  const line = usize(n) << 3
+  for (let j: usize = 1; j < usize(n); j++) {
+    const row = matrix + j * line
+    let upper = matrix + (j << 3)
+    for (let k: usize = 0; k < j << 3; k += 8, upper += line) store<f64>(row + k, load<f64>(row + k) + load<f64>(upper))
+  }
 }
 
 /** The lower triangle of an n × n matrix, rows one after the other, becomes that of L with L Lᵀ = I + matrix, in place; false

@@ -4,7 +4,7 @@ import { ProblemFields } from '../../numeric/fields/problem.ts'
 import { PROBLEM_BYTES, SUMS_BYTES } from '../../numeric/layouts.ts'
 import { CACHE_LINE, roundUp } from '../../numeric/rounding.ts'
 import type { Address, ByteCount } from '../../sizes.ts'
-import type { RowCall } from '../../threads/loop-task.ts'
+import type { LoopCall, RowCall } from '../../threads/loop-task.ts'
 import { type RowGroup, type RowSource, reads } from '../sources/row-source.ts'
 import { addPieces, addSums, type Certificate, noSums, piecesOf } from './certificate.ts'
 import type { OneProblem } from './one-problem.ts'
@@ -77,8 +77,6 @@ export class PrimalView {
   smoothing = 0
   readonly #objective: OneProblem
   readonly #rows: number
-  /** Whether rows come in several groups. */
-  readonly #blocks: boolean
   /** Addresses of what each piece sums. */
   readonly #pieces: number[]
   readonly #sumsRoom: number
@@ -90,7 +88,6 @@ export class PrimalView {
   constructor(objective: OneProblem, source: Ground, withMatrix: boolean) {
     this.#objective = objective
     this.#rows = source.rows
-    this.#blocks = reads(source)
     this.count = objective.weightCount
     const vector = (what: string): number => source.room(what, this.count * 8)
     this.point = vector('a point')
@@ -99,12 +96,13 @@ export class PrimalView {
     this.direction = vector('a direction')
     this.matrix = withMatrix ? source.room('second derivatives', this.count ** 2 * 8) : 0
     this.#stride = roundUp(pieceBytes(this.count, withMatrix), CACHE_LINE)
-    const pieces = this.#blocks ? 1 : piecesWith(this.#stride)
+    const blocks = reads(source)
+    const pieces = blocks ? 1 : piecesWith(this.#stride)
     this.problem = source.room('a problem', PROBLEM_BYTES)
     this.#sumsRoom = source.room('sums of a certificate', pieces * SUMS_BYTES)
     this.#line = source.room('a line', (pieces + 1) * STEPS.length * 8)
     // What rows in memory sum is taken at the end of their one visit.
-    const room = !this.#blocks && source.passing ? source.passing : source.room.bind(source)
+    const room = !blocks && source.passing ? source.passing : source.room.bind(source)
     const rooms = room('sums of rows', pieces * this.#stride)
     this.#pieces = Array.from({ length: pieces }, (_, k) => rooms + k * this.#stride)
   }
@@ -114,10 +112,9 @@ export class PrimalView {
     return this.#objective.primalLoops!.line !== undefined
   }
 
-  /** Before a pass: nothing is summed yet. */
+  /** Before a pass: nothing is summed yet. Pieces are empty since the last one. */
   begin(): void {
     const { arena } = this.#objective
-    arena.bytes(this.#pieces[0], this.#pieces.length * this.#stride).fill(0)
     arena
       .f64(this.#line, (this.#pieces.length + 1) * STEPS.length)
       .fill(0)
@@ -150,28 +147,26 @@ export class PrimalView {
 
   /** The calls have been made: losses of the rows at the point, where they are summed. */
   met(pass: PrimalPass): number {
-    if (!this.#blocks) this.#gather(pass)
     if (pass === 'line' || pass === 'product') return 0
     const sums = addPieces(this.#objective.arena, this.#sumsRoom, this.#pieces.length)
     addSums(this.#totals, [sums])
     return sums[0]
   }
 
-  /** After a pass. */
-  end(pass: PrimalPass): void {
-    if (this.#blocks) this.#gather(pass)
-  }
-
-  /** What the pieces summed, in one. */
-  #gather(pass: PrimalPass): void {
-    const { numeric } = this.#objective.arena
-    const gather = (to: number, offset: number, count: number): void => {
-      for (const [k, at] of this.#pieces.entries()) numeric.combine(to, k === 0 ? 0 : 1, to, 1, at + offset, count)
+  /** What is to be called after a pass: what the pieces summed is put into one, and they are empty again. */
+  closing(pass: PrimalPass): LoopCall[] {
+    const { count } = this
+    const gather = (to: number, offset: number, length: number): LoopCall => {
+      const numbers = [to, this.#pieces[0] + offset, this.#pieces.length, this.#stride, length]
+      return { loop: 'gatherPieces', numbers }
     }
-    if (pass === 'line') return
-    gather(this.sum, 0, this.count)
-    if (pass !== 'product') gather(this.diagonal, this.count * 8, this.count)
-    if (pass === 'matrix') gather(this.matrix, this.count * 16, this.count ** 2)
+    if (pass === 'line') return []
+    const sum = gather(this.sum, 0, count)
+    if (pass === 'product') return [sum]
+    const slope = [sum, gather(this.diagonal, count * 8, count)]
+    if (pass === 'slope') return slope
+    const fold: LoopCall = { loop: 'foldTriangles', numbers: [this.matrix, count] }
+    return [...slope, gather(this.matrix, count * 16, count ** 2), fold]
   }
 
   /** After a pass for the gradient, which is put at an address. */

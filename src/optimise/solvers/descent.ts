@@ -2,7 +2,7 @@
 // is shortened, and what a checkpoint holds. They differ in how they find the step.
 import type { Stretch } from '../../block-store/checkpoint.ts'
 import { isSmooth } from '../../losses/loss.ts'
-import type { RowCall } from '../../threads/loop-task.ts'
+import type { LoopCall, RowCall } from '../../threads/loop-task.ts'
 import type { Certificate } from '../objectives/certificate.ts'
 import type { OneProblem } from '../objectives/one-problem.ts'
 import { type Ground, type PrimalPass, PrimalView, type Slope } from '../objectives/primal-view.ts'
@@ -86,10 +86,14 @@ export abstract class Descent<Own extends object = object> implements Saved {
     return this.course.known === null ? loss : 0
   }
 
+  /** What is to be called when all rows have been visited, before the end of the pass. */
+  closing(): LoopCall[] {
+    return this.view.closing(this.pass)
+  }
+
   /** The pass is over. */
   endPass(): void {
     const { pass } = this
-    this.view.end(pass)
     this.#begun = false
     if (pass === 'product') this.followProduct()
     else if (pass === 'line') this.followLine()

@@ -1,12 +1,12 @@
 // Models that go down side by side, one or many: every pass over the rows serves all that are not there yet. Each has vectors
 // of its own and does what it would do alone, bit by bit.
 import type { Stretch } from '../../block-store/checkpoint.ts'
-import { runOverRows } from '../../threads/loop-task.ts'
+import { runLoops, runOverRows } from '../../threads/loop-task.ts'
 import type { Certificate } from '../objectives/certificate.ts'
 import type { EachObjective } from '../objectives/each.ts'
 import type { OneProblem } from '../objectives/one-problem.ts'
 import { type Ground, viewsAtATime } from '../objectives/primal-view.ts'
-import type { RowGroup, RowSource } from '../sources/row-source.ts'
+import { type RowGroup, type RowSource, reads } from '../sources/row-source.ts'
 import type { Descent } from './descent.ts'
 import type { PassEnd, Run, Saved, Seen, SolverSettings, Start } from './solver.ts'
 
@@ -81,19 +81,27 @@ class DescentsRun implements Run, Saved {
     for (const turn of this.#turns) {
       const calls = turn.flatMap(k => this.#descents[k].calls(folded))
       await runOverRows(threads, group, calls)
+      // All rows have been visited: the next turn may use the same rooms.
+      if (!reads(this.#source)) await this.#close(turn)
       for (const k of turn) losses[k] = this.#descents[k].met()
     }
     return { losses, gaps: losses.map(() => 0) }
   }
 
   async endPass(target: number): Promise<PassEnd> {
-    for (const k of this.#turns.flat()) this.#descents[k].endPass()
+    const active = this.#turns.flat()
+    if (reads(this.#source)) await this.#close(active)
+    for (const k of active) this.#descents[k].endPass()
     const certificates = this.#descents.map(({ certificate }) => certificate!)
     return {
       primals: certificates.map(({ primal }) => primal),
       gaps: certificates.map(({ primal, dual }) => primal - dual!),
       done: certificates.map(({ gap }) => gap! <= target),
     }
+  }
+
+  async #close(models: number[]): Promise<void> {
+    await Promise.all(models.map(k => runLoops(this.#source.threads, this.#descents[k].closing())))
   }
 
   certificates(): Certificate[] | undefined {

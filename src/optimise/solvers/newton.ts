@@ -11,6 +11,7 @@
 // The hinge has no second derivative. Where features are few, its kink is rounded, less and less as the gap asks for it, and
 // each smooth problem starts where the last one ended.
 import { UsageError } from '../../errors.ts'
+import type { LoopCall } from '../../threads/loop-task.ts'
 import type { OneProblem } from '../objectives/one-problem.ts'
 import { type Ground, type PrimalPass, type Slope, VIEW_BYTES, viewBytes } from '../objectives/primal-view.ts'
 import { DESCENT_BYTES, Descent } from './descent.ts'
@@ -87,6 +88,13 @@ class NewtonDescent extends Descent<Inner> {
     return this.view.matrix && (this.#always || this.course.stale) ? 'matrix' : 'slope'
   }
 
+  /** The matrix is factored where it was summed: of many models, by all threads. */
+  override closing(): LoopCall[] {
+    const { count, matrix } = this.view
+    const calls = super.closing()
+    return this.pass === 'matrix' ? [...calls, { loop: 'factorCholesky', numbers: [matrix, count] }] : calls
+  }
+
   /** A full step that does little is looked along. A step that a look told is the best that there is, up to rounding. */
   protected override isGood({ primal }: Slope): boolean {
     const { course } = this
@@ -118,7 +126,6 @@ class NewtonDescent extends Descent<Inner> {
     if (this.#sharpen(course.known!)) return
     if (factors) {
       numeric.combine(step, -1, gradient, 0, gradient, count)
-      numeric.factorCholesky(matrix, count)
       numeric.solveCholesky(matrix, count, step)
       course.stale = false
       this.#go()
