@@ -149,6 +149,8 @@ export class InMemory extends Place {
   readonly #dense: boolean
   /** The solver that gives models vectors of their own, where models are trained by one. */
   readonly #each: MemorySolver | undefined
+  /** How many of the methods that go on have been left. */
+  #left = 0
   /** What goes on with bundles that coordinate descent has left. */
   readonly #successors = new Map<Objective, { objective: EachObjective; most: number }>()
   /** Sources of the objectives that are being trained. */
@@ -258,7 +260,9 @@ export class InMemory extends Place {
     const methods = successors(findLoss(this.facts.options.loss), this.#loaded.rows)
     let ends = solutions
     for (const [k, solver] of methods.entries()) {
-      this.takes(solver.name, k === 0 ? why : `${methods[k - 1].name} would take many more passes`)
+      // What was slow with one model is not tried with the next.
+      if (k < this.#left) continue
+      this.takes(solver.name, k === 0 ? why : `${why}; ${methods[k - 1].name} would take many, too`)
       const step = { solver, isLast: k === methods.length - 1, tell }
       const { solutions, stalled } =
         objective instanceof BundlesObjective
@@ -266,6 +270,7 @@ export class InMemory extends Place {
           : await this.#goOnWithOne(objective, ends[0].passes, step)
       ends = solutions
       if (!stalled) break
+      this.#left = k + 1
     }
     return ends
   }

@@ -155,7 +155,7 @@ describe('coordinate descent that stalls', () => {
       progress: record => record.stage === 'plan' && record.solver === 'newton' && plans.push(record.reason),
     })
     // Once for the folds, and once for the final model.
-    assert.deepEqual(new Set(plans), new Set(['coordinate descent would take many more passes']))
+    for (const reason of plans) assert.match(reason, /^coordinate descent would take many more passes/)
     assert.ok(plans.length <= 2)
     assert.equal(tuning.final!.solver, 'newton')
     for (const { cost, accuracy, folds } of tuning.costs) {
@@ -165,6 +165,15 @@ describe('coordinate descent that stalls', () => {
       ).costs
       assert.ok(Math.abs(accuracy - alone.accuracy) <= 0.002, `C = ${cost}: ${accuracy}, ${alone.accuracy}`)
     }
+  })
+
+  it('a model of long rows begins with lbfgs', async () => {
+    const dense = unscaledRows(10_000, 140, 2, 24, 1000).replace(/:(\d+)/g, (_, value) => `:${Number(value) / 255}`)
+    const { result, plans } = await told(folder.write('dense.svm', dense), { loss: 'squared-hinge' })
+    assert.equal(plans.at(-1)!.reason, 'rows fill much of few features')
+    assert.equal(result.solver, 'lbfgs')
+    assert.equal(result.exitReason, 'converged')
+    await assertTrue(result, rowsOfText(dense), { loss: 'squared-hinge' })
   })
 
   it('a solver that was asked for stays', async () => {
