@@ -4,7 +4,7 @@ import { isSmooth } from '../../losses/loss.ts'
 import type { OneProblem } from '../objectives/one-problem.ts'
 import { type PrimalPass, PrimalView, type Slope } from '../objectives/primal-view.ts'
 import type { RowGroup, RowSource } from '../sources/row-source.ts'
-import type { PassEnd, Run, Saved, Seen, Solver } from './solver.ts'
+import type { PassEnd, Run, Saved, Seen, Solver, Steps } from './solver.ts'
 
 /** A step is taken that lowers the objective by at least so much of what its slope promises. */
 const ARMIJO = 1e-4
@@ -27,6 +27,9 @@ interface Course {
   promise: number
   /** The share of the step that is tried. */
   share: number
+  /** Steps so far, and passes for the next one that did not move the weights. */
+  steps: number
+  still: number
 }
 
 /** `Own` is what a method has to remember besides: plain data. */
@@ -38,11 +41,13 @@ export abstract class Descent<Own extends object> implements Run, Saved {
   protected readonly gradient: number
   protected readonly step: number
   protected course: Course & Own
+  /** The relative gap to reach. */
+  protected target = 0
   #begun = false
 
   constructor(objective: OneProblem, source: RowSource, own: Own, withMatrix = false) {
     this.objective = objective
-    this.course = { known: null, promise: 0, share: 1, ...own }
+    this.course = { known: null, promise: 0, share: 1, steps: 0, still: 0, ...own }
     this.view = new PrimalView(objective, source, withMatrix)
     this.gradient = source.room('the gradient', this.view.count * 8)
     this.step = source.room('the step', this.view.count * 8)
@@ -82,12 +87,18 @@ export abstract class Descent<Own extends object> implements Run, Saved {
     const { pass } = this
     this.view.end(pass)
     this.#begun = false
+    this.target = target
+    this.course.still++
     if (pass === 'product') this.followProduct()
     else if (pass === 'line') this.followLine()
     else this.#look()
     const { primal, dual } = this.course.known!.certificate
     const gap = primal - dual!
     return { primals: [primal], gaps: [gap], ready: gap <= target * primal }
+  }
+
+  steps(): Steps {
+    return { outer: this.course.steps, inner: this.course.still }
   }
 
   certificates() {
@@ -106,6 +117,7 @@ export abstract class Descent<Own extends object> implements Run, Saved {
     }
     if (course.known) this.leave(direction)
     course.known = seen
+    course.still = 0
     this.copy(this.objective.weights, point)
     this.copy(this.gradient, direction)
     this.findStep()
@@ -113,6 +125,7 @@ export abstract class Descent<Own extends object> implements Run, Saved {
 
   /** The whole step is tried. */
   protected take(): void {
+    this.course.steps++
     this.course.promise = this.objective.arena.numeric.innerProduct(this.gradient, this.step, this.view.count)
     this.try(1)
   }
