@@ -91,7 +91,7 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
   }
   const limit = allowed < WINDOW_BYTES ? formatBytes(allowed) : `the ${formatBytes(WINDOW_BYTES)} that a run can hold`
   if (fits) return { solver: dual, reason: `${need}, which fits in ${limit}` }
-  const few = !wish && (await hasFewFeatures(paths, options)) ? newton.inBlocks : undefined
+  const few = (await hasFewFeatures(paths, options)) ? newton.inBlocks : undefined
   if (few) return { solver: few, reason: `${need}, more than ${limit}, and there are few features` }
   // A cache holds few expanded rows, and every visit sweeps over it: 20,000 strings with degree 8 in 256M took 69 s with it
   // and 16 s without.
