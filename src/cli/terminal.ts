@@ -219,7 +219,8 @@ export class TrainingText {
   /** Of a problem that is smoothed less and less: within a stage the gap stands, and then it jumps. Stages to come take as long
    *  as the last two. */
   #leftByStages({ stage = 1, stages }: NonNullable<TrainProgress['steps']>, seconds: number): string[] {
-    // A run that resumes has not seen the stages before.
+    // The next of several models begins anew. A run that resumes has not seen the stages before.
+    if (stage < this.#stages.length) this.#stages = []
     while (this.#stages.length < stage) this.#stages.push(seconds)
     const began = this.#stages[stage - 1]
     const each = (began - this.#stages[Math.max(0, stage - 3)]) / Math.min(2, stage - 1)

@@ -114,6 +114,9 @@ describe('the progress line', () => {
     assert.match(staged(40, 1e5, 3, 4), /, about 30 s left$/)
     assert.match(staged(95, 1e6, 4, 4), /, about \d+ s left$/)
     assert.match(staged(300, 1e6, 4, 4), /, 5:00$/)
+    // The next model.
+    assert.match(staged(310, 1e6, 1), /, 5:10$/)
+    assert.match(staged(320, 1e6, 2, 3), /, about 20 s left$/)
     assert.match(
       text.of({ ...record(301, 1e-4, 301), certified: true, steps: { outer: 9, inner: 0, stage: 4 } }),
       /, 5:01$/,
