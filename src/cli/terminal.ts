@@ -97,6 +97,18 @@ function modelsText({ done, all }: ModelCounts): string {
   return `${formatCount(done)}${all === undefined ? '' : ` of ${formatCount(all)}`} models done`
 }
 
+/** Steps of a second-order method: they take several passes each. */
+function stepsText(steps: TrainProgress['steps']): string {
+  if (!steps) return ''
+  const { outer, inner, stage, stages } = steps
+  const parts = [
+    `step ${formatCount(outer)}`,
+    ...(inner > 0 ? [`${formatCount(inner)} inner`] : []),
+    ...(stage === undefined ? [] : [`stage ${stage}${stages === undefined ? '' : ` of about ${stages}`}`]),
+  ]
+  return ` (${parts.join(', ')})`
+}
+
 /** A record that the present one is compared with. */
 interface Past {
   pass: number
@@ -114,6 +126,8 @@ export class TrainingText {
   readonly #maxPasses: number
   readonly #verbose: boolean
   #past: Past[] = []
+  /** When each stage of a smoothed problem began. */
+  #stages: number[] = []
   /** The class, or how many models there will be after this round: gaps of others are not compared. */
   #subject = -1
   /** Whether models are trained some at a time. */
@@ -135,9 +149,10 @@ export class TrainingText {
     if (subject !== this.#subject) {
       this.#subject = subject
       this.#past = []
+      this.#stages = []
       this.#end = undefined
     }
-    const passes = `pass ${Math.ceil(pass - 1e-9)}`
+    const passes = `pass ${Math.ceil(pass - 1e-9)}${stepsText(progress.steps)}`
     if (models) {
       const worst = gap === null || models.done === models.all ? [] : [`worst gap ~${this.#gapText(gap, partial)}`]
       const outlook = this.#outlookOfMany(progress, models)
@@ -157,20 +172,24 @@ export class TrainingText {
   }
 
   /** Models that go in rounds take as long as those before them, roughly: models of large costs take longer. */
-  #outlookOfMany(progress: TrainProgress, { done, training = 0, all }: ModelCounts): string[] {
+  #outlookOfMany(progress: TrainProgress, { done, training = 0, all, least }: ModelCounts): string[] {
     const outlook = this.#outlook(progress)
     const { seconds, certificate } = progress
     if (all !== undefined && done + training < all) this.#inRounds = true
     if (certificate !== undefined || (all !== undefined && !this.#inRounds)) return outlook
-    if (all === undefined || done >= all) return []
+    const most = all ?? least
+    if (most === undefined || done >= most) return []
     const known = this.#end !== undefined && this.#end > seconds
     const [models, time] = known ? [done + training, this.#end!] : [done, seconds]
-    return models > 0 ? [`about ${formatSeconds((time * all) / models - seconds)} left`] : []
+    const left = (time * most) / models - seconds
+    return models > 0 && left > 0 ? [`${all === undefined ? 'at least' : 'about'} ${formatSeconds(left)} left`] : []
   }
 
   /** What comes next, and when. The gap falls by about the same factor each second once it falls at all. */
-  #outlook({ pass, gap, seconds, certified, partial, certificate }: TrainProgress): string[] {
+  #outlook({ pass, gap, seconds, certified, partial, certificate, steps }: TrainProgress): string[] {
     if (certificate !== undefined) return [`certificate: ${Math.floor(100 * certificate)} % of its pass over all rows`]
+    if (steps?.stage !== undefined)
+      return gap !== null && gap <= this.#tolerance ? [] : this.#leftByStages(steps, seconds)
     if (gap === null) return []
     if (gap <= this.#tolerance) return certified ? [] : ['the certificate is next']
     // Rows that still move are soon done with; the others may have to be met again.
@@ -193,6 +212,21 @@ export class TrainingText {
       return stalls ? [`the gap hardly falls${end}`] : []
     }
     const left = Math.max(0, Math.min((Math.log(gap / this.#tolerance) * time) / fallen, limit))
+    this.#end = seconds + left
+    return [`about ${formatSeconds(left)} left`]
+  }
+
+  /** Of a problem that is smoothed less and less: within a stage the gap stands, and then it jumps. Stages to come take as long
+   *  as the last two. */
+  #leftByStages({ stage = 1, stages }: NonNullable<TrainProgress['steps']>, seconds: number): string[] {
+    // The next of several models begins anew. A run that resumes has not seen the stages before.
+    if (stage < this.#stages.length) this.#stages = []
+    while (this.#stages.length < stage) this.#stages.push(seconds)
+    const began = this.#stages[stage - 1]
+    const each = (began - this.#stages[Math.max(0, stage - 3)]) / Math.min(2, stage - 1)
+    if (stages === undefined || !(each > 0)) return []
+    const left = Math.max((stages - stage + 1) * each - (seconds - began), (stages - stage) * each)
+    if (left <= 0) return []
     this.#end = seconds + left
     return [`about ${formatSeconds(left)} left`]
   }

@@ -37,8 +37,7 @@ import type { ResolvedOptions } from './options.ts'
 export const WINDOW_BYTES = 3.5 * 2 ** 30
 /** Row records take at most about as much as the text they come from, and dual variables and order a little more. */
 const BYTES_PER_TEXT_BYTE = 1.1
-/** Buffers for reading and parsing: so much, or so many times what the rows take where those are few. 2 MiB of text took 109 MiB
- *  in all with Node and its pages, 20 MiB took 159. */
+/** Buffers for reading and parsing; of few rows, at most so many times what those take. */
 const PARSER_BYTES = 48 << 20
 const PARSER_TIMES = 2
 /** Weights in memory, with what renumbering the features and making the model take besides. */
@@ -92,7 +91,7 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
   }
   const limit = allowed < WINDOW_BYTES ? formatBytes(allowed) : `the ${formatBytes(WINDOW_BYTES)} that a run can hold`
   if (fits) return { solver: dual, reason: `${need}, which fits in ${limit}` }
-  const few = !wish && (await hasFewFeatures(paths, options)) ? newton.inBlocks : undefined
+  const few = (await hasFewFeatures(paths, options)) ? newton.inBlocks : undefined
   if (few) return { solver: few, reason: `${need}, more than ${limit}, and there are few features` }
   // A cache holds few expanded rows, and every visit sweeps over it: 20,000 strings with degree 8 in 256M took 69 s with it
   // and 16 s without.
@@ -220,9 +219,11 @@ async function bytesOfRows(paths: string[], options: ResolvedOptions): Promise<n
   return withProgram(text * BYTES_PER_TEXT_BYTE * (options.values === 'f64' ? 1.5 : 1), options)
 }
 
-/** What rows take with all that is there besides: under a limit, which counts them, pages of Node's file, too. */
+/** What rows take with all that is there besides: under a limit, which counts them, pages of Node's file, too. Where rows are few,
+ *  the buffers that are not needed have room for those: 2 MiB of text took 109 MiB in all, pages included, 20 MiB took 159. */
 function withProgram(rows: number, { memory }: ResolvedOptions): number {
-  return NODE_BYTES + (memory === undefined ? 0 : PROGRAM_PAGES) + Math.min(PARSER_BYTES, PARSER_TIMES * rows) + rows
+  const pages = memory === undefined ? 0 : PROGRAM_PAGES
+  return NODE_BYTES + Math.max(PARSER_BYTES, pages + Math.min(PARSER_BYTES, PARSER_TIMES * rows)) + rows
 }
 
 function storeBytes(manifest: Manifest, options: ResolvedOptions): number {

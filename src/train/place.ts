@@ -173,13 +173,19 @@ async function trainRounds(place: Place, rounds: Round[], taker: Taker, held: He
   }
 }
 
-/** Trains objectives side by side, and has their models score the rows that they did not see. `models`: those that were done
- *  before, and how many there will be, if that is known. */
+/** Models that were done before, and how many there will be: in all, if that is known, or at least. */
+interface ModelsBefore {
+  done: number
+  all?: number
+  least?: number
+}
+
+/** Trains objectives side by side, and has their models score the rows that they did not see. */
 export function solveTogether(
   place: Place,
   together: Together[],
   { folds, scores }: Held,
-  models: { done: number; all?: number },
+  models: ModelsBefore,
 ): Promise<Solution[][]> {
   const { arena, rows, tell } = place.facts
   const told: PassProgress[] = []
@@ -203,7 +209,7 @@ export function solveTogether(
 function togetherRecord(
   told: PassProgress[],
   together: Together[],
-  models: { done: number; all?: number },
+  models: ModelsBefore,
 ): Pick<TrainProgress, 'primal' | 'gap' | 'certified' | 'problem' | 'problems' | 'models'> {
   const known = told.filter(each => each !== undefined)
   const finished = sum(known.map(each => each.done))
@@ -239,5 +245,6 @@ function trainRecord(
     ...(progress.certificate !== undefined && { certificate: progress.certificate }),
     ...(read > 0 && { blocks: { read, bytesRead, bytesSkipped } }),
     ...(rowsKept !== undefined && { rows: { kept: rowsKept, left: place.facts.rows - rowsKept } }),
+    ...(progress.steps && { steps: progress.steps }),
   }
 }

@@ -46,13 +46,17 @@ export interface TrainProgress {
   problem?: number
   problems?: number
   /** Of many models that are trained together: how many are certified, how many are trained at present, and how
-   *  many there will be, if that is known. */
-  models?: { done: number; training?: number; all?: number }
+   *  many there will be, if that is known; or how many there will be at least. */
+  models?: { done: number; training?: number; all?: number; least?: number }
   /** Of a run over blocks, so far: blocks and bytes that were read, and bytes that were left out because they cannot owe
    *  anything. */
   blocks?: { read: number; bytesRead: number; bytesSkipped: number }
   /** Of a method that keeps rows in memory: how many are there now, and how many are not. */
   rows?: { kept: number; left: number }
+  /** Of second-order methods: steps that were found so far; passes for the next one besides that of its gradient, such as products
+   *  with second derivatives; and, where smoother problems are solved first, which of them this is, counted from 1, and how many
+   *  there will be, as far as can be told. */
+  steps?: { outer: number; inner: number; stage?: number; stages?: number }
   /** Resident memory of the process. */
   memoryBytes: number
 }

@@ -116,13 +116,15 @@ export async function trainResumed(training: BlockTraining): Promise<Solution[]>
   return solutions
 }
 
-/** The pass that a run goes on with, counted from 1. A pass whose end has been looked at is over. */
-function nextPassOf(state: RunState): number {
-  const { handedOver } = state
-  if (handedOver?.at) return nextPassOf(handedOver.at.state)
-  if (handedOver) return Math.ceil(Math.max(...handedOver.work)) + 1
-  return state.pass + (state.stockTaken ? 2 : 1)
+/** The pass that a run goes on with, counted from 1 and as progress counts it: by the work done, which for a run that works on
+ *  rows in memory is more than the rounds over the blocks. */
+function nextPassOf({ work, handedOver }: RunState): number {
+  const done = handedOver?.at?.state.work ?? Math.max(work, ...(handedOver?.work ?? []))
+  return Math.floor(done + ALMOST) + 1
 }
+
+/** A pass ends within a row of its budget. */
+const ALMOST = 1e-3
 
 function handedOverBefore(): SpillwayError {
   return new SpillwayError(

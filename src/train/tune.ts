@@ -142,7 +142,9 @@ async function climbCosts(
       const next = place.asRound(problemsAt(cost))
       for (const [b, { objective }] of together.entries()) objective.rescale(next[b], cost / costs[k - 1])
     }
-    const solutions = (await solveTogether(place, together, held, { done: models, ...all })).flat()
+    // The first cost is the best so far, and others follow until there is no better one for a while.
+    const least = models + problems.length * (k === 0 ? 1 + PATIENCE : PATIENCE - sinceBest)
+    const solutions = (await solveTogether(place, together, held, { done: models, ...(all ?? { least }) })).flat()
     models += problems.length
     const [result] = judgeCosts([cost], held, solutions, place)
     results.push(result)

@@ -81,6 +81,48 @@ describe('the progress line', () => {
     assert.equal(many(0.5, 9, 6, 3), '6 models done, pass 9, worst gap ~5.0e-1 of 1.0e-3, 9.0 s')
   })
 
+  it('of costs that are found on the way tells the time that it takes at least', () => {
+    const text = new TrainingText(1e-3)
+    const many = (seconds: number, done: number, least: number): string =>
+      text.of({ ...record(seconds, 0.5, seconds), models: { done, training: 5, least } })
+    assert.doesNotMatch(many(1, 0, 20), /left/)
+    // Five models took 2 s, and fifteen more will come.
+    assert.match(many(2, 5, 20), /^5 models done, pass 2, .*, at least 6\.0 s left$/)
+    assert.match(many(4, 10, 25), /, at least 6\.0 s left$/)
+    assert.doesNotMatch(many(8, 20, 20), /left/)
+  })
+
+  it('tells steps and inner passes of a second-order method apart', () => {
+    const text = new TrainingText(1e-3)
+    const line = text.of({ ...record(12, 0.5, 3), steps: { outer: 4, inner: 0 } })
+    assert.equal(line, 'pass 12 (step 4), primal ~100, gap ~5.0e-1 of 1.0e-3, 3.0 s')
+    assert.match(text.of({ ...record(14, 0.5, 4), steps: { outer: 4, inner: 2 } }), /^pass 14 \(step 4, 2 inner\), /)
+  })
+
+  it('of a problem that is smoothed less and less tells the time by its stages, whatever the gap does', () => {
+    const text = new TrainingText(1e-3, 100)
+    const staged = (seconds: number, gap: number, stage: number, stages?: number): string =>
+      text.of({ ...record(seconds, gap, seconds), steps: { outer: 3, inner: 0, stage, ...(stages && { stages }) } })
+    assert.match(staged(10, 3e4, 1), /^pass 10 \(step 3, stage 1\), .*, 10 s$/)
+    assert.match(staged(19, 3e4, 1), /, 19 s$/)
+    // The first stage took 10 s, of which there will be four more.
+    assert.match(staged(20, 8e1, 2, 5), /\(step 3, stage 2 of about 5\), .*, about 40 s left$/)
+    // What is left of this stage, and three others.
+    assert.match(staged(26, 1e5, 2, 5), /, about 34 s left$/)
+    assert.match(staged(38, 1e5, 2, 5), /, about 30 s left$/)
+    // Stages of 10 and 20 s: two more take 15 s each.
+    assert.match(staged(40, 1e5, 3, 4), /, about 30 s left$/)
+    assert.match(staged(95, 1e6, 4, 4), /, about \d+ s left$/)
+    assert.match(staged(300, 1e6, 4, 4), /, 5:00$/)
+    // The next model.
+    assert.match(staged(310, 1e6, 1), /, 5:10$/)
+    assert.match(staged(320, 1e6, 2, 3), /, about 20 s left$/)
+    assert.match(
+      text.of({ ...record(301, 1e-4, 301), certified: true, steps: { outer: 9, inner: 0, stage: 4 } }),
+      /, 5:01$/,
+    )
+  })
+
   it('comes less often in a log as time goes by, and never twice the same', context => {
     let now = 0
     context.mock.method(performance, 'now', () => now)
@@ -101,6 +143,7 @@ describe('the progress line', () => {
       readingText({ seconds: 3, bytesRead: 5, bytesTotal: 10, rows: 3 }),
       readingText({ seconds: 3, bytesRead: 5e9, bytesTotal: undefined, rows: 3, badRows: 4 }),
       text.of(record(3, 0.01, 100)),
+      text.of({ ...record(3, 0.01, 100), steps: { outer: 1, inner: 2, stage: 1, stages: 3 } }),
       text.of({ ...record(3, 0.01, 100), problems: 3 }),
       text.of({ ...record(3, 0.01, 100), models: { done: 1000, all: undefined } }),
       text.of({ ...record(3, 0.01, 100), models: { done: 0, all: 8 } }),

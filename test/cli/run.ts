@@ -120,7 +120,7 @@ export function shows(child: ChildProcessWithoutNullStreams, text: RegExp): Prom
 const PROGRESS = new RegExp(
   [
     String.raw`reading [\d.]+ [KMGT]?i?B\b`,
-    String.raw`(class \d+ of \d+, )?pass \d+,`,
+    String.raw`(class \d+ of \d+, )?pass \d+( \(.*?\))?,`,
     String.raw`[\d,]+( of [\d,]+)? models done,`,
     String.raw`block \d+ (searched|of \d+ written),`,
   ]

@@ -81,7 +81,7 @@ describe('the promise of --memory', () => {
 
   it('is refused at once when it cannot be kept, with what would help', async () => {
     const text = folder.write('small.svm', '+1 1:1\n-1 2:1\n')
-    for (const memory of ['1M', '64M', '115M']) {
+    for (const memory of ['1M', '64M', '131M']) {
       const { status, stderr } = await run(['train', text, 'small.model', '--memory', memory, '-q'], {
         cwd: folder.path,
       })

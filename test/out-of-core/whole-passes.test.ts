@@ -122,3 +122,18 @@ for (const solver of solvers)
       assert.ok(began.primal! <= first.result.primal! * (1 + 1e-12), `${began.primal}, was ${first.result.primal}`)
     })
   })
+
+describe('few features that do not fit, left to auto', () => {
+  it('a run that was stopped goes on under the same options', async () => {
+    const many = await noisyStore(folder, 'many', { rows: 12_000, features: 12, blocks: BLOCKS })
+    const options: TrainOptions = { loss: 'logistic', memory: '128M', tolerance: 1e-8 }
+    const whole = await told(copyStore(many, join(folder.path, 'many-whole.spill')), options)
+    assert.equal(whole.result.solver, 'newton')
+    const stopped = await abortAfter(many, options, 3)
+    assert.equal(stopped.result.exitReason, 'interrupted')
+    const rest = await told(many, { ...options, resume: true })
+    assert.equal(rest.result.start, 'resumed')
+    assert.equal(rest.result.solver, 'newton')
+    assertSameModel(rest.result, whole.result)
+  })
+})

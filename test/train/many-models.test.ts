@@ -8,7 +8,6 @@ import { loadModel, saveModel } from '../../src/model/files.ts'
 import { predict } from '../../src/predict/predict.ts'
 import { crossValidate } from '../../src/train/cross-validate.ts'
 import type { TrainOptions } from '../../src/train/options.ts'
-import { afterIngest } from '../../src/train/plan-for-blocks.ts'
 import { train } from '../../src/train/train.ts'
 import { tune } from '../../src/train/tune.ts'
 import { rowsOfSet } from '../data-sets/data-sets.ts'
@@ -42,11 +41,10 @@ function some(name: keyof typeof ROWS, share: number): Some {
   return { path, rows, labels: [...new Set(rows.map(({ label }) => label))].sort((a, b) => a - b) }
 }
 
-/** The least memory that a run over a store can work in, as it says itself; hardly any row stays there. Its advice has room for
- *  what reading the text leaves behind, which a store does not need. */
+/** The least memory that a run over a store can work in, as it says itself; hardly any row stays there. */
 async function leastMemory(store: string, options: TrainOptions): Promise<number> {
   const error = await train(store, { ...options, memory: 85 << 20 }).result.catch(error => error)
-  return (Number(/--memory (\d+)M/.exec(error.advice)?.[1]) << 20) - afterIngest(0)
+  return Number(/--memory (\d+)M/.exec(error.advice)?.[1]) << 20
 }
 
 /** The least memory in which some models are trained together. It is a MiB or two more than one model takes. */

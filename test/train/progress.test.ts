@@ -6,6 +6,7 @@ import { describe, it } from 'node:test'
 import { crossValidate } from '../../src/train/cross-validate.ts'
 import type { Progress, TrainProgress } from '../../src/train/progress.ts'
 import { train } from '../../src/train/train.ts'
+import { tune } from '../../src/train/tune.ts'
 import { inFolder } from '../cli/run.ts'
 import { asText, someRows } from '../cli/some-data.ts'
 
@@ -70,4 +71,41 @@ describe('progress', () => {
         assert.equal(told.at(-1)!.models!.done, result.models)
       }))
   }
+
+  it('tells steps from inner passes, and stages of the hinge', () =>
+    withData(2000, async path => {
+      for (const [loss, solver] of [
+        ['hinge', 'newton'],
+        ['logistic', 'newton'],
+        ['squared-hinge', 'lbfgs'],
+      ]) {
+        const run = train(path, { loss, solver, cost: 10, tolerance: 1e-5 })
+        const records: Progress[] = []
+        for await (const record of run) records.push(record)
+        const told = ofTraining(records)
+        const steps = told.map(record => record.steps!)
+        for (const [k, { outer, inner, stage }] of steps.entries()) {
+          assert.ok(k === 0 || outer >= steps[k - 1].outer, 'steps are counted')
+          assert.ok(outer + inner <= told[k].pass, 'each takes a pass at least')
+          assert.equal(stage !== undefined, loss === 'hinge')
+          if (k > 0 && stage) assert.ok(stage - steps[k - 1].stage! >= 0)
+        }
+        const last = steps.at(-1)!
+        assert.ok(last.outer >= 2)
+        if (loss === 'hinge') assert.ok(last.stage! > 2 && last.stages! >= last.stage!)
+      }
+    }))
+
+  it('of costs that are found on the way says how many models there will be at least', () =>
+    withData(600, async path => {
+      const records: Progress[] = []
+      const result = await tune(path, { folds: 3, final: 'none', progress: record => records.push(record) })
+      const told = ofTraining(records).map(({ models }) => models!)
+      assert.equal(told[0].least, 4 * 3)
+      for (const { least, done, training, all } of told) {
+        assert.equal(all, undefined)
+        assert.ok(least! >= done + training! && least! <= result.models)
+      }
+      assert.equal(told.at(-1)!.least, result.models)
+    }))
 })

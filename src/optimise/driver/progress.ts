@@ -1,7 +1,7 @@
 // What a driver tells while it goes on: where the objective and the gap are, as far as is known between two certificates.
 import type { RunState } from '../../block-store/checkpoint.ts'
 import type { Certificate } from '../objectives/certificate.ts'
-import type { Run } from '../solvers/solver.ts'
+import type { Run, Steps } from '../solvers/solver.ts'
 import type { RowSource } from '../sources/row-source.ts'
 import type { Driving } from './driver.ts'
 
@@ -24,6 +24,8 @@ export interface PassProgress {
   counts: RowSource['counts']
   /** Of a method that keeps rows in memory: how many are there. */
   rowsKept?: number
+  /** Of a method whose steps take several passes. */
+  steps?: Steps
 }
 
 /** The length of more weights than these is not worked out after every group: with small groups it would take longer. */
@@ -113,10 +115,12 @@ export class Progress {
     })
   }
 
-  #tell(progress: Omit<PassProgress, 'counts' | 'rowsKept'>): void {
+  #tell(progress: Omit<PassProgress, 'counts' | 'rowsKept' | 'steps'>): void {
     const { source, tell } = this.#of
     const rowsKept = this.#run.rowsKept?.()
-    tell({ ...progress, counts: { ...source.counts }, ...(rowsKept !== undefined && { rowsKept }) })
+    const steps = this.#run.steps?.()
+    const counts = { ...source.counts }
+    tell({ ...progress, counts, ...(rowsKept !== undefined && { rowsKept }), ...(steps && { steps }) })
   }
 }
 

@@ -7,7 +7,7 @@ import type { Certificate } from '../objectives/certificate.ts'
 import type { OneProblem } from '../objectives/one-problem.ts'
 import { type Ground, type PrimalPass, PrimalView, type Slope } from '../objectives/primal-view.ts'
 import type { RowGroup } from '../sources/row-source.ts'
-import type { Saved, Solver } from './solver.ts'
+import type { Saved, Solver, Steps } from './solver.ts'
 
 /** A step is taken that lowers the objective by at least so much of what its slope promises. */
 const ARMIJO = 1e-4
@@ -30,6 +30,9 @@ interface Course {
   promise: number
   /** The share of the step that is tried. */
   share: number
+  /** Steps so far, and passes for the next one that did not move the weights. */
+  steps: number
+  still: number
 }
 
 /** One model on its way down. `Own` is what a method has to remember besides: plain data. */
@@ -40,11 +43,13 @@ export abstract class Descent<Own extends object = object> implements Saved {
   protected readonly gradient: number
   protected readonly step: number
   protected course: Course & Own
+  /** The relative gap to reach. */
+  protected target = 0
   #begun = false
 
   constructor(objective: OneProblem, source: Ground, own: Own, withMatrix = false) {
     this.objective = objective
-    this.course = { known: null, promise: 0, share: 1, ...own }
+    this.course = { known: null, promise: 0, share: 1, steps: 0, still: 0, ...own }
     this.view = new PrimalView(objective, source, withMatrix)
     this.gradient = source.room('the gradient', this.view.count * 8)
     this.step = source.room('the step', this.view.count * 8)
@@ -91,13 +96,19 @@ export abstract class Descent<Own extends object = object> implements Saved {
     return this.view.closing(this.pass)
   }
 
-  /** The pass is over. */
-  endPass(): void {
+  /** The pass is over; the relative gap to reach is told. */
+  endPass(target: number): void {
     const { pass } = this
     this.#begun = false
+    this.target = target
+    this.course.still++
     if (pass === 'product') this.followProduct()
     else if (pass === 'line') this.followLine()
     else this.#look()
+  }
+
+  steps(): Steps {
+    return { outer: this.course.steps, inner: this.course.still }
   }
 
   /** Of the weights as they are. */
@@ -117,6 +128,7 @@ export abstract class Descent<Own extends object = object> implements Saved {
     }
     if (course.known) this.leave(direction)
     course.known = seen
+    course.still = 0
     this.copy(this.objective.weights, point)
     this.copy(this.gradient, direction)
     this.findStep()
@@ -124,6 +136,7 @@ export abstract class Descent<Own extends object = object> implements Saved {
 
   /** The whole step is tried. */
   protected take(): void {
+    this.course.steps++
     this.course.promise = this.objective.arena.numeric.innerProduct(this.gradient, this.step, this.view.count)
     this.try(1)
   }

@@ -8,7 +8,7 @@ import type { OneProblem } from '../objectives/one-problem.ts'
 import { type Ground, viewsAtATime } from '../objectives/primal-view.ts'
 import { type RowGroup, type RowSource, reads } from '../sources/row-source.ts'
 import type { Descent } from './descent.ts'
-import type { PassEnd, Run, Saved, Seen, SolverSettings, Start } from './solver.ts'
+import type { PassEnd, Run, Saved, Seen, SolverSettings, Start, Steps } from './solver.ts'
 
 type NewDescent = (objective: OneProblem, source: Ground, settings: SolverSettings) => Descent
 
@@ -91,7 +91,7 @@ class DescentsRun implements Run, Saved {
   async endPass(target: number): Promise<PassEnd> {
     const active = this.#turns.flat()
     if (reads(this.#source)) await this.#close(active)
-    for (const k of active) this.#descents[k].endPass()
+    for (const k of active) this.#descents[k].endPass(target)
     const certificates = this.#descents.map(({ certificate }) => certificate!)
     return {
       primals: certificates.map(({ primal }) => primal),
@@ -102,6 +102,13 @@ class DescentsRun implements Run, Saved {
 
   async #close(models: number[]): Promise<void> {
     await Promise.all(models.map(k => runLoops(this.#source.threads, this.#descents[k].closing())))
+  }
+
+  /** Of many models that which has come the least far. */
+  steps(): Steps {
+    const active = this.#turns.flat()
+    const all = (active.length > 0 ? active : [0]).map(k => this.#descents[k].steps())
+    return all.reduce((least, steps) => (steps.outer < least.outer ? steps : least))
   }
 
   certificates(): Certificate[] | undefined {

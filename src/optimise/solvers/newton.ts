@@ -16,7 +16,7 @@ import type { OneProblem } from '../objectives/one-problem.ts'
 import { type Ground, type PrimalPass, type Slope, VIEW_BYTES, viewBytes } from '../objectives/primal-view.ts'
 import { DESCENT_BYTES, Descent } from './descent.ts'
 import { startDescents } from './descents-run.ts'
-import { anyDual, type BlockSolver, type MemorySolver, type SolverSettings } from './solver.ts'
+import { anyDual, type BlockSolver, type MemorySolver, type SolverSettings, type Steps } from './solver.ts'
 
 /** Up to so many weights the matrix is summed: at every step while rows are short, for their squares count; else when the last
  *  one has become a poor preconditioner, which so many products tell. */
@@ -31,6 +31,8 @@ const MOST_INNER = 500
 const FIRST_SMOOTHING = 2
 const SHARPER = 0.25
 const SOLVED = 0.1
+/** A gap that falls by less from stage to stage is taken to fall by so much, as a logarithm. */
+const LEAST_FALL = 0.2
 /** A full step is good when it lowers the objective by at least so much of what a parabola would. */
 const GOOD = 0.5
 /** What is under way besides. */
@@ -49,11 +51,13 @@ interface Inner {
   /** Of the hinge: how its kink is rounded at present, 0 for other losses; and whether that is new. */
   smoothing: number
   anew: boolean
+  /** Relative gaps at which it was rounded less. */
+  stageGaps: number[]
 }
 
 const START: Inner = {
   ...{ phase: 'slope', stale: true, wary: false, told: false, inner: 0, residual: 0, firstResidual: 0 },
-  ...{ smoothing: 0, anew: false },
+  ...{ smoothing: 0, anew: false, stageGaps: [] },
 }
 
 /** Whether the matrix of second derivatives is small. */
@@ -77,7 +81,7 @@ class NewtonDescent extends Descent<Inner> {
     // Binned rows have no entries to multiply.
     const few = isFew(weightCount) && objective.primalLoops!.matrix && !space
     if (!few && !isSmooth) throw tooManyFeatures()
-    super(objective, source, { ...START, smoothing: isSmooth ? 0 : FIRST_SMOOTHING }, few)
+    super(objective, source, { ...START, smoothing: isSmooth ? 0 : FIRST_SMOOTHING, stageGaps: [] }, few)
     this.#always = source.nonzeros <= MATRIX_NONZEROS * source.rows
     this.#residual = source.room('the residual', weightCount * 8)
     this.view.smoothing = this.course.smoothing
@@ -145,11 +149,25 @@ class NewtonDescent extends Descent<Inner> {
     const { course, view } = this
     if (view.smoothing === 0 || squaredGradient > 2 * SOLVED * (primal - dual!)) return false
     course.smoothing *= SHARPER
+    course.stageGaps.push((primal - dual!) / primal)
     course.anew = true
     course.wary = false
     view.smoothing = course.smoothing
     course.phase = 'slope'
     return true
+  }
+
+  /** The gap at the end of a stage is that of the rounding: it falls from one to the next as it has fallen, at first as the
+   *  rounding does. */
+  override steps(): Steps {
+    const { smoothing, stageGaps } = this.course
+    if (smoothing === 0) return super.steps()
+    const stage = stageGaps.length + 1
+    const [before, last] = stageGaps.slice(-2)
+    if (before === undefined || this.target === 0) return { ...super.steps(), stage }
+    const fall = Math.max(Math.log(before / (last ?? SHARPER * before)), LEAST_FALL)
+    const left = Math.ceil(Math.log((last ?? before) / this.target) / fall)
+    return { ...super.steps(), stage, stages: Math.max(stage, stage - 1 + left) }
   }
 
   /** The product of the matrix with a direction is known: a step of conjugate gradients. */

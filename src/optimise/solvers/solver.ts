@@ -105,6 +105,18 @@ export interface PassEnd {
   done: boolean[]
 }
 
+/** How far a method has come that looks at all rows before it moves. */
+export interface Steps {
+  /** Steps that were found so far, and passes for the next one besides that of its gradient: products with second derivatives,
+   *  looks along the step, and shorter ones. */
+  outer: number
+  inner: number
+  /** Of a method that solves smoother problems first: which of them this is, counted from 1, and how many there will be, if
+   *  that can be told. */
+  stage?: number
+  stages?: number
+}
+
 export interface Run {
   visit(group: RowGroup, turn: Turn): Promise<Seen>
   /** Works on rows that stay in memory, between two passes, towards a gap; how much, and at most how much, in passes. */
@@ -117,6 +129,8 @@ export interface Run {
   saved?: Saved
   /** Of a method that keeps rows in memory: how many are there. */
   rowsKept?(): number
+  /** Of a method whose steps take several passes. */
+  steps?(): Steps
   /** Certificates did not confirm what was believed of the models that are not done. */
   notYet?(done: boolean[]): void
   /** Takes over rows that were trained on while text was being read. */
