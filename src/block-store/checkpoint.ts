@@ -76,6 +76,8 @@ export interface RunState {
   spread: number
   bytesRead: number
   solver: unknown
+  /** Of a series of problems: which one this is. */
+  series?: unknown
   /** The end of the run, once it has come. */
   done?: unknown
 }

@@ -41,6 +41,8 @@ export const expandNotes = [
   'The model has them in it, and predict applies them. --normalize unit comes after them; --scale is refused with them.',
 ]
 
+const truncated = allLosses.flatMap(({ name, truncates }) => (truncates ? [name] : [])).join(' or ')
+
 export const trainCommand: Command = {
   name: 'train',
   takes: 'DATA… [MODEL]',
@@ -65,6 +67,12 @@ export const trainCommand: Command = {
       short: 'c',
       help: 'C: how much losses count beside the size of the weights; a larger C fits the rows more closely',
       fallback: '1',
+      group: 'The problem: ½‖w‖² + C Σ loss',
+    },
+    'outlier-margin': {
+      value: 'S',
+      help: `with ${truncated}: a row costs at most 1 + S, and is an outlier where its loss would be more`,
+      fallback: `${DEFAULTS.outlierMargin}`,
       group: 'The problem: ½‖w‖² + C Σ loss',
     },
     bias: {
@@ -111,6 +119,13 @@ export const trainCommand: Command = {
       value: 'N',
       help: 'seed of what is drawn at random; the same seed gives the same model, to the bit',
       fallback: '1',
+      group: 'The solver',
+    },
+    'outlier-start': {
+      value: 'WHAT',
+      help: `with ${truncated}: begin with the convex solution of a sample of 10,000 rows, or of all rows`,
+      choices: ['sample', 'full'],
+      fallback: DEFAULTS.outlierStart,
       group: 'The solver',
     },
     'no-shrinking': { help: 'visit every row in every pass, also those that no longer change', group: 'The solver' },
@@ -350,6 +365,8 @@ export function trainOptions(options: OptionValues): TrainOptions {
     loss: textOption(options, 'loss'),
     regularizer: textOption(options, 'regularizer') as TrainOptions['regularizer'],
     cost: numberOption(options, 'cost', { above: 0 }),
+    outlierMargin: numberOption(options, 'outlier-margin', { least: 0 }),
+    outlierStart: textOption(options, 'outlier-start') as TrainOptions['outlierStart'],
     bias: numberOption(options, 'bias'),
     classWeights: classWeights(options),
     solver: textOption(options, 'solver'),

@@ -2,7 +2,7 @@
 // there in reasonable time, by the gaps that it has come through. The weights that it has are where the other one starts.
 import { findLoss } from '../losses/all-losses.ts'
 import { isSparse } from '../losses/formulations.ts'
-import { isSmooth, type Loss } from '../losses/loss.ts'
+import { convexLoss, isSmooth, type Loss } from '../losses/loss.ts'
 import type { Driving } from '../optimise/driver/driver.ts'
 import { askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { newton } from '../optimise/solvers/newton.ts'
@@ -27,7 +27,7 @@ const UNJUDGED = 200
 
 /** Whether a problem that is left to `auto` has a second-order method that is worth while. */
 export function hasSecondOrder({ options, wanted, rows, weights }: PlaceFacts): boolean {
-  const loss = findLoss(options.loss)
+  const loss = convexLoss(findLoss(options.loss))
   const most = loss.entropicDual ? MOST.logistic : isSmooth(loss) ? MOST.squared : MOST.hinge
   return (
     askedSolver(options.solver) === undefined &&

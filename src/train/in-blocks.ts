@@ -29,7 +29,7 @@ import { surveyed, withFittingBlocks } from './fit-blocks.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { RunStart } from './outcome.ts'
 import { type Account, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
-import { alphaStride, modelsText, planRun, type RunPlan } from './plan-for-blocks.ts'
+import { alphaStride, hasDual, modelsText, planRun, type RunPlan } from './plan-for-blocks.ts'
 import { prepareRows } from './prepare-rows.ts'
 import type { ProgressListener } from './progress.ts'
 import { checkpointsOf, trainResumed } from './resume.ts'
@@ -109,7 +109,7 @@ export class InBlocks extends Place {
       ? allClasses.classes.length * 8
       : alphaStride(options) * Math.min(this.#lanes, BUNDLE_LANES)
     const trainers = solver.severalTrainers ? options.trainers : 1
-    const settings = { alphaStride: solver.dual ? stride : 0, trainers, reader: readers }
+    const settings = { alphaStride: hasDual(solver, options) ? stride : 0, trainers, reader: readers }
     this.#engine = new BlockEngine(arena, store, plan, settings)
   }
 
@@ -177,7 +177,12 @@ export class InBlocks extends Place {
     if (allClasses) return newAllClasses(arena, { rows, weights, groupRows: plan.slotRows }, allClasses)
     if (this.rounds) return new BundlesObjective(arena, { rows, weights, folds: 0 }, this.rounds[0], this.#lanes)
     const weightBits = this.facts.options.weights === 'f32' ? 32 : 64
-    return new BinaryObjective(arena, { rows, weights }, { ...problems[0], weightBits }, { dual: solver.dual })
+    return new BinaryObjective(
+      arena,
+      { rows, weights },
+      { ...problems[0], weightBits },
+      { dual: hasDual(solver, this.facts.options) },
+    )
   }
 
   binary(problem: FoldedProblem): BinaryObjective {
@@ -218,7 +223,7 @@ export class InBlocks extends Place {
     }
     return trainResumed({
       ...this.#training(objective, wanted.allClasses ? problems.slice(0, 1) : problems),
-      ...{ solver, tell, say, began, first },
+      ...{ solver, tell, say, began, first, looked: this.looked },
     })
   }
 

@@ -11,8 +11,11 @@ import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { isGivenRows, sourceName } from '../input-formats/given-rows.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { trainsByGradient } from '../losses/formulations.ts'
+import { convexLoss } from '../losses/loss.ts'
 import { Arena, formatBytes } from '../numeric/arena.ts'
-import { Driver } from '../optimise/driver/driver.ts'
+import { drawSome } from '../numeric/draw.ts'
+import { Driver, type DriverSettings } from '../optimise/driver/driver.ts'
+import { type Course, relax, SAMPLE_ROWS, startOfCourse } from '../optimise/driver/relaxations.ts'
 import {
   type AllClassesObjective,
   type AllClassesSettings,
@@ -24,6 +27,7 @@ import { BundlesObjective, inBundles } from '../optimise/objectives/bundles.ts'
 import { crammerSingerBytes } from '../optimise/objectives/crammer-singer.ts'
 import { allBinaryObjectives } from '../optimise/objectives/l1.ts'
 import type { Objective } from '../optimise/objectives/objective.ts'
+import { Outliers } from '../optimise/objectives/outliers.ts'
 import { newAllClasses } from '../optimise/objectives/softmax.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
 import { newton } from '../optimise/solvers/newton.ts'
@@ -39,7 +43,7 @@ import { scaleInMemory } from '../rows/scale.ts'
 import { NODE_BYTES } from '../sizes.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { allowedMemory, WINDOW_BYTES } from './choose-solver.ts'
-import { type FoldedProblem, refuseUnlearnable } from './class-problems.ts'
+import { type FoldedProblem, isTruncated, refuseUnlearnable } from './class-problems.ts'
 import { hasSecondOrder, patience, startsSecondOrder } from './hand-over.ts'
 import { DEFAULTS, expansionOf, type ResolvedOptions, refuseTextOptions } from './options.ts'
 import { type Account, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
@@ -122,6 +126,8 @@ export class InMemory extends Place {
   readonly #mark: number
   readonly #secondOrder: boolean
   readonly #few: boolean
+  /** Whether a second-order method has gone on with the last problem. */
+  #handedOver = false
   /** Sources of the objectives that are being trained. */
   readonly #sources = new Map<Objective, RowsInMemory>()
 
@@ -132,10 +138,10 @@ export class InMemory extends Place {
     this.#loaded = loaded
     // The choice was auto's: where coordinate descent is slow, another method may be taken.
     this.#secondOrder = hasSecondOrder(this.facts) && newton.extraBytes!(weights + 1) <= this.#room
-    this.#few = this.#secondOrder && startsSecondOrder(findLoss(options.loss), loaded.rows)
+    this.#few = this.#secondOrder && startsSecondOrder(convexLoss(findLoss(options.loss)), loaded.rows)
     // Weights in f32 are trained one vector after the other.
     const many = (wanted.problems.length > 1 || wanted.together) && solver.startMany && options.weights === 'f64'
-    if (many && !wanted.allClasses && !this.#few) this.rounds = this.#roundsOf(wanted.problems)
+    if (many && !wanted.allClasses && !this.#few && !isTruncated(wanted)) this.rounds = this.#roundsOf(wanted.problems)
     this.#mark = arena.mark()
   }
 
@@ -192,7 +198,45 @@ export class InMemory extends Place {
   }
 
   async #solve(objective: Objective, problems: FoldedProblem[], tell: TellPass): Promise<Solution[]> {
-    const driving = this.driving(objective, tell)
+    if (!isTruncated({ problems })) return this.#solveConvex(objective, problems, tell)
+    return [await this.#relax(objective as BinaryObjective, problems, tell)]
+  }
+
+  /** The convex problems of a truncated one. Once a second-order method has taken over, it goes on with the others. */
+  async #relax(objective: BinaryObjective, problems: FoldedProblem[], tell: TellPass): Promise<Solution> {
+    const { source, solver, settings } = this.driving(objective, tell)
+    const { seed, outlierStart } = this.facts.options
+    const { tolerance, maxPasses, signal } = settings
+    let [passes, handedOver] = [0, false]
+    const outliers = new Outliers(objective, source, () => solver.dual && !this.#few && !handedOver)
+    const startsWithAll = outlierStart === 'full' || source.rows <= SAMPLE_ROWS
+    if (!startsWithAll) outliers.keepOnly(drawSome(source.rows, SAMPLE_ROWS, seed))
+    const solve = async ({ tolerance }: Course): Promise<Solution> => {
+      const before = passes
+      const limits = { tolerance, maxPasses: Math.max(1, maxPasses - before) }
+      const later: TellPass = progress => tell({ ...progress, pass: progress.pass + before })
+      const [solution] = handedOver
+        ? await new Driver({ ...this.driving(objective, later, limits), solver: newton }).solve()
+        : await this.#solveConvex(objective, problems, later, limits)
+      handedOver ||= this.#handedOver
+      passes += solution.passes
+      return { ...solution, passes }
+    }
+    const course = startOfCourse(tolerance)
+    const isSpent = (): boolean => passes >= maxPasses
+    return relax({
+      ...{ outliers, tolerance, signal, course, startsWithAll, solve, isSpent, looked: this.looked },
+      reads: false,
+    })
+  }
+
+  async #solveConvex(
+    objective: Objective,
+    problems: FoldedProblem[],
+    tell: TellPass,
+    limits: Partial<DriverSettings> = {},
+  ): Promise<Solution[]> {
+    const driving = this.driving(objective, tell, limits)
     if (!this.#secondOrder) return new Driver(driving).solve()
     if (this.#few) {
       this.#say('there are few features')
@@ -200,9 +244,11 @@ export class InMemory extends Place {
     }
     const driver = new Driver({ ...driving, stalls: patience(driving.settings.tolerance) })
     const solutions = await driver.solve()
+    this.#handedOver = driver.stalled
     if (!driver.stalled) return solutions
     this.#say('coordinate descent would take many more passes')
-    if (!(objective instanceof BundlesObjective)) return this.#goOn(objective as BinaryObjective, solutions[0], tell)
+    if (!(objective instanceof BundlesObjective))
+      return this.#goOn(objective as BinaryObjective, solutions[0], tell, limits)
     const own = this.binary(problems[0])
     for (const [k, solution] of solutions.entries()) {
       if (solution.certificate) continue
@@ -216,8 +262,13 @@ export class InMemory extends Place {
   }
 
   /** Goes on by second-order steps from the weights that an objective has. */
-  async #goOn(objective: BinaryObjective, { passes }: Solution, tell: TellPass): Promise<Solution[]> {
-    const driving = this.driving(objective, progress => tell({ ...progress, pass: progress.pass + passes }))
+  async #goOn(
+    objective: BinaryObjective,
+    { passes }: Solution,
+    tell: TellPass,
+    limits: Partial<DriverSettings> = {},
+  ): Promise<Solution[]> {
+    const driving = this.driving(objective, progress => tell({ ...progress, pass: progress.pass + passes }), limits)
     const maxPasses = Math.max(1, driving.settings.maxPasses - passes)
     const solutions = await new Driver({
       ...driving,

@@ -2,8 +2,9 @@
 // how many models it has room for at a time. What is trained over them, and how, is the same for both.
 import type { LabelCount } from '../input-formats/label-numbers.ts'
 import type { Arena } from '../numeric/arena.ts'
-import type { Driving } from '../optimise/driver/driver.ts'
+import type { DriverSettings, Driving } from '../optimise/driver/driver.ts'
 import { type PassProgress, sum } from '../optimise/driver/progress.ts'
+import type { Looked } from '../optimise/driver/relaxations.ts'
 import type { AllClassesObjective, AllClassesSettings } from '../optimise/objectives/all-classes.ts'
 import type { BinaryObjective } from '../optimise/objectives/binary.ts'
 import type { BundlesObjective } from '../optimise/objectives/bundles.ts'
@@ -97,13 +98,18 @@ export abstract class Place {
     weights: Float64Array,
   ): Account & Pick<TrainingOutcome, 'data' | 'weights' | 'factors'>
 
-  /** What a driver is told. */
-  protected driving(objective: Objective, tell: TellPass): Driving {
+  /** What a driver is told; `limits` are other ones than those of the options. */
+  protected driving(objective: Objective, tell: TellPass, limits: Partial<DriverSettings> = {}): Driving {
     const { solver, options } = this.facts
     // In memory, threads that were named are for reading: the bits of a model do not depend on them.
     const alone = solver.data === 'memory' && !options.given.has('trainers')
     const settings = alone ? { ...options, trainers: 1 } : options
-    return { source: this.sourceOf(objective), solver, objective, settings, tell }
+    return { source: this.sourceOf(objective), solver, objective, settings: { ...settings, ...limits }, tell }
+  }
+
+  /** Tells how far a truncated loss has come. */
+  protected readonly looked = (looked: Looked): void => {
+    this.facts.tell({ stage: 'relax', seconds: this.facts.seconds(), ...looked })
   }
 
   /** Tells the user what was decided. */

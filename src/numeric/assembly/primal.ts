@@ -9,11 +9,13 @@
 // The losses' parts are summed here, the regulariser's is the caller's. α_i is feasible for the dual, and with it loss_i is
 // the dual part less α_i m_i, so that P − D = ½‖∇P‖²: a gradient is a certificate.
 import {
-  PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_SMOOTHING, PROBLEM_WEIGHTS, ROW_CLASS,
+  PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_SMOOTHING, PROBLEM_WEIGHTS,
+  ROW_CLASS,
   SUMS_ALPHA_MARGIN, SUMS_CORRECT, SUMS_DUAL, SUMS_LOSS, SUMS_SUPPORT,
 } from '../layouts'
 import { addSquares, writeEntries } from './entries'
 import { boxLoss, logisticLoss, negativeEntropy, wrongness } from './losses'
+import { isLeftOut } from './outliers'
 import { axpyRow, dotRow } from './row'
 import {
   boundForNegative, boundForPositive, diagonalForNegative, diagonalForPositive, rowBound, rowDiagonal, rowWeightsOf,
@@ -38,6 +40,7 @@ function curvatureOf(margin: f64, bound: f64, diagonal: f64, logistic: bool): f6
  *  += Σ c x xᵀ, whose room for a row's entries is `scratch`; and the sums of a certificate. */
 export function slopeRows(problem: usize, from: u32, to: u32, v: usize, diagonals: usize, matrix: usize, n: u32, scratch: usize, sums: usize): void {
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
+  const alpha = <usize>load<u32>(problem, PROBLEM_ALPHA)
   const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
   const positive = load<u32>(problem, PROBLEM_POSITIVE)
   const logistic = load<u32>(problem, PROBLEM_LOGISTIC) != 0
@@ -61,6 +64,7 @@ export function slopeRows(problem: usize, from: u32, to: u32, v: usize, diagonal
     const dot = dotRow<f64>(row, w) + biasPart
     const margin = y * dot
     if (isPositive ? dot > 0 : dot <= 0) correct += 1
+    if (isLeftOut(alpha, i)) continue
     let a: f64
     if (logistic) {
       a = bound * wrongness(margin)
@@ -120,6 +124,7 @@ function addProducts(row: usize, c: f64, bias: f64, biasFeature: u32, matrix: us
 /** Over rows from..to: product += Σ c x (xᵀd). */
 export function curvatureRows(problem: usize, from: u32, to: u32, d: usize, product: usize): void {
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
+  const alpha = <usize>load<u32>(problem, PROBLEM_ALPHA)
   const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
   const positive = load<u32>(problem, PROBLEM_POSITIVE)
   const logistic = load<u32>(problem, PROBLEM_LOGISTIC) != 0
@@ -134,6 +139,7 @@ export function curvatureRows(problem: usize, from: u32, to: u32, d: usize, prod
   const rowWeights = rowWeightsOf(problem)
   const smoothing = load<f64>(problem, PROBLEM_SMOOTHING)
   for (let i = from; i < to; i++) {
+    if (isLeftOut(alpha, i)) continue
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
     const bound = rowBound(isPositive, boundPositive, boundNegative, rowWeights, i)
@@ -150,6 +156,7 @@ export function curvatureRows(problem: usize, from: u32, to: u32, d: usize, prod
 /** Over rows from..to: derivatives of the losses along d, at each of `count` steps (f64 at `steps`), added to `slopes`. */
 export function lineRows(problem: usize, from: u32, to: u32, d: usize, steps: usize, count: u32, slopes: usize): void {
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
+  const alpha = <usize>load<u32>(problem, PROBLEM_ALPHA)
   const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
   const positive = load<u32>(problem, PROBLEM_POSITIVE)
   const logistic = load<u32>(problem, PROBLEM_LOGISTIC) != 0
@@ -164,6 +171,7 @@ export function lineRows(problem: usize, from: u32, to: u32, d: usize, steps: us
   const rowWeights = rowWeightsOf(problem)
   const smoothing = load<f64>(problem, PROBLEM_SMOOTHING)
   for (let i = from; i < to; i++) {
+    if (isLeftOut(alpha, i)) continue
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
     const y: f64 = isPositive ? 1 : -1

@@ -92,6 +92,11 @@ export class Driver {
     this.#progress = new Progress(driving, this.#run)
   }
 
+  /** Where the run stands. */
+  get state(): Readonly<RunState> {
+    return this.#state
+  }
+
   /** Goes on from a checkpoint. */
   async restore(state: RunState): Promise<void> {
     this.#state = state

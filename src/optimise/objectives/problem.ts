@@ -17,6 +17,8 @@ export interface ProblemSettings {
   positive: number
   /** 64 or 32. */
   weightBits: 64 | 32
+  /** Of a truncated loss, whose convex one `loss` is: rows of a margin below this are outliers. */
+  outliersBelow?: number
   /** l2 when not given. Under l1 only the certificate sets dual variables. */
   regularizer?: Regularizer
 }
