@@ -165,7 +165,9 @@ function certificateLines({ certificate, classCertificates, labels, loss }: Mode
       c.dual !== null && `dual ${short(c.dual)}`,
       c.gap !== null && `gap ${short(c.gap)}`,
       `${count(c.passes)} passes`,
+      c.relaxations !== undefined && `${count(c.relaxations)} convex problems`,
       telling && c.supportVectors !== null && `${count(c.supportVectors)} support vectors`,
+      c.outliers !== undefined && `${count(c.outliers)} outliers`,
       c.exitReason,
     ]
     return `${name.padEnd(12)} ${parts.filter(Boolean).join(', ')}`

@@ -270,6 +270,11 @@ export const trainCommand: Command = {
       group: 'Output',
     },
     model: { value: 'FILE', help: 'where the model goes, when it is not the last argument', group: 'Output' },
+    outliers: {
+      value: 'FILE',
+      help: `with ${truncated}: write the rows that the loss has given up, which may be mislabelled`,
+      group: 'Output',
+    },
     test: { value: 'FILE', help: 'data to test the model on afterwards', group: 'Output' },
     evaluate: { help: 'with --test: report how well each class is predicted', group: 'Output' },
     json: { help: 'print one line of JSON at the end', group: 'Output' },
@@ -293,6 +298,10 @@ export const trainCommand: Command = {
     {
       line: 'spillway train reviews.svm few.model --regularizer l1 --loss logistic',
       does: 'few weights that are not zero; spillway inspect few.model --top 20 shows the largest',
+    },
+    {
+      line: 'spillway train reviews.svm --loss ramp --outliers suspects.tsv',
+      does: 'give rows up that lie far on the wrong side, and list them: many may be mislabelled',
     },
     {
       line: 'spillway train -s 1 -c 4 -w1 10 -B 1 data.svm data.model',
@@ -406,6 +415,22 @@ export function trainOptions(options: OptionValues): TrainOptions {
   }
 }
 
+/** Outliers are found by a model, in data that is read again. */
+function checkOutliers(data: string[], loss: string = DEFAULTS.loss): void {
+  if (!allLosses.some(({ name, truncates }) => name === loss && truncates)) {
+    throw new UsageError(
+      `--outliers is for losses that give outliers up, and the ${loss} loss does not`,
+      `take --loss ${truncated.replace(' or ', ' or --loss ')}`,
+    )
+  }
+  if (data.includes('-')) {
+    throw new UsageError(
+      '--outliers reads the data again, and standard input can be read once',
+      'put the data into a file first',
+    )
+  }
+}
+
 async function tellAll(run: TrainingRun, tell: ProgressListener): Promise<TrainResult> {
   for await (const progress of run) tell(progress)
   return run.result
@@ -423,7 +448,10 @@ async function runTrain({ arguments: given, options, signal }: CommandInput): Pr
   }
   const reads = testPath === undefined ? data : [...data, testPath]
   await checkData(reads, textOption(options, 'format'))
-  await checkOutputs({ reads, writes: [modelPath], stores: [storeFolder(data, settings.store)] })
+  const outliersPath = textOption(options, 'outliers')
+  if (outliersPath !== undefined) checkOutliers(data, settings.loss)
+  const writes = outliersPath === undefined ? [modelPath] : [modelPath, outliersPath]
+  await checkOutputs({ reads, writes, stores: [storeFolder(data, settings.store)] })
   const { line, tell } = showProgress(options, settings)
   // What the heap once grew to it keeps, and a limit counts it. There is little to collect in this thread.
   if ((settings.memory ?? scarceMemory()) !== undefined)
@@ -449,6 +477,10 @@ async function runTrain({ arguments: given, options, signal }: CommandInput): Pr
   const writing = performance.now()
   const saved = await saveTrained(modelPath, result, settings.maxPasses !== undefined, data)
   result.seconds.write = (performance.now() - writing) / 1000
+  if (outliersPath !== undefined && !signal.aborted) {
+    const { writeOutliers } = await import('./write-outliers.ts')
+    await writeOutliers(outliersPath, data, result.model, { ...settings, signal })
+  }
   const test = testPath === undefined || signal.aborted ? undefined : await testOn(testPath)
   result.seconds.total = (performance.now() - started) / 1000
   result.peakMemoryBytes = process.resourceUsage().maxRSS * 1024
