@@ -105,6 +105,8 @@ export interface NumericFunctions {
     marks: Address,
     parts: Address,
     sums: Address,
+    folds: Address,
+    heldOut: number,
   ): void
   findOutliersF32(
     problem: Address,
@@ -115,6 +117,8 @@ export interface NumericFunctions {
     marks: Address,
     parts: Address,
     sums: Address,
+    folds: Address,
+    heldOut: number,
   ): void
   leaveOut(alpha: Address, marks: Address, rows: number): void
   takeOutF64(weights: Address, parts: Address, count: number): void

@@ -46,7 +46,7 @@ import { allowedMemory, WINDOW_BYTES } from './choose-solver.ts'
 import { type FoldedProblem, isTruncated, refuseUnlearnable } from './class-problems.ts'
 import { hasSecondOrder, patience, startsSecondOrder } from './hand-over.ts'
 import { DEFAULTS, expansionOf, type ResolvedOptions, refuseTextOptions } from './options.ts'
-import { type Account, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
+import { type Account, type Held, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
 import type { ProgressListener } from './progress.ts'
 
 /** Rows that are ready to be trained on, and what they can be trained with. */
@@ -192,25 +192,24 @@ export class InMemory extends Place {
     return newAllClasses(arena, { rows, weights, groupRows: rows }, settings)
   }
 
-  async solve(objective: Objective, problems: FoldedProblem[], tell: TellPass): Promise<Solution[]> {
-    const solutions = await this.#solve(objective, problems, tell)
+  async solve(objective: Objective, problems: FoldedProblem[], tell: TellPass, held?: Held): Promise<Solution[]> {
+    const solutions = isTruncated({ problems })
+      ? [await this.#relax(objective as BinaryObjective, problems, tell, held!)]
+      : await this.#solveConvex(objective, problems, tell)
     return this.#loaded.cutShort ? solutions.map(solution => ({ ...solution, exitReason: 'interrupted' })) : solutions
   }
 
-  async #solve(objective: Objective, problems: FoldedProblem[], tell: TellPass): Promise<Solution[]> {
-    if (!isTruncated({ problems })) return this.#solveConvex(objective, problems, tell)
-    return [await this.#relax(objective as BinaryObjective, problems, tell)]
-  }
-
   /** The convex problems of a truncated one. Once a second-order method has taken over, it goes on with the others. */
-  async #relax(objective: BinaryObjective, problems: FoldedProblem[], tell: TellPass): Promise<Solution> {
+  async #relax(objective: BinaryObjective, problems: FoldedProblem[], tell: TellPass, held: Held): Promise<Solution> {
     const { source, solver, settings } = this.driving(objective, tell)
     const { seed, outlierStart } = this.facts.options
     const { tolerance, maxPasses, signal } = settings
     let [passes, handedOver] = [0, false]
-    const outliers = new Outliers(objective, source, () => solver.dual && !this.#few && !handedOver)
+    const [{ heldOut }] = problems
+    const unseen = heldOut === undefined ? undefined : { folds: held.folds, heldOut }
+    const outliers = new Outliers(objective, source, () => solver.dual && !this.#few && !handedOver, unseen)
     const startsWithAll = outlierStart === 'full' || source.rows <= SAMPLE_ROWS
-    if (!startsWithAll) outliers.keepOnly(drawSome(source.rows, SAMPLE_ROWS, seed))
+    outliers.begin(startsWithAll ? undefined : drawSome(source.rows, SAMPLE_ROWS, seed))
     const solve = async ({ tolerance }: Course): Promise<Solution> => {
       const before = passes
       const limits = { tolerance, maxPasses: Math.max(1, maxPasses - before) }
@@ -284,6 +283,17 @@ export class InMemory extends Place {
     this.method = newton.name
     this.methodReason = why
     this.say(why)
+  }
+
+  override scoreAlone(objective: BinaryObjective, { heldOut, column = 0, bias }: FoldedProblem, held: Held): void {
+    const { arena, rows } = this.facts
+    const { narrow, weights } = objective
+    const dot = narrow ? arena.numeric.dotF32 : arena.numeric.dotF64
+    const table = arena.u32(this.#loaded.rows.table, rows)
+    const folds = arena.bytes(held.folds, rows)
+    const scores = arena.f32(held.scores + column * rows * 4, rows)
+    const biasPart = bias * objective.weightsInPlace()[this.facts.weights]
+    for (let i = 0; i < rows; i++) if (folds[i] === heldOut) scores[i] = dot(table[i], weights) + biasPart
   }
 
   protected override sourceOf(objective: Objective): RowsInMemory {

@@ -74,8 +74,8 @@ export abstract class Place {
   abstract binary(problem: FoldedProblem): BinaryObjective
   abstract bundles(round: Round, folds: number): Together[]
   abstract allClasses(settings: AllClassesSettings): AllClassesObjective
-  /** Trains an objective to its end. */
-  abstract solve(objective: Objective, problems: FoldedProblem[], tell: TellPass): Promise<Solution[]>
+  /** Trains an objective to its end. `held`: of models that are trained alone, and may not see the rows of a fold. */
+  abstract solve(objective: Objective, problems: FoldedProblem[], tell: TellPass, held?: Held): Promise<Solution[]>
   /** The rows that an objective is trained on. */
   protected abstract sourceOf(objective: Objective): RowSource
   /** Scores of rows by the models that did not see them, into f32 columns of all rows. */
@@ -84,6 +84,8 @@ export abstract class Place {
     const groups = source.groups(-1, this.facts.options)
     for await (const group of source.pass(groups)) await objective.score(source.threads, group, scores)
   }
+  /** The same by a model that was trained alone. */
+  scoreAlone(_objective: BinaryObjective, _problem: FoldedProblem, _held: Held): void {}
   /** The memory of the last objectives may be used again. */
   release(): void {}
   /** Where weights are not to be copied: makes them final where they are, and gives that of the bias. */
@@ -151,7 +153,12 @@ export async function trainModels(place: Place, taker: Taker, held: Held = { fol
   if (place.rounds) return trainRounds(place, place.rounds, taker, held)
   for (const [k, problem] of problems.entries()) {
     const objective = place.binary(problem)
-    const [solution] = await place.solve(objective, [problem], tellAlone(place, k + 1, problems.length))
+    const [solution] = await place.solve(objective, [problem], tellAlone(place, k + 1, problems.length), held)
+    if (problem.heldOut !== undefined) {
+      place.scoreAlone(objective, problem, held)
+      const { arena, rows } = place.facts
+      shortenScores(arena, [problem], [solution], { at: held.scores, rows, folds: held.folds })
+    }
     taker.take(k, solution, () => objective.copyWeights())
     place.release()
   }

@@ -69,7 +69,7 @@ for (const loss of allLosses.filter(({ truncates }) => truncates)) {
           const { problem, rows } = problemOf(arena, convex, rowsOf, c, d)
           const [marks, sums] = [arena.allocate(8, 'marks'), arena.allocate(SUMS_BYTES, 'sums')]
           const at = problem.of(wholeGroup(arena, rows))
-          arena.numeric.findOutliersF64(at, 0, rowsOf.length, limit(s), factor, marks, 0, sums)
+          arena.numeric.findOutliersF64(at, 0, rowsOf.length, limit(s), factor, marks, 0, sums, 0, 0)
           const expected = rowsOf.reduce((sum, [m, y]) => sum + (y ? c : d) * loss.value(factor * m, s), 0)
           near(arena.getF64(sums), expected, 1e-13, 'the sum of losses')
           const outliers = rowsOf.map(([m]) => (factor * m < limit(s) ? 1 : 0))

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { UsageError } from '../../src/errors.ts'
-import { type TrainOptions, type TrainResult, train } from '../../src/index.ts'
+import { crossValidate, type TrainOptions, type TrainResult, train, tune } from '../../src/index.ts'
 import type { RelaxProgress } from '../../src/train/progress.ts'
 import { noisyRows } from '../contracts/small-problems.ts'
 import { randomNumbers } from '../numeric/reference.ts'
@@ -253,5 +253,61 @@ describe('a truncated loss is refused', () => {
     )
     await refused({ outlierStart: 'full' }, /^the option outlierStart is for losses that give outliers up/)
     await refused({ loss: 'ramp', outlierMargin: -1 }, /^outlierMargin is -1; expected a number of at least 0/)
+  })
+})
+
+describe('a truncated loss with folds', () => {
+  const options: TrainOptions = { loss: 'ramp', solver: 'dual', threads: 1, tolerance: 1e-5 }
+
+  it('holds rows out: a fold scores them as a model of the others does', async () => {
+    const folds = 4
+    const { costs, models } = await crossValidate(path, { ...options, folds })
+    assert.equal(models, folds)
+    assert.ok(costs[0].folds.every(({ gap }) => gap <= 1e-5))
+    // The folds are told by nobody, so what they add up to is looked at: rows that were trained on would be told better.
+    const { result } = await trained(path, options)
+    assert.ok(costs[0].accuracy > 0.6 && costs[0].accuracy < result.trainingAccuracy! + 0.02)
+    assert.equal(
+      costs[0].folds.reduce((sum, { rows }) => sum + rows, 0),
+      rows.length,
+    )
+  })
+
+  it('tells what the convex loss tells, fold by fold, where no row is beyond the margin', async () => {
+    for (const loss of losses) {
+      const told = await crossValidate(path, { ...options, loss, outlierMargin: 1e6, bias: 1, folds: 3 })
+      const plain = await crossValidate(path, { ...options, loss: convex[loss], bias: 1, folds: 3 })
+      const accuracies = (of: typeof told): number[] => of.costs[0].folds.map(({ accuracy }) => accuracy)
+      assert.deepEqual(accuracies(told), accuracies(plain))
+    }
+  })
+
+  it('is tuned over costs, and calibrated', async () => {
+    const { costs, best, final } = await tune(path, { ...options, costs: [0.01, 0.1, 1], folds: 3 })
+    assert.deepEqual(
+      costs.map(({ cost }) => cost),
+      [0.01, 0.1, 1],
+    )
+    assert.equal(final!.cost, best.cost)
+    assert.ok(final!.outliers! >= 0 && final!.relaxations! >= 0)
+    const { result } = await trained(path, { ...options, calibrate: 'sigmoid' })
+    assert.equal(result.model.calibrations!.length, 1)
+    const plain = await trained(path, options)
+    assert.deepEqual(result.model.weights, plain.result.model.weights)
+  })
+
+  it('is refused over blocks and by newton, with what to do', async () => {
+    for (const more of [{ solver: 'newton' }, { solver: 'block' }]) {
+      await assert.rejects(
+        () => crossValidate(path, { ...options, ...more }),
+        (error: UsageError) => {
+          assert.match(
+            `${error.message}\n${error.advice}`,
+            /^the ramp loss is not compatible with folds by solver .*: its models are trained one by one, with all rows in memory\ntake --solver dual and enough --memory, or --loss hinge$/,
+          )
+          return true
+        },
+      )
+    }
   })
 })

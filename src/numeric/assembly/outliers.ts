@@ -25,13 +25,14 @@ export function isLeftOut(alpha: usize, i: u32): bool {
 }
 
 /** Looks at rows from..to with the weights times a factor: which of them are outliers, u8 each at `marks`, and what those
- *  that are none so far have in w, added up at `parts` where that is asked for. The sums are the truncated losses, the
- *  outliers, the rows that are on the other side than before, and the rows on the right side of the plane. */
-export function findOutliersF64(problem: usize, from: u32, to: u32, limit: f64, factor: f64, marks: usize, parts: usize, sums: usize): void { findOutliers<f64>(problem, from, to, limit, factor, marks, parts, sums) }
-export function findOutliersF32(problem: usize, from: u32, to: u32, limit: f64, factor: f64, marks: usize, parts: usize, sums: usize): void { findOutliers<f32>(problem, from, to, limit, factor, marks, parts, sums) }
+ *  that are none so far have in w, added up at `parts` where that is asked for. Rows of a fold that the model does not see are
+ *  passed over: `folds` is u8 each, or 0. The sums are the truncated losses, the outliers, the rows that are on the other side
+ *  than before, the rows on the right side of the plane, and all that were looked at. */
+export function findOutliersF64(problem: usize, from: u32, to: u32, limit: f64, factor: f64, marks: usize, parts: usize, sums: usize, folds: usize, heldOut: u32): void { findOutliers<f64>(problem, from, to, limit, factor, marks, parts, sums, folds, heldOut) }
+export function findOutliersF32(problem: usize, from: u32, to: u32, limit: f64, factor: f64, marks: usize, parts: usize, sums: usize, folds: usize, heldOut: u32): void { findOutliers<f32>(problem, from, to, limit, factor, marks, parts, sums, folds, heldOut) }
 
 @inline
-function findOutliers<W>(problem: usize, from: u32, to: u32, limit: f64, factor: f64, marks: usize, parts: usize, sums: usize): void {
+function findOutliers<W>(problem: usize, from: u32, to: u32, limit: f64, factor: f64, marks: usize, parts: usize, sums: usize, folds: usize, heldOut: u32): void {
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
   const alpha = <usize>load<u32>(problem, PROBLEM_ALPHA)
   const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
@@ -44,8 +45,10 @@ function findOutliers<W>(problem: usize, from: u32, to: u32, limit: f64, factor:
   const diagonalPositive = diagonalForPositive(problem)
   const diagonalNegative = diagonalForNegative(problem)
   const rowWeights = rowWeightsOf(problem)
-  let lossSum: f64 = 0, outliers: f64 = 0, changed: f64 = 0, correct: f64 = 0
+  let lossSum: f64 = 0, outliers: f64 = 0, changed: f64 = 0, correct: f64 = 0, seen: f64 = 0
   for (let i = from; i < to; i++) {
+    if (folds != 0 && u32(load<u8>(folds + usize(i - from))) == heldOut) continue
+    seen += 1
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
     const bound = rowBound(isPositive, boundPositive, boundNegative, rowWeights, i)
@@ -68,7 +71,7 @@ function findOutliers<W>(problem: usize, from: u32, to: u32, limit: f64, factor:
   store<f64>(sums, outliers, SUMS_DUAL)
   store<f64>(sums, changed, SUMS_ALPHA_MARGIN)
   store<f64>(sums, correct, SUMS_CORRECT)
-  store<f64>(sums, 0, SUMS_SUPPORT)
+  store<f64>(sums, seen, SUMS_SUPPORT)
 }
 
 /** Leaves the marked rows out from now on, and takes the others in. */

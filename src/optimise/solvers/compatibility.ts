@@ -103,10 +103,11 @@ function checkTruncated(
   { folds, calibrate }: { folds?: number; calibrate?: unknown },
 ): void {
   const what = folds !== undefined ? 'folds' : calibrate !== undefined ? 'calibrate' : undefined
-  if (what !== undefined) {
+  // Each model has outliers of its own, and is trained alone: over blocks, models of folds are trained together.
+  if (what !== undefined && (solver.data === 'blocks' || !solver.dual)) {
     throw new UsageError(
-      `the ${loss.name} loss is not compatible with ${what}: its outliers are those of one model, and models of folds are trained together`,
-      `take --loss ${convexLoss(loss).name}`,
+      `the ${loss.name} loss is not compatible with ${what} by solver ${solver.name}: its models are trained one by one, with all rows in memory`,
+      `take --solver dual and enough --memory, or --loss ${convexLoss(loss).name}`,
     )
   }
   if (solver.leavesOut) return
