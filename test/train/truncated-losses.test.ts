@@ -275,8 +275,10 @@ describe('a truncated loss with folds', () => {
 
   it('tells what the convex loss tells, fold by fold, where no row is beyond the margin', async () => {
     for (const loss of losses) {
-      const told = await crossValidate(path, { ...options, loss, outlierMargin: 1e6, bias: 1, folds: 3 })
-      const plain = await crossValidate(path, { ...options, loss: convex[loss], bias: 1, folds: 3 })
+      // So close that no row is told otherwise.
+      const close: TrainOptions = { ...options, tolerance: 1e-10, bias: 1 }
+      const told = await crossValidate(path, { ...close, loss, outlierMargin: 1e6, folds: 3 })
+      const plain = await crossValidate(path, { ...close, loss: convex[loss], folds: 3 })
       const accuracies = (of: typeof told): number[] => of.costs[0].folds.map(({ accuracy }) => accuracy)
       assert.deepEqual(accuracies(told), accuracies(plain))
     }
