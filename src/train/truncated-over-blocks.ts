@@ -32,8 +32,10 @@ export async function trainTruncated(
   const solveSample = async (blocks: number[], course: Course): Promise<Solution> => {
     // A method that keeps rows in memory would wait for the others.
     const by: Solver = solver.dual ? block : solver
-    const settings = { ...options, tolerance: course.tolerance }
     const source = new SomeBlocks(engine, blocks)
+    // Its passes are short ones, and are not counted.
+    const most = Math.ceil((maxPasses * engine.rows) / source.rows)
+    const settings = { ...options, tolerance: course.tolerance, maxPasses: most }
     const [solution] = await new Driver({ source, solver: by, objective, settings, tell, keeper: nowhere }).solve()
     return solution
   }

@@ -68,6 +68,10 @@ describe('a truncated loss', () => {
       it(`never rises from one convex problem to the next, and has none but outliers left out: ${loss}, ${name}`, async () => {
         const { looks } = await trained(path, { ...options, loss })
         assert.ok(looks.length > 2, 'several problems were solved')
+        assert.ok(
+          looks.every(({ gap }) => gap! <= 1e-6),
+          'each of them to the tolerance',
+        )
         for (const [k, { objective }] of looks.entries())
           if (k > 0)
             assert.ok(objective <= looks[k - 1].objective * (1 + 1e-8), `${looks[k - 1].objective} ${objective}`)

@@ -75,12 +75,14 @@ export async function relax(relaxing: Relaxing): Promise<Solution> {
     if (!look) return { ...solution, certificate: undefined, exitReason: 'interrupted' }
     const { trainingAccuracy: _, ...seen } = look
     looked?.({ ...seen, relaxation: course.relaxation, gap: solution.certificate?.gap ?? null })
-    if (solution.exitReason !== 'converged') return truncated(solution, look, course)
+    const end = (how = solution): Promise<Solution> => truncated(how, outliers, look, course)
+    // A sample is but a start: the series goes on from it however closely it was solved.
+    const isSample = course.relaxation === 0 && !startsWithAll
+    if (interrupted || (solution.exitReason !== 'converged' && !isSample)) return end()
     const rises = course.objective !== null && look.objective > course.objective
     const isClose = course.tolerance < tolerance
-    if (rises ? course.tolerance <= CLOSEST * tolerance : isClose || isDone(course, look, startsWithAll))
-      return truncated(solution, look, course)
-    if (isSpent()) return truncated({ ...solution, exitReason: 'max-passes' }, look, course)
+    if (rises ? course.tolerance <= CLOSEST * tolerance : isClose || isDone(course, look, startsWithAll)) return end()
+    if (isSpent()) return end({ ...solution, exitReason: 'max-passes' })
     if (rises) {
       course = { ...course, tolerance: course.tolerance * CLOSER }
       continue
@@ -98,12 +100,19 @@ function isDone({ relaxation, objective }: Course, look: OutlierLook, startsWith
 
 /** A solution of the truncated problem: of a problem that is not convex there is no dual. The gap is that of the last convex
  *  one. */
-function truncated(solution: Solution, look: OutlierLook, { relaxation }: Course): Solution {
-  const { certificate } = solution
-  const { objective: primal, outliers, trainingAccuracy } = look
+async function truncated(
+  solution: Solution,
+  outliers: Outliers,
+  look: OutlierLook,
+  { relaxation }: Course,
+): Promise<Solution> {
+  const { certificate, short } = solution
+  // Of a run that ended short it is told what w = 0 would cost: all rows, not those of a convex problem alone.
+  const atZero = short && (await outliers.look(0))?.objective
+  const { objective: primal, outliers: givenUp, trainingAccuracy } = look
   const own: Certificate = {
     ...{ primal, dual: null, gap: certificate?.gap ?? null, supportVectors: certificate?.supportVectors ?? null },
-    ...{ trainingAccuracy, outliers, relaxations: relaxation },
+    ...{ trainingAccuracy, outliers: givenUp, relaxations: relaxation },
   }
-  return { ...solution, certificate: own }
+  return { ...solution, certificate: own, ...(short && { short: { ...short, atZero: atZero ?? short.atZero } }) }
 }

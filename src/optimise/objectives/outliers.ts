@@ -99,9 +99,4 @@ export class Outliers {
     }
     arena.numeric.leaveOut(this.#objective.alpha, this.#marks, all)
   }
-
-  /** The outliers of the last look, in the order of the source. */
-  get marks(): Uint8Array {
-    return this.#source.arena.bytes(this.#marks, this.#source.rows)
-  }
 }
