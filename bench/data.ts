@@ -140,6 +140,17 @@ export const dataSets: Record<string, DataSet> = {
     change: async () => times(1 / 255),
     cut: true,
   }),
+  'mnist-1': real('mnist', {
+    values: 'text',
+    about: 'digit 1 against the rest, grey levels from 0 to 1',
+    test: 'mnist.t',
+    change: async () => row => {
+      against(1)(row)
+      times(1 / 255)(row)
+    },
+    ending: 'digit-1',
+    cut: true,
+  }),
   'mnist-hog': real('mnist', {
     values: 'text',
     about: 'digits as 441 histograms of gradient orientations, 10 classes',

@@ -27,6 +27,7 @@ export { loadModel, saveModel } from './model/files.ts'
 export { type Model, predictLabel, scoreRow } from './model/model.ts'
 export { type Predicts, predictRow, type RowPrediction, type RowToPredict } from './model/predict-row.ts'
 export { type Shortfall, type ShortfallWords, shortfallWords } from './model/shortfall.ts'
+export { findOutliers, type Outlier, type OutlierOptions } from './predict/outliers.ts'
 export {
   type PredictedRows,
   type PredictOptions,
@@ -36,7 +37,7 @@ export {
 } from './predict/predict.ts'
 export { type CrossValidateOptions, crossValidate } from './train/cross-validate.ts'
 export type { TrainOptions } from './train/options.ts'
-export type { PlanProgress, Progress, ReadProgress, TrainProgress } from './train/progress.ts'
+export type { PlanProgress, Progress, ReadProgress, RelaxProgress, TrainProgress } from './train/progress.ts'
 export { train } from './train/train.ts'
 export { type TrainedModel, TrainingRun, type TrainResult } from './train/training-run.ts'
 export { type TuneOptions, type Tuning, tune } from './train/tune.ts'

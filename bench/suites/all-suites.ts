@@ -4,9 +4,10 @@ import { additive } from './additive.ts'
 import { caps } from './caps.ts'
 import { hard } from './hard.ts'
 import { inMemory } from './in-memory.ts'
+import { indexed } from './indexed.ts'
 import { outOfCore } from './out-of-core.ts'
 import { secondOrder } from './second-order.ts'
 import { start } from './start.ts'
 import { stream } from './stream.ts'
 
-export const allSuites: Suite[] = [inMemory, outOfCore, stream, hard, secondOrder, additive, start, caps]
+export const allSuites: Suite[] = [inMemory, outOfCore, stream, hard, secondOrder, additive, indexed, start, caps]

@@ -8,6 +8,8 @@ import { trainCommand } from './train.ts'
 const SHARED = [
   ...['loss', 'solver', 'bias', 'class-weight', 'tolerance', 'max-passes', 'seed', 'no-shrinking', 'memory'],
   ...[
+    'outlier-margin',
+    'outlier-start',
     'format',
     'index-base',
     'on-bad-row',

@@ -119,7 +119,10 @@ function facts(model: Model, path: string, nonzeros: number): string[] {
     ['features', `${count(model.features)}${expand ? '' : `, counted from ${model.indexBase}`}`],
     ['weights', `${count(nonzeros)} nonzero${share}, kept ${model.weights.layout}`],
     ['bias', model.bias === 0 ? 'none' : `${model.bias}, weight ${[...model.biasWeights].map(short).join(' ')}`],
-    ['loss', `${model.loss}, ${model.regularizer} regularised${model.cost === null ? '' : `, cost ${model.cost}`}`],
+    [
+      'loss',
+      `${model.loss}${model.outlierMargin === undefined ? '' : `, s = ${model.outlierMargin}`}, ${model.regularizer} regularised${model.cost === null ? '' : `, cost ${model.cost}`}`,
+    ],
     ['solver', `${model.solver}${model.seed === null ? '' : `, seed ${model.seed}`}`],
     ['made by', model.createdBy],
   ]
@@ -165,7 +168,9 @@ function certificateLines({ certificate, classCertificates, labels, loss }: Mode
       c.dual !== null && `dual ${short(c.dual)}`,
       c.gap !== null && `gap ${short(c.gap)}`,
       `${count(c.passes)} passes`,
+      c.relaxations !== undefined && `${count(c.relaxations)} convex problems`,
       telling && c.supportVectors !== null && `${count(c.supportVectors)} support vectors`,
+      c.outliers !== undefined && `${count(c.outliers)} outliers`,
       c.exitReason,
     ]
     return `${name.padEnd(12)} ${parts.filter(Boolean).join(', ')}`

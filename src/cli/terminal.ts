@@ -3,7 +3,7 @@
 import type { WriteStream } from 'node:tty'
 import { planLines } from '../optimise/sources/memory-plan.ts'
 import { DEFAULTS, type TrainOptions } from '../train/options.ts'
-import type { PlanProgress, Progress, ProgressListener, TrainProgress } from '../train/progress.ts'
+import type { PlanProgress, Progress, ProgressListener, RelaxProgress, TrainProgress } from '../train/progress.ts'
 import type { OptionValues } from './command.ts'
 import { formatBytes, formatCount, formatGap, formatObjective, formatSeconds } from './format.ts'
 
@@ -144,6 +144,7 @@ export class TrainingText {
   of(progress: Progress): string {
     if (progress.stage === 'read') return readingText(progress)
     if (progress.stage === 'plan') return planText(progress, this.#verbose)
+    if (progress.stage === 'relax') return this.#relaxText(progress)
     const { pass, primal, gap, certified, problem = 1, problems = 1, models, seconds, partial = false } = progress
     const subject = models ? models.done + (models.training ?? 0) : problem
     if (subject !== this.#subject) {
@@ -165,6 +166,16 @@ export class TrainingText {
       formatSeconds(seconds),
       ...this.#outlook(progress),
     ].join(', ')
+  }
+
+  /** A convex problem is solved, and another one follows: gaps of the two are not compared. */
+  #relaxText({ relaxation, objective, outliers, changed, seconds }: RelaxProgress): string {
+    this.#past = []
+    this.#end = undefined
+    const solved = relaxation === 0 ? 'start' : `convex problem ${formatCount(relaxation)} solved`
+    const sides = `${formatCount(changed)} ${changed === 1 ? 'row' : 'rows'} changed sides`
+    const found = `objective ${formatObjective(objective)}, ${formatCount(outliers)} outliers, ${sides}`
+    return `${solved}: ${found}, ${formatSeconds(seconds)}`
   }
 
   #gapText(gap: number, partial: boolean): string {

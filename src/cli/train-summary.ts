@@ -39,7 +39,7 @@ export function trainSummary(
   const name = data.length > 1 ? `${data.length} files` : data[0] === '-' ? 'standard input' : data[0]
   const lines = [
     `${name}: ${formatCount(rows)} rows, ${formatCount(features)} features${result.model.indexBase === 0 ? ' counted from 0' : ''}, ${formatCount(nonzeros)} nonzeros, ${classes} classes`,
-    `${result.solver} solver, ${result.loss} loss${sparse ? `, ${result.model.regularizer} regularizer` : ''}, C = ${result.cost}: ${formatCount(passes)} ${passes === 1 ? 'pass' : 'passes'} in ${formatSeconds(seconds.compute)}, after ${formatSeconds(seconds.read)} of reading${startText(result)}`,
+    `${result.solver} solver, ${result.loss} loss${result.outlierMargin === undefined ? '' : `, s = ${result.outlierMargin}`}${sparse ? `, ${result.model.regularizer} regularizer` : ''}, C = ${result.cost}: ${formatCount(passes)} ${passes === 1 ? 'pass' : 'passes'} in ${formatSeconds(seconds.compute)}, after ${formatSeconds(seconds.read)} of reading${startText(result)}`,
     certificateLine(result, tolerance),
     ...shortfallLines(result.model).map(line => `  ${line}`),
   ]
@@ -54,6 +54,7 @@ export function trainSummary(
   // Every row supports a model of a loss that is never zero: their number says nothing.
   if (result.supportVectors !== null && !findLoss(result.loss).entropicDual)
     facts.push(`${formatCount(result.supportVectors)} support vectors`)
+  if (result.outliers !== undefined) facts.push(`${formatCount(result.outliers)} outliers`)
   if (result.supportVectors === null && sparse) {
     const { weights, vectors } = result.model
     const nonzero = countNonzeros(weights.values)
@@ -89,8 +90,22 @@ export function kernelText(space: RowSpace): string {
   return `${kernel} kernel, by its ${approximation} of degree ${degree}${at}, off by ${formatShare(errorOf(space))} of κ(1, 1) at most, ${formatCount(bins)} bins`
 }
 
-function certificateLine({ primal, dual, gap, exitReason }: TrainResult, tolerance: number): string {
+/** A problem that is not convex has no dual: what is certain is that its last convex problem is solved. */
+function truncatedLine({ primal, gap, relaxations, exitReason }: TrainResult, tolerance: number): string {
+  const problems = `${formatCount(relaxations!)} convex ${relaxations === 1 ? 'problem' : 'problems'}`
+  const closeness = gap === null ? 'of an unknown gap' : `solved to a relative gap of ${formatGap(gap)}`
+  const outcome = {
+    converged: `reached ${formatGap(tolerance)}`,
+    'max-passes': 'stopped at --max-passes',
+    interrupted: 'interrupted',
+  }[exitReason]
+  return `objective ${formatObjective(primal!)} after ${problems}, the last ${closeness} (${outcome})`
+}
+
+function certificateLine(result: TrainResult, tolerance: number): string {
+  const { primal, dual, gap, exitReason, outliers } = result
   if (primal === null) return 'interrupted before the model could be certified; --resume goes on'
+  if (outliers !== undefined) return truncatedLine(result, tolerance)
   if (dual === null || gap === null) return `primal ${formatObjective(primal)}; this method has no certificate`
   const outcome = {
     converged: `reached ${formatGap(tolerance)}`,

@@ -41,6 +41,8 @@ export const expandNotes = [
   'The model has them in it, and predict applies them. --normalize unit comes after them; --scale is refused with them.',
 ]
 
+const truncated = allLosses.flatMap(({ name, truncates }) => (truncates ? [name] : [])).join(' or ')
+
 export const trainCommand: Command = {
   name: 'train',
   takes: 'DATA… [MODEL]',
@@ -65,6 +67,12 @@ export const trainCommand: Command = {
       short: 'c',
       help: 'C: how much losses count beside the size of the weights; a larger C fits the rows more closely',
       fallback: '1',
+      group: 'The problem: ½‖w‖² + C Σ loss',
+    },
+    'outlier-margin': {
+      value: 'S',
+      help: `with ${truncated}: a row costs at most 1 + S, and is an outlier where its loss would be more`,
+      fallback: `${DEFAULTS.outlierMargin}`,
       group: 'The problem: ½‖w‖² + C Σ loss',
     },
     bias: {
@@ -111,6 +119,13 @@ export const trainCommand: Command = {
       value: 'N',
       help: 'seed of what is drawn at random; the same seed gives the same model, to the bit',
       fallback: '1',
+      group: 'The solver',
+    },
+    'outlier-start': {
+      value: 'WHAT',
+      help: `with ${truncated}: begin with the convex solution of a sample of 10,000 rows, or of all rows`,
+      choices: ['sample', 'full'],
+      fallback: DEFAULTS.outlierStart,
       group: 'The solver',
     },
     'no-shrinking': { help: 'visit every row in every pass, also those that no longer change', group: 'The solver' },
@@ -255,6 +270,11 @@ export const trainCommand: Command = {
       group: 'Output',
     },
     model: { value: 'FILE', help: 'where the model goes, when it is not the last argument', group: 'Output' },
+    outliers: {
+      value: 'FILE',
+      help: `with ${truncated}: write the rows that the loss has given up, which may be mislabelled`,
+      group: 'Output',
+    },
     test: { value: 'FILE', help: 'data to test the model on afterwards', group: 'Output' },
     evaluate: { help: 'with --test: report how well each class is predicted', group: 'Output' },
     json: { help: 'print one line of JSON at the end', group: 'Output' },
@@ -278,6 +298,10 @@ export const trainCommand: Command = {
     {
       line: 'spillway train reviews.svm few.model --regularizer l1 --loss logistic',
       does: 'few weights that are not zero; spillway inspect few.model --top 20 shows the largest',
+    },
+    {
+      line: 'spillway train reviews.svm --loss ramp --outliers suspects.tsv',
+      does: 'give rows up that lie far on the wrong side, and list them: many may be mislabelled',
     },
     {
       line: 'spillway train -s 1 -c 4 -w1 10 -B 1 data.svm data.model',
@@ -350,6 +374,8 @@ export function trainOptions(options: OptionValues): TrainOptions {
     loss: textOption(options, 'loss'),
     regularizer: textOption(options, 'regularizer') as TrainOptions['regularizer'],
     cost: numberOption(options, 'cost', { above: 0 }),
+    outlierMargin: numberOption(options, 'outlier-margin', { least: 0 }),
+    outlierStart: textOption(options, 'outlier-start') as TrainOptions['outlierStart'],
     bias: numberOption(options, 'bias'),
     classWeights: classWeights(options),
     solver: textOption(options, 'solver'),
@@ -389,6 +415,22 @@ export function trainOptions(options: OptionValues): TrainOptions {
   }
 }
 
+/** Outliers are found by a model, in data that is read again. */
+function checkOutliers(data: string[], loss: string = DEFAULTS.loss): void {
+  if (!allLosses.some(({ name, truncates }) => name === loss && truncates)) {
+    throw new UsageError(
+      `--outliers is for losses that give outliers up, and the ${loss} loss does not`,
+      `take --loss ${truncated.replace(' or ', ' or --loss ')}`,
+    )
+  }
+  if (data.includes('-')) {
+    throw new UsageError(
+      '--outliers reads the data again, and standard input can be read once',
+      'put the data into a file first',
+    )
+  }
+}
+
 async function tellAll(run: TrainingRun, tell: ProgressListener): Promise<TrainResult> {
   for await (const progress of run) tell(progress)
   return run.result
@@ -406,7 +448,10 @@ async function runTrain({ arguments: given, options, signal }: CommandInput): Pr
   }
   const reads = testPath === undefined ? data : [...data, testPath]
   await checkData(reads, textOption(options, 'format'))
-  await checkOutputs({ reads, writes: [modelPath], stores: [storeFolder(data, settings.store)] })
+  const outliersPath = textOption(options, 'outliers')
+  if (outliersPath !== undefined) checkOutliers(data, settings.loss)
+  const writes = outliersPath === undefined ? [modelPath] : [modelPath, outliersPath]
+  await checkOutputs({ reads, writes, stores: [storeFolder(data, settings.store)] })
   const { line, tell } = showProgress(options, settings)
   // What the heap once grew to it keeps, and a limit counts it. There is little to collect in this thread.
   if ((settings.memory ?? scarceMemory()) !== undefined)
@@ -432,6 +477,10 @@ async function runTrain({ arguments: given, options, signal }: CommandInput): Pr
   const writing = performance.now()
   const saved = await saveTrained(modelPath, result, settings.maxPasses !== undefined, data)
   result.seconds.write = (performance.now() - writing) / 1000
+  if (outliersPath !== undefined && !signal.aborted) {
+    const { writeOutliers } = await import('./write-outliers.ts')
+    await writeOutliers(outliersPath, data, result.model, { ...settings, signal })
+  }
   const test = testPath === undefined || signal.aborted ? undefined : await testOn(testPath)
   result.seconds.total = (performance.now() - started) / 1000
   result.peakMemoryBytes = process.resourceUsage().maxRSS * 1024

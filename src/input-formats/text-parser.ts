@@ -54,6 +54,8 @@ export abstract class TextParser implements ChunkParser {
   #labelAt = 0
   #chunkStart = 0
   #chunkEnd = 0
+  /** The row whose place was last asked for. */
+  #placed = { at: 0, line: 0 }
 
   constructor(arena: Arena) {
     this.arena = arena
@@ -112,6 +114,7 @@ export abstract class TextParser implements ChunkParser {
     batch.nonzeroCapacity = this.entryCapacity(bytes)
     this.#chunkStart = at
     this.#chunkEnd = at + bytes
+    this.#placed = { at, line: 0 }
     state.cursor = at
     state.end = at + bytes
     state.indexBase = settings.indexBase
@@ -146,9 +149,12 @@ export abstract class TextParser implements ChunkParser {
   }
 
   place(row: number): Place {
-    const start = this.#chunkStart
-    const before = this.arena.bytes(start, this.arena.u32(this.#labelAt, row + 1)[row] - start)
-    return { line: before.reduce((lines, byte) => lines + (byte === LINE_FEED ? 1 : 0), 0), column: 1 }
+    const at = this.arena.u32(this.#labelAt, row + 1)[row]
+    // Whoever asks for many rows asks for them in order: lines are counted from the last one on.
+    let { at: from, line } = this.#placed.at <= at ? this.#placed : { at: this.#chunkStart, line: 0 }
+    for (const byte of this.arena.bytes(from, at - from)) if (byte === LINE_FEED) line++
+    this.#placed = { at, line }
+    return { line, column: 1 }
   }
 
   /** A byte that a label cannot have. */

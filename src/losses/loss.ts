@@ -7,14 +7,26 @@ export interface BoxDual {
   diagonal: number
 }
 
+/** A loss that is cut off at 1 + s: the convex loss that it follows up to there, and the margin below which a row is an
+ *  outlier, for an outlier margin s. */
+export interface Truncation {
+  loss: Loss
+  limit(outlierMargin: number): number
+}
+
+/** s, when nobody says another. */
+export const OUTLIER_MARGIN = 1
+
 export interface Loss {
   name: string
   /** One line for help pages and error messages. */
   summary: string
-  /** LIBLINEAR's `-s` number for the L2-regularised dual solver of this loss. */
-  liblinearSolver: number
+  /** LIBLINEAR's `-s` number for the L2-regularised dual solver of this loss, if it has one. */
+  liblinearSolver?: number
   /** The loss at margin m = y wᵀx, cost not counted. The reference that tests hold the numeric loops against. */
-  value(margin: number): number
+  value(margin: number, outlierMargin?: number): number
+  /** Of a loss that is cut off, and so not convex: solvers work on convex problems of the loss that it follows. It has no dual. */
+  truncates?: Truncation
   /** The box dual, for losses that have one. */
   box?(cost: number): BoxDual
   /** True when the dual is the entropic one of logistic regression, solved by inner Newton steps. */
@@ -24,6 +36,16 @@ export interface Loss {
   /** The way to train all classes in one problem whose loss it is. A row's margin in Crammer and Singer's is the one over the
    *  best other class; the logistic loss of several classes is that of their softmax. */
   allClasses?: TogetherKind
+}
+
+/** The value of a loss that is cut off. */
+export function truncatedAt(loss: Loss): Loss['value'] {
+  return (margin, outlierMargin = OUTLIER_MARGIN) => Math.min(loss.value(margin), 1 + outlierMargin)
+}
+
+/** The loss of the convex problems that are solved: its own, or the one that it follows. */
+export function convexLoss(loss: Loss): Loss {
+  return loss.truncates?.loss ?? loss
 }
 
 /** Whether a loss has a second derivative, but for single margins. */

@@ -71,6 +71,7 @@ export function readHeader(parsed: unknown, file: string): ModelHeader {
     ...(header.has('values') && { values: header.choice('values', ['f32', 'f64'] as const) }),
     indexBase: header.choice('indexBase', [0, 1]),
     loss: header.text('loss'),
+    ...(header.has('outlierMargin') && { outlierMargin: header.number('outlierMargin') }),
     cost: header.numberOrNull('cost'),
     solver: header.text('solver'),
     seed: header.numberOrNull('seed'),
@@ -123,6 +124,7 @@ function readCertificate(fields: Fields): Certificate {
     gap: fields.numberOrNull('gap'),
     passes: fields.number('passes'),
     supportVectors: fields.numberOrNull('supportVectors'),
+    ...(fields.has('outliers') && { outliers: fields.number('outliers'), relaxations: fields.number('relaxations') }),
     exitReason: fields.text('exitReason'),
   }
 }

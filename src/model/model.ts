@@ -30,6 +30,10 @@ export interface Certificate {
   gap: number | null
   passes: number
   supportVectors: number | null
+  /** Of a truncated loss, whose primal this is, and which has no dual: its outliers, and the convex problems that were solved
+   *  one after the other. The gap is that of the last of them. */
+  outliers?: number
+  relaxations?: number
   /** converged, max-passes, interrupted. */
   exitReason: string
 }
@@ -86,6 +90,8 @@ export interface Model {
   /** The number of the first feature in the user's data; the model itself counts from 0. */
   indexBase: 0 | 1
   loss: string
+  /** Of a truncated loss: s. */
+  outlierMargin?: number
   cost: number | null
   solver: string
   seed: number | null
@@ -142,6 +148,7 @@ export function makeModel(parts: ModelParts): Model {
     ...(parts.values !== undefined && { values: parts.values }),
     indexBase: parts.indexBase ?? 1,
     loss: parts.loss,
+    ...(parts.outlierMargin !== undefined && { outlierMargin: parts.outlierMargin }),
     cost: parts.cost ?? null,
     solver: parts.solver,
     seed: parts.seed ?? null,

@@ -1,5 +1,15 @@
 // Random numbers that are drawn from what they are for, so that a resumed run draws the same.
 
+/** Some of the numbers below `all`, drawn without putting any back. */
+export function* drawSome(all: number, count: number, seed: number): Generator<number> {
+  const moved = new Map<number, number>()
+  for (let k = 0; k < Math.min(count, all); k++) {
+    const other = k + Number(drawFrom([seed, k]) % BigInt(all - k))
+    yield moved.get(other) ?? other
+    moved.set(other, moved.get(k) ?? k)
+  }
+}
+
 /** One 64-bit number of several, well mixed. */
 export function drawFrom(parts: readonly number[]): bigint {
   let state = 0n

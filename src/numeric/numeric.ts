@@ -99,6 +99,33 @@ export interface NumericFunctions {
   solveCholesky(matrix: Address, n: number, x: Address): void
   evaluateF64(problem: Address, from: number, to: number, sums: Address): void
   evaluateF32(problem: Address, from: number, to: number, sums: Address): void
+  findOutliersF64(
+    problem: Address,
+    from: number,
+    to: number,
+    limit: number,
+    factor: number,
+    marks: Address,
+    parts: Address,
+    sums: Address,
+    folds: Address,
+    heldOut: number,
+  ): void
+  findOutliersF32(
+    problem: Address,
+    from: number,
+    to: number,
+    limit: number,
+    factor: number,
+    marks: Address,
+    parts: Address,
+    sums: Address,
+    folds: Address,
+    heldOut: number,
+  ): void
+  leaveOut(alpha: Address, marks: Address, rows: number): void
+  takeOutF64(weights: Address, parts: Address, count: number): void
+  takeOutF32(weights: Address, parts: Address, count: number): void
   alongF64(problem: Address, from: number, to: number, along: Address): void
   alongF32(problem: Address, from: number, to: number, along: Address): void
   alongSoftmax(problem: Address, from: number, to: number, scores: Address, along: Address): void

@@ -1,11 +1,11 @@
 // One chunk of data to predictions: parse, score, and write the answers as text, all in one worker.
-import { Expander, piecesOf } from '../features/expander.ts'
 import { type Label, labelKey } from '../input-formats/labels.ts'
 import { type Calibrations, classProbabilities } from '../model/calibration.ts'
 import type { ScorerMemory } from '../model/scorer.ts'
 import { BatchFields } from '../numeric/fields/batch.ts'
 import { type ChunkToParse, type ParsedChunk, rowsOfChunk } from '../rows/chunk-task.ts'
 import { declareTask, keep, type TaskContext } from '../threads/task.ts'
+import { BatchScorer } from './score-batch.ts'
 
 export interface PredictChunkOptions extends ChunkToParse {
   expand: string | undefined
@@ -53,11 +53,7 @@ export const predictChunkTask = declareTask(import.meta.url, 'predict-chunk', pr
 async function predictChunk(context: TaskContext, options: PredictChunkOptions): Promise<PredictedChunk> {
   const { arena } = context
   const chunk = await rowsOfChunk(context, options)
-  const tools = keep(context, `predict ${options.expand}`, () => ({
-    expander: options.expand === undefined ? undefined : new Expander(arena, options.expand),
-    scores: 0,
-    room: 0,
-  }))
+  const tools = keep(context, `predict ${options.expand}`, () => new BatchScorer(arena, options.expand))
   const { scorer, labels, answer, calibrations } = options
   const K = scorer.vectors
   const asNumbers = answer.startsWith('numbers')
@@ -78,26 +74,7 @@ async function predictChunk(context: TaskContext, options: PredictChunkOptions):
   let correct = 0
   for (const parsed of chunk.batches()) {
     const { batch, rows: count } = parsed
-    if (count * K > tools.room) {
-      tools.room = count * K * 2
-      tools.scores = arena.allocate(tools.room * 8, 'the scores')
-    }
-    if (scorer.fit) arena.numeric.fitBatch(batch, scorer.fit.ranges, scorer.fit.features, scorer.fit.bins)
-    for (const piece of piecesOf(arena, batch, tools.expander)) {
-      if (scorer.map) arena.numeric.renumberBatch(scorer.map, piece.batch)
-      arena.numeric.scoreBatch(
-        piece.batch,
-        scorer.weights,
-        scorer.features,
-        K,
-        scorer.bias,
-        scorer.factors,
-        scorer.unit,
-        tools.scores + piece.first * K * 8,
-        scorer.narrow,
-      )
-    }
-    const scores = arena.f64(tools.scores, count * K)
+    const scores = tools.score(scorer, batch, count)
     const truth = arena.f64(new BatchFields(arena, batch).labels, count)
     // Codes of texts do not tell for certain: such labels are numbered, and each is looked up among the model's.
     const named = known && arena.u32(chunk.classes(parsed), count)

@@ -98,6 +98,11 @@ export class ChunkRows {
     return this.#numbers.add(batch, rows, row => this.#parser.labelText(row))
   }
 
+  /** The line of a row of the present batch in its chunk, counted from 0. */
+  lineOf(row: number): number {
+    return this.#parser.place(row).line
+  }
+
   /** Labels that were numbered so far. */
   get labels(): LabelCount[] {
     return this.#numbers.labels

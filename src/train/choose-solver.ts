@@ -9,6 +9,7 @@ import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { textSize } from '../input-formats/text-size.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { isSparse, trainsByGradient, trainsTogether } from '../losses/formulations.ts'
+import { convexLoss } from '../losses/loss.ts'
 import { usableMemory } from '../machine-memory.ts'
 import { formatBytes } from '../numeric/arena.ts'
 import { ROW_BOUND } from '../numeric/layouts.ts'
@@ -106,7 +107,7 @@ async function hasFewFeatures(paths: string[], options: ResolvedOptions): Promis
   if (!plain || options.weights !== 'f64') return false
   const { manifest, text, pipes } = await sizeOf(paths)
   if (pipes) return false
-  const loss = findLoss(options.loss)
+  const loss = convexLoss(findLoss(options.loss))
   if (manifest) {
     const { rows, nonzeros, usedFeatures, features } = manifest
     return startsSecondOrder(loss, { rows, nonzeros, weights: usedFeatures || features })

@@ -4,6 +4,7 @@ import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import type { LabelCount } from '../input-formats/label-numbers.ts'
 import { compareLabels, type LabelKey, labelKey, labelOf } from '../input-formats/labels.ts'
 import { findLoss } from '../losses/all-losses.ts'
+import { convexLoss } from '../losses/loss.ts'
 import type { Certificate as ModelCertificate } from '../model/model.ts'
 import type { AllClassesSettings } from '../optimise/objectives/all-classes.ts'
 import type { BundledProblem } from '../optimise/objectives/bundle.ts'
@@ -31,8 +32,10 @@ export function classProblems(numbered: LabelCount[], options: ResolvedOptions):
   const binary = labels.length === 2
   labels.sort((a, b) => (binary ? compareLabels(b, a) : compareLabels(a, b)))
   const weightOf = classWeightLookup(labels, options.classWeights)
+  const loss = findLoss(options.loss)
+  const outliersBelow = loss.truncates?.limit(options.outlierMargin)
   const problems = (binary ? labels.slice(0, 1) : labels).map(label => ({
-    ...{ label, loss: findLoss(options.loss) },
+    ...{ label, loss: convexLoss(loss), ...(outliersBelow !== undefined && { outliersBelow }) },
     costPositive: options.cost * weightOf(label),
     // Against the rest, only the class itself is weighted, as LIBLINEAR does.
     costNegative: options.cost * (binary ? weightOf(labels[1]) : 1),
@@ -40,6 +43,11 @@ export function classProblems(numbered: LabelCount[], options: ResolvedOptions):
     weightBits: options.weights === 'f32' ? (32 as const) : (64 as const),
   }))
   return { labels, problems }
+}
+
+/** Whether problems are those of a loss that gives outliers up: each is a series of convex ones, and is trained alone. */
+export function isTruncated({ problems }: { problems: FoldedProblem[] }): boolean {
+  return problems.some(({ outliersBelow }) => outliersBelow !== undefined)
 }
 
 /** All classes at once: class numbers in the order of the model, and what a row of each costs. `numbers`: how many class
@@ -91,8 +99,9 @@ export function refuseUnlearnable(
 }
 
 export function asModelCertificate({ certificate, passes, exitReason }: Solution): ModelCertificate {
-  const { primal = null, dual = null, gap = null, supportVectors = null } = certificate ?? {}
-  return { primal, dual, gap, supportVectors, passes, exitReason }
+  const { primal = null, dual = null, gap = null, supportVectors = null, outliers, relaxations } = certificate ?? {}
+  const truncated = outliers !== undefined && relaxations !== undefined && { outliers, relaxations }
+  return { primal, dual, gap, supportVectors, passes, exitReason, ...truncated }
 }
 
 /** Several problems together: objectives add up, and the run is as good as its worst part. */
@@ -107,9 +116,17 @@ export function sumOf(solutions: Solution[]): ModelCertificate {
   const primal = sum(part => part.primal)
   const dual = sum(part => part.dual)
   const order: ExitReason[] = ['converged', 'max-passes', 'interrupted']
+  const together = primal === null || dual === null ? null : primal > 0 ? (primal - dual) / primal : 0
+  // Truncated problems have no dual: of the gaps of their last convex problems the largest is told.
+  const outliers = sum(part => part.outliers ?? null)
+  const gaps = parts.map(({ gap }) => gap ?? Number.POSITIVE_INFINITY)
+  const truncated = outliers !== null && {
+    ...{ gap: gaps.every(Number.isFinite) ? Math.max(...gaps) : null, outliers },
+    relaxations: Math.max(...parts.map(({ relaxations = 0 }) => relaxations)),
+  }
   return {
-    ...{ primal, dual },
-    gap: primal === null || dual === null ? null : primal > 0 ? (primal - dual) / primal : 0,
+    ...{ primal, dual, gap: together },
+    ...truncated,
     passes: Math.max(...solutions.map(s => s.passes)),
     supportVectors: sum(part => part.supportVectors),
     exitReason: order[Math.max(...solutions.map(s => order.indexOf(s.exitReason)))],

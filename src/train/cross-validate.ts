@@ -8,12 +8,12 @@ import { beyondBinary } from '../losses/formulations.ts'
 import { allSolvers, askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { block } from '../optimise/solvers/block.ts'
 import { checkCompatible } from '../optimise/solvers/compatibility.ts'
-import { type Solver, trainsMany } from '../optimise/solvers/solver.ts'
+import { type MemorySolver, type Solver, trainsMany } from '../optimise/solvers/solver.ts'
 import { classesOf } from '../rows/folds.ts'
 import { chooseSolver } from './choose-solver.ts'
 import type { FoldedProblem } from './class-problems.ts'
 import { type FoldsOverBlocks, HeldOut, heldOutOverBlocks } from './held-out.ts'
-import { InMemory, withRowsInMemory } from './in-memory.ts'
+import { InMemory, type LoadedRows, withRowsInMemory } from './in-memory.ts'
 import { type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import type { Progress, ProgressListener } from './progress.ts'
 import { heedBinsOfStore } from './store-for-training.ts'
@@ -41,16 +41,25 @@ export async function crossValidate(
     ])
     return validation
   }
-  return withRowsInMemory(paths, resolved, progress, async loaded => {
-    const { arena, rows } = loaded
-    checkFolds(folds, rows.rows)
-    const wanted = { problems: foldProblems(rows.labels, resolved, [resolved.cost], folds), folds }
-    const held = new HeldOut(arena, classesOf(arena, rows), { ...wanted, seed: resolved.seed })
-    const place = new InMemory(loaded, solver, resolved, wanted)
-    const solutions = await held.train(place)
-    const costs = judgeCosts([resolved.cost], held, solutions, place)
-    return validationOf(place, { folds, models: solutions.length, costs })
-  })
+  return withRowsInMemory(paths, resolved, progress, loaded =>
+    validateInMemory(loaded, solver, resolved, { folds, costs: [resolved.cost] }),
+  )
+}
+
+/** The same at several costs over rows in memory. */
+export async function validateInMemory(
+  loaded: LoadedRows,
+  solver: MemorySolver,
+  options: ResolvedOptions,
+  { folds, costs }: { folds: number; costs: number[] },
+): Promise<CrossValidation> {
+  const { arena, rows } = loaded
+  checkFolds(folds, rows.rows)
+  const wanted = { problems: foldProblems(rows.labels, options, costs, folds), folds }
+  const held = new HeldOut(arena, classesOf(arena, rows), { ...wanted, seed: options.seed })
+  const place = new InMemory(loaded, solver, options, wanted)
+  const solutions = await held.train(place)
+  return validationOf(place, { folds, models: solutions.length, costs: judgeCosts(costs, held, solutions, place) })
 }
 
 export async function whereToTrain(

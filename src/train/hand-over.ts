@@ -2,7 +2,7 @@
 // there in reasonable time, by the gaps that it has come through. The weights that it has are where the other one starts.
 import { findLoss } from '../losses/all-losses.ts'
 import { isSparse, trainsTogether } from '../losses/formulations.ts'
-import { isSmooth, type Loss } from '../losses/loss.ts'
+import { convexLoss, isSmooth, type Loss } from '../losses/loss.ts'
 import type { Driving } from '../optimise/driver/driver.ts'
 import { askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { lbfgs } from '../optimise/solvers/lbfgs.ts'
@@ -34,16 +34,22 @@ const UNJUDGED = 200
 
 /** Whether a problem that is left to `auto` has a second-order method that is worth while. */
 export function hasSecondOrder({ options, wanted, ...sizes }: PlaceFacts): boolean {
-  return mayHandOver(options, sizes, MOST_IN_MEMORY) && !wanted.allClasses
+  const folds = wanted.folds || wanted.problems.some(({ heldOut }) => heldOut !== undefined)
+  return (
+    mayHandOver(options, sizes, MOST_IN_MEMORY) &&
+    !wanted.allClasses &&
+    // Models of a truncated loss that leave out a fold are trained by their dual variables.
+    !(folds && findLoss(options.loss).truncates)
+  )
 }
 
 /** The same by the options and the sizes of the data. */
 export function mayHandOver(
   options: ResolvedOptions,
   { rows, weights }: { rows: number; weights: number },
-  most = mostInBlocks(findLoss(options.loss)),
+  most = mostInBlocks(convexLoss(findLoss(options.loss))),
 ): boolean {
-  const loss = findLoss(options.loss)
+  const loss = convexLoss(findLoss(options.loss))
   return (
     askedSolver(options.solver) === undefined &&
     options.weights === 'f64' &&

@@ -33,7 +33,7 @@ import { STALLED } from './hand-over.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { RunStart } from './outcome.ts'
 import { type Account, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
-import { alphaStride, modelsText, planRun, type RunPlan } from './plan-for-blocks.ts'
+import { alphaStride, hasDual, modelsText, planRun, type RunPlan } from './plan-for-blocks.ts'
 import { prepareRows } from './prepare-rows.ts'
 import type { ProgressListener } from './progress.ts'
 import { checkpointsOf, trainResumed } from './resume.ts'
@@ -115,7 +115,7 @@ export class InBlocks extends Place {
       ? allClasses.classes.length * 8
       : alphaStride(options) * Math.min(this.#lanes, BUNDLE_LANES)
     const trainers = solver.severalTrainers ? options.trainers : 1
-    const settings = { alphaStride: solver.dual ? stride : 0, trainers, reader: readers }
+    const settings = { alphaStride: hasDual(solver, options) ? stride : 0, trainers, reader: readers }
     this.#engine = new BlockEngine(arena, store, plan, settings)
   }
 
@@ -185,7 +185,12 @@ export class InBlocks extends Place {
     if (this.rounds && solver.startEach) return new EachObjective(arena, places, this.rounds[0].flat())
     if (this.rounds) return new BundlesObjective(arena, places, this.rounds[0], this.#lanes)
     const weightBits = this.facts.options.weights === 'f32' ? 32 : 64
-    return new BinaryObjective(arena, { rows, weights }, { ...problems[0], weightBits }, { dual: solver.dual })
+    return new BinaryObjective(
+      arena,
+      { rows, weights },
+      { ...problems[0], weightBits },
+      { dual: hasDual(solver, this.facts.options) },
+    )
   }
 
   binary(problem: FoldedProblem): BinaryObjective {
@@ -228,7 +233,7 @@ export class InBlocks extends Place {
     }
     return trainResumed({
       ...this.#training(objective, wanted.allClasses ? problems.slice(0, 1) : problems),
-      ...{ solver, tell, say, began, first, handOver: this.#handOver() },
+      ...{ solver, tell, say, began, first, looked: this.looked, handOver: this.#handOver() },
     })
   }
 

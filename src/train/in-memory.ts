@@ -11,8 +11,11 @@ import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { isGivenRows, sourceName } from '../input-formats/given-rows.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { trainsByGradient } from '../losses/formulations.ts'
+import { convexLoss } from '../losses/loss.ts'
 import { Arena, formatBytes } from '../numeric/arena.ts'
-import { Driver } from '../optimise/driver/driver.ts'
+import { drawSome } from '../numeric/draw.ts'
+import { Driver, type DriverSettings } from '../optimise/driver/driver.ts'
+import { type Course, relax, SAMPLE_ROWS, startOfCourse } from '../optimise/driver/relaxations.ts'
 import {
   type AllClassesObjective,
   type AllClassesSettings,
@@ -24,6 +27,7 @@ import { crammerSingerBytes } from '../optimise/objectives/crammer-singer.ts'
 import { EachObjective } from '../optimise/objectives/each.ts'
 import { allBinaryObjectives } from '../optimise/objectives/l1.ts'
 import type { Objective } from '../optimise/objectives/objective.ts'
+import { Outliers } from '../optimise/objectives/outliers.ts'
 import { newAllClasses } from '../optimise/objectives/softmax.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
 import { newton } from '../optimise/solvers/newton.ts'
@@ -39,7 +43,7 @@ import { scaleInMemory } from '../rows/scale.ts'
 import { NODE_BYTES } from '../sizes.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { allowedMemory, WINDOW_BYTES } from './choose-solver.ts'
-import { type FoldedProblem, refuseUnlearnable } from './class-problems.ts'
+import { type FoldedProblem, isTruncated, refuseUnlearnable } from './class-problems.ts'
 import {
   hasSecondOrder,
   passesFor,
@@ -51,7 +55,7 @@ import {
   successors,
 } from './hand-over.ts'
 import { DEFAULTS, expansionOf, type ResolvedOptions, refuseTextOptions } from './options.ts'
-import { type Account, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
+import { type Account, type Held, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
 import type { ProgressListener } from './progress.ts'
 import { bundlesOf, groupsOf, mostOf } from './rounds.ts'
 
@@ -131,6 +135,7 @@ interface Successor {
   /** Whether nobody comes after it. */
   isLast: boolean
   tell: TellPass
+  limits: Partial<DriverSettings>
 }
 
 interface Ended {
@@ -153,6 +158,8 @@ export class InMemory extends Place {
   #left = 0
   /** What goes on with bundles that coordinate descent has left. */
   readonly #successors = new Map<Objective, { objective: EachObjective; most: number }>()
+  /** Whether a second-order method has gone on with the last problem. */
+  #handedOver = false
   /** Sources of the objectives that are being trained. */
   readonly #sources = new Map<Objective, RowsInMemory>()
 
@@ -163,16 +170,20 @@ export class InMemory extends Place {
     this.#loaded = loaded
     // The choice was auto's: where coordinate descent is slow, another method may be taken.
     this.#secondOrder = hasSecondOrder(this.facts) && newton.extraBytes!(weights + 1) <= this.#room
-    this.#few = this.#secondOrder && startsSecondOrder(findLoss(options.loss), loaded.rows)
+    const loss = convexLoss(findLoss(options.loss))
+    this.#few = this.#secondOrder && startsSecondOrder(loss, loaded.rows)
     this.#dense =
       this.#secondOrder &&
+      !isTruncated(wanted) &&
       wanted.problems.length === 1 &&
       !wanted.together &&
-      startsDense(findLoss(options.loss), loaded.rows)
+      startsDense(loss, loaded.rows)
     this.#each = this.#few ? newton : solver.startEach ? solver : undefined
     // Weights in f32 are trained one vector after the other.
     const many = (wanted.problems.length > 1 || wanted.together) && trainsMany(solver) && options.weights === 'f64'
-    if (many && !wanted.allClasses && !wanted.atOnce) this.rounds = this.#roundsOf(wanted.problems)
+    if (many && !wanted.allClasses && !wanted.atOnce && !isTruncated(wanted)) {
+      this.rounds = this.#roundsOf(wanted.problems)
+    }
     this.#mark = arena.mark()
   }
 
@@ -221,13 +232,50 @@ export class InMemory extends Place {
     return newAllClasses(arena, { rows, weights, groupRows: rows }, settings)
   }
 
-  async solve(objective: Objective, problems: FoldedProblem[], tell: TellPass): Promise<Solution[]> {
-    const solutions = await this.#solve(objective, problems, tell)
+  async solve(objective: Objective, problems: FoldedProblem[], tell: TellPass, held?: Held): Promise<Solution[]> {
+    const solutions = isTruncated({ problems })
+      ? [await this.#relax(objective as BinaryObjective, problems, tell, held!)]
+      : await this.#solveConvex(objective, problems, tell)
     return this.#loaded.cutShort ? solutions.map(solution => ({ ...solution, exitReason: 'interrupted' })) : solutions
   }
 
-  async #solve(objective: Objective, problems: FoldedProblem[], tell: TellPass): Promise<Solution[]> {
-    const driving = this.driving(objective, tell)
+  /** The convex problems of a truncated one. Once a second-order method has taken over, it goes on with the others. */
+  async #relax(objective: BinaryObjective, problems: FoldedProblem[], tell: TellPass, held: Held): Promise<Solution> {
+    const { source, solver, settings } = this.driving(objective, tell)
+    const { seed, outlierStart } = this.facts.options
+    const { tolerance, maxPasses, signal } = settings
+    let [passes, handedOver] = [0, false]
+    const [{ heldOut }] = problems
+    const unseen = heldOut === undefined ? undefined : { folds: held.folds, heldOut }
+    const outliers = new Outliers(objective, source, () => solver.dual && !this.#few && !handedOver, unseen)
+    const startsWithAll = outlierStart === 'full' || source.rows <= SAMPLE_ROWS
+    outliers.begin(startsWithAll ? undefined : drawSome(source.rows, SAMPLE_ROWS, seed))
+    const solve = async ({ tolerance }: Course): Promise<Solution> => {
+      const before = passes
+      const limits = { tolerance, maxPasses: Math.max(1, maxPasses - before) }
+      const later: TellPass = progress => tell({ ...progress, pass: progress.pass + before })
+      const [solution] = handedOver
+        ? await new Driver({ ...this.driving(objective, later, limits), solver: newton }).solve()
+        : await this.#solveConvex(objective, problems, later, limits)
+      handedOver ||= this.#handedOver
+      passes += solution.passes
+      return { ...solution, passes }
+    }
+    const course = startOfCourse(tolerance)
+    const isSpent = (): boolean => passes >= maxPasses
+    return relax({
+      ...{ outliers, tolerance, signal, course, startsWithAll, solve, isSpent, looked: this.looked },
+      reads: false,
+    })
+  }
+
+  async #solveConvex(
+    objective: Objective,
+    problems: FoldedProblem[],
+    tell: TellPass,
+    limits: Partial<DriverSettings> = {},
+  ): Promise<Solution[]> {
+    const driving = this.driving(objective, tell, limits)
     if (!this.#secondOrder) return new Driver(driving).solve()
     if (this.#few) {
       this.takes(newton.name, 'there are few features')
@@ -243,10 +291,11 @@ export class InMemory extends Place {
       const fresh: Solution = { certificate: undefined, passes: 0, exitReason: 'max-passes' }
       return this.#goOn(objective, problems, [fresh], 'rows fill much of few features', tell)
     }
-    const most = passesFor(findLoss(this.facts.options.loss), this.facts.weights)
+    const most = passesFor(convexLoss(findLoss(this.facts.options.loss)), this.facts.weights)
     const driver = new Driver({ ...driving, stalls: patience(driving.settings.tolerance, most) })
     const solutions = await driver.solve()
-    return driver.stalled ? this.#goOn(objective, problems, solutions, STALLED, tell) : solutions
+    this.#handedOver = driver.stalled
+    return driver.stalled ? this.#goOn(objective, problems, solutions, STALLED, tell, limits) : solutions
   }
 
   /** Goes on with models that are not done, by one method after the other. */
@@ -256,6 +305,7 @@ export class InMemory extends Place {
     solutions: Solution[],
     why: string,
     tell: TellPass,
+    limits: Partial<DriverSettings> = {},
   ): Promise<Solution[]> {
     const methods = successors(findLoss(this.facts.options.loss), this.#loaded.rows)
     let ends = solutions
@@ -263,7 +313,7 @@ export class InMemory extends Place {
       // What was slow with one model is not tried with the next.
       if (k < this.#left) continue
       this.takes(solver.name, k === 0 ? why : `${why}; ${methods[k - 1].name} would take many, too`)
-      const step = { solver, isLast: k === methods.length - 1, tell }
+      const step = { solver, isLast: k === methods.length - 1, tell, limits }
       const { solutions, stalled } =
         objective instanceof BundlesObjective
           ? await this.#goOnWithMany(objective, problems, ends, step)
@@ -315,8 +365,12 @@ export class InMemory extends Place {
   }
 
   /** Goes on by another method from the weights that an objective has. */
-  async #goOnWithOne(objective: Objective, passes: number, { solver, isLast, tell }: Successor): Promise<Ended> {
-    const driving = this.driving(objective, progress => tell({ ...progress, pass: progress.pass + passes }))
+  async #goOnWithOne(
+    objective: Objective,
+    passes: number,
+    { solver, isLast, tell, limits }: Successor,
+  ): Promise<Ended> {
+    const driving = this.driving(objective, progress => tell({ ...progress, pass: progress.pass + passes }), limits)
     const maxPasses = Math.max(1, driving.settings.maxPasses - passes)
     const driver = new Driver({
       ...driving,
@@ -329,6 +383,17 @@ export class InMemory extends Place {
       solutions: solutions.map(solution => ({ ...solution, passes: solution.passes + passes })),
       stalled: driver.stalled,
     }
+  }
+
+  override scoreAlone(objective: BinaryObjective, { heldOut, column = 0, bias }: FoldedProblem, held: Held): void {
+    const { arena, rows } = this.facts
+    const { narrow, weights } = objective
+    const dot = narrow ? arena.numeric.dotF32 : arena.numeric.dotF64
+    const table = arena.u32(this.#loaded.rows.table, rows)
+    const folds = arena.bytes(held.folds, rows)
+    const scores = arena.f32(held.scores + column * rows * 4, rows)
+    const biasPart = bias * objective.weightsInPlace()[this.facts.weights]
+    for (let i = 0; i < rows; i++) if (folds[i] === heldOut) scores[i] = dot(table[i], weights) + biasPart
   }
 
   protected override sourceOf(objective: Objective): RowsInMemory {

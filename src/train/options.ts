@@ -13,6 +13,7 @@ import {
   type Regularizer,
   regularizerNames,
 } from '../losses/formulations.ts'
+import { OUTLIER_MARGIN } from '../losses/loss.ts'
 import { scarceMemory } from '../machine-memory.ts'
 import { type CalibrationKind, calibrationKinds } from '../model/calibration.ts'
 import type { ExpansionOptions } from '../rows/parse-rows-task.ts'
@@ -26,6 +27,10 @@ export interface TrainOptions {
   regularizer?: Regularizer
   /** C in ½‖w‖² + C Σ loss. */
   cost?: number
+  /** s of a truncated loss: a row costs at most 1 + s, and is an outlier where its loss would be more. */
+  outlierMargin?: number
+  /** What a truncated loss starts from: the convex solution of 10,000 rows, or that of all. */
+  outlierStart?: 'sample' | 'full'
   solver?: string
   /** How more than two classes are told apart: each from the rest, or all at once. */
   multiclass?: MulticlassKind
@@ -109,6 +114,8 @@ export const DEFAULTS = {
   loss: 'hinge',
   regularizer: 'l2',
   cost: 1,
+  outlierMargin: OUTLIER_MARGIN,
+  outlierStart: 'sample',
   solver: 'auto',
   multiclass: 'one-vs-rest',
   bias: 0,
@@ -133,6 +140,9 @@ export const DEFAULTS = {
   batch: 'row',
 } as const
 
+/** Passes over the data at most, when the user does not say how many, where one convex problem follows another. */
+const PASSES_OF_SERIES = 10_000
+
 /** Fills in defaults and refuses what cannot be: what, got, expected. */
 export function resolveOptions(given: TrainOptions): ResolvedOptions {
   for (const key of Object.keys(given)) {
@@ -151,11 +161,15 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
   // A problem of all classes has one loss.
   const ofAllClasses = allLosses.find(({ allClasses }) => allClasses === options.multiclass)
   if (ofAllClasses && said['loss'] === undefined) options.loss = ofAllClasses.name
+  // A truncated loss is a series of convex problems.
+  const isSeries = allLosses.some(({ name, truncates }) => name === options.loss && truncates)
+  if (isSeries && said['maxPasses'] === undefined) options.maxPasses = PASSES_OF_SERIES
   options.bias = Math.max(0, options.bias)
   if (options.expand !== undefined) options.expand = parseExpansion(options.expand).text
   checkExpansion(options)
   options.space = spaceFor(options)
   if (options.resume && options.cold) throw new UsageError('a run either resumes or starts cold, not both')
+  checkOutlierOptions(options)
   checkClassWeights(options.classWeights)
   checkRowWeights(options.rowWeights)
   return options
@@ -167,6 +181,7 @@ const positive = (value: number): boolean => value > 0
 
 const LIMITS: Partial<Record<keyof TrainOptions, [expected: string, fits: (value: number) => boolean]>> = {
   cost: ['a number above 0', positive],
+  outlierMargin: ['a number of at least 0', value => value >= 0],
   bias: ['a finite number', () => true],
   tolerance: ['a number above 0 and below 1', value => value > 0 && value < 1],
   maxPasses: ['a whole number of at least 1', value => whole(value)],
@@ -183,6 +198,7 @@ const LIMITS: Partial<Record<keyof TrainOptions, [expected: string, fits: (value
 
 const choices = (): Partial<Record<keyof TrainOptions, readonly unknown[]>> => ({
   multiclass: multiclassNames,
+  outlierStart: ['sample', 'full'],
   regularizer: regularizerNames,
   normalize: ['unit'],
   scale: scaleKinds,
@@ -227,6 +243,20 @@ function checkExpansion(options: ResolvedOptions): void {
     throw new UsageError(
       'names are kept of features that are hashed, and nothing is hashed here',
       'add a hash to the expansion, e.g. --expand polynomial:2+hash:22; other features have their names anyway',
+    )
+  }
+}
+
+function checkOutlierOptions({ loss, given }: ResolvedOptions): void {
+  // A loss that there is not is refused where it is looked for.
+  const known = allLosses.find(({ name }) => name === loss)
+  if (!known || known.truncates) return
+  const truncated = allLosses.flatMap(({ name, truncates }) => (truncates ? [name] : []))
+  for (const name of ['outlierMargin', 'outlierStart']) {
+    if (!given.has(name)) continue
+    throw new UsageError(
+      `the option ${name} is for losses that give outliers up, and the ${loss} loss does not: it would be ignored`,
+      `take --loss ${truncated.join(' or --loss ')}`,
     )
   }
 }

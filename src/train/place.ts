@@ -2,8 +2,9 @@
 // how many models it has room for at a time. What is trained over them, and how, is the same for both.
 import type { LabelCount } from '../input-formats/label-numbers.ts'
 import type { Arena } from '../numeric/arena.ts'
-import type { Driving } from '../optimise/driver/driver.ts'
+import type { DriverSettings, Driving } from '../optimise/driver/driver.ts'
 import { type PassProgress, sum } from '../optimise/driver/progress.ts'
+import type { Looked } from '../optimise/driver/relaxations.ts'
 import type { AllClassesObjective, AllClassesSettings } from '../optimise/objectives/all-classes.ts'
 import type { BinaryObjective } from '../optimise/objectives/binary.ts'
 import { shortenScores } from '../optimise/objectives/line-search.ts'
@@ -74,8 +75,8 @@ export abstract class Place {
   abstract binary(problem: FoldedProblem): BinaryObjective
   abstract bundles(round: Round, folds: number): Together[]
   abstract allClasses(settings: AllClassesSettings): AllClassesObjective
-  /** Trains an objective to its end. */
-  abstract solve(objective: Objective, problems: FoldedProblem[], tell: TellPass): Promise<Solution[]>
+  /** Trains an objective to its end. `held`: of models that are trained alone, and may not see the rows of a fold. */
+  abstract solve(objective: Objective, problems: FoldedProblem[], tell: TellPass, held?: Held): Promise<Solution[]>
   /** The rows that an objective is trained on. */
   protected abstract sourceOf(objective: Objective): RowSource
   /** Scores of rows by the models that did not see them, into f32 columns of all rows. */
@@ -84,6 +85,8 @@ export abstract class Place {
     const groups = source.groups(-1, this.facts.options)
     for await (const group of source.pass(groups)) await objective.score(source.threads, group, scores)
   }
+  /** The same by a model that was trained alone. */
+  scoreAlone(_objective: BinaryObjective, _problem: FoldedProblem, _held: Held): void {}
   /** The memory of the last objectives may be used again. */
   release(): void {}
   /** Where weights are not to be copied: makes them final where they are, and gives that of the bias. */
@@ -98,13 +101,18 @@ export abstract class Place {
     weights: Float64Array,
   ): Account & Pick<TrainingOutcome, 'data' | 'weights' | 'factors'>
 
-  /** What a driver is told. */
-  protected driving(objective: Objective, tell: TellPass): Driving {
+  /** What a driver is told; `limits` are other ones than those of the options. */
+  protected driving(objective: Objective, tell: TellPass, limits: Partial<DriverSettings> = {}): Driving {
     const { solver, options } = this.facts
     // In memory, threads that were named are for reading: the bits of a model do not depend on them.
     const alone = solver.data === 'memory' && !options.given.has('trainers')
     const settings = alone ? { ...options, trainers: 1 } : options
-    return { source: this.sourceOf(objective), solver, objective, settings, tell }
+    return { source: this.sourceOf(objective), solver, objective, settings: { ...settings, ...limits }, tell }
+  }
+
+  /** Tells how far a truncated loss has come. */
+  protected readonly looked = (looked: Looked): void => {
+    this.facts.tell({ stage: 'relax', seconds: this.facts.seconds(), ...looked })
   }
 
   /** Says once that another solver is taken, and why. */
@@ -154,7 +162,12 @@ export async function trainModels(place: Place, taker: Taker, held: Held = { fol
   if (place.rounds) return trainRounds(place, place.rounds, taker, held)
   for (const [k, problem] of problems.entries()) {
     const objective = place.binary(problem)
-    const [solution] = await place.solve(objective, [problem], tellAlone(place, k + 1, problems.length))
+    const [solution] = await place.solve(objective, [problem], tellAlone(place, k + 1, problems.length), held)
+    if (problem.heldOut !== undefined) {
+      place.scoreAlone(objective, problem, held)
+      const { arena, rows } = place.facts
+      shortenScores(arena, [problem], [solution], { at: held.scores, rows, folds: held.folds })
+    }
     taker.take(k, solution, () => objective.copyWeights())
     place.release()
   }

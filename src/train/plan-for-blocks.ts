@@ -11,6 +11,7 @@ import { trainsTogether } from '../losses/formulations.ts'
 import { formatBytes } from '../numeric/arena.ts'
 import { even } from '../optimise/objectives/all-classes.ts'
 import { lanesOf } from '../optimise/objectives/bundles.ts'
+import { OUTLIER_BYTES } from '../optimise/objectives/outliers.ts'
 import { askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { block } from '../optimise/solvers/block.ts'
 import { newton } from '../optimise/solvers/newton.ts'
@@ -50,7 +51,11 @@ export async function planFor(
   run: ToPlan = {},
 ): Promise<StorePlan> {
   const rows = run.rows ?? (await rowsOfStore(store, options))
-  const may = solver.dual && !run.folds && mayHandOver(options, { rows: store.manifest.rows, weights: rows.weights })
+  const may =
+    solver.dual &&
+    !run.folds &&
+    !isTruncatedLoss(options) &&
+    mayHandOver(options, { rows: store.manifest.rows, weights: rows.weights })
   if (may) {
     try {
       const plan = planWith(store, solver, options, { ...run, rows, handsOver: true })
@@ -96,6 +101,7 @@ function needsOf(
   const { weights, entryBytes, mapBytes, expanded } = rows
   const classes = manifest.labels.filter(label => label.rows > 0).length
   const together = trainsTogether(options.multiclass)
+  const truncated = isTruncatedLoss(options)
   const vectors = classes === 2 && !together ? 1 : classes
   const scaled = options.scale ? scalingBytes(options.scale) : 0
   // The model at the end is a copy of the weights, in a list of its own when few features are in use. Weights of expanded
@@ -106,13 +112,21 @@ function needsOf(
     (ingested ? ingestRemains(bytes, growing(options, inputFormatOf(manifest))) : 0) +
     (classes > 2 ? forManyModels(bytes) : 0)
   const needs = {
-    ...{ alphaBytes: !solver.dual ? 0 : together ? classes * 8 : alphaStride(options) * lanes, mapBytes, weights },
+    ...{
+      alphaBytes: !hasDual(solver, options) ? 0 : together ? classes * 8 : alphaStride(options) * lanes,
+      mapBytes,
+      weights,
+    },
     ...{ entryBytes, expanded, slots: 2, cacheShare: solver.cacheShare },
     ...(options.fitsInMemory !== undefined && {
       otherHelp: `no --store: in memory the run takes about ${formatBytes(options.fitsInMemory)}`,
     }),
     // Bits of the classes in play, of a loaded block's rows; all rows at most.
-    perRow: (solver.extra?.perRow ?? 0) + bytesPerRow + (together && solver.dual ? Math.ceil(classes / 64) * 8 : 0),
+    perRow:
+      (solver.extra?.perRow ?? 0) +
+      bytesPerRow +
+      (truncated ? OUTLIER_BYTES : 0) +
+      (together && solver.dual ? Math.ceil(classes / 64) * 8 : 0),
     // A run that goes on with the store is planned for alike.
     firstPass: mayTrainWhileReading(solver, options),
     reserve: (bytes: number): number => (options.memory === undefined ? 0 : reserveOf(bytes, fromText)),
@@ -127,7 +141,9 @@ function needsOf(
     const extra = bits === 'f32' ? 0 : each + steps
     const { trainers } = options
     const shared = solver.severalTrainers ? bytesForTrainers(trainers, weightBytes, options.scale !== undefined) : 0
-    return { ...needs, perWeight: forModel + extra + shared, weightBytes }
+    // What outliers have in w.
+    const outliers = truncated && solver.dual ? weightBytes : 0
+    return { ...needs, perWeight: forModel + extra + shared + outliers, weightBytes }
   }
 }
 
@@ -144,7 +160,8 @@ async function planTogether(
   options: ResolvedOptions,
   { models, must = false, ...run }: RunToPlan,
 ): Promise<{ models: number; plan: StorePlan } | undefined> {
-  const single = options.innerTolerance !== undefined || options.gradientTolerance !== undefined
+  const single =
+    options.innerTolerance !== undefined || options.gradientTolerance !== undefined || isTruncatedLoss(options)
   const can = models > 1 && trainsMany(solver) && options.weights === 'f64' && !single
   if (!must && (!can || options.expand)) return undefined
   const lanes = (size: number): number => (solver.startEach ? size : lanesOf(size))
@@ -199,7 +216,8 @@ export async function planRun(
   const { models, must = false, ...alone } = run
   // Several models share what is read, and need rows of other blocks beside those at hand: `block` alone may take hundreds of
   // passes where these are few (10,000 digits in two blocks: short of 1e-3 after 300, where `selective` takes 5).
-  const ours = models > 1 && !must && !askedSolver(options.solver) && solver.firstPass === true
+  const isOurs = !askedSolver(options.solver) && !isTruncatedLoss(options)
+  const ours = models > 1 && !must && isOurs && solver.firstPass === true
   if (ours) {
     options = { ...options, innerPasses: DEFAULTS.innerPasses }
     solver = selective
@@ -256,8 +274,19 @@ function growing(options: ResolvedOptions, format: string): boolean {
 }
 
 /** Whether training can begin while the text is read: values that will be scaled are not known before all have been read. */
-export function mayTrainWhileReading(solver: BlockSolver, { scale, expand, space }: ResolvedOptions): boolean {
-  return solver.firstPass === true && !scale && !expand && !space
+export function mayTrainWhileReading(solver: BlockSolver, options: ResolvedOptions): boolean {
+  const { scale, expand, space } = options
+  return solver.firstPass === true && !scale && !expand && !space && !isTruncatedLoss(options)
+}
+
+/** Whether the loss gives outliers up. */
+function isTruncatedLoss({ loss }: ResolvedOptions): boolean {
+  return findLoss(loss).truncates !== undefined
+}
+
+/** Whether there are dual variables: a method that follows a gradient needs them to leave outliers out. */
+export function hasDual(solver: Pick<BlockSolver, 'dual'>, options: ResolvedOptions): boolean {
+  return solver.dual || isTruncatedLoss(options)
 }
 
 /** Bytes of dual variable for each row. */

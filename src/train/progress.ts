@@ -61,5 +61,19 @@ export interface TrainProgress {
   memoryBytes: number
 }
 
-export type Progress = PlanProgress | ReadProgress | TrainProgress
+/** Of a truncated loss: one of its convex problems has been solved, and all rows were looked at. */
+export interface RelaxProgress {
+  stage: 'relax'
+  seconds: number
+  /** Which one: 0 for the sample, or all rows, that it starts from. */
+  relaxation: number
+  /** Its relative gap. */
+  gap: number | null
+  /** The truncated objective; the outliers; and the rows that have become outliers, or are outliers no more. */
+  objective: number
+  outliers: number
+  changed: number
+}
+
+export type Progress = PlanProgress | ReadProgress | TrainProgress | RelaxProgress
 export type ProgressListener = (progress: Progress) => void

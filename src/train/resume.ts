@@ -8,17 +8,19 @@ import { removeFile } from '../block-store/writer.ts'
 import { SpillwayError } from '../errors.ts'
 import { Driver, freshState } from '../optimise/driver/driver.ts'
 import type { PassProgress } from '../optimise/driver/progress.ts'
+import type { Looked } from '../optimise/driver/relaxations.ts'
 import type { Objective } from '../optimise/objectives/objective.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
 import type { FirstPass } from '../optimise/solvers/first-pass.ts'
 import type { BlockSolver } from '../optimise/solvers/solver.ts'
 import type { BlockEngine } from '../optimise/sources/block-engine.ts'
 import { sizeText } from '../sizes.ts'
-import type { FoldedProblem } from './class-problems.ts'
+import { type FoldedProblem, isTruncated } from './class-problems.ts'
 import { goOnInBlocks, type HandOver } from './go-on-in-blocks.ts'
 import { patience } from './hand-over.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { RunStart } from './outcome.ts'
+import { type SeriesStart, trainTruncated } from './truncated-over-blocks.ts'
 
 /** What a run over blocks is, from its beginning to its end. */
 export interface BlockTraining {
@@ -36,11 +38,13 @@ export interface BlockTraining {
   began: (start: RunStart) => void
   /** Who goes on when it stalls, where that is left to us and there is room for it. */
   handOver?: HandOver | undefined
+  /** Hears of every convex problem of a truncated loss. */
+  looked: (looked: Looked) => void
 }
 
 /** Where the states of a training are kept: one place for each distinct problem. */
 export function checkpointsOf(
-  training: Omit<BlockTraining, 'tell' | 'say' | 'began' | 'solver' | 'handOver'>,
+  training: Omit<BlockTraining, 'tell' | 'say' | 'began' | 'looked' | 'solver' | 'handOver'>,
 ): Checkpoints {
   const { engine, options, objective, problems, allClasses } = training
   const { folder, manifest } = engine.store
@@ -48,6 +52,7 @@ export function checkpointsOf(
   const many = problems.map(({ label, costPositive }) => `${label.text}:${costPositive}`).join(' ')
   const identity = {
     loss: options.loss,
+    ...(isTruncated({ problems }) && { outlierMargin: options.outlierMargin }),
     costPositive: first.costPositive,
     costNegative: first.costNegative,
     bias: first.bias,
@@ -77,14 +82,18 @@ export async function trainResumed(training: BlockTraining): Promise<Solution[]>
   const course = {
     ...{ solver: solver.name, seed, shrinking, innerPasses, innerTolerance, blockOrder, batch, slotBytes, cacheBytes },
     memory: options.memory ?? null,
+    ...(isTruncated(training) && { outlierStart: options.outlierStart }),
   }
   const fresh = freshState(objective.models, course, engine.store.manifest.fingerprint)
   const checkpoints = checkpointsOf(training)
   const keeping = { keeper: checkpoints, state: fresh }
   const judging = handOver && { stalls: patience(options.tolerance) }
   const driver = new Driver({ source: engine, solver, objective, settings: options, tell, ...keeping, ...judging })
-  if (solver.dual && !options.cold && (await startWarm(driver, checkpoints, say))) began({ start: 'warm' })
-  else {
+  const series = (start: SeriesStart): Promise<Solution[]> => trainTruncated(training, checkpoints, fresh, start)
+  if (solver.dual && !options.cold && (await startWarm(driver, checkpoints, say))) {
+    began({ start: 'warm' })
+    if (isTruncated(training)) return series({ kind: 'warm' })
+  } else {
     const found = options.resume ? await checkpoints.load() : undefined
     if (found) {
       refuseOtherCourse(found, fresh)
@@ -98,11 +107,13 @@ export async function trainResumed(training: BlockTraining): Promise<Solution[]>
       if (ended) return done
       // A run that was stopped by its own limits may go on under wider ones.
       const state = goOn(found, options)
+      if (isTruncated(training)) return series({ kind: 'resumed', state })
       if (state.handedOver) return goOnInBlocks(training, handOver!, checkpoints, state)
       await driver.restore(state)
     } else {
       began({ start: 'cold' })
       await checkpoints.clear()
+      if (isTruncated(training)) return series({ kind: 'cold' })
     }
     if (first && !found) {
       await driver.startFrom(first.pass, engine, first.map)

@@ -205,11 +205,13 @@ export function asResult(outcome: TrainingOutcome, options: ResolvedOptions, sec
   const { rows, features, nonzeros } = data
   const { loss, cost } = options
   const certificate = sumOf(solutions)
-  const { passes, primal, dual, gap, supportVectors } = certificate
+  const { passes, primal, dual, gap, supportVectors, outliers, relaxations } = certificate
   return {
     model: modelOf(outcome, options, certificate),
     ...{ solver, loss, cost, rows, features, nonzeros, classes: labels.length },
     ...{ passes, primal, dual, gap, supportVectors },
+    ...outlierMarginOf(options),
+    ...(outliers !== undefined && relaxations !== undefined && { outliers, relaxations }),
     seconds: { total: seconds, read, compute: seconds - read, write: 0 },
     bytesRead,
     peakMemoryBytes: process.resourceUsage().maxRSS * 1024,
@@ -218,6 +220,11 @@ export function asResult(outcome: TrainingOutcome, options: ResolvedOptions, sec
     trainingAccuracy: solutions.length === 1 ? (solutions[0].certificate?.trainingAccuracy ?? null) : null,
     ...{ badRows, badRowMessages, ...(blocks && { blocks }) },
   }
+}
+
+/** Of a truncated loss: s. */
+function outlierMarginOf({ loss, outlierMargin }: ResolvedOptions): { outlierMargin?: number } {
+  return findLoss(loss).truncates ? { outlierMargin } : {}
 }
 
 function modelOf(outcome: TrainingOutcome, options: ResolvedOptions, certificate: ModelCertificate): Model {
@@ -233,7 +240,7 @@ function modelOf(outcome: TrainingOutcome, options: ResolvedOptions, certificate
     ...(data.format !== usualInputFormat.name && { inputFormat: data.format }),
     ...(data.valueBits === 64 && { values: 'f64' }),
     indexBase: data.indexBase === 0 ? 0 : 1,
-    ...{ loss, regularizer, cost, solver, seed },
+    ...{ loss, ...outlierMarginOf(options), regularizer, cost, solver, seed },
     classWeights: Object.entries(options.classWeights).map(([label, weight]) => ({ label, weight })),
     transforms: transformsOf(outcome, options),
     ...(calibrations && { calibrations }),

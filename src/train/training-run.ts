@@ -25,6 +25,11 @@ export interface TrainResult
   dual: number | null
   gap: number | null
   supportVectors: number | null
+  /** Of a truncated loss: s, the rows that it gave up, and the convex problems that were solved one after the other. The primal
+   *  is that of the truncated problem, which has no dual, and the gap that of the last convex one. */
+  outlierMargin?: number
+  outliers?: number
+  relaxations?: number
   seconds: { total: number; read: number; compute: number; write: number }
   peakMemoryBytes: number
   exitReason: ExitReason

@@ -1,12 +1,13 @@
 // `tune`: tries costs by folds, and trains the model at the best.
 
 import { SpillwayError, UsageError } from '../errors.ts'
+import { findLoss } from '../losses/all-losses.ts'
 import { askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { block } from '../optimise/solvers/block.ts'
 import type { MemorySolver } from '../optimise/solvers/solver.ts'
 import { classesOf } from '../rows/folds.ts'
 import type { FoldedProblem } from './class-problems.ts'
-import { type CrossValidateOptions, validateOverBlocks, whereToTrain } from './cross-validate.ts'
+import { type CrossValidateOptions, validateInMemory, validateOverBlocks, whereToTrain } from './cross-validate.ts'
 import { HeldOut } from './held-out.ts'
 import { InMemory, type LoadedRows, withRowsInMemory } from './in-memory.ts'
 import { type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
@@ -39,7 +40,8 @@ export interface TuneOptions extends Omit<CrossValidateOptions, 'cost'> {
   final?: 'best' | 'simplest' | 'none'
 }
 
-/** Without costs, over blocks: together, for a read costs more there than some models in vain. */
+/** Without costs, over blocks: together, for a read costs more there than some models in vain. And for truncated losses, whose
+ *  models do not go on from one cost to the next. */
 const WIDE_COSTS = Array.from({ length: 8 }, (_, k) => 2 ** (2 * k - 10))
 
 /** Tries costs, and trains the model at the best. */
@@ -60,8 +62,13 @@ export async function tune(data: string | string[], options: TuneOptions = {}): 
     if (final === 'none' || resolved.signal?.aborted) return tuning
     return withSeconds(tuning, await trainStore(store, rest, resolved, tuning[final].cost, progress))
   }
+  const isTruncated = findLoss(resolved.loss).truncates !== undefined
   return withRowsInMemory(paths, resolved, progress, async loaded => {
-    const tuning = chosen(await climbCosts(loaded, solver, resolved, { folds, costs: sorted }))
+    const tuning = chosen(
+      isTruncated
+        ? await validateInMemory(loaded, solver, resolved, { folds, costs: sorted ?? WIDE_COSTS })
+        : await climbCosts(loaded, solver, resolved, { folds, costs: sorted }),
+    )
     if (final === 'none' || resolved.signal?.aborted) return tuning
     const options = { ...resolved, cost: tuning[final].cost }
     const outcome = await trainInMemory(loaded, solver, options)

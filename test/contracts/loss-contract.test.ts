@@ -4,6 +4,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { UsageError } from '../../src/errors.ts'
 import { allLosses, findLoss } from '../../src/losses/all-losses.ts'
+import type { Loss } from '../../src/losses/loss.ts'
 import { Arena } from '../../src/numeric/arena.ts'
 import { ROW_KIND_F64, SUMS_BYTES, SUMS_LOSS } from '../../src/numeric/layouts.ts'
 import { BinaryObjective } from '../../src/optimise/objectives/binary.ts'
@@ -31,7 +32,69 @@ function largest(f: (x: number) => number, low: number, high: number): number {
   return Math.max(f(low), f(high))
 }
 
-for (const loss of allLosses) {
+for (const loss of allLosses.filter(({ truncates }) => truncates)) {
+  const { loss: convex, limit } = loss.truncates!
+  describe(`the ${loss.name} loss`, () => {
+    const outlierMargin = fc.double({ min: 0, max: 10, noNaN: true })
+
+    it('is found by its name, and follows a convex loss that is on the list', () => {
+      assert.equal(findLoss(loss.name), loss)
+      assert.equal(findLoss(convex.name), convex)
+      assert.equal(convex.truncates, undefined)
+      assert.equal(loss.box, undefined, 'it is not convex, and has no dual')
+    })
+
+    it('is the smaller of that loss and 1 + s, which it is from its limit on', () => {
+      fc.assert(
+        fc.property(margin, outlierMargin, (m, s) => {
+          assert.equal(loss.value(m, s), Math.min(convex.value(m), 1 + s))
+          near(convex.value(limit(s)), 1 + s, 1e-14, `the convex loss at the limit for ${s}`)
+          if (m < limit(s) - 1e-9) assert.equal(loss.value(m, s), 1 + s)
+          if (m > limit(s) + 1e-9) assert.equal(loss.value(m, s), convex.value(m))
+        }),
+        { seed, numRuns: 300 },
+      )
+      assert.equal(loss.value(-50), loss.value(-50, 1), 's is 1 unless another is said')
+    })
+
+    it('is what the numeric loops compute, and they find its outliers', () => {
+      const arena = new Arena()
+      const mark = arena.mark()
+      const both = fc.tuple(fc.oneof(margin, fc.constantFrom(0, 1, -1, 700, -700)), fc.boolean())
+      const factors = fc.constantFrom(1, 0, 0.5, 2)
+      const margins = fc.array(both, { minLength: 1, maxLength: 5 })
+      fc.assert(
+        fc.property(margins, cost, cost, outlierMargin, factors, (rowsOf, c, d, s, factor) => {
+          arena.release(mark)
+          const { problem, rows } = problemOf(arena, convex, rowsOf, c, d)
+          const [marks, sums] = [arena.allocate(8, 'marks'), arena.allocate(SUMS_BYTES, 'sums')]
+          const at = problem.of(wholeGroup(arena, rows))
+          arena.numeric.findOutliersF64(at, 0, rowsOf.length, limit(s), factor, marks, 0, sums, 0, 0)
+          const expected = rowsOf.reduce((sum, [m, y]) => sum + (y ? c : d) * loss.value(factor * m, s), 0)
+          near(arena.getF64(sums), expected, 1e-13, 'the sum of losses')
+          const outliers = rowsOf.map(([m]) => (factor * m < limit(s) ? 1 : 0))
+          assert.deepEqual([...arena.bytes(marks, rowsOf.length)], outliers)
+          assert.equal(arena.getF64(sums + 8), outliers.filter(Boolean).length)
+        }),
+        { seed, numRuns: 300 },
+      )
+    })
+  })
+}
+
+/** One feature a row, w = 1: the value is the score. */
+function problemOf(arena: Arena, loss: Loss, margins: [number, boolean][], c: number, d: number) {
+  const records = margins.map(([m, positive]) =>
+    writeRow(arena, ROW_KIND_F64, { indices: [0], values: [positive ? m : -m] }, { classNumber: positive ? 1 : 0 }),
+  )
+  const rows = rowSetOf(arena, records, 1)
+  const costs = { costPositive: c, costNegative: d }
+  const problem = new BinaryObjective(arena, rows, { loss, ...costs, bias: 0, positive: 1, weightBits: 64 })
+  arena.f64(problem.weights, 1)[0] = 1
+  return { problem, rows }
+}
+
+for (const loss of allLosses.filter(({ truncates }) => !truncates)) {
   describe(`the ${loss.name} loss`, () => {
     it('is found by its name', () => {
       assert.equal(findLoss(loss.name), loss)
@@ -92,25 +155,7 @@ for (const loss of allLosses) {
       fc.assert(
         fc.property(fc.array(both, { minLength: 1, maxLength: 5 }), cost, cost, (margins, c, d) => {
           arena.release(mark)
-          // One feature a row, w = 1: the value is the score.
-          const records = margins.map(([m, positive]) =>
-            writeRow(
-              arena,
-              ROW_KIND_F64,
-              { indices: [0], values: [positive ? m : -m] },
-              { classNumber: positive ? 1 : 0 },
-            ),
-          )
-          const rows = rowSetOf(arena, records, 1)
-          const problem = new BinaryObjective(arena, rows, {
-            loss,
-            costPositive: c,
-            costNegative: d,
-            bias: 0,
-            positive: 1,
-            weightBits: 64,
-          })
-          arena.f64(problem.weights, 1)[0] = 1
+          const { problem, rows } = problemOf(arena, loss, margins, c, d)
           const sums = arena.allocate(SUMS_BYTES, 'sums')
           arena.numeric.evaluateF64(problem.of(wholeGroup(arena, rows)), 0, margins.length, sums)
           const expected = margins.reduce((sum, [m, positive]) => sum + (positive ? c : d) * loss.value(m), 0)
@@ -137,6 +182,7 @@ describe('findLoss', () => {
     )
   })
   it("LIBLINEAR's numbers tell losses apart", () => {
-    assert.equal(new Set(allLosses.map(loss => loss.liblinearSolver)).size, allLosses.length)
+    const numbers = allLosses.flatMap(({ liblinearSolver }) => liblinearSolver ?? [])
+    assert.equal(new Set(numbers).size, numbers.length)
   })
 })

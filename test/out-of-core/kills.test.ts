@@ -145,6 +145,11 @@ describe('killed at any moment', () => {
       await killTraining(words, killsOf('store'), store)
     })
 
+  it(`train from a store, a series of convex problems: ${killsOf('store')} kills`, async () => {
+    const words = ['train', 'rows.spill', 'rows.model', '--solver', 'stream', '--loss', 'ramp', ...forStore]
+    await killTraining(words, killsOf('store'), store)
+  })
+
   it(`add: ${killsOf('add')} kills, and each time the old store or the new one`, async () => {
     const training = ['train', 'rows.spill', 'rows.model', '--solver', 'block', ...forStore]
     // A store with a training state, which is carried over.

@@ -12,12 +12,13 @@ import {
   TOGETHER_WEIGHTS,
 } from '../crammer-singer-layout'
 import {
-  PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_FOLDS, PROBLEM_HELD_OUT, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS,
+  PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_FOLDS, PROBLEM_HELD_OUT, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS,
   PROBLEM_WEIGHTS, ROW_CLASS, ROW_COUNT, ROW_DICTIONARY, ROW_ENTRIES, ROW_KIND, ROW_KIND_CODED, ROW_KIND_CONSTANT,
   ROW_KIND_DENSE, ROW_KIND_F32, ROW_KIND_F64, ROW_NORM, ROW_SCALE,
 } from '../layouts'
 import { at, dotLanes } from './bundle'
 import { boxLoss, logisticLoss } from './losses'
+import { isLeftOut } from './outliers'
 import { dotRow, wideValues } from './row'
 import {
   boundForNegative, boundForPositive, costsTogether, diagonalForNegative, diagonalForPositive, laneBound, laneDiagonal,
@@ -44,6 +45,7 @@ export function alongF32(problem: usize, from: u32, to: u32, along: usize): void
 @inline
 function lookAlong<W>(problem: usize, from: u32, to: u32, along: usize): void {
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
+  const alpha = <usize>load<u32>(problem, PROBLEM_ALPHA)
   const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
   const positive = load<u32>(problem, PROBLEM_POSITIVE)
   const logistic = load<u32>(problem, PROBLEM_LOGISTIC) != 0
@@ -57,7 +59,7 @@ function lookAlong<W>(problem: usize, from: u32, to: u32, along: usize): void {
   const folds = <usize>load<u32>(problem, PROBLEM_FOLDS)
   const heldOut = load<u32>(problem, PROBLEM_HELD_OUT)
   for (let i = from; i < to; i++) {
-    if (folds != 0 && u32(load<u8>(folds + usize(i))) == heldOut) continue
+    if (isLeftOut(alpha, i) || (folds != 0 && u32(load<u8>(folds + usize(i))) == heldOut)) continue
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
     const dot = dotRow<W>(row, w) + biasPart

@@ -73,6 +73,12 @@ function sweepBox<W, S>(problem: usize, sweep: usize, budget: f64): bool {
     const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i)
     const alphaAt = alpha + (usize(i) << 3)
     const a = load<f64>(alphaAt)
+    // The row is left out: see outliers.ts.
+    if (a < 0) {
+      visited += 1
+      cursor++
+      continue
+    }
     visited += f64(load<u32>(row, ROW_COUNT)) + 4
 
     let dot = dotParted<W, S>(row, w, own, hot)
@@ -274,7 +280,8 @@ function addDual<W>(problem: usize, from: u32, to: u32, stride: u32): void {
   const biasAt = w + usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) * sizeof<W>()
   for (let i = from; i < to; i++) {
     const a = load<f64>(alpha + usize(i) * usize(stride))
-    if (a == 0) continue
+    // Nor does a row that is left out add anything.
+    if (a <= 0) continue
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const step = load<u32>(row, ROW_CLASS) == positive ? a : -a
     axpyRow<W>(row, step, w)
@@ -307,6 +314,7 @@ export function visitedSums(problem: usize, count: u32, margins: usize, alpha: u
     } else {
       const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i)
       const a = load<f64>(alpha + (usize(i) << 3))
+      if (a < 0) continue
       const loss = boxLoss(1 - margin, bound, diagonal)
       lossSum += loss
       gapSum += loss - a * (1 - margin) + 0.5 * diagonal * a * a
@@ -344,7 +352,9 @@ export function rowWorth(problem: usize, count: u32, worth: usize): void {
       const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i)
       const a = load<f64>(alpha + (usize(i) << 3))
       const gradient = margin - 1 + diagonal * a
-      if (a > 0 && a < bound) value = 2e300
+      // Rows that are left out come last.
+      if (a < 0) value = -1e300
+      else if (a > 0 && a < bound) value = 2e300
       else if ((a == 0 && gradient < 0) || (a == bound && gradient > 0)) value = 1e6 * (1 + min(abs(gradient), 1e6))
       else value = -abs(gradient)
     }

@@ -51,7 +51,9 @@ function evaluate<W>(problem: usize, from: u32, to: u32, sums: usize): void {
       support += 1
     } else {
       const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i)
-      const a = load<f64>(alpha + (usize(i) << 3))
+      // A method without dual variables has none to tell; a row that is left out counts for nothing.
+      const a = alpha == 0 ? 0 : load<f64>(alpha + (usize(i) << 3))
+      if (a < 0) continue
       lossSum += boxLoss(1 - margin, bound, diagonal)
       dualSum += a - 0.5 * diagonal * a * a
       alphaMargin += a * margin

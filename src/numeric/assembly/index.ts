@@ -56,6 +56,7 @@ export { dualOfLogistic, evaluateL1, lengthL1, shortenDual, steepest, sumsOfSqua
 export { clipNewton, directionL1, newtonL1, stepL1, stepL1Squared } from './l1-newton'
 export { allocate } from './memory'
 export { growBallF32, growBallF64 } from './one-pass'
+export { findOutliersF32, findOutliersF64, leaveOut, takeOutF32, takeOutF64 } from './outliers'
 export { packBatch, relabelRows, workOf } from './pack'
 export { parseLabelString } from './parse-label-string'
 export { numberLabels, parseLibsvm } from './parse-libsvm'

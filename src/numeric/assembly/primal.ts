@@ -11,11 +11,12 @@
 //
 // Sums are added to what is there: rows may come in parts, and the sums are the same bits.
 import {
-  PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_FOLDS, PROBLEM_HELD_OUT, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS,
+  PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_FOLDS, PROBLEM_HELD_OUT, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS,
   PROBLEM_SMOOTHING, PROBLEM_WEIGHTS, ROW_CLASS, SUMS_ALPHA_MARGIN, SUMS_CORRECT, SUMS_DUAL, SUMS_LOSS, SUMS_SUPPORT,
 } from '../layouts'
 import { addSquares, writeEntries } from './entries'
 import { boxLoss, logisticLoss, negativeEntropy, wrongness } from './losses'
+import { isLeftOut } from './outliers'
 import { axpyRow, dotRow } from './row'
 import {
   boundForNegative, boundForPositive, diagonalForNegative, diagonalForPositive, rowBound, rowDiagonal, rowWeightsOf,
@@ -59,6 +60,7 @@ function meetRows<T>(
   problem: usize, from: u32, to: u32, d: usize, out: usize, list: usize, n: u32, diagonals: usize, matrix: usize, scratch: usize,
 ): void {
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
+  const alpha = <usize>load<u32>(problem, PROBLEM_ALPHA)
   const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
   const positive = load<u32>(problem, PROBLEM_POSITIVE)
   const logistic = load<u32>(problem, PROBLEM_LOGISTIC) != 0
@@ -86,6 +88,8 @@ function meetRows<T>(
   }
   for (let i = from; i < to; i++) {
     if (folds != 0 && u32(load<u8>(folds + usize(i))) == heldOut) continue
+    const leftOut = isLeftOut(alpha, i)
+    if ((!isFloat<T>() || sizeof<T>() == 4) && leftOut) continue
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
     const y: f64 = isPositive ? 1 : -1
@@ -105,6 +109,7 @@ function meetRows<T>(
       if (c != 0) addRow(row, c * (dotRow<f64>(row, d) + biasStep), out, bias, biasAt)
     } else {
       if (isPositive ? dot > 0 : dot <= 0) correct += 1
+      if (leftOut) continue
       let a: f64
       if (logistic) {
         a = bound * wrongness(margin)
@@ -173,6 +178,7 @@ function addProducts(row: usize, c: f64, bias: f64, biasFeature: u32, matrix: us
 /** Scores of the rows from..to that were held out, f32, into a column: row i has its place at i. */
 export function scoreHeldOutRows(problem: usize, from: u32, to: u32, column: usize): void {
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
+  const alpha = <usize>load<u32>(problem, PROBLEM_ALPHA)
   const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
   const bias = load<f64>(problem, PROBLEM_BIAS)
   const biasPart = bias == 0 ? 0 : bias * load<f64>(w + (usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) << 3))

@@ -65,10 +65,11 @@ export function keepListed(order: usize, count: u32, table: usize, alpha: usize,
   }
 }
 
-/** How far a row is from mattering: 0 when it may move at its next visit. */
+/** How far a row is from mattering: 0 when it may move at its next visit. One that is left out never does. */
 @inline
 function distanceOf(logistic: bool, a: f64, bound: f64, gradient: f64): f64 {
   if (logistic) return abs(gradient)
+  if (a < 0) return Infinity
   if (a == 0) return max(gradient, 0)
   if (a == bound) return max(-gradient, 0)
   return 0
@@ -97,6 +98,8 @@ function blockOf(set: usize, number: u32): u32 {
 /** A row is not in memory any more, or did not come in: what is known of it goes into its block's ledger. */
 @inline
 function enterLedger(set: usize, number: u32, isPositive: bool, logistic: bool, a: f64, rest: f64, bound: f64, diagonal: f64, margin: f64, norm: f64): void {
+  // A row that is left out owes nothing, wherever w goes.
+  if (a < 0) return
   const ledger = usize(load<u32>(set, WORKING_LEDGER)) + usize(blockOf(set, number)) * LEDGER_BYTES
   const dualPart = logistic ? negativeEntropy(a, rest, bound) : a - 0.5 * diagonal * a * a
   store<f64>(ledger, load<f64>(ledger, LEDGER_DUAL) + dualPart, LEDGER_DUAL)

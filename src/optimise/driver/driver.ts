@@ -92,6 +92,11 @@ export class Driver {
     this.#progress = new Progress(driving, this.#run)
   }
 
+  /** Where the run stands. */
+  get state(): Readonly<RunState> {
+    return this.#state
+  }
+
   /** Goes on from a checkpoint. */
   async restore(state: RunState): Promise<void> {
     this.#state = state
@@ -166,11 +171,6 @@ export class Driver {
     this.#state.trail ??= []
     if (!this.#progress.partial) this.#state.trail.push({ work, gap: Math.min(gap, Number.MAX_VALUE) })
     return this.#stalls(work, this.#state.trail)
-  }
-
-  /** Where the run stands. */
-  get state(): Readonly<RunState> {
-    return this.#state
   }
 
   /** Ends for another method, which goes on with the models that are not done. */

@@ -13,6 +13,10 @@ export interface Certificate {
   supportVectors: number | null
   /** Share of training rows on the right side; null when rows were left unread that cannot owe anything to the gap. */
   trainingAccuracy: number | null
+  /** Of a truncated loss: its outliers, and the convex problems that were solved one after the other. The primal is the
+   *  truncated problem's, the gap is that of the last convex one. */
+  outliers?: number
+  relaxations?: number
 }
 
 /** Rows summed apart where all are in memory: the pieces are the same for any number of threads, so the sums are the same

@@ -19,6 +19,8 @@ export interface ProblemSettings {
   weightBits: 64 | 32
   /** The fold whose rows it does not see. */
   heldOut?: number
+  /** Of a truncated loss, whose convex one `loss` is: rows of a margin below this are outliers. */
+  outliersBelow?: number
   /** l2 when not given. Under l1 only the certificate sets dual variables. */
   regularizer?: Regularizer
 }

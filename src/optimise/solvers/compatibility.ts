@@ -10,7 +10,7 @@ import {
   trainsByGradient,
   trainsTogether,
 } from '../../losses/formulations.ts'
-import type { Loss } from '../../losses/loss.ts'
+import { convexLoss, type Loss } from '../../losses/loss.ts'
 import { regularizersOf, type Solver, solverOptions } from './solver.ts'
 
 /** Training options that have a meaning only where rows are in a store. */
@@ -32,7 +32,8 @@ export function checkCompatible(
   if (options['rowWeights'] !== undefined) checkRowWeights(solver, options)
   const multiclass = options['multiclass'] as MulticlassKind | undefined
   if (multiclass && trainsTogether(multiclass)) checkAllClasses(solver, loss, multiclass, options)
-  if (!solver.lossNeeds.has(loss)) throw lossLacks(loss, solver, `solver ${solver.name}`)
+  if (loss.truncates) checkTruncated(solver, loss, options)
+  if (!solver.lossNeeds.has(convexLoss(loss))) throw lossLacks(loss, solver, `solver ${solver.name}`)
   if (given.has('shrinking') && !isSparse(regularizer)) {
     if (loss.entropicDual) {
       throw new UsageError(`the option shrinking is not compatible with the ${loss.name} loss: it would be ignored`)
@@ -95,6 +96,27 @@ function checkAllClasses(
   if (weights === 'f32') throw refuse('weights f32 are', ': its weights are f64')
 }
 
+/** A loss that gives outliers up needs a method that can leave rows out. */
+function checkTruncated(
+  solver: Solver,
+  loss: Loss,
+  { folds, calibrate }: { folds?: number; calibrate?: unknown },
+): void {
+  const what = folds !== undefined ? 'folds' : calibrate !== undefined ? 'calibrate' : undefined
+  // Each model has outliers of its own, and is trained alone: over blocks, models of folds are trained together.
+  if (what !== undefined && (solver.data === 'blocks' || !solver.dual)) {
+    throw new UsageError(
+      `the ${loss.name} loss is not compatible with ${what} by solver ${solver.name}: its models are trained one by one, with all rows in memory`,
+      `take --solver dual and enough --memory, or --loss ${convexLoss(loss).name}`,
+    )
+  }
+  if (solver.leavesOut) return
+  throw new UsageError(
+    `the ${loss.name} loss is not compatible with solver ${solver.name}: missing a way to leave outliers out`,
+    `take --solver dual, block, selective, stream or newton, or --loss ${convexLoss(loss).name}`,
+  )
+}
+
 function checkRowWeights(solver: Solver, options: { folds?: number; calibrate?: unknown; solver?: string }): void {
   const works = 'row weights are for train with solver dual or newton, all rows in memory, without calibrate'
   const refuse = (what: string, why: string): UsageError =>
@@ -117,7 +139,7 @@ function checkRegularizer(solver: Solver, loss: Loss, asked: Regularizer): void 
       'leave the choice to --solver auto',
     )
   }
-  if (isSparse(asked) && !solver.lossNeeds.has(loss))
+  if (isSparse(asked) && !loss.truncates && !solver.lossNeeds.has(loss))
     throw lossLacks(loss, solver, `the ${asked} regularizer`, 'take --loss squared-hinge or --loss logistic')
 }
 

@@ -69,6 +69,7 @@ export const dual: MemorySolver = {
   dual: true,
   options: ['shrinking', 'tolerance', 'trainers'],
   rowWeights: true,
+  leavesOut: true,
   summary: 'dual coordinate descent, all rows in memory',
   lossNeeds: anyDual,
   start: (objective, source, settings) =>

@@ -251,6 +251,7 @@ const traits = {
   summary: 'second-order steps on the primal: few features, or features of very different size',
   dual: false,
   wideWeights: true,
+  leavesOut: true,
   options: ['blockOrder', 'tolerance'],
   lossNeeds: anyDual,
   ...start,

@@ -173,6 +173,8 @@ interface AnySolver {
   oneCost?: true
   /** Whether it knows a weight for each row; others refuse them. */
   rowWeights?: true
+  /** Whether it passes over rows that are left out, the outliers of a truncated loss; others refuse such a loss. */
+  leavesOut?: true
 }
 
 export type Start<O, Source = RowSource> = (objective: O, source: Source, settings: SolverSettings) => Run

@@ -297,6 +297,7 @@ export const stream: BlockSolver = {
   summary: 'dual cached loops: trains on the rows in memory while others are read',
   data: 'blocks',
   dual: true,
+  leavesOut: true,
   cacheShare: 0.75,
   extra: { perWeight: 8, perRow: 1 / 8 },
   defaultInnerPasses: 1,

@@ -1,0 +1,102 @@
+// Outliers of one binary model: which rows its truncated loss gives up, and what that does to the convex problem of the others.
+//
+//   T(w) = ½‖w‖² + Σ_i min(C_i loss(m_i), C_i loss(limit)),  m_i = y_i wᵀx_i          outliers: m_i < limit
+//
+// A look, one pass over all rows, finds T and the outliers at w. Nothing changes by it. Only when they are left out do dual
+// variables move: those of new outliers are dropped, and what they have in w is taken out of it, so that w = Σ α y x holds
+// for the rows that stay. See numeric/assembly/outliers.ts.
+import { SUMS_BYTES, SUMS_COUNT } from '../../numeric/layouts.ts'
+import { runLoop } from '../../threads/loop-task.ts'
+import type { RowSource } from '../sources/row-source.ts'
+import type { BinaryObjective } from './binary.ts'
+import { addSums } from './certificate.ts'
+
+/** What a look at all rows showed. */
+export interface OutlierLook {
+  /** T. */
+  objective: number
+  outliers: number
+  /** Rows that are on the other side of the limit than the convex problem has them. */
+  changed: number
+  trainingAccuracy: number
+}
+
+/** Bytes that looks take for each row. Where w is Σ α y x they take another vector of weights, too. */
+export const OUTLIER_BYTES = 1
+
+/** Rows of a fold that a model does not see: the fold, and the address of each row's, u8 in the order of the source. */
+export interface HeldOutRows {
+  folds: number
+  heldOut: number
+}
+
+export class Outliers {
+  readonly #objective: BinaryObjective
+  readonly #source: RowSource
+  readonly #dual: () => boolean
+  /** Address of u8[rows], in the order of the source: whether a row is an outlier, by the last look. */
+  readonly #marks: number
+  /** What new outliers have in w, by the last look. */
+  readonly #parts: number
+  readonly #sums: number
+  readonly #held: HeldOutRows | undefined
+
+  /** `dual`: whether w is Σ α y x at present. Methods that follow a gradient have dual variables only to leave rows out. */
+  constructor(objective: BinaryObjective, source: RowSource, dual: () => boolean, held?: HeldOutRows) {
+    this.#objective = objective
+    this.#source = source
+    this.#dual = dual
+    this.#held = held
+    this.#marks = source.room('outliers', Math.max(source.rows, 1))
+    this.#parts = dual() ? source.room('what outliers have in w', objective.weightCount * objective.weightBytes) : 0
+    this.#sums = source.room('sums over outliers', SUMS_BYTES)
+  }
+
+  /** Looks at all rows, with the weights times a factor. Undefined after an abort. */
+  async look(factor: number, signal?: AbortSignal): Promise<OutlierLook | undefined> {
+    const { arena, threads } = this.#source
+    const objective = this.#objective
+    const limit = objective.settings.outliersBelow!
+    const loop = objective.narrow ? 'findOutliersF32' : 'findOutliersF64'
+    const parts = this.#dual() ? this.#parts : 0
+    if (parts) arena.bytes(this.#parts, objective.weightCount * objective.weightBytes).fill(0)
+    const { folds, heldOut } = this.#held ?? { folds: 0, heldOut: 0 }
+    const total = new Float64Array(SUMS_COUNT)
+    for await (const group of this.#source.pass(this.#source.groups(-1, { seed: 0, blockOrder: 'fixed' }))) {
+      if (signal?.aborted) return undefined
+      const problem = objective.of(group)
+      let from = 0
+      for (const part of group.parts) {
+        const marks = this.#marks + part.firstRow
+        const own = folds && folds + part.firstRow
+        const rooms = [marks, parts, this.#sums, own, heldOut]
+        await runLoop(threads, loop, problem, from, from + part.rows, limit, factor, ...rooms)
+        addSums([total], [arena.f64(this.#sums, SUMS_COUNT)])
+        from += part.rows
+      }
+    }
+    const penalty = 0.5 * factor ** 2 * objective.squaredLengths()[0]
+    const [loss, outliers, changed, correct, seen] = total
+    return { objective: penalty + loss, outliers, changed, trainingAccuracy: seen > 0 ? correct / seen : 1 }
+  }
+
+  /** Leaves out what the last look found, and nothing else. */
+  leaveOut(): void {
+    const { numeric } = this.#source.arena
+    const { alpha, weights, weightCount, narrow } = this.#objective
+    numeric.leaveOut(alpha, this.#marks, this.#source.rows)
+    if (this.#dual()) (narrow ? numeric.takeOutF32 : numeric.takeOutF64)(weights, this.#parts, weightCount)
+  }
+
+  /** Before anything is trained: leaves out the rows that the model does not see, and all but these where some are named. */
+  begin(rows?: Iterable<number>): void {
+    const { arena, rows: all } = this.#source
+    const marks = arena.bytes(this.#marks, all).fill(rows ? 1 : 0)
+    for (const row of rows ?? []) marks[row] = 0
+    if (this.#held) {
+      const { folds, heldOut } = this.#held
+      for (const [row, fold] of arena.bytes(folds, all).entries()) if (fold === heldOut) marks[row] = 1
+    }
+    arena.numeric.leaveOut(this.#objective.alpha, this.#marks, all)
+  }
+}
