@@ -32,6 +32,23 @@ export interface NumericFunctions {
   bringColumns(starts: Address, order: Address, from: number, to: number, entries: Address, values: Address): void
   wordsTouched(): number
   recordBytes(row: Address): ByteCount
+  finishRow(row: Address, unit: boolean): void
+  nearestPivot(
+    ...args: [
+      table: Address,
+      count: number,
+      vector: Address,
+      squares: number,
+      pivot: number,
+      best: Address,
+      assigned: Address,
+    ]
+  ): void
+  sumRows(table: Address, count: number, step: number, vector: Address): void
+  clearRow(row: Address, vector: Address): void
+  spreadAbout(table: Address, count: number, vector: Address, squares: number, spread: Address): void
+  boundChildren(page: Address, query: Address, out: Address): void
+  findInLeaf(page: Address, query: Address): number
   binRows(table: Address, from: number, to: number, factors: Address, bins: number, signs: boolean, unit: boolean): void
   findOutside(batch: Address): number
   roundBatch(batch: Address, bins: number): void

@@ -1,0 +1,206 @@
+// Metric trees: distances while they are built, bounds and margins while they are searched. Rows are row records; a pivot or
+// a centre is spread out into a vector (f64) when many rows are compared with it.
+import { ROW_CLASS, ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_DENSE, ROW_NORM } from '../layouts'
+import {
+  CHILD_ANGLE, CHILD_BYTES, CHILD_CENTRE, CHILD_CLASS, CHILD_LONGEST, CHILD_RADIUS, CHILD_SHORTEST, QUERY_ALPHA, QUERY_ANCHOR,
+  QUERY_ANCHOR_BIAS, QUERY_ANCHOR_LENGTH, QUERY_BIAS, QUERY_FIRST_ROW, QUERY_FOUND, QUERY_HIGH, QUERY_LENGTH, QUERY_LOW,
+  QUERY_MARGINS, QUERY_NARROW, QUERY_POSITIVE, QUERY_TAKEN, QUERY_TOUCHED, QUERY_UNIT, QUERY_WEIGHTS, SPREAD_FURTHEST, SPREAD_LEAST_COSINE,
+  SPREAD_LONGEST, SPREAD_SHORTEST, TREE_COUNT, TREE_ENTRIES, TREE_MIXED, TREE_ROW_BYTES, TREE_ROW_NUMBER, TREE_ROW_RECORD,
+} from '../metric-tree-layout'
+import { axpyRow, dotRow } from './row'
+
+/** For each of some rows: whether a pivot, which stands in a vector, is nearer than the nearest so far. */
+export function nearestPivot(table: usize, count: u32, vector: usize, squares: f64, pivot: u32, best: usize, assigned: usize): void {
+  for (let k: usize = 0; k < usize(count); k++) {
+    const row = <usize>load<u32>(table + (k << 2))
+    const distance = load<f64>(row, ROW_NORM) - 2 * dotRow<f64>(row, vector) + squares
+    if (distance < load<f64>(best + (k << 3))) {
+      store<f64>(best + (k << 3), distance)
+      store<u32>(assigned + (k << 2), pivot)
+    }
+  }
+}
+
+/** vector += step · (sum of the rows). */
+export function sumRows(table: usize, count: u32, step: f64, vector: usize): void {
+  for (let k: usize = 0; k < usize(count); k++) axpyRow<f64>(<usize>load<u32>(table + (k << 2)), step, vector)
+}
+
+/** Zeros where a row of plain entries has some. */
+export function clearRow(row: usize, vector: usize): void {
+  const n = usize(load<u32>(row, ROW_COUNT))
+  if (load<u32>(row, ROW_KIND) == ROW_KIND_DENSE) {
+    memory.fill(vector, 0, n << 3)
+    return
+  }
+  const indices = row + ROW_ENTRIES
+  for (let k: usize = 0; k < n; k++) store<f64>(vector + (usize(load<u32>(indices + (k << 2))) << 3), 0)
+}
+
+/** How far rows lie from a centre, which stands in a vector; `squares` is its squared length. */
+export function spreadAbout(table: usize, count: u32, vector: usize, squares: f64, spread: usize): void {
+  let furthest: f64 = 0, leastCosine: f64 = 1, shortest = f64.POSITIVE_INFINITY, longest: f64 = 0
+  for (let k: usize = 0; k < usize(count); k++) {
+    const row = <usize>load<u32>(table + (k << 2))
+    const norm = load<f64>(row, ROW_NORM)
+    const dot = dotRow<f64>(row, vector)
+    furthest = max(furthest, norm - 2 * dot + squares)
+    if (norm > 0 && squares > 0) leastCosine = min(leastCosine, dot / Math.sqrt(norm * squares))
+    shortest = min(shortest, norm)
+    longest = max(longest, norm)
+  }
+  store<f64>(spread, furthest, SPREAD_FURTHEST)
+  store<f64>(spread, leastCosine, SPREAD_LEAST_COSINE)
+  store<f64>(spread, shortest, SPREAD_SHORTEST)
+  store<f64>(spread, longest, SPREAD_LONGEST)
+}
+
+@inline
+function scoreOf(row: usize, w: usize, narrow: bool): f64 {
+  return narrow ? dotRow<f32>(row, w) : dotRow<f64>(row, w)
+}
+
+// Bounds of the scores of a ball's rows, the bias not counted, and the score of its centre: what the last call of `boundScores` found.
+let scoreLow: f64 = 0
+let scoreHigh: f64 = 0
+let scoreMiddle: f64 = 0
+
+/** Rounding of distances and scores, relative to the numbers that they are differences of; products with f32 weights may be f32. */
+const ROUNDING: f64 = 1e-9
+const NARROW_ROUNDING: f64 = 1e-6
+
+function boundScores(page: usize, child: usize, w: usize, length: f64, unit: bool, narrow: bool): void {
+  const centre = page + usize(load<u32>(child, CHILD_CENTRE))
+  const middle = scoreOf(centre, w, narrow)
+  const centreLength = Math.sqrt(load<f64>(centre, ROW_NORM))
+  const angle = load<f64>(child, CHILD_ANGLE)
+  const shortest = load<f64>(child, CHILD_SHORTEST)
+  const longest = load<f64>(child, CHILD_LONGEST)
+  // The angle between w and any row is that between w and the centre, give or take the ball's.
+  const scale = length * centreLength
+  const between = scale > 0 ? Math.acos(min<f64>(1, max<f64>(-1, middle / scale))) : Math.PI / 2
+  const least = scale > 0 ? Math.cos(min(Math.PI, between + angle)) : -1
+  const most = scale > 0 ? Math.cos(max(0, between - angle)) : 1
+  const rounding = narrow ? NARROW_ROUNDING : ROUNDING
+  if (unit) {
+    const slack = rounding * length
+    scoreLow = length * least - slack
+    scoreHigh = length * most + slack
+    // A row without entries has no length to be made 1.
+    if (shortest == 0) {
+      scoreLow = min(scoreLow, 0)
+      scoreHigh = max(scoreHigh, 0)
+    }
+    scoreMiddle = centreLength > 0 ? middle / centreLength : 0
+  } else {
+    const slack = rounding * length * (longest + centreLength)
+    const reach = length * load<f64>(child, CHILD_RADIUS)
+    scoreLow = max(middle - reach, length * min(least * shortest, least * longest)) - slack
+    scoreHigh = min(middle + reach, length * max(most * shortest, most * longest)) + slack
+    scoreMiddle = middle
+  }
+  scoreMiddle = min(scoreHigh, max(scoreLow, scoreMiddle))
+}
+
+/** How far outside of what is wanted the middle lies, as a share of what its ball allows: 0 inside, 1 or more when no row of
+ *  the ball can be inside. */
+@inline
+function beyond(distance: f64, allowed: f64): f64 {
+  return distance <= 0 ? 0 : distance / max(allowed, f64.MIN_NORMAL_VALUE)
+}
+
+/** The same by the margins of one sign: below `high`, or above `low`. */
+@inline
+function beyondHigh(y: f64, bias: f64, high: f64): f64 {
+  const middle = y * (scoreMiddle + bias)
+  return beyond(middle - high, middle - (y > 0 ? scoreLow + bias : -scoreHigh - bias))
+}
+
+@inline
+function beyondLow(y: f64, bias: f64, low: f64): f64 {
+  const middle = y * (scoreMiddle + bias)
+  return beyond(low - middle, (y > 0 ? scoreHigh + bias : -scoreLow - bias) - middle)
+}
+
+/** For each child of an inner node: how far it lies beyond what the query wants (f64 out). */
+export function boundChildren(page: usize, query: usize, out: usize): void {
+  const count = usize(load<u32>(page, TREE_COUNT))
+  const w = <usize>load<u32>(query, QUERY_WEIGHTS)
+  const anchor = <usize>load<u32>(query, QUERY_ANCHOR)
+  const bias = load<f64>(query, QUERY_BIAS)
+  const high = load<f64>(query, QUERY_HIGH)
+  const low = load<f64>(query, QUERY_LOW)
+  const positive = load<u32>(query, QUERY_POSITIVE)
+  const unit = load<u32>(query, QUERY_UNIT) != 0
+  const narrow = load<u32>(query, QUERY_NARROW) != 0
+  for (let k: usize = 0; k < count; k++) {
+    const child = page + TREE_ENTRIES + k * CHILD_BYTES
+    const label = load<u32>(child, CHILD_CLASS)
+    boundScores(page, child, w, load<f64>(query, QUERY_LENGTH), unit, narrow)
+    let asPositive = beyondHigh(1, bias, high)
+    let asNegative = beyondHigh(-1, bias, high)
+    if (low > f64.NEGATIVE_INFINITY) {
+      let lowBias = bias
+      if (anchor != 0) {
+        lowBias = load<f64>(query, QUERY_ANCHOR_BIAS)
+        boundScores(page, child, anchor, load<f64>(query, QUERY_ANCHOR_LENGTH), unit, narrow)
+      }
+      asPositive = max(asPositive, beyondLow(1, lowBias, low))
+      asNegative = max(asNegative, beyondLow(-1, lowBias, low))
+    }
+    store<f64>(out + (k << 3), label == TREE_MIXED ? min(asPositive, asNegative) : label == positive ? asPositive : asNegative)
+  }
+}
+
+@inline
+function scoreOfRow(row: usize, w: usize, narrow: bool, unit: bool): f64 {
+  const score = scoreOf(row, w, narrow)
+  const norm = load<f64>(row, ROW_NORM)
+  return unit && norm > 0 ? score / Math.sqrt(norm) : score
+}
+
+/** The rows of a leaf that a query wants: how many, with their places and margins in the query's lists. */
+export function findInLeaf(page: usize, query: usize): u32 {
+  const count = usize(load<u32>(page, TREE_COUNT))
+  const w = <usize>load<u32>(query, QUERY_WEIGHTS)
+  const anchor = <usize>load<u32>(query, QUERY_ANCHOR)
+  const bias = load<f64>(query, QUERY_BIAS)
+  const anchorBias = load<f64>(query, QUERY_ANCHOR_BIAS)
+  const high = load<f64>(query, QUERY_HIGH)
+  const low = load<f64>(query, QUERY_LOW)
+  const positive = load<u32>(query, QUERY_POSITIVE)
+  const unit = load<u32>(query, QUERY_UNIT) != 0
+  const narrow = load<u32>(query, QUERY_NARROW) != 0
+  const first = load<u32>(query, QUERY_FIRST_ROW)
+  const taken = <usize>load<u32>(query, QUERY_TAKEN)
+  const alpha = <usize>load<u32>(query, QUERY_ALPHA)
+  const list = <usize>load<u32>(query, QUERY_FOUND)
+  const margins = <usize>load<u32>(query, QUERY_MARGINS)
+  const touched = <usize>load<u32>(query, QUERY_TOUCHED)
+  let found: usize = 0
+  for (let k: usize = 0; k < count; k++) {
+    const entry = page + TREE_ENTRIES + k * TREE_ROW_BYTES
+    const number = usize(first + load<u32>(entry, TREE_ROW_NUMBER))
+    if (touched != 0) {
+      const at = touched + (number >> 3)
+      store<u8>(at, load<u8>(at) | (u8(1) << u8(number & 7)))
+    }
+    if (taken != 0 && ((load<u8>(taken + (number >> 3)) >> u8(number & 7)) & 1) != 0) continue
+    const row = page + usize(load<u32>(entry, TREE_ROW_RECORD))
+    const y: f64 = load<u32>(row, ROW_CLASS) == positive ? 1 : -1
+    const margin = y * (scoreOfRow(row, w, narrow, unit) + bias)
+    if (alpha != 0) {
+      if (load<f64>(alpha + (number << 3)) == 0) continue
+    } else {
+      if (!(margin < high)) continue
+      if (low > f64.NEGATIVE_INFINITY) {
+        const lowMargin = anchor != 0 ? y * (scoreOfRow(row, anchor, narrow, unit) + anchorBias) : margin
+        if (!(lowMargin > low)) continue
+      }
+    }
+    store<u32>(list + (found << 2), u32(k))
+    store<f64>(margins + (found << 3), margin)
+    found++
+  }
+  return u32(found)
+}
