@@ -47,7 +47,11 @@ export const CHILD_ROWS = 52
 export const CHILD_CLASS = 56
 /** u32: offset of the centre's record in this page. */
 export const CHILD_CENTRE = 60
-export const CHILD_BYTES = 64
+/** u32: place of its first row among the block's rows in the order of the leaves. */
+export const CHILD_FIRST = 64
+/** u32: 0. */
+export const CHILD_SPARE = 68
+export const CHILD_BYTES = 72
 
 // --- How far rows lie from a centre.
 /** f64: largest squared distance. */
@@ -95,6 +99,12 @@ export const QUERY_FOUND = 80
 export const QUERY_MARGINS = 84
 /** u32: address of a bitmap over all rows, rows that were looked at are marked here; 0 for nowhere. */
 export const QUERY_TOUCHED = 88
+/** u32: address of a bitmap over all rows, in the order of the leaves, of rows that are left out; 0 for none. */
+export const QUERY_RESTING = 92
+/** f64: rows whose margin is so far above HIGH are marked as resting. */
+export const QUERY_REST_BEYOND = 96
+/** u32: of the first row of the leaf, in that order. */
+export const QUERY_PLACE = 104
 /** u32: 0. */
-export const QUERY_SPARE = 92
-export const QUERY_BYTES = 96
+export const QUERY_SPARE = 108
+export const QUERY_BYTES = 112

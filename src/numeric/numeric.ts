@@ -49,6 +49,8 @@ export interface NumericFunctions {
   spreadAbout(table: Address, count: number, vector: Address, squares: number, spread: Address): void
   boundChildren(page: Address, query: Address, out: Address): void
   findInLeaf(page: Address, query: Address): number
+  allBits(bitmap: Address, from: number, count: number): number
+  countBits(bitmap: Address, count: number): number
   binRows(table: Address, from: number, to: number, factors: Address, bins: number, signs: boolean, unit: boolean): void
   findOutside(batch: Address): number
   roundBatch(batch: Address, bins: number): void

@@ -5,6 +5,8 @@ import type { PagePlace } from './page-cache.ts'
 export interface Bin extends PagePlace {
   /** How far it lies beyond what is searched: from 0, inside, to 1, where no row of it can be inside. */
   beyond: number
+  /** Place of its first row in the order of the leaves, among the rows of its block. */
+  first: number
   rows: number
 }
 

@@ -59,8 +59,12 @@ interface Built {
   rows: number
   depth: number
   class: number
+  /** Place of its first row among the block's, in the order of the leaves: children stand where their parent does. */
+  first: number
   ball: Ball
 }
+
+type Page = Omit<Built, 'ball' | 'class' | 'first'>
 
 interface Ball {
   radius: number
@@ -118,7 +122,7 @@ export class TreeBuilder {
       const count = Math.floor((rows * (t + 1)) / trees) - from
       if (count === 0) continue
       const { page, bytes, checksum, depth } = await this.#root(from, count)
-      roots.push({ page, bytes, checksum: checksumText(checksum), rows: count, depth })
+      roots.push({ page, bytes, checksum: checksumText(checksum), first: from, rows: count, depth })
     }
     return roots
   }
@@ -143,7 +147,7 @@ export class TreeBuilder {
   }
 
   /** The root: an inner node whose children are the classes. */
-  async #root(from: number, count: number): Promise<Omit<Built, 'ball'>> {
+  async #root(from: number, count: number): Promise<Page> {
     const [list] = this.#lists(from, count)
     const classes = new Map<number, number>()
     const assigned = this.#arena.u32(this.#rooms.assigned, count)
@@ -182,10 +186,10 @@ export class TreeBuilder {
 
   async #node(from: number, count: number, label: number): Promise<Built> {
     const ball = this.#ballOf(from, count)
-    if (count <= this.#leafRows) return { ...(await this.#leaf(from, count)), class: label, ball }
+    if (count <= this.#leafRows) return { ...(await this.#leaf(from, count)), class: label, first: from, ball }
     const children: Built[] = []
     for (const part of this.#split(from, count)) children.push(await this.#node(part.from, part.count, label))
-    return { ...(await this.#inner(children)), class: label, ball }
+    return { ...(await this.#inner(children)), class: label, first: from, ball }
   }
 
   /** Parts of some rows: those nearest to each of some pivots. */
@@ -256,7 +260,7 @@ export class TreeBuilder {
     }
   }
 
-  #leaf(from: number, count: number): Promise<Omit<Built, 'ball'>> {
+  #leaf(from: number, count: number): Promise<Page> {
     const [list, numbers] = this.#lists(from, count)
     const { numeric } = this.#arena
     const sizes = Array.from(list, row => numeric.recordBytes(row) >>> 0)
@@ -276,7 +280,7 @@ export class TreeBuilder {
     return this.#endPage(page, count, 1)
   }
 
-  #inner(children: Built[]): Promise<Omit<Built, 'ball'>> {
+  #inner(children: Built[]): Promise<Page> {
     const centres = TREE_ENTRIES + children.length * CHILD_BYTES
     const bytes = children.reduce((sum, { ball }) => sum + roundUp(ball.centre.length, 8), centres)
     const at = this.#startPage(TREE_KIND_INNER, children.length, bytes)
@@ -291,6 +295,7 @@ export class TreeBuilder {
       fields.pageBytes = child.bytes
       fields.rows = child.rows
       fields.class = child.class
+      fields.first = child.first
       fields.centre = centre
       page.set(record, centre)
       centre += roundUp(record.length, 8)
@@ -311,9 +316,9 @@ export class TreeBuilder {
     return at
   }
 
-  async #endPage(page: Uint8Array, rows: number, depth: number): Promise<Omit<Built, 'ball'>> {
+  async #endPage(page: Uint8Array, rows: number, depth: number): Promise<Page> {
     const checksum = BigInt.asUintN(64, this.#arena.numeric.xxh64(page.byteOffset, page.length))
     this.counts.largestPage = Math.max(this.counts.largestPage, page.length)
-    return { page: await this.#append(page), bytes: page.length, checksum, rows, depth, class: TREE_MIXED }
+    return { page: await this.#append(page), bytes: page.length, checksum, rows, depth }
   }
 }

@@ -46,6 +46,10 @@ export interface BandQuery {
   /** Bitmaps over all rows: rows that are not wanted; and where rows that were looked at are marked. */
   taken?: Address
   touched?: Address
+  /** Shrinking: a bitmap over all rows in the order of the leaves. Rows whose bit is set are left out, and so is a node of such
+   *  rows alone. The search sets the bits of rows that are taken, and of those whose margin is `restBeyond` above `high`. */
+  resting?: Address
+  restBeyond?: number
   /** Address of the dual variables of all rows: rows are wanted where they are not 0, whatever their margin. */
   alpha?: Address
 }
@@ -53,8 +57,9 @@ export interface BandQuery {
 export interface SearchLimits {
   /** Trees to go through, one after the other; all of them in order when not given. */
   trees?: readonly number[]
-  /** Ends when so many rows were found, or looked at. */
+  /** Ends when so many rows were found. */
   wanted?: number
+  /** Begins no other tree when so many rows were covered: looked at, or known to be outside. */
   most?: number
   /** Nodes that lie further beyond the band are left out: 1, the default, leaves out those alone that cannot hold a row of it. */
   reach?: number
@@ -76,6 +81,8 @@ export interface SearchResult {
   /** Rows that were looked at, and rows that cannot be in the band. */
   visited: number
   outside: number
+  /** Rows of nodes that rest. */
+  resting: number
   /** Rows that may be in the band and were left out: by `reach`, or because the search ended. */
   leftOut: number
   /** Trees that were gone through to their end. */
@@ -135,63 +142,67 @@ export class MetricForest {
   search(query: BandQuery, limits: SearchLimits, take: (rows: FoundRows) => void): SearchResult {
     this.#ask(query)
     const { wanted = Number.POSITIVE_INFINITY, most = Number.POSITIVE_INFINITY, reach = 1 } = limits
-    const result: SearchResult = { found: 0, visited: 0, outside: 0, leftOut: 0, trees: 0, rows: 0 }
+    const result: SearchResult = { found: 0, visited: 0, outside: 0, resting: 0, leftOut: 0, trees: 0, rows: 0 }
     for (const number of limits.trees ?? this.trees.keys()) {
-      if (result.found >= wanted || result.visited >= most) break
-      this.#searchTree(this.trees[number], { wanted, most, reach }, result, take)
+      if (result.found >= wanted || result.visited + result.outside >= most) break
+      this.#searchTree(this.trees[number], { wanted, reach }, result, take)
     }
     return result
   }
 
   #searchTree(
     { file, firstRow, root }: Tree,
-    { wanted, most, reach }: Required<Omit<SearchLimits, 'trees'>>,
+    { wanted, reach }: { wanted: number; reach: number },
     result: SearchResult,
     take: (rows: FoundRows) => void,
   ): void {
     this.#query.firstRow = firstRow
     result.rows += root.rows
     const queue = new BinQueue()
-    queue.push({
-      beyond: 0,
-      rows: root.rows,
-      page: root.page,
-      bytes: root.bytes,
-      checksum: BigInt(`0x${root.checksum}`),
-    })
-    while (result.found < wanted && result.visited < most) {
+    const { page: at, bytes, first, rows } = root
+    queue.push({ beyond: 0, first, rows, page: at, bytes, checksum: BigInt(`0x${root.checksum}`) })
+    while (result.found < wanted) {
       const bin = queue.pop()
       if (!bin) break
       const page = this.#cache.take(file, bin)
       if (this.#arena.getU32(page + TREE_KIND) === TREE_KIND_LEAF) {
         result.visited += bin.rows
-        const count = this.#findInLeaf(page)
+        const count = this.#findInLeaf(page, firstRow + bin.first)
         result.found += count
         if (count > 0) take({ page, firstRow, ...this.#lists(count) })
-      } else this.#openNode(page, reach, queue, result)
+      } else this.#openNode(page, { reach, firstRow }, queue, result)
     }
     if (queue.size === 0) result.trees++
     result.leftOut += queue.rows
   }
 
   /** Puts the children of a node into the queue that may hold rows of the band. */
-  #openNode(page: Address, reach: number, queue: BinQueue, result: SearchResult): void {
+  #openNode(
+    page: Address,
+    { reach, firstRow }: { reach: number; firstRow: number },
+    queue: BinQueue,
+    result: SearchResult,
+  ): void {
     const count = this.#arena.getU32(page + TREE_COUNT)
     const bounds = this.#bounds.room(count * 8)
     // Rows that are wanted for their dual variables may lie anywhere.
     if (this.#query.alpha !== 0) this.#arena.f64(bounds, count).fill(0)
     else this.#arena.numeric.boundChildren(page, this.#query.at, bounds)
     const beyond = this.#arena.f64(bounds, count)
+    const { resting } = this.#query
+    const { numeric } = this.#arena
     for (let k = 0; k < count; k++) {
       const child = new TreeChildFields(this.#arena, page + TREE_ENTRIES + k * CHILD_BYTES)
-      const { rows, pageBytes: bytes, checksum } = child
+      const { first, rows, pageBytes: bytes, checksum } = child
       if (beyond[k] >= 1) result.outside += rows
+      else if (resting !== 0 && numeric.allBits(resting, firstRow + first, rows)) result.resting += rows
       else if (beyond[k] >= reach) result.leftOut += rows
-      else queue.push({ beyond: beyond[k], rows, page: Number(child.page), bytes, checksum })
+      else queue.push({ beyond: beyond[k], first, rows, page: Number(child.page), bytes, checksum })
     }
   }
 
-  #findInLeaf(page: Address): number {
+  #findInLeaf(page: Address, place: number): number {
+    this.#query.place = place
     const count = this.#arena.getU32(page + TREE_COUNT)
     this.#query.found = this.#found.room(count * 4)
     this.#query.margins = this.#margins.room(count * 8)
@@ -226,6 +237,8 @@ export class MetricForest {
     fields.narrow = narrow ? 1 : 0
     fields.taken = query.taken ?? 0
     fields.touched = query.touched ?? 0
+    fields.resting = query.resting ?? 0
+    fields.restBeyond = query.restBeyond ?? 1
     fields.alpha = query.alpha ?? 0
   }
 

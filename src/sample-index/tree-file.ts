@@ -21,6 +21,8 @@ export interface TreeRoot {
   bytes: number
   /** 16 hexadecimal digits. */
   checksum: string
+  /** Place of its first row among the block's, in the order of the leaves. */
+  first: number
   rows: number
   /** Pages from the root to the deepest leaf, both counted. */
   depth: number

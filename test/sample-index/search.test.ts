@@ -157,11 +157,33 @@ describe('a search with limits', () => {
     const some = search(place, query, weights, { wanted: 50 })
     assert.ok(some.found >= 50 && some.found < 50 + 200 && some.visited < place.rows.length)
     assert.ok(some.numbers.every(number => all.has(number)))
-    assert.ok(search(place, query, weights, { most: 100 }).visited <= 200)
+    assert.equal(search(place, query, weights, { most: 100 }).trees, 1)
     const [first] = place.forest.trees
     const one = search(place, query, weights, { trees: [0] })
     assert.equal(one.rows, first.root.rows)
     assert.equal(one.visited + one.outside, first.root.rows)
+  })
+
+  it('shrinks: rows far above the band rest, and nodes of such rows, until they are woken', async () => {
+    const place = await opened('resting', clusteredRows(2000, 8, { seed: 16 }))
+    const { arena, rows } = place
+    const weights = randomWeights(8, 6, 3)
+    const resting = arena.allocateZeroed(Math.ceil(rows.length / 8), 'a bitmap')
+    const query = queryOf(place, weights, { resting, restBeyond: 0.5 })
+    const first = search(place, query, weights)
+    const second = search(place, query, weights)
+    assert.equal(first.resting, 0)
+    assert.deepEqual(second.numbers, first.numbers)
+    assert.ok(second.resting > 0 && second.visited < first.visited, 'nodes rest')
+    assert.equal(second.visited + second.outside + second.resting, rows.length)
+    const other = randomWeights(8, 2, 5)
+    const found = search(place, { ...queryOf(place, other), resting }, other).numbers
+    const all = search(place, queryOf(place, other), other).numbers
+    const rests = (number: number): boolean => marginOf(rows[number], { ...query, weights }) > 1.5
+    assert.ok(found.every(number => all.includes(number)))
+    assert.ok(all.every(number => found.includes(number) || rests(number)))
+    arena.bytes(resting, Math.ceil(rows.length / 8)).fill(0)
+    assert.deepEqual(search(place, { ...queryOf(place, other), resting }, other).numbers, all)
   })
 
   it('leaves out rows that are taken, marks those it looked at, and finds rows by their dual variables', async () => {

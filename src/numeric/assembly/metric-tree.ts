@@ -4,7 +4,7 @@ import { ROW_CLASS, ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_DENSE, ROW_NORM }
 import {
   CHILD_ANGLE, CHILD_BYTES, CHILD_CENTRE, CHILD_CLASS, CHILD_LONGEST, CHILD_RADIUS, CHILD_SHORTEST, QUERY_ALPHA, QUERY_ANCHOR,
   QUERY_ANCHOR_BIAS, QUERY_ANCHOR_LENGTH, QUERY_BIAS, QUERY_FIRST_ROW, QUERY_FOUND, QUERY_HIGH, QUERY_LENGTH, QUERY_LOW,
-  QUERY_MARGINS, QUERY_NARROW, QUERY_POSITIVE, QUERY_TAKEN, QUERY_TOUCHED, QUERY_UNIT, QUERY_WEIGHTS, SPREAD_FURTHEST, SPREAD_LEAST_COSINE,
+  QUERY_MARGINS, QUERY_NARROW, QUERY_PLACE, QUERY_POSITIVE, QUERY_REST_BEYOND, QUERY_RESTING, QUERY_TAKEN, QUERY_TOUCHED, QUERY_UNIT, QUERY_WEIGHTS, SPREAD_FURTHEST, SPREAD_LEAST_COSINE,
   SPREAD_LONGEST, SPREAD_SHORTEST, TREE_COUNT, TREE_ENTRIES, TREE_MIXED, TREE_ROW_BYTES, TREE_ROW_NUMBER, TREE_ROW_RECORD,
 } from '../metric-tree-layout'
 import { axpyRow, dotRow } from './row'
@@ -159,6 +159,43 @@ function scoreOfRow(row: usize, w: usize, narrow: bool, unit: bool): f64 {
   return unit && norm > 0 ? score / Math.sqrt(norm) : score
 }
 
+@inline
+function hasBit(bitmap: usize, place: usize): bool {
+  return ((load<u8>(bitmap + (place >> 3)) >> u8(place & 7)) & 1) != 0
+}
+
+@inline
+function setBit(bitmap: usize, place: usize): void {
+  const at = bitmap + (place >> 3)
+  store<u8>(at, load<u8>(at) | (u8(1) << u8(place & 7)))
+}
+
+/** Whether all of some bits are set. */
+export function allBits(bitmap: usize, from: u32, count: u32): bool {
+  const end = usize(from) + count
+  let place = usize(from)
+  while (place < end) {
+    if ((place & 7) == 0 && end - place >= 8) {
+      if (load<u8>(bitmap + (place >> 3)) != 0xff) return false
+      place += 8
+    } else {
+      if (!hasBit(bitmap, place)) return false
+      place++
+    }
+  }
+  return true
+}
+
+/** How many of the first so many bits are set. */
+export function countBits(bitmap: usize, count: u32): u32 {
+  let set: u32 = 0
+  let place: usize = 0
+  const end = usize(count)
+  for (; place + 8 <= end; place += 8) set += popcnt<u32>(load<u8>(bitmap + (place >> 3)))
+  for (; place < end; place++) if (hasBit(bitmap, place)) set++
+  return set
+}
+
 /** The rows of a leaf that a query wants: how many, with their places and margins in the query's lists. */
 export function findInLeaf(page: usize, query: usize): u32 {
   const count = usize(load<u32>(page, TREE_COUNT))
@@ -177,25 +214,34 @@ export function findInLeaf(page: usize, query: usize): u32 {
   const list = <usize>load<u32>(query, QUERY_FOUND)
   const margins = <usize>load<u32>(query, QUERY_MARGINS)
   const touched = <usize>load<u32>(query, QUERY_TOUCHED)
+  const resting = <usize>load<u32>(query, QUERY_RESTING)
+  const restAt = high + load<f64>(query, QUERY_REST_BEYOND)
+  const place = usize(load<u32>(query, QUERY_PLACE))
   let found: usize = 0
   for (let k: usize = 0; k < count; k++) {
+    if (resting != 0 && hasBit(resting, place + k)) continue
     const entry = page + TREE_ENTRIES + k * TREE_ROW_BYTES
     const number = usize(first + load<u32>(entry, TREE_ROW_NUMBER))
-    if (touched != 0) {
-      const at = touched + (number >> 3)
-      store<u8>(at, load<u8>(at) | (u8(1) << u8(number & 7)))
+    if (touched != 0) setBit(touched, number)
+    if (taken != 0 && hasBit(taken, number)) {
+      if (resting != 0) setBit(resting, place + k)
+      continue
     }
-    if (taken != 0 && ((load<u8>(taken + (number >> 3)) >> u8(number & 7)) & 1) != 0) continue
     const row = page + usize(load<u32>(entry, TREE_ROW_RECORD))
     const y: f64 = load<u32>(row, ROW_CLASS) == positive ? 1 : -1
     const margin = y * (scoreOfRow(row, w, narrow, unit) + bias)
     if (alpha != 0) {
       if (load<f64>(alpha + (number << 3)) == 0) continue
     } else {
+      if (resting != 0 && margin > restAt) setBit(resting, place + k)
       if (!(margin < high)) continue
       if (low > f64.NEGATIVE_INFINITY) {
         const lowMargin = anchor != 0 ? y * (scoreOfRow(row, anchor, narrow, unit) + anchorBias) : margin
-        if (!(lowMargin > low)) continue
+        if (!(lowMargin > low)) {
+          // By the anchor this does not change until the anchor does.
+          if (resting != 0 && anchor != 0) setBit(resting, place + k)
+          continue
+        }
       }
     }
     store<u32>(list + (found << 2), u32(k))

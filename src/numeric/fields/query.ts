@@ -9,7 +9,7 @@ export class QueryFields {
 
   constructor(arena: Arena, at: Address) {
     this.at = at
-    this.#view = arena.view(at, 96)
+    this.#view = arena.view(at, 112)
   }
 
   /** u32: address of the weights w. */
@@ -149,11 +149,35 @@ export class QueryFields {
     this.#view.setUint32(88, value, true)
   }
 
-  /** u32: 0. */
-  get spare(): number {
+  /** u32: address of a bitmap over all rows, in the order of the leaves, of rows that are left out; 0 for none. */
+  get resting(): Address {
     return this.#view.getUint32(92, true)
   }
-  set spare(value: number) {
+  set resting(value: Address) {
     this.#view.setUint32(92, value, true)
+  }
+
+  /** f64: rows whose margin is so far above HIGH are marked as resting. */
+  get restBeyond(): number {
+    return this.#view.getFloat64(96, true)
+  }
+  set restBeyond(value: number) {
+    this.#view.setFloat64(96, value, true)
+  }
+
+  /** u32: of the first row of the leaf, in that order. */
+  get place(): number {
+    return this.#view.getUint32(104, true)
+  }
+  set place(value: number) {
+    this.#view.setUint32(104, value, true)
+  }
+
+  /** u32: 0. */
+  get spare(): number {
+    return this.#view.getUint32(108, true)
+  }
+  set spare(value: number) {
+    this.#view.setUint32(108, value, true)
   }
 }

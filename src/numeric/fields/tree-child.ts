@@ -9,7 +9,7 @@ export class TreeChildFields {
 
   constructor(arena: Arena, at: Address) {
     this.at = at
-    this.#view = arena.view(at, 64)
+    this.#view = arena.view(at, 72)
   }
 
   /** f64: no row is further from the centre. */
@@ -90,5 +90,21 @@ export class TreeChildFields {
   }
   set centre(value: number) {
     this.#view.setUint32(60, value, true)
+  }
+
+  /** u32: place of its first row among the block's rows in the order of the leaves. */
+  get first(): number {
+    return this.#view.getUint32(64, true)
+  }
+  set first(value: number) {
+    this.#view.setUint32(64, value, true)
+  }
+
+  /** u32: 0. */
+  get spare(): number {
+    return this.#view.getUint32(68, true)
+  }
+  set spare(value: number) {
+    this.#view.setUint32(68, value, true)
   }
 }

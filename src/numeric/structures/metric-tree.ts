@@ -49,6 +49,8 @@ export const metricTree: LayoutFile = {
         ['ROWS', 'u32', 'rows below it.'],
         ['CLASS', 'u32', 'class number of all of them, or TREE_MIXED.'],
         ['CENTRE', 'u32', "offset of the centre's record in this page."],
+        ['FIRST', 'u32', "place of its first row among the block's rows in the order of the leaves."],
+        ['SPARE', 'u32', '0.'],
       ],
     },
     {
@@ -89,6 +91,13 @@ export const metricTree: LayoutFile = {
         ['FOUND', 'address of u32[]', 'places in a leaf of the rows that were found (out).'],
         ['MARGINS', 'address of f64[]', 'their margins (out).'],
         ['TOUCHED', 'address of a bitmap over all rows', 'rows that were looked at are marked here; 0 for nowhere.'],
+        [
+          'RESTING',
+          'address of a bitmap over all rows',
+          'in the order of the leaves, of rows that are left out; 0 for none.',
+        ],
+        ['REST_BEYOND', 'f64', 'rows whose margin is so far above HIGH are marked as resting.'],
+        ['PLACE', 'u32', 'of the first row of the leaf, in that order.'],
         ['SPARE', 'u32', '0.'],
       ],
     },
