@@ -125,6 +125,18 @@ export const trainCommand: Command = {
       help: 'block, selective: sweep over a block until its projected gradients differ by EPS at most',
       group: 'The solver',
     },
+    'index-stop': {
+      value: 'HOW',
+      help: 'indexed: search samples of the index, or all of it, before the certificate is asked for',
+      choices: ['sampled', 'exact'],
+      fallback: 'sampled',
+      group: 'The solver',
+    },
+    'index-left': {
+      value: 'N',
+      help: 'indexed: stop when a search finds fewer than N rows that would still move the model, whatever the gap',
+      group: 'The solver',
+    },
     'gradient-tolerance': {
       value: 'EPS',
       help: 'stream: stop when the projected gradients of a pass differ by EPS at most, whatever the gap',
@@ -384,6 +396,8 @@ export function trainOptions(options: OptionValues): TrainOptions {
     innerTolerance: numberOption(options, 'inner-tolerance', { above: 0 }),
     gradientTolerance: numberOption(options, 'gradient-tolerance', { above: 0 }),
     blockOrder: textOption(options, 'block-order') as TrainOptions['blockOrder'],
+    indexStop: textOption(options, 'index-stop') as TrainOptions['indexStop'],
+    indexLeft: numberOption(options, 'index-left', { least: 1, whole: true }),
     batch: textOption(options, 'batch') as TrainOptions['batch'],
     calibrate: textOption(options, 'calibrate') as TrainOptions['calibrate'],
   }

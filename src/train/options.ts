@@ -85,6 +85,10 @@ export interface TrainOptions {
   /** Stop when the projected gradients met in a round lie within so much of each other, whatever the gap. */
   gradientTolerance?: number
   blockOrder?: 'random' | 'fixed'
+  /** Of solver indexed: how much of the index is searched before it is taken for granted that no row is missing. */
+  indexStop?: 'sampled' | 'exact'
+  /** Of solver indexed: end when about so many rows, or fewer, are missing that would still move the model, whatever the gap. */
+  indexLeft?: number
   /** What a primal method takes for one step. */
   batch?: 'block' | 'row'
   /** How scores become probabilities, fitted on rows that were held out. */
@@ -175,6 +179,7 @@ const LIMITS: Partial<Record<keyof TrainOptions, [expected: string, fits: (value
   innerPasses: ['a whole number of at least 1', value => whole(value)],
   innerTolerance: ['a number above 0', positive],
   gradientTolerance: ['a number above 0', positive],
+  indexLeft: ['a whole number of at least 1', value => whole(value)],
   threads: ['a whole number from 1 to 256', value => whole(value, 256)],
   trainers: ['a whole number from 1 to 256', value => whole(value, 256)],
 }
@@ -190,6 +195,7 @@ const choices = (): Partial<Record<keyof TrainOptions, readonly unknown[]>> => (
   indexBase: [0, 1],
   onBadRow: ['fail', 'skip'],
   blockOrder: ['random', 'fixed'],
+  indexStop: ['sampled', 'exact'],
   calibrate: calibrationKinds,
   batch: ['block', 'row'],
 })

@@ -51,8 +51,20 @@ export function checkCompatible(
       `the option weights is not compatible with solver ${solver.name}, which keeps its weights as f64: f32 would be ignored`,
     )
   }
+  if (solver.data === 'blocks' && solver.needsIndex) checkIndexed(solver, options)
   const ignored = solverOptions.find(option => given.has(option) && !solver.options.includes(option))
   if (ignored) throw optionIgnored(ignored, solver)
+}
+
+/** An index holds rows as they are in the store. Unit length is a matter of angles, which it knows. */
+function checkIndexed({ name }: Solver, options: Partial<Record<string, unknown>>): void {
+  const changed = ['scale', 'expand', 'space'].find(option => options[option] !== undefined)
+  if (!changed) return
+  const what = changed === 'space' ? 'a kernel' : `the option ${changed}`
+  throw new UsageError(
+    `${what} is not compatible with solver ${name}, whose index holds rows as they are in the store`,
+    changed === 'scale' ? 'scale the data before it is read, or take another solver' : 'take another solver',
+  )
 }
 
 function optionIgnored(option: string, { name }: Solver, which = ''): UsageError {

@@ -26,6 +26,12 @@ export interface SolverSettings {
   batch: 'block' | 'row'
   /** What an additive kernel makes of rows, where there is one: they are binned then. */
   space?: unknown
+  /** Whether rows are made unit length. */
+  normalize?: 'unit' | undefined
+  /** Of a solver that asks an index for rows: how much of it is searched before it says that no row is missing; and how many
+   *  rows may be missing. */
+  indexStop?: 'sampled' | 'exact' | undefined
+  indexLeft?: number | undefined
 }
 
 /** What the driver tells a run when it has a group of rows for it. */
@@ -105,6 +111,10 @@ export interface PassEnd {
 }
 
 export interface Run {
+  /** Whether it finds its rows by itself: a pass then is one visit, of a group without rows. */
+  findsRows?: true
+  /** Whether it is at its end by a rule of its own, whatever the gap. */
+  endsByItself?(): boolean
   visit(group: RowGroup, turn: Turn): Promise<Seen>
   /** Works on rows that stay in memory, between two passes, towards a gap; how much, and at most how much, in passes. */
   settle?(gap: number, most: number): Promise<number>
@@ -132,6 +142,8 @@ export const solverOptions = [
   'tolerance',
   'gradientTolerance',
   'trainers',
+  'indexStop',
+  'indexLeft',
 ] as const
 export type SolverOption = (typeof solverOptions)[number]
 
@@ -197,6 +209,8 @@ export interface BlockSolver extends AnySolver, Starts<BlockEngine> {
   severalTrainers?: true
   /** Whether it can train on text while that is being read into a store. */
   firstPass?: true
+  /** Whether it needs the index of the store (sample-index/), which holds rows as they are in the store. */
+  needsIndex?: true
 }
 
 export type Solver = MemorySolver | BlockSolver
