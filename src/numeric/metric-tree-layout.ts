@@ -49,9 +49,14 @@ export const CHILD_CLASS = 56
 export const CHILD_CENTRE = 60
 /** u32: place of its first row among the block's rows in the order of the leaves. */
 export const CHILD_FIRST = 64
+/** u32: offset in this page of f32[2 × features], the least and then the largest value of each feature among its rows;
+ *  0 for none. */
+export const CHILD_BOX = 68
+/** u32: 1 for a leaf. */
+export const CHILD_LEAF = 72
 /** u32: 0. */
-export const CHILD_SPARE = 68
-export const CHILD_BYTES = 72
+export const CHILD_SPARE = 76
+export const CHILD_BYTES = 80
 
 // --- How far rows lie from a centre.
 /** f64: largest squared distance. */
@@ -105,6 +110,6 @@ export const QUERY_RESTING = 92
 export const QUERY_REST_BEYOND = 96
 /** u32: of the first row of the leaf, in that order. */
 export const QUERY_PLACE = 104
-/** u32: 0. */
-export const QUERY_SPARE = 108
+/** u32: weights there are, the bias not counted. */
+export const QUERY_FEATURES = 108
 export const QUERY_BYTES = 112

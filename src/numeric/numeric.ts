@@ -47,6 +47,17 @@ export interface NumericFunctions {
   sumRows(table: Address, count: number, step: number, vector: Address): void
   clearRow(row: Address, vector: Address): void
   spreadAbout(table: Address, count: number, vector: Address, squares: number, spread: Address): void
+  boxOf(
+    ...args: [
+      table: Address,
+      count: number,
+      features: number,
+      least: Address,
+      largest: Address,
+      seen: Address,
+      entries: Address,
+    ]
+  ): void
   boundChildren(page: Address, query: Address, out: Address): void
   findInLeaf(page: Address, query: Address): number
   allBits(bitmap: Address, from: number, count: number): number

@@ -16,7 +16,7 @@ import { SPREAD_BYTES } from '../numeric/metric-tree-layout.ts'
 import { roundUp } from '../numeric/rounding.ts'
 import { type ByteCount, NODE_BYTES, parseMemory, READ_BYTES, WINDOW_BYTES } from '../sizes.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
-import { type BuildRooms, ROOM_PER_ROW } from './build-tree.ts'
+import { BOX_ROOM, type BuildRooms, ROOM_PER_ROW } from './build-tree.ts'
 import { buildTreesTask } from './build-trees-task.ts'
 import { type IndexState, indexState, summaryOf } from './index-state.ts'
 import { filesOfIndex, indexFolder, labelChecksum, type TreeSettings, treeFile } from './tree-file.ts'
@@ -180,6 +180,7 @@ function newSlot(arena: Arena, features: number, { bytes, rows }: SlotSize): Slo
     rooms: {
       ...{ list, numbers: room(rows * 4), otherList: room(rows * 4), otherNumbers: room(rows * 4) },
       ...{ assigned: room(rows * 4), best: room(rows * 8), vector: room(features * 8), spread: room(SPREAD_BYTES) },
+      box: room(BOX_ROOM),
     },
   }
 }

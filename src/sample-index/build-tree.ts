@@ -26,6 +26,8 @@ import { checksumText, type TreeRoot, type TreeSettings } from './tree-file.ts'
 
 /** With more features a centre is one of the rows, not their mean, which would have an entry for each feature. */
 const MOST_MEAN_FEATURES = 4096
+/** With more features a ball bounds scores as well as a box does, and takes less room. */
+export const MOST_BOX_FEATURES = 256
 /** With more classes the root does not divide by them. */
 const MOST_CLASSES = 256
 /** Where pivots leave so many rows together, rows are much the same: they are cut into parts instead. */
@@ -47,7 +49,12 @@ export interface BuildRooms {
   /** f64[features], zeros. */
   vector: Address
   spread: Address
+  /** BOX_ROOM bytes. */
+  box: Address
 }
+
+/** Three numbers for each feature, and an index and a value for each entry of a row. */
+export const BOX_ROOM: ByteCount = MOST_BOX_FEATURES * (3 * 8 + 8 + 8)
 
 export const ROOM_PER_ROW: ByteCount = 5 * 4 + 8
 
@@ -73,6 +80,8 @@ interface Ball {
   longest: number
   /** The record of the centre. */
   centre: Uint8Array
+  /** The least value of each feature, then the largest; empty where there are too many features. */
+  box: Float32Array
 }
 
 export interface PageCounts {
@@ -257,7 +266,23 @@ export class TreeBuilder {
       shortest: Math.sqrt(found.shortest) * (1 - RADIUS_SLACK),
       longest: longest * (1 + RADIUS_SLACK),
       centre,
+      box: this.#boxOf(table, count),
     }
+  }
+
+  #boxOf(table: Address, count: number): Float32Array {
+    const features = this.#features
+    if (features > MOST_BOX_FEATURES) return new Float32Array(0)
+    const { box: least } = this.#rooms
+    const [largest, seen, entries] = [1, 2, 3].map(k => least + k * features * 8)
+    this.#arena.numeric.boxOf(table, count, features, least, largest, seen, entries)
+    const bounds = this.#arena.f64(least, 2 * features)
+    // Rounded away from the rows.
+    return Float32Array.from(bounds, (bound, j) => {
+      const near = Math.fround(bound)
+      const step = Math.abs(near) * 2 ** -23 + 2 ** -149
+      return j < features ? (near > bound ? near - step : near) : near < bound ? near + step : near
+    })
   }
 
   #leaf(from: number, count: number): Promise<Page> {
@@ -282,12 +307,13 @@ export class TreeBuilder {
 
   #inner(children: Built[]): Promise<Page> {
     const centres = TREE_ENTRIES + children.length * CHILD_BYTES
-    const bytes = children.reduce((sum, { ball }) => sum + roundUp(ball.centre.length, 8), centres)
+    const sizeOf = ({ centre, box }: Ball): number => roundUp(centre.length, 8) + box.length * 4
+    const bytes = children.reduce((sum, { ball }) => sum + sizeOf(ball), centres)
     const at = this.#startPage(TREE_KIND_INNER, children.length, bytes)
     const page = this.#arena.bytes(at, bytes)
     let centre = centres
     for (const [k, child] of children.entries()) {
-      const { centre: record, ...ball } = child.ball
+      const { centre: record, box, ...ball } = child.ball
       const fields = new TreeChildFields(this.#arena, at + TREE_ENTRIES + k * CHILD_BYTES)
       Object.assign(fields, ball)
       fields.page = BigInt(child.page)
@@ -296,9 +322,13 @@ export class TreeBuilder {
       fields.rows = child.rows
       fields.class = child.class
       fields.first = child.first
+      fields.leaf = child.depth === 1 ? 1 : 0
       fields.centre = centre
       page.set(record, centre)
       centre += roundUp(record.length, 8)
+      fields.box = box.length > 0 ? centre : 0
+      page.set(new Uint8Array(box.buffer), centre)
+      centre += box.length * 4
     }
     this.counts.innerNodes++
     const rows = children.reduce((sum, child) => sum + child.rows, 0)

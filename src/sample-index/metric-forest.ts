@@ -61,7 +61,7 @@ export interface SearchLimits {
   wanted?: number
   /** Begins no other tree when so many rows were covered: looked at, or known to be outside. */
   most?: number
-  /** Nodes that lie further beyond the band are left out: 1, the default, leaves out those alone that cannot hold a row of it. */
+  /** Leaves that lie further beyond the band are left out: 1, the default, leaves out those alone that cannot hold a row of it. */
   reach?: number
 }
 
@@ -196,7 +196,8 @@ export class MetricForest {
       const { first, rows, pageBytes: bytes, checksum } = child
       if (beyond[k] >= 1) result.outside += rows
       else if (resting !== 0 && numeric.allBits(resting, firstRow + first, rows)) result.resting += rows
-      else if (beyond[k] >= reach) result.leftOut += rows
+      // The parts of a large ball may lie anywhere in it: only leaves are left out that are far, but not certain to be outside.
+      else if (child.leaf === 1 && beyond[k] >= reach) result.leftOut += rows
       else queue.push({ beyond: beyond[k], first, rows, page: Number(child.page), bytes, checksum })
     }
   }
@@ -225,6 +226,7 @@ export class MetricForest {
     const biasOf = (w: Address): number =>
       bias === 0 ? 0 : bias * (narrow ? this.#arena.f32(w, weightCount) : this.#arena.f64(w, weightCount))[features]
     fields.weights = weights
+    fields.features = features
     fields.anchor = anchor
     fields.bias = biasOf(weights)
     fields.anchorBias = anchor ? biasOf(anchor) : 0

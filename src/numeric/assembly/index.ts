@@ -55,7 +55,7 @@ export { marginsOfColumns, startModel, stateOfSquared, sweepL1Logistic, sweepL1S
 export { dualOfLogistic, evaluateL1, lengthL1, shortenDual, steepest, sumsOfSquared } from './l1-certificate'
 export { clipNewton, directionL1, newtonL1, stepL1, stepL1Squared } from './l1-newton'
 export { allocate } from './memory'
-export { allBits, boundChildren, clearRow, countBits, findInLeaf, nearestPivot, spreadAbout, sumRows } from './metric-tree'
+export { allBits, boundChildren, boxOf, clearRow, countBits, findInLeaf, nearestPivot, spreadAbout, sumRows } from './metric-tree'
 export { growBallF32, growBallF64 } from './one-pass'
 export { packBatch, relabelRows, workOf } from './pack'
 export { parseLabelString } from './parse-label-string'

@@ -2,11 +2,12 @@
 // a centre is spread out into a vector (f64) when many rows are compared with it.
 import { ROW_CLASS, ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_DENSE, ROW_NORM } from '../layouts'
 import {
-  CHILD_ANGLE, CHILD_BYTES, CHILD_CENTRE, CHILD_CLASS, CHILD_LONGEST, CHILD_RADIUS, CHILD_SHORTEST, QUERY_ALPHA, QUERY_ANCHOR,
-  QUERY_ANCHOR_BIAS, QUERY_ANCHOR_LENGTH, QUERY_BIAS, QUERY_FIRST_ROW, QUERY_FOUND, QUERY_HIGH, QUERY_LENGTH, QUERY_LOW,
+  CHILD_ANGLE, CHILD_BOX, CHILD_BYTES, CHILD_CENTRE, CHILD_CLASS, CHILD_LONGEST, CHILD_RADIUS, CHILD_SHORTEST, QUERY_ALPHA, QUERY_ANCHOR,
+  QUERY_ANCHOR_BIAS, QUERY_ANCHOR_LENGTH, QUERY_BIAS, QUERY_FEATURES, QUERY_FIRST_ROW, QUERY_FOUND, QUERY_HIGH, QUERY_LENGTH, QUERY_LOW,
   QUERY_MARGINS, QUERY_NARROW, QUERY_PLACE, QUERY_POSITIVE, QUERY_REST_BEYOND, QUERY_RESTING, QUERY_TAKEN, QUERY_TOUCHED, QUERY_UNIT, QUERY_WEIGHTS, SPREAD_FURTHEST, SPREAD_LEAST_COSINE,
   SPREAD_LONGEST, SPREAD_SHORTEST, TREE_COUNT, TREE_ENTRIES, TREE_MIXED, TREE_ROW_BYTES, TREE_ROW_NUMBER, TREE_ROW_RECORD,
 } from '../metric-tree-layout'
+import { writeEntries } from './entries'
 import { axpyRow, dotRow } from './row'
 
 /** For each of some rows: whether a pivot, which stands in a vector, is nearer than the nearest so far. */
@@ -55,6 +56,33 @@ export function spreadAbout(table: usize, count: u32, vector: usize, squares: f6
   store<f64>(spread, longest, SPREAD_LONGEST)
 }
 
+/** The least and the largest value of each feature among some rows, into f64[features] each; zeros that are not written count.
+ *  `seen` is room for f64[features], `entries` for as many indices and values. */
+export function boxOf(table: usize, count: u32, features: u32, least: usize, largest: usize, seen: usize, entries: usize): void {
+  const bytes = usize(features) << 3
+  for (let j: usize = 0; j < bytes; j += 8) {
+    store<f64>(least + j, f64.POSITIVE_INFINITY)
+    store<f64>(largest + j, f64.NEGATIVE_INFINITY)
+    store<f64>(seen + j, 0)
+  }
+  const values = entries + bytes
+  for (let k: usize = 0; k < usize(count); k++) {
+    const n = usize(writeEntries(<usize>load<u32>(table + (k << 2)), entries, values))
+    for (let e: usize = 0; e < n; e++) {
+      const j = usize(load<u32>(entries + (e << 2))) << 3
+      const value = load<f64>(values + (e << 3))
+      store<f64>(least + j, min(load<f64>(least + j), value))
+      store<f64>(largest + j, max(load<f64>(largest + j), value))
+      store<f64>(seen + j, load<f64>(seen + j) + 1)
+    }
+  }
+  for (let j: usize = 0; j < bytes; j += 8) {
+    if (load<f64>(seen + j) >= f64(count)) continue
+    store<f64>(least + j, min<f64>(load<f64>(least + j), 0))
+    store<f64>(largest + j, max<f64>(load<f64>(largest + j), 0))
+  }
+}
+
 @inline
 function scoreOf(row: usize, w: usize, narrow: bool): f64 {
   return narrow ? dotRow<f32>(row, w) : dotRow<f64>(row, w)
@@ -69,7 +97,35 @@ let scoreMiddle: f64 = 0
 const ROUNDING: f64 = 1e-9
 const NARROW_ROUNDING: f64 = 1e-6
 
-function boundScores(page: usize, child: usize, w: usize, length: f64, unit: bool, narrow: bool): void {
+/** By the box of a child: its rows' values lie between two each. */
+function boundByBox(page: usize, child: usize, w: usize, features: u32, unit: bool, narrow: bool): void {
+  const box = load<u32>(child, CHILD_BOX)
+  const shortest = load<f64>(child, CHILD_SHORTEST)
+  if (box == 0 || (unit && shortest == 0)) return
+  let low: f64 = 0, high: f64 = 0, size: f64 = 0
+  const least = page + usize(box)
+  const largest = least + (usize(features) << 2)
+  for (let j: usize = 0; j < usize(features); j++) {
+    const weight = narrow ? f64(load<f32>(w + (j << 2))) : load<f64>(w + (j << 3))
+    const a = weight * f64(load<f32>(least + (j << 2)))
+    const b = weight * f64(load<f32>(largest + (j << 2)))
+    low += min(a, b)
+    high += max(a, b)
+    size += max(abs(a), abs(b))
+  }
+  const slack = (narrow ? NARROW_ROUNDING : ROUNDING) * size
+  low -= slack
+  high += slack
+  if (unit) {
+    const longest = load<f64>(child, CHILD_LONGEST)
+    low /= low > 0 ? longest : shortest
+    high /= high > 0 ? shortest : longest
+  }
+  scoreLow = max(scoreLow, low)
+  scoreHigh = min(scoreHigh, high)
+}
+
+function boundScores(page: usize, child: usize, w: usize, length: f64, features: u32, unit: bool, narrow: bool): void {
   const centre = page + usize(load<u32>(child, CHILD_CENTRE))
   const middle = scoreOf(centre, w, narrow)
   const centreLength = Math.sqrt(load<f64>(centre, ROW_NORM))
@@ -99,6 +155,7 @@ function boundScores(page: usize, child: usize, w: usize, length: f64, unit: boo
     scoreHigh = min(middle + reach, length * max(most * shortest, most * longest)) + slack
     scoreMiddle = middle
   }
+  boundByBox(page, child, w, features, unit, narrow)
   scoreMiddle = min(scoreHigh, max(scoreLow, scoreMiddle))
 }
 
@@ -133,17 +190,18 @@ export function boundChildren(page: usize, query: usize, out: usize): void {
   const positive = load<u32>(query, QUERY_POSITIVE)
   const unit = load<u32>(query, QUERY_UNIT) != 0
   const narrow = load<u32>(query, QUERY_NARROW) != 0
+  const features = load<u32>(query, QUERY_FEATURES)
   for (let k: usize = 0; k < count; k++) {
     const child = page + TREE_ENTRIES + k * CHILD_BYTES
     const label = load<u32>(child, CHILD_CLASS)
-    boundScores(page, child, w, load<f64>(query, QUERY_LENGTH), unit, narrow)
+    boundScores(page, child, w, load<f64>(query, QUERY_LENGTH), features, unit, narrow)
     let asPositive = beyondHigh(1, bias, high)
     let asNegative = beyondHigh(-1, bias, high)
     if (low > f64.NEGATIVE_INFINITY) {
       let lowBias = bias
       if (anchor != 0) {
         lowBias = load<f64>(query, QUERY_ANCHOR_BIAS)
-        boundScores(page, child, anchor, load<f64>(query, QUERY_ANCHOR_LENGTH), unit, narrow)
+        boundScores(page, child, anchor, load<f64>(query, QUERY_ANCHOR_LENGTH), features, unit, narrow)
       }
       asPositive = max(asPositive, beyondLow(1, lowBias, low))
       asNegative = max(asNegative, beyondLow(-1, lowBias, low))

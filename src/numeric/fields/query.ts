@@ -173,11 +173,11 @@ export class QueryFields {
     this.#view.setUint32(104, value, true)
   }
 
-  /** u32: 0. */
-  get spare(): number {
+  /** u32: weights there are, the bias not counted. */
+  get features(): number {
     return this.#view.getUint32(108, true)
   }
-  set spare(value: number) {
+  set features(value: number) {
     this.#view.setUint32(108, value, true)
   }
 }

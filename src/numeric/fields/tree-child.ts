@@ -9,7 +9,7 @@ export class TreeChildFields {
 
   constructor(arena: Arena, at: Address) {
     this.at = at
-    this.#view = arena.view(at, 72)
+    this.#view = arena.view(at, 80)
   }
 
   /** f64: no row is further from the centre. */
@@ -100,11 +100,28 @@ export class TreeChildFields {
     this.#view.setUint32(64, value, true)
   }
 
-  /** u32: 0. */
-  get spare(): number {
+  /** u32: offset in this page of f32[2 × features], the least and then the largest value of each feature among its
+   *  rows; 0 for none. */
+  get box(): number {
     return this.#view.getUint32(68, true)
   }
-  set spare(value: number) {
+  set box(value: number) {
     this.#view.setUint32(68, value, true)
+  }
+
+  /** u32: 1 for a leaf. */
+  get leaf(): number {
+    return this.#view.getUint32(72, true)
+  }
+  set leaf(value: number) {
+    this.#view.setUint32(72, value, true)
+  }
+
+  /** u32: 0. */
+  get spare(): number {
+    return this.#view.getUint32(76, true)
+  }
+  set spare(value: number) {
+    this.#view.setUint32(76, value, true)
   }
 }

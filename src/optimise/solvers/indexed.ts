@@ -25,8 +25,9 @@ const FRESH_SHARE = 1 / 4
 /** A sample covers at least so many rows, and such a share of all. */
 const SAMPLE_ROWS = 20_000
 const SAMPLE_SHARE = 0.1
-/** How far a search reaches at first. In many dimensions rows' scores lie much nearer to that of their centre than a ball allows. */
-const FIRST_REACH = 0.3
+/** How far a search reaches at first: scores of rows lie as near to that of their centre as if their distances went in all
+ *  directions alike, about. */
+const firstReach = (features: number): number => Math.min(0.3, 2 / Math.sqrt(Math.max(1, features)))
 /** Sweeps over all of S in one step end when they have met so many rows, or met all rows of the store so many times. */
 const MOST_VISITS = 200_000
 const MOST_PASSES = 2
@@ -81,7 +82,14 @@ class IndexedDescent implements Run, Saved {
     this.#sums = engine.room('the active set: sums', SUMS_BYTES)
     engine.counts.index ??= { rowsTouched: 0, pagesRead: 0, bytesRead: 0 }
     this.#course = {
-      ...{ fill: { count: 0, used: 0 }, steps: 0, next: 0, round: 0, tree: 0, reach: FIRST_REACH },
+      ...{
+        fill: { count: 0, used: 0 },
+        steps: 0,
+        next: 0,
+        round: 0,
+        tree: 0,
+        reach: firstReach(objective.weightCount - 1),
+      },
       ...{ exact: settings.indexStop === 'exact', hasty: true, loss: 0, gap: 0, solved: false, settled: false },
       base: this.#memory.records.at,
     }
