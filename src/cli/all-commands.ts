@@ -38,7 +38,7 @@ export const allCommands: Record<string, CommandEntry> = {
   },
   index: {
     summary: 'Build an index of a store, to train on the rows that matter: --solver indexed.',
-    load: () => import('./index-store.ts').then(m => m.indexCommand),
+    load: () => import('./index.ts').then(m => m.indexCommand),
   },
   inspect: {
     summary: 'Tell what is in a data file, a block store or a model.',
