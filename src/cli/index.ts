@@ -12,7 +12,7 @@ export const indexCommand: Command = {
   count: [1, 1],
   options: {
     'fan-out': { value: 'K', help: 'children of a node of a tree, at most', fallback: '16', group: 'The index' },
-    'tree-rows': { value: 'N', help: 'rows of a tree, at most', fallback: '65536', group: 'The index' },
+    'tree-rows': { value: 'N', help: 'rows of a tree, at most', fallback: '16384', group: 'The index' },
     'leaf-bytes': { value: 'SIZE', help: 'size of a leaf, about', fallback: '16K', group: 'The index' },
     seed: { value: 'N', help: 'seed of what is drawn at random', fallback: '1', group: 'The index' },
     memory: {

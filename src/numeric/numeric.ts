@@ -103,6 +103,7 @@ export interface NumericFunctions {
     scratch: Address,
     sums: Address,
   ): void
+  dualOfMargins(problem: Address, count: number, alpha: Address): void
   curvatureRows(problem: Address, from: number, to: number, d: Address, product: Address): void
   lineRows(problem: Address, from: number, to: number, d: Address, steps: Address, count: number, slopes: Address): void
   slopeSoftmax(

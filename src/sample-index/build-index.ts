@@ -24,7 +24,7 @@ import { filesOfIndex, indexFolder, labelChecksum, type TreeSettings, treeFile }
 export interface IndexOptions {
   /** Children of an inner node, at most; 16 when not given. */
   fanOut?: number | undefined
-  /** Rows of a tree, at most; 65,536 when not given. */
+  /** Rows of a tree, at most; 16,384 when not given. */
   treeRows?: number | undefined
   /** Bytes of a leaf, about; 16 KiB when not given. */
   leafBytes?: number | undefined
@@ -60,7 +60,7 @@ export interface IndexResult {
   seconds: number
 }
 
-const DEFAULTS = { fanOut: 16, treeRows: 65_536, leafBytes: 16 << 10, seed: 1 }
+const DEFAULTS = { fanOut: 16, treeRows: 16_384, leafBytes: 16 << 10, seed: 1 }
 const LOCK = 'building.lock'
 const SCRAP = /\.tmp$/
 

@@ -97,6 +97,9 @@ interface Tree {
   root: TreeRoot
 }
 
+/** Most pages are leaves of about the size that was asked for. */
+const USUAL = 1.25
+
 export class MetricForest {
   readonly trees: readonly Tree[]
   readonly #arena: Arena
@@ -110,7 +113,12 @@ export class MetricForest {
     this.#arena = arena
     const { folder, manifest } = store
     const paths = manifest.blocks.map(({ file }) => treeFile(folder, file))
-    this.#cache = new PageCache(arena, paths, room, Math.max(0, ...facts.map(({ largestPage }) => largestPage)))
+    const most = (of: (facts: TreeFacts) => number): number =>
+      facts.reduce((largest, each) => Math.max(largest, of(each)), 0)
+    this.#cache = new PageCache(arena, paths, room, {
+      usual: USUAL * most(({ leafBytes }) => leafBytes),
+      largest: most(({ largestPage }) => largestPage),
+    })
     this.#query = new QueryFields(arena, arena.allocateZeroed(QUERY_BYTES, 'a query of the index'))
     this.#bounds = new Region(arena, 'bounds of nodes')
     this.#found = new Region(arena, 'rows that were found')

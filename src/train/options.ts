@@ -15,6 +15,7 @@ import {
 } from '../losses/formulations.ts'
 import { scarceMemory } from '../machine-memory.ts'
 import { type CalibrationKind, calibrationKinds } from '../model/calibration.ts'
+import { type IndexMethod, indexMethods } from '../optimise/solvers/solver.ts'
 import type { ExpansionOptions } from '../rows/parse-rows-task.ts'
 import { type ScaleKind, scaleKinds } from '../rows/scale.ts'
 import { parseMemory } from '../sizes.ts'
@@ -89,6 +90,9 @@ export interface TrainOptions {
   indexStop?: 'sampled' | 'exact'
   /** Of solver indexed: end when about so many rows, or fewer, are missing that would still move the model, whatever the gap. */
   indexLeft?: number
+  /** Of solver indexed: how the rows that the index gave are trained on, by coordinate descent on the dual or, for losses with a
+   *  second derivative, by second-order steps on the primal. */
+  indexMethod?: IndexMethod
   /** What a primal method takes for one step. */
   batch?: 'block' | 'row'
   /** How scores become probabilities, fitted on rows that were held out. */
@@ -196,6 +200,7 @@ const choices = (): Partial<Record<keyof TrainOptions, readonly unknown[]>> => (
   onBadRow: ['fail', 'skip'],
   blockOrder: ['random', 'fixed'],
   indexStop: ['sampled', 'exact'],
+  indexMethod: Object.keys(indexMethods),
   calibrate: calibrationKinds,
   batch: ['block', 'row'],
 })

@@ -74,6 +74,6 @@ export { sumReplicasF32, sumReplicasF64, withoutReplicasF32, withoutReplicasF64 
 export { keepMarginsL2, lossL2Logistic, startL2Logistic, sweepL2 } from './l2-columns'
 export { adagradRows } from './adagrad'
 export { addSquares, writeEntries } from './entries'
-export { curvatureRows, lineRows, slopeRows } from './primal'
+export { curvatureRows, dualOfMargins, lineRows, slopeRows } from './primal'
 export { curvatureSoftmax, evaluateSoftmax, slopeSoftmax } from './softmax'
 export { combine, factorCholesky, innerProduct, precondition, solveCholesky } from './vectors'

@@ -158,9 +158,7 @@ function indexedSweep({ arena }: TaskContext, options: IndexedSweepOptions): Ind
   const { sweep } = group
   const set = new ActiveSet(arena, memory, options.fill)
   const { count } = set.fill
-  arena.setU32(problem + PROBLEM_ROWS, memory.table)
-  arena.setU32(problem + PROBLEM_COUNT, count)
-  arena.setU32(problem + PROBLEM_ALPHA, memory.alpha)
+  pointAt(arena, of, memory, count)
   const whole = options.others === undefined
   const others = Math.min(count - fresh, options.others ?? count)
   const start = options.next % Math.max(1, count - fresh)
@@ -181,9 +179,34 @@ function indexedSweep({ arena }: TaskContext, options: IndexedSweepOptions): Ind
   }
   const visits = sweeps.work / Math.max(1, each)
   if (whole) ({ loss, gap } = evaluateSet(arena, of, count, options.sums))
+  endSweeps(arena, options, set)
+  return { fill: set.fill, loss, gap, rows, visits, next: start + others }
+}
+
+export const indexedDualTask = declareTask(import.meta.url, 'indexed-dual', indexedDual)
+
+/** After second-order steps on the primal: dual variables as the margins have them. Rows without one may leave. */
+function indexedDual({ arena }: TaskContext, options: OnActiveSet): ActiveFill {
+  const { of, memory } = options
+  const set = new ActiveSet(arena, memory, options.fill)
+  pointAt(arena, of, memory, set.fill.count)
+  arena.numeric.dualOfMargins(of.problem, set.fill.count, memory.alpha)
+  endSweeps(arena, options, set)
+  return set.fill
+}
+
+/** Makes the problem that of the active set. */
+function pointAt(arena: Arena, { problem }: ProblemAt, { table, alpha }: ActiveMemory, count: number): void {
+  arena.setU32(problem + PROBLEM_ROWS, table)
+  arena.setU32(problem + PROBLEM_COUNT, count)
+  arena.setU32(problem + PROBLEM_ALPHA, alpha)
+}
+
+/** Dual variables go back to those of all rows, and rows leave that have none, where they are most. */
+function endSweeps(arena: Arena, { of, memory }: OnActiveSet, set: ActiveSet): void {
+  const { count } = set.fill
   arena.numeric.scatterListed(memory.alpha, 8, memory.numbers, of.alpha, 8, count)
   if (count > MANY_ROWS && set.idle > IDLE_SHARE * count) set.dismissIdle()
-  return { fill: set.fill, loss, gap, rows, visits, next: start + others }
 }
 
 /** A set of more rows than this, most of them idle, lets the idle ones go. */

@@ -12,19 +12,31 @@
 import type { Stretch } from '../../block-store/checkpoint.ts'
 import { SUMS_BYTES } from '../../numeric/layouts.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
+import type { Certificate } from '../objectives/certificate.ts'
+import { PrimalView, VIEW_BYTES } from '../objectives/primal-view.ts'
 import { boxesOf } from '../objectives/problem.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
-import type { RowGroup } from '../sources/row-source.ts'
+import type { RowGroup, RowSource } from '../sources/row-source.ts'
 import { type ActiveFill, type ActiveMemory, newActiveMemory, stretchesOf } from './active-set.ts'
-import { type IndexedFound, indexedSearchTask, indexedSweepTask } from './indexed-tasks.ts'
-import type { BlockSolver, Run, Saved, Seen, SolverSettings, Turn } from './solver.ts'
+import { DESCENT_BYTES } from './descent.ts'
+import { type IndexedFound, indexedDualTask, indexedSearchTask, indexedSweepTask } from './indexed-tasks.ts'
+import { isFew, NewtonRun } from './newton.ts'
+import {
+  type BlockSolver,
+  indexMethods,
+  type Run,
+  type Saved,
+  type Seen,
+  type SolverSettings,
+  type Turn,
+} from './solver.ts'
 
 /** Rows that a search is asked for: the paper's n, and a share of S once that is large. */
 const FRESH_ROWS = 1000
 const FRESH_SHARE = 1 / 4
 /** A sample covers at least so many rows, and such a share of all. */
 const SAMPLE_ROWS = 20_000
-const SAMPLE_SHARE = 0.1
+const SAMPLE_SHARE = 0.02
 /** How far a search reaches at first: scores of rows lie as near to that of their centre as if their distances went in all
  *  directions alike, about. */
 const firstReach = (features: number): number => Math.min(0.3, 2 / Math.sqrt(Math.max(1, features)))
@@ -36,6 +48,9 @@ const PARTS = 4
 /** Shares of the gap that is allowed, which rows outside of S and those inside may owe before a certificate is asked for. */
 const OUTSIDE_SHARE = 0.4
 const INSIDE_SHARE = 0.4
+/** Second-order steps end when S owes such a share of what rows outside owe, or after so many passes over S. */
+const LOOSE = 0.01
+const MOST_NEWTON_PASSES = 300
 /** S is solved as a whole from when rows outside owe so many times their share. */
 const NEARLY = 20
 
@@ -61,6 +76,12 @@ interface Course {
   settled: boolean
   /** Where the records of S are. */
   base: number
+}
+
+/** What rows outside of S owe to the gap, by a search, and what the gap may be. */
+interface Owed {
+  outside: number
+  allowed: number
 }
 
 class IndexedDescent implements Run, Saved {
@@ -115,7 +136,8 @@ class IndexedDescent implements Run, Saved {
       course.loss += found.freshLoss
     } else {
       if (!course.hasty) this.#lookHastily()
-      visits += await this.#sweep(group, found, outside, allowed)
+      const moved = { outside, allowed }
+      visits += await (this.#secondOrder ? this.#step(group, moved) : this.#sweep(group, found, moved))
       primal = this.#primal(outside)
     }
     course.steps++
@@ -194,7 +216,7 @@ class IndexedDescent implements Run, Saved {
   }
 
   /** Minimises the dual over the fresh rows and others of S; visits of rows. */
-  async #sweep(group: RowGroup, { fresh, searched }: IndexedFound, outside: number, allowed: number): Promise<number> {
+  async #sweep(group: RowGroup, { fresh, searched }: IndexedFound, { outside, allowed }: Owed): Promise<number> {
     const course = this.#course
     const { seed, shrinking: shrink, innerPasses } = this.#settings
     const { count } = course.fill
@@ -213,6 +235,57 @@ class IndexedDescent implements Run, Saved {
     Object.assign(course, { fill: swept.fill, next: swept.next, loss: swept.loss * scale, gap: swept.gap * scale })
     course.solved = whole && swept.gap <= INSIDE_SHARE * allowed
     return swept.visits
+  }
+
+  get #secondOrder(): boolean {
+    const { indexMethod } = this.#settings
+    return indexMethod !== undefined && indexMethods[indexMethod].secondOrder
+  }
+
+  /** Second-order steps on the primal of S, (16) of the paper with B = S; visits of rows. */
+  async #step(group: RowGroup, { outside, allowed }: Owed): Promise<number> {
+    const course = this.#course
+    const { count } = course.fill
+    // While many rows are missing, S need not be solved to its end.
+    const target = Math.max(0.5 * INSIDE_SHARE * allowed, LOOSE * outside)
+    const here: RowGroup = { ...group, table: this.#memory.table, rows: count, alpha: this.#memory.alpha }
+    const run = new NewtonRun(this.#objective, this.#asSource(), this.#settings)
+    let [gap, primal, passes] = [Number.POSITIVE_INFINITY, 0, 0]
+    for (; gap > target && passes < MOST_NEWTON_PASSES; passes++) {
+      await run.visit(here)
+      const end = await run.endPass(0)
+      ;[[gap], [primal]] = [end.gaps, end.primals]
+    }
+    const dual = { of: this.#objective.at(here), memory: this.#memory, fill: course.fill }
+    const fill = await this.#engine.threads.run(indexedDualTask, dual)
+    const loss = primal - 0.5 * this.#objective.squaredLengths()[0]
+    Object.assign(course, { fill, loss, gap, solved: gap <= INSIDE_SHARE * allowed })
+    return passes * count
+  }
+
+  /** Weights of second-order steps are certified by the gradient over all rows: half of its square is the gap. */
+  async certificates(): Promise<Certificate[] | undefined> {
+    if (!this.#secondOrder) return undefined
+    const engine = this.#engine
+    const { arena, weights, weightCount } = this.#objective
+    const view = new PrimalView(this.#objective, this.#asSource(engine.rows), isFew(weightCount))
+    arena.bytes(view.point, weightCount * 8).set(arena.bytes(weights, weightCount * 8))
+    view.begin()
+    const order = { seed: this.#settings.seed, blockOrder: 'fixed' } as const
+    for await (const group of engine.pass(engine.groups(-1, order))) await view.visit(group, 'slope')
+    view.end('slope')
+    return [view.slope(view.direction).certificate]
+  }
+
+  /** S as a source of rows, for a method that looks at all of them. */
+  #asSource(count = this.#course.fill.count): RowSource {
+    const { arena, threads, nonzeros, rows } = this.#engine
+    return {
+      ...{ arena, threads, rows: count, nonzeros: (nonzeros / Math.max(1, rows)) * count, blockBytes: [1] },
+      ...{ counts: { blocksRead: 0, bytesRead: 0, bytesSkipped: 0 }, groups: () => [[0]] },
+      room: (name, bytes, zeroed) => this.#engine.room(`the active set: ${name}`, bytes, zeroed),
+      pass: async function* () {},
+    }
   }
 
   /** The certificate did not confirm what a sample showed: from now on the whole index is searched. */
@@ -268,8 +341,12 @@ export const indexed: BlockSolver = {
   dual: true,
   needsIndex: true,
   cacheShare: 0.75,
-  extra: { perWeight: 0, perRow: 3 / 8 },
-  options: ['innerPasses', 'shrinking', 'tolerance', 'indexStop', 'indexLeft'],
+  extra: {
+    // Second-order steps have vectors of their own, and a matrix where features are few.
+    perWeight: weights => VIEW_BYTES + DESCENT_BYTES + 8 + (isFew(weights) ? weights * 16 + 20 : 0),
+    perRow: 3 / 8,
+  },
+  options: ['innerPasses', 'shrinking', 'tolerance', 'indexStop', 'indexLeft', 'indexMethod'],
   lossNeeds: { what: 'a box dual', has: loss => loss.box !== undefined },
   start: (objective, engine, settings) => new IndexedDescent(objective, engine, settings),
 }

@@ -65,7 +65,7 @@ function tooManyFeatures(): UsageError {
   )
 }
 
-class NewtonRun extends Descent<Inner> {
+export class NewtonRun extends Descent<Inner> {
   /** Address of the residual. */
   readonly #residual: number
   /** Whether the matrix is summed with every gradient. */

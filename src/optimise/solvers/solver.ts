@@ -32,7 +32,13 @@ export interface SolverSettings {
    *  rows may be missing. */
   indexStop?: 'sampled' | 'exact' | undefined
   indexLeft?: number | undefined
+  /** And how the rows that it gave are trained on. */
+  indexMethod?: IndexMethod | undefined
 }
+
+/** How rows that an index gave are trained on: by coordinate descent on the dual, or by second-order steps on the primal. */
+export const indexMethods = { dual: { secondOrder: false }, newton: { secondOrder: true } }
+export type IndexMethod = keyof typeof indexMethods
 
 /** What the driver tells a run when it has a group of rows for it. */
 export interface Turn {
@@ -121,7 +127,7 @@ export interface Run {
   /** Of a method that looks at all rows before it moves: the pass is over. `target` is the relative gap to reach. */
   endPass?(target: number): Promise<PassEnd>
   /** Of a method that is not certified by dual variables of its own: the certificates of the weights as they are. */
-  certificates?(): Certificate[] | undefined | Promise<Certificate[]>
+  certificates?(): Certificate[] | undefined | Promise<Certificate[] | undefined>
   ledger?: Ledger
   saved?: Saved
   /** Of a method that keeps rows in memory: how many are there. */
@@ -144,6 +150,7 @@ export const solverOptions = [
   'trainers',
   'indexStop',
   'indexLeft',
+  'indexMethod',
 ] as const
 export type SolverOption = (typeof solverOptions)[number]
 
