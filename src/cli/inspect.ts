@@ -104,7 +104,7 @@ async function runInspect(input: CommandInput): Promise<number> {
     }
     const described = describeStore(store.manifest, paths[0], verified)
     const plan = await storePlan(store, memoryOption(options), textOption(options, 'expand'))
-    const index = await describeIndex(store)
+    const index = await describeIndex(store, verified)
     return show([...described.lines, ...index.lines, ...plan.lines], {
       ...{ ...described.json, ...index.json },
       plan: plan.json,

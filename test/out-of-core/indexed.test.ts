@@ -59,6 +59,29 @@ describe('solver indexed', () => {
     })
   }
 
+  it('solves the active set by second-order steps where that is asked for', async () => {
+    for (const more of [
+      { cost: 10, bias: 1 },
+      { cost: 0.01, classWeights: { '1': 2 } },
+    ] as TrainOptions[]) {
+      const options: TrainOptions = { loss: 'squared-hinge', ...more }
+      const { result } = await told(fresh(), indexed({ ...options, indexMethod: 'newton', tolerance: 1e-6 }))
+      const other = await told(store, { solver: 'newton', tolerance: 1e-8, ...options })
+      assert.equal(result.exitReason, 'converged')
+      assert.ok(result.gap! <= 1e-6)
+      assert.ok(Math.abs(result.primal! - other.result.primal!) <= 2e-6 * other.result.primal!)
+      assert.ok(result.blocks!.index!.rowsTouched < result.rows)
+    }
+    await refused(
+      told(store, indexed({ indexMethod: 'newton' })),
+      /the hinge loss is not compatible with indexMethod newton: missing a second derivative/,
+    )
+    await refused(
+      told(store, indexed({ loss: 'squared-hinge', indexMethod: 'newton', weights: 'f32' })),
+      /weights f32 are not compatible with indexMethod newton/,
+    )
+  })
+
   it('knows costs of classes, rows of unit length, f32 weights and the whole index', async () => {
     for (const more of [
       { classWeights: { '1': 3 }, cost: 0.1 },
@@ -136,15 +159,17 @@ describe("the paper's rules", () => {
 
 describe('a run of solver indexed', () => {
   it('that is stopped and resumed ends in the same bits', async () => {
-    const options = indexed({ cost: 10, checkpointSeconds: 0 })
-    const whole = await told(fresh(), options)
-    for (const records of [1, 3, 6]) {
-      const copy = fresh()
-      const first = await abortAfter(copy, options, records)
-      assert.equal(first.result.exitReason, 'interrupted')
-      const { result } = await told(copy, { ...options, resume: true })
-      assert.equal(result.start, 'resumed')
-      assertSameModel(result, whole.result)
+    for (const more of [{}, { loss: 'squared-hinge', indexMethod: 'newton' }] as TrainOptions[]) {
+      const options = indexed({ cost: 10, checkpointSeconds: 0, ...more })
+      const whole = await told(fresh(), options)
+      for (const records of [1, 2, Math.floor(whole.train.length / 2)]) {
+        const copy = fresh()
+        const first = await abortAfter(copy, options, records)
+        assert.equal(first.result.exitReason, 'interrupted')
+        const { result } = await told(copy, { ...options, resume: true })
+        assert.equal(result.start, 'resumed')
+        assertSameModel(result, whole.result)
+      }
     }
   })
 

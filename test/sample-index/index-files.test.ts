@@ -217,6 +217,13 @@ describe('the command index', () => {
     const shown = (await run(['inspect', copy], { cwd })).stdout
     assert.match(shown, /^index {7}4 trees of up to \d+ levels, fan-out 4, [\d,]+ leaves, [\d.]+ KiB on disk$/m)
     assert.match((await run(['index', copy], { cwd })).stdout, /it was there already/)
+    const path = join(copy, 'index', 'trees-000002.bin')
+    const spoilt = readFileSync(path)
+    spoilt[Math.floor(spoilt.length / 2)] ^= 1
+    writeFileSync(path, spoilt)
+    const { status, stderr } = await run(['inspect', copy, '--verify'], { cwd })
+    assert.equal(status, 1)
+    assert.match(stderr, /the page at byte \d+ of .*trees-000002\.bin is damaged: its checksum does not match/)
     rmSync(join(copy, 'index', 'trees-000001.bin'))
     assert.match((await run(['inspect', copy], { cwd })).stdout, /[\d,]+ rows have no tree: `spillway index .*` makes/)
   })
