@@ -13,7 +13,12 @@ export const indexCommand: Command = {
   options: {
     'fan-out': { value: 'K', help: 'children of a node of a tree, at most', fallback: '16', group: 'The index' },
     'tree-rows': { value: 'N', help: 'rows of a tree, at most', fallback: '16384', group: 'The index' },
-    'leaf-bytes': { value: 'SIZE', help: 'size of a leaf, about', fallback: '16K', group: 'The index' },
+    'leaf-bytes': {
+      value: 'SIZE',
+      help: 'size of a leaf, about; it has 8 rows or more',
+      fallback: '6K',
+      group: 'The index',
+    },
     seed: { value: 'N', help: 'seed of what is drawn at random', fallback: '1', group: 'The index' },
     memory: {
       value: 'SIZE',

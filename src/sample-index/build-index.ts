@@ -26,7 +26,7 @@ export interface IndexOptions {
   fanOut?: number | undefined
   /** Rows of a tree, at most; 16,384 when not given. */
   treeRows?: number | undefined
-  /** Bytes of a leaf, about; 16 KiB when not given. */
+  /** Bytes of a leaf, about; 6 KiB when not given, and room for 8 rows. */
   leafBytes?: number | undefined
   seed?: number | undefined
   /** Bytes, or a size such as 512M: the most that the whole process may take. */
@@ -60,7 +60,7 @@ export interface IndexResult {
   seconds: number
 }
 
-const DEFAULTS = { fanOut: 16, treeRows: 16_384, leafBytes: 16 << 10, seed: 1 }
+const DEFAULTS = { fanOut: 16, treeRows: 16_384, leafBytes: 6 << 10, seed: 1 }
 const LOCK = 'building.lock'
 const SCRAP = /\.tmp$/
 

@@ -28,6 +28,8 @@ import { checksumText, type TreeRoot, type TreeSettings } from './tree-file.ts'
 const MOST_MEAN_FEATURES = 4096
 /** With more features a ball bounds scores as well as a box does, and takes less room. */
 export const MOST_BOX_FEATURES = 256
+/** A leaf has room for so many rows at least: its centre and its box take as much as a row or three. */
+const LEAST_LEAF = 8
 /** With more classes the root does not divide by them. */
 const MOST_CLASSES = 256
 /** Where pivots leave so many rows together, rows are much the same: they are cut into parts instead. */
@@ -88,10 +90,11 @@ export interface PageCounts {
   leaves: number
   innerNodes: number
   largestPage: number
+  largestLeaf: number
 }
 
 export class TreeBuilder {
-  readonly counts: PageCounts = { leaves: 0, innerNodes: 0, largestPage: 0 }
+  readonly counts: PageCounts = { leaves: 0, innerNodes: 0, largestPage: 0, largestLeaf: 0 }
   readonly #arena: Arena
   readonly #rooms: BuildRooms
   readonly #settings: TreeSettings
@@ -122,7 +125,8 @@ export class TreeBuilder {
   async build(block: number, rows: number, recordBytes: ByteCount): Promise<TreeRoot[]> {
     this.#block = block
     this.#drawn = 0
-    this.#leafRows = Math.max(4, Math.floor((this.#settings.leafBytes * rows) / Math.max(recordBytes, 1)))
+    const fitting = Math.floor((this.#settings.leafBytes * rows) / Math.max(recordBytes, 1))
+    this.#leafRows = Math.max(LEAST_LEAF, fitting)
     const trees = Math.max(1, Math.ceil(rows / this.#settings.treeRows))
     if (trees > 1) this.#shuffle(rows)
     const roots: TreeRoot[] = []
@@ -302,6 +306,7 @@ export class TreeBuilder {
       record += sizes[k]
     }
     this.counts.leaves++
+    this.counts.largestLeaf = Math.max(this.counts.largestLeaf, bytes)
     return this.#endPage(page, count, 1)
   }
 

@@ -97,9 +97,6 @@ interface Tree {
   root: TreeRoot
 }
 
-/** Most pages are leaves of about the size that was asked for. */
-const USUAL = 1.25
-
 export class MetricForest {
   readonly trees: readonly Tree[]
   readonly #arena: Arena
@@ -116,7 +113,7 @@ export class MetricForest {
     const most = (of: (facts: TreeFacts) => number): number =>
       facts.reduce((largest, each) => Math.max(largest, of(each)), 0)
     this.#cache = new PageCache(arena, paths, room, {
-      usual: USUAL * most(({ leafBytes }) => leafBytes),
+      usual: most(({ largestLeaf }) => largestLeaf),
       largest: most(({ largestPage }) => largestPage),
     })
     this.#query = new QueryFields(arena, arena.allocateZeroed(QUERY_BYTES, 'a query of the index'))

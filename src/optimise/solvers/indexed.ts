@@ -11,6 +11,7 @@
 // say what rows outside of S still owe to the duality gap, and the certificate over all rows decides.
 import type { Stretch } from '../../block-store/checkpoint.ts'
 import { SUMS_BYTES } from '../../numeric/layouts.ts'
+import type { BandQuery } from '../../sample-index/metric-forest.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
 import type { Certificate } from '../objectives/certificate.ts'
 import { PrimalView, VIEW_BYTES } from '../objectives/primal-view.ts'
@@ -31,6 +32,9 @@ import {
   type Turn,
 } from './solver.ts'
 
+/** Rows are wanted whose margin is below 1. A loss that gives outliers up wants no rows at or below a margin `low` either, by the
+ *  weights of an `anchor`. */
+const BAND: Pick<BandQuery, 'high' | 'low' | 'anchor'> = { high: 1 }
 /** Rows that a search is asked for: the paper's n, and a share of S once that is large. */
 const FRESH_ROWS = 1000
 const FRESH_SHARE = 1 / 4
@@ -156,7 +160,7 @@ class IndexedDescent implements Run, Saved {
     const found = await threads.run(indexedSearchTask, {
       ...{ of: this.#objective.at(group), memory: this.#memory, fill: course.fill },
       store: { folder: store.folder, fingerprint: store.manifest.fingerprint },
-      query: { bias: problem.bias, positive: problem.positive, unit: normalize === 'unit', high: 1 },
+      query: { bias: problem.bias, positive: problem.positive, unit: normalize === 'unit', ...BAND },
       boxes: boxesOf(problem),
       limits: {
         wanted: this.#wanted,
