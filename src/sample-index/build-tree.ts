@@ -90,11 +90,10 @@ export interface PageCounts {
   leaves: number
   innerNodes: number
   largestPage: number
-  largestLeaf: number
 }
 
 export class TreeBuilder {
-  readonly counts: PageCounts = { leaves: 0, innerNodes: 0, largestPage: 0, largestLeaf: 0 }
+  readonly counts: PageCounts = { leaves: 0, innerNodes: 0, largestPage: 0 }
   readonly #arena: Arena
   readonly #rooms: BuildRooms
   readonly #settings: TreeSettings
@@ -306,7 +305,6 @@ export class TreeBuilder {
       record += sizes[k]
     }
     this.counts.leaves++
-    this.counts.largestLeaf = Math.max(this.counts.largestLeaf, bytes)
     return this.#endPage(page, count, 1)
   }
 

@@ -110,12 +110,8 @@ export class MetricForest {
     this.#arena = arena
     const { folder, manifest } = store
     const paths = manifest.blocks.map(({ file }) => treeFile(folder, file))
-    const most = (of: (facts: TreeFacts) => number): number =>
-      facts.reduce((largest, each) => Math.max(largest, of(each)), 0)
-    this.#cache = new PageCache(arena, paths, room, {
-      usual: most(({ largestLeaf }) => largestLeaf),
-      largest: most(({ largestPage }) => largestPage),
-    })
+    const largest = facts.reduce((most, { largestPage }) => Math.max(most, largestPage), 0)
+    this.#cache = new PageCache(arena, paths, room, largest)
     this.#query = new QueryFields(arena, arena.allocateZeroed(QUERY_BYTES, 'a query of the index'))
     this.#bounds = new Region(arena, 'bounds of nodes')
     this.#found = new Region(arena, 'rows that were found')

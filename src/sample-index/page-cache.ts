@@ -20,105 +20,107 @@ export interface CacheRoom {
   bytes: ByteCount
 }
 
-/** Places of one size, each for a page. */
-class Frames {
-  readonly bytes: ByteCount
-  readonly #free: Address[] = []
-  /** Addresses of pages, those used last at the end. */
-  readonly #held = new Map<string, Address>()
+/** Room that is handed out piece by piece, each as large as is asked for. Free pieces that touch become one. */
+class Extents {
+  /** In the order of their addresses. */
+  readonly #free: CacheRoom[]
 
-  constructor(room: CacheRoom, bytes: ByteCount) {
-    this.bytes = roundUp(bytes, CACHE_LINE)
-    const first = roundUp(room.at, CACHE_LINE)
-    const count = Math.max(0, roundDown(room.at + room.bytes - first, this.bytes) / this.bytes)
-    for (let k = count - 1; k >= 0; k--) this.#free.push(first + k * this.bytes)
+  constructor(at: Address, bytes: ByteCount) {
+    this.#free = [{ at, bytes }]
   }
 
-  get count(): number {
-    return this.#free.length + this.#held.size
-  }
-
-  /** A page that is here, which is now the one used last. */
-  find(name: string): Address | undefined {
-    const at = this.#held.get(name)
-    if (at === undefined) return undefined
-    this.#held.delete(name)
-    this.#held.set(name, at)
+  /** A piece of the first that is large enough; undefined when there is none. */
+  take(bytes: ByteCount): Address | undefined {
+    const place = this.#free.findIndex(piece => piece.bytes >= bytes)
+    if (place < 0) return undefined
+    const piece = this.#free[place]
+    const { at } = piece
+    piece.at += bytes
+    piece.bytes -= bytes
+    if (piece.bytes === 0) this.#free.splice(place, 1)
     return at
   }
 
-  /** A place for another page: a free one, or that of the page that was not used for the longest time. */
-  make(): Address {
-    const free = this.#free.pop()
-    if (free !== undefined) return free
-    const [[oldest, at]] = this.#held
-    this.#held.delete(oldest)
-    return at
-  }
-
-  keep(name: string, at: Address): void {
-    this.#held.set(name, at)
-  }
-
-  giveBack(at: Address): void {
-    this.#free.push(at)
+  giveBack(at: Address, bytes: ByteCount): void {
+    let [low, high] = [0, this.#free.length]
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2)
+      if (this.#free[middle].at < at) low = middle + 1
+      else high = middle
+    }
+    const [before, behind] = [this.#free[low - 1], this.#free[low]]
+    const joinsBefore = before !== undefined && before.at + before.bytes === at
+    const joinsBehind = behind !== undefined && at + bytes === behind.at
+    if (joinsBefore) {
+      before.bytes += bytes
+      if (!joinsBehind) return
+      before.bytes += behind.bytes
+      this.#free.splice(low, 1)
+    } else if (joinsBehind) {
+      behind.at = at
+      behind.bytes += bytes
+    } else this.#free.splice(low, 0, { at, bytes })
   }
 }
-
-/** Share of the room for pages that are larger than most. */
-const LARGE_SHARE = 0.25
-const FEW = 4
 
 export class PageCache {
   readonly counts = { pagesRead: 0, bytesRead: 0, pagesFound: 0 }
   readonly #arena: Arena
   readonly #paths: string[]
   readonly #files = new Map<number, number>()
-  readonly #small: Frames
-  readonly #large: Frames
+  readonly #room: Extents
+  readonly #largest: ByteCount
+  /** Where pages are, those used last at the end. */
+  readonly #held = new Map<string, CacheRoom>()
 
-  /** `usual`: bytes that most pages have at most; `largest`: of the largest page there is. */
-  constructor(
-    arena: Arena,
-    paths: string[],
-    room: CacheRoom,
-    { usual, largest }: { usual: ByteCount; largest: ByteCount },
-  ) {
+  /** `largest`: bytes of the largest page there is. */
+  constructor(arena: Arena, paths: string[], { at, bytes }: CacheRoom, largest: ByteCount) {
     this.#arena = arena
     this.#paths = paths
-    const size = Math.max(largest, TREE_ENTRIES)
-    // A few of the large ones at least, as far as there is room.
-    const share = Math.min(room.bytes, Math.max(LARGE_SHARE * room.bytes, FEW * roundUp(size, CACHE_LINE) + CACHE_LINE))
-    const large = roundDown(share, CACHE_LINE)
-    this.#large = new Frames({ at: room.at, bytes: large }, size)
-    this.#small = new Frames({ at: room.at + large, bytes: room.bytes - large }, Math.min(usual, size))
-    if (this.#large.count < 1) {
+    this.#largest = roundUp(Math.max(largest, TREE_ENTRIES), CACHE_LINE)
+    const first = roundUp(at, CACHE_LINE)
+    const room = Math.max(0, roundDown(at + bytes - first, CACHE_LINE))
+    if (room < this.#largest) {
       throw new SpillwayError(
-        `${formatBytes(room.bytes)} for pages of the index is too little: its largest page has ${formatBytes(largest)}`,
+        `${formatBytes(bytes)} for pages of the index is too little: its largest page has ${formatBytes(largest)}`,
         'give more --memory',
       )
     }
+    this.#room = new Extents(first, room)
   }
 
   /** Address of a page; it stays there until other pages are asked for. */
   take(file: number, place: PagePlace): Address {
-    const frames = place.bytes <= this.#small.bytes && this.#small.count > 0 ? this.#small : this.#large
     const name = `${file}:${place.page}`
-    const found = frames.find(name)
+    const found = this.#held.get(name)
     if (found !== undefined) {
       this.counts.pagesFound++
-      return found
+      this.#held.delete(name)
+      this.#held.set(name, found)
+      return found.at
     }
-    if (place.bytes > frames.bytes) throw damagedTrees(this.#where(file, place), 'it is larger than any page')
-    const at = frames.make()
+    const bytes = roundUp(place.bytes, CACHE_LINE)
+    if (bytes > this.#largest) throw damagedTrees(this.#where(file, place), 'it is larger than any page')
+    const at = this.#make(bytes)
     try {
       this.#read(file, place, at)
     } catch (error) {
-      frames.giveBack(at)
+      this.#room.giveBack(at, bytes)
       throw error
     }
-    frames.keep(name, at)
+    this.#held.set(name, { at, bytes })
     return at
+  }
+
+  /** Room for a page: pages leave that were not used for the longest time, until there is some in one piece. */
+  #make(bytes: ByteCount): Address {
+    for (;;) {
+      const at = this.#room.take(bytes)
+      if (at !== undefined) return at
+      const [[oldest, held]] = this.#held
+      this.#held.delete(oldest)
+      this.#room.giveBack(held.at, held.bytes)
+    }
   }
 
   #where(file: number, { page }: PagePlace): string {

@@ -49,7 +49,6 @@ export interface TreeFacts extends TreeSettings {
   labelChecksum: string
   bytes: number
   largestPage: number
-  largestLeaf: number
   leaves: number
   innerNodes: number
   trees: TreeRoot[]

@@ -52,6 +52,8 @@ const PARTS = 4
 /** Shares of the gap that is allowed, which rows outside of S and those inside may owe before a certificate is asked for. */
 const OUTSIDE_SHARE = 0.4
 const INSIDE_SHARE = 0.4
+/** Sweeps over all of S end when it owes such a share of what rows outside owe. */
+const BESIDE_OUTSIDE = 0.5
 /** Second-order steps end when S owes such a share of what rows outside owe, or after so many passes over S. */
 const LOOSE = 0.01
 const MOST_NEWTON_PASSES = 300
@@ -232,7 +234,8 @@ class IndexedDescent implements Run, Saved {
       ...{ fresh, next: course.next, shrink, random: [seed, course.steps] },
       ...(whole ? { sweeps: Number.POSITIVE_INFINITY } : { others, sweeps: innerPasses }),
       most: Math.max(MOST_VISITS, MOST_PASSES * this.#engine.rows),
-      targetGap: 0.5 * INSIDE_SHARE * allowed,
+      // S need not be solved more closely than rows are missing.
+      targetGap: Math.max(0.5 * INSIDE_SHARE * allowed, BESIDE_OUTSIDE * outside),
     })
     // What a part shows stands for all.
     const scale = whole ? 1 : count / Math.max(1, swept.rows)
