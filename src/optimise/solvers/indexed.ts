@@ -20,7 +20,7 @@ import type { BlockEngine } from '../sources/block-engine.ts'
 import type { RowGroup, RowSource } from '../sources/row-source.ts'
 import { type ActiveFill, type ActiveMemory, newActiveMemory, stretchesOf } from './active-set.ts'
 import { DESCENT_BYTES } from './descent.ts'
-import { type IndexedFound, indexedDualTask, indexedSearchTask, indexedSweepTask } from './indexed-tasks.ts'
+import { type IndexedFound, indexedDualTask, indexedSearchTask, indexedSweepTask } from './indexed-task.ts'
 import { isFew, NewtonRun } from './newton.ts'
 import {
   type BlockSolver,
