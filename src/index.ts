@@ -35,6 +35,7 @@ export {
   predict,
   predictRows,
 } from './predict/predict.ts'
+export { buildIndex, type IndexOptions, type IndexProgress, type IndexResult } from './sample-index/build-index.ts'
 export { type CrossValidateOptions, crossValidate } from './train/cross-validate.ts'
 export type { TrainOptions } from './train/options.ts'
 export type { PlanProgress, Progress, ReadProgress, RelaxProgress, TrainProgress } from './train/progress.ts'

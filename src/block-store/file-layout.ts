@@ -21,6 +21,8 @@ export const STATE_FOLDER_PATTERN = /^state-[0-9a-f]{12}$/
 export const STATE_LOCK_SUFFIX = '.lock'
 /** Any lock of a store, and what is left of one when a process is killed while it takes over that of a dead one. */
 export const LOCK_PATTERN = /^(writing|state-[0-9a-f]{12})\.lock(\.\d+-dead)?$/
+/** The folder of the metric trees of a store's rows (sample-index/). */
+export const INDEX_FOLDER = 'index'
 export const BLOCK_FILE_PATTERN = /^block-\d{6}\.bin$/
 /** Says that rows were trained on while the store was written, and that what was learnt has not been saved yet. */
 export const UNSAVED_MARKER = 'first-pass-unsaved'

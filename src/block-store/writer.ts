@@ -18,6 +18,7 @@ import {
   FEATURE_SET_TEMPORARY,
   FILE_HEADER_BYTES,
   hexChecksum,
+  INDEX_FOLDER,
   LOCK_FILE,
   LOCK_PATTERN,
   MANIFEST_FILE,
@@ -359,7 +360,7 @@ async function makeFolder(folder: string): Promise<boolean> {
 }
 
 function isStoreFile(name: string): boolean {
-  const known = [MANIFEST_FILE, MANIFEST_TEMPORARY, UNSAVED_MARKER]
+  const known = [MANIFEST_FILE, MANIFEST_TEMPORARY, UNSAVED_MARKER, INDEX_FOLDER]
   const patterns = [BLOCK_FILE_PATTERN, FEATURE_SET_PATTERN, FEATURE_SET_TEMPORARY, STATE_FOLDER_PATTERN, LOCK_PATTERN]
   return known.includes(name) || patterns.some(pattern => pattern.test(name))
 }
@@ -448,7 +449,7 @@ async function clearFolder(folder: string, durable: boolean): Promise<void> {
     throw fileError(error, folder, 'list')
   })
   for (const name of names) {
-    if (STATE_FOLDER_PATTERN.test(name)) await removeFolder(join(folder, name))
+    if (STATE_FOLDER_PATTERN.test(name) || name === INDEX_FOLDER) await removeFolder(join(folder, name))
     else if (isStoreFile(name) && name !== LOCK_FILE) await removeFile(join(folder, name))
   }
 }

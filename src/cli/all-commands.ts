@@ -36,6 +36,10 @@ export const allCommands: Record<string, CommandEntry> = {
     summary: 'Remove rows from a store; the next training goes on from the last one.',
     load: () => import('./remove.ts').then(m => m.removeCommand),
   },
+  index: {
+    summary: 'Build an index of a store, to train on the rows that matter: --solver indexed.',
+    load: () => import('./index.ts').then(m => m.indexCommand),
+  },
   inspect: {
     summary: 'Tell what is in a data file, a block store or a model.',
     load: () => import('./inspect.ts').then(m => m.inspectCommand),

@@ -138,6 +138,8 @@ function facts(model: Model, path: string, nonzeros: number): string[] {
   if (data) {
     rows.push(['data', `${count(data.rows)} rows, ${count(data.nonzeros)} nonzeros; ${data.sources.join(', ')}`])
     rows.push(['fingerprint', data.fingerprint])
+    if (data.rowsTouched !== undefined)
+      rows.push(['index', `${count(data.rowsTouched)} rows were looked at, ${percent(data.rowsTouched / data.rows)}`])
   }
   return rows.map(([name, value]) => `${name.padEnd(12)} ${value}`)
 }

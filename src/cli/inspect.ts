@@ -20,6 +20,7 @@ import {
   type OptionValues,
   textOption,
 } from './command.ts'
+import { describeIndex } from './describe-index.ts'
 import { describeStore } from './describe-store.ts'
 import { fileHead } from './file-head.ts'
 import { formatBytes, formatCount, sourceName } from './format.ts'
@@ -103,7 +104,11 @@ async function runInspect(input: CommandInput): Promise<number> {
     }
     const described = describeStore(store.manifest, paths[0], verified)
     const plan = await storePlan(store, memoryOption(options), textOption(options, 'expand'))
-    return show([...described.lines, ...plan.lines], { ...described.json, plan: plan.json })
+    const index = await describeIndex(store, verified)
+    return show([...described.lines, ...index.lines, ...plan.lines], {
+      ...{ ...described.json, ...index.json },
+      plan: plan.json,
+    })
   }
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const { scanData } = await import('../rows/scan.ts')

@@ -69,6 +69,13 @@ export function trainSummary(
         `(disk ${formatSeconds(blocks.readSeconds)}, decoding ${formatSeconds(blocks.decodeSeconds)}, ` +
         `waited ${formatSeconds(blocks.waitSeconds)})`,
     )
+    if (blocks.index) {
+      const { rowsTouched, pagesRead, bytesRead } = blocks.index
+      lines.push(
+        `index: ${formatCount(rowsTouched)} rows were looked at, ${formatShare(rowsTouched / rows)} of all; ` +
+          `${formatCount(pagesRead)} pages read, ${formatBytes(bytesRead)}`,
+      )
+    }
     if (blocks.bytesSkipped > 0) {
       lines.push(`${formatBytes(blocks.bytesSkipped)} were left unread: their rows cannot change anything`)
     }
@@ -108,7 +115,7 @@ function certificateLine(result: TrainResult, tolerance: number): string {
   if (outliers !== undefined) return truncatedLine(result, tolerance)
   if (dual === null || gap === null) return `primal ${formatObjective(primal)}; this method has no certificate`
   const outcome = {
-    converged: `reached ${formatGap(tolerance)}`,
+    converged: gap <= tolerance ? `reached ${formatGap(tolerance)}` : 'ended by the rule that was asked for',
     'max-passes': `stopped at --max-passes, short of ${formatGap(tolerance)}`,
     interrupted: 'interrupted',
   }[exitReason]

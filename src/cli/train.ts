@@ -1,4 +1,5 @@
 // spillway train: its options and help, and the words around a run.
+
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { kernelForms } from '../additive-kernels/all-additive-kernels.ts'
@@ -10,6 +11,7 @@ import { multiclassNames, regularizerNames } from '../losses/formulations.ts'
 import { scarceMemory } from '../machine-memory.ts'
 import { allModelFormats } from '../model/all-model-formats.ts'
 import { solverChoices } from '../optimise/solvers/all-solvers.ts'
+import { indexMethods } from '../optimise/solvers/solver.ts'
 import type { PredictResult } from '../predict/predict.ts'
 import { scaleKinds } from '../rows/scale.ts'
 import { DEFAULTS, type TrainOptions, twoWeights } from '../train/options.ts'
@@ -138,6 +140,25 @@ export const trainCommand: Command = {
     'inner-tolerance': {
       value: 'EPS',
       help: 'block, selective: sweep over a block until its projected gradients differ by EPS at most',
+      group: 'The solver',
+    },
+    'index-stop': {
+      value: 'HOW',
+      help: 'indexed: search samples of the index, or all of it, before the certificate is asked for',
+      choices: ['sampled', 'exact'],
+      fallback: 'sampled',
+      group: 'The solver',
+    },
+    'index-left': {
+      value: 'N',
+      help: 'indexed: stop when a search finds fewer than N rows that would still move the model, whatever the gap',
+      group: 'The solver',
+    },
+    'index-method': {
+      value: 'HOW',
+      help: 'indexed: train on the rows that were found by coordinate descent, or (squared hinge) by second-order steps',
+      choices: Object.keys(indexMethods),
+      fallback: 'dual',
       group: 'The solver',
     },
     'gradient-tolerance': {
@@ -410,6 +431,9 @@ export function trainOptions(options: OptionValues): TrainOptions {
     innerTolerance: numberOption(options, 'inner-tolerance', { above: 0 }),
     gradientTolerance: numberOption(options, 'gradient-tolerance', { above: 0 }),
     blockOrder: textOption(options, 'block-order') as TrainOptions['blockOrder'],
+    indexStop: textOption(options, 'index-stop') as TrainOptions['indexStop'],
+    indexLeft: numberOption(options, 'index-left', { least: 1, whole: true }),
+    indexMethod: textOption(options, 'index-method') as TrainOptions['indexMethod'],
     batch: textOption(options, 'batch') as TrainOptions['batch'],
     calibrate: textOption(options, 'calibrate') as TrainOptions['calibrate'],
   }

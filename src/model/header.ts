@@ -143,6 +143,7 @@ function readData(fields: Fields): DataSummary {
     rows: fields.number('rows'),
     nonzeros: fields.number('nonzeros'),
     sources: fields.texts('sources'),
+    ...(fields.has('rowsTouched') && { rowsTouched: fields.number('rowsTouched') }),
   }
 }
 

@@ -44,6 +44,8 @@ export interface DataSummary {
   rows: number
   nonzeros: number
   sources: string[]
+  /** Of a solver that asks an index for rows: how many of them it looked at before the certificate. */
+  rowsTouched?: number
 }
 
 export interface FeatureScale {

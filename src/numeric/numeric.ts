@@ -32,6 +32,36 @@ export interface NumericFunctions {
   bringColumns(starts: Address, order: Address, from: number, to: number, entries: Address, values: Address): void
   wordsTouched(): number
   recordBytes(row: Address): ByteCount
+  finishRow(row: Address, unit: boolean): void
+  nearestPivot(
+    ...args: [
+      table: Address,
+      count: number,
+      vector: Address,
+      squares: number,
+      pivot: number,
+      best: Address,
+      assigned: Address,
+    ]
+  ): void
+  sumRows(table: Address, count: number, step: number, vector: Address): void
+  clearRow(row: Address, vector: Address): void
+  spreadAbout(table: Address, count: number, vector: Address, squares: number, spread: Address): void
+  boxOf(
+    ...args: [
+      table: Address,
+      count: number,
+      features: number,
+      least: Address,
+      largest: Address,
+      seen: Address,
+      entries: Address,
+    ]
+  ): void
+  boundChildren(page: Address, query: Address, out: Address): void
+  findInLeaf(page: Address, query: Address): number
+  allBits(bitmap: Address, from: number, count: number): number
+  countBits(bitmap: Address, count: number): number
   binRows(table: Address, from: number, to: number, factors: Address, bins: number, signs: boolean, unit: boolean): void
   findOutside(batch: Address): number
   roundBatch(batch: Address, bins: number): void
@@ -73,6 +103,7 @@ export interface NumericFunctions {
     scratch: Address,
     sums: Address,
   ): void
+  dualOfMargins(problem: Address, count: number, alpha: Address): void
   curvatureRows(problem: Address, from: number, to: number, d: Address, product: Address): void
   scoreHeldOutRows(problem: Address, from: number, to: number, column: Address): void
   lineRows(problem: Address, from: number, to: number, d: Address, steps: Address, count: number, slopes: Address): void

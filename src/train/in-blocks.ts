@@ -24,7 +24,10 @@ import { BlockEngine } from '../optimise/sources/block-engine.ts'
 import { groupsOf, type MemoryPlan } from '../optimise/sources/memory-plan.ts'
 import { classesOf } from '../rows/folds.ts'
 import { inSpace } from '../rows/renumber-features.ts'
+import { buildIndex } from '../sample-index/build-index.ts'
+import { indexState, isAbsent } from '../sample-index/index-state.ts'
 import { blocksText } from '../sizes.ts'
+import { collectGarbage } from '../threads/collect-garbage.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { columnsOf, type FoldedProblem, refuseUnlearnable } from './class-problems.ts'
 import { surveyed, withFittingBlocks } from './fit-blocks.ts'
@@ -133,6 +136,7 @@ export class InBlocks extends Place {
         planRun(store, solver, options, { fromText, rows, models, ...folds }),
       )
     })
+    if (solver.needsIndex) await indexFor(fitted.store, options, tell)
     const { plan, together } = fitted
     const first = plan.firstPass ? found.first : undefined
     // A few huge blocks need the room of what was learnt while the text was read: it is given up.
@@ -327,6 +331,18 @@ export class InBlocks extends Place {
     // The memory besides weights and map is free for the next work with the model.
     this.facts.arena.release(this.#besidesWeights)
   }
+}
+
+/** Builds what is missing of the store's index, in a memory of its own. */
+async function indexFor(store: Store, options: ResolvedOptions, tell: ProgressListener): Promise<void> {
+  const state = await indexState(store, { damagedIsMissing: true })
+  const missing = state.blocks.filter(({ facts }) => !facts).length
+  if (missing === 0) return
+  const what = isAbsent(state) ? 'building the index' : `building the index of ${missing} blocks that have none`
+  tell({ stage: 'plan', solver: '', reason: `${what} of ${store.folder}; it serves every later run` })
+  const { memory, threads, signal } = options
+  await buildIndex(store.folder, { memory, threads, signal })
+  if (memory !== undefined) collectGarbage()
 }
 
 function roundsOf(problems: FoldedProblem[], size: number): Round[] {

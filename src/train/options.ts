@@ -16,6 +16,7 @@ import {
 import { OUTLIER_MARGIN } from '../losses/loss.ts'
 import { scarceMemory } from '../machine-memory.ts'
 import { type CalibrationKind, calibrationKinds } from '../model/calibration.ts'
+import { type IndexMethod, indexMethods } from '../optimise/solvers/solver.ts'
 import type { ExpansionOptions } from '../rows/parse-rows-task.ts'
 import { type ScaleKind, scaleKinds } from '../rows/scale.ts'
 import { parseMemory } from '../sizes.ts'
@@ -90,6 +91,13 @@ export interface TrainOptions {
   /** Stop when the projected gradients met in a round lie within so much of each other, whatever the gap. */
   gradientTolerance?: number
   blockOrder?: 'random' | 'fixed'
+  /** Of solver indexed: how much of the index is searched before it is taken for granted that no row is missing. */
+  indexStop?: 'sampled' | 'exact'
+  /** Of solver indexed: end when about so many rows, or fewer, are missing that would still move the model, whatever the gap. */
+  indexLeft?: number
+  /** Of solver indexed: how the rows that the index gave are trained on, by coordinate descent on the dual or, for losses with a
+   *  second derivative, by second-order steps on the primal. */
+  indexMethod?: IndexMethod
   /** What a primal method takes for one step. */
   batch?: 'block' | 'row'
   /** How scores become probabilities, fitted on rows that were held out. */
@@ -192,6 +200,7 @@ const LIMITS: Partial<Record<keyof TrainOptions, [expected: string, fits: (value
   innerPasses: ['a whole number of at least 1', value => whole(value)],
   innerTolerance: ['a number above 0', positive],
   gradientTolerance: ['a number above 0', positive],
+  indexLeft: ['a whole number of at least 1', value => whole(value)],
   threads: ['a whole number from 1 to 256', value => whole(value, 256)],
   trainers: ['a whole number from 1 to 256', value => whole(value, 256)],
 }
@@ -208,6 +217,8 @@ const choices = (): Partial<Record<keyof TrainOptions, readonly unknown[]>> => (
   indexBase: [0, 1],
   onBadRow: ['fail', 'skip'],
   blockOrder: ['random', 'fixed'],
+  indexStop: ['sampled', 'exact'],
+  indexMethod: Object.keys(indexMethods),
   calibrate: calibrationKinds,
   batch: ['block', 'row'],
 })

@@ -55,5 +55,7 @@ export interface TrainingOutcome {
     decodeSeconds: number
     waitSeconds: number
     store: string
+    /** Of a method that asks an index for rows: rows that it looked at, and what was read of the index. */
+    index?: { rowsTouched: number; pagesRead: number; bytesRead: number }
   }
 }

@@ -13,6 +13,7 @@ import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { Arena } from '../numeric/arena.ts'
 import { mapBits, mapBytes, placeMap } from '../numeric/feature-map.ts'
 import { PAGE_BYTES } from '../numeric/feature-map-layout.ts'
+import { askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { READERS } from '../optimise/sources/block-engine.ts'
 import { entryBytes } from '../optimise/sources/memory-plan.ts'
 import type { TextEstimate } from '../rows/sample-text.ts'
@@ -65,11 +66,18 @@ export async function rowsOfStore(
   const { folder, manifest } = store
   const values = manifest.valueBits
   const format = findInputFormat(inputFormatOf(manifest))
-  const { mapped, ...rows } = plainRows(manifest, manifest.usedFeatures, format, { ...options, values })
+  // Rows of an index have the features' own numbers.
+  const used = asksIndex(options) ? 0 : manifest.usedFeatures
+  const { mapped, ...rows } = plainRows(manifest, used, format, { ...options, values })
   if (!mapped) return rows
   const file = featureFileOf(manifest)
   const mapBytes = await featureSetBytes(folder, file)
   return { ...rows, mapBytes, placeMap: into => readFeatureSet(into, folder, file) }
+}
+
+function asksIndex(options: ResolvedOptions): boolean {
+  const solver = askedSolver(options.solver)
+  return solver?.data === 'blocks' && solver.needsIndex === true
 }
 
 /** Rows that are not expanded, the map of their features left out. */
@@ -136,7 +144,7 @@ export function rowsByNumbers(
   if (expand !== undefined) inAll.features = parseExpansion(expand).features(estimate.features)
   const { mapped, ...rows } =
     expand === undefined
-      ? plainRows(estimate, used, estimate, { ...options, values })
+      ? plainRows(estimate, asksIndex(options) ? 0 : used, estimate, { ...options, values })
       : expandedRows(inAll, used, expanded, { expand, values })
   return mapped ? { ...rows, mapBytes: estimate.pages * PAGE_BYTES } : rows
 }

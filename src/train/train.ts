@@ -246,7 +246,10 @@ function modelOf(outcome: TrainingOutcome, options: ResolvedOptions, certificate
     ...(calibrations && { calibrations }),
     certificate,
     classCertificates: solutions.length > 1 ? solutions.map(asModelCertificate) : [],
-    data: { fingerprint, rows, nonzeros, sources: data.sources.map(({ name }) => name) },
+    data: {
+      ...{ fingerprint, rows, nonzeros, sources: data.sources.map(({ name }) => name) },
+      ...(outcome.blocks?.index && { rowsTouched: outcome.blocks.index.rowsTouched }),
+    },
     ...(shortfall && { shortfall }),
     createdBy: `spillway ${version}`,
   })

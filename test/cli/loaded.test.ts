@@ -43,6 +43,7 @@ const WORK = [
   'generate/generate.ts',
   'predict/predict.ts',
   'rows/scan.ts',
+  'sample-index/build-index.ts',
   'train/cross-validate.ts',
   'train/train.ts',
   'train/tune.ts',

@@ -18,6 +18,7 @@ const LAYERS = [
   'features',
   'rows',
   'block-store',
+  'sample-index',
   'evaluation',
   'model',
   'optimise/sources',

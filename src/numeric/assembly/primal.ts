@@ -190,3 +190,25 @@ export function scoreHeldOutRows(problem: usize, from: u32, to: u32, column: usi
     store<f32>(column + (usize(i) << 2), f32(dotRow<f64>(<usize>load<u32>(rows + (usize(i) << 2)), w) + biasPart))
   }
 }
+
+/** Dual variables of a box loss with a second derivative, as w has them: α = −loss'(m). */
+export function dualOfMargins(problem: usize, count: u32, alpha: usize): void {
+  const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
+  const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
+  const positive = load<u32>(problem, PROBLEM_POSITIVE)
+  const bias = load<f64>(problem, PROBLEM_BIAS)
+  const biasPart = bias == 0 ? 0 : bias * load<f64>(w + (usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) << 3))
+  const boundPositive = boundForPositive(problem)
+  const boundNegative = boundForNegative(problem)
+  const diagonalPositive = diagonalForPositive(problem)
+  const diagonalNegative = diagonalForNegative(problem)
+  const rowWeights = rowWeightsOf(problem)
+  for (let i: u32 = 0; i < count; i++) {
+    const row = <usize>load<u32>(rows + (usize(i) << 2))
+    const isPositive = load<u32>(row, ROW_CLASS) == positive
+    const bound = rowBound(isPositive, boundPositive, boundNegative, rowWeights, i)
+    const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i)
+    const slack = 1 - (isPositive ? 1 : -1) * (dotRow<f64>(row, w) + biasPart)
+    store<f64>(alpha + (usize(i) << 3), slack > 0 ? min(slack / diagonal, bound) : 0)
+  }
+}

@@ -7,6 +7,7 @@ import { crammerSinger } from './crammer-singer.ts'
 import { featureMap } from './feature-map.ts'
 import { generate } from './generate.ts'
 import { l1 } from './l1.ts'
+import { metricTree } from './metric-tree.ts'
 import { segment } from './segment.ts'
 import { isStructure, type LayoutFile, type Structure } from './structure.ts'
 import { workingSet } from './working-set.ts'
@@ -20,6 +21,7 @@ export const allLayoutFiles: readonly LayoutFile[] = [
   featureMap,
   generate,
   l1,
+  metricTree,
   segment,
   workingSet,
 ]

@@ -185,7 +185,8 @@ export class Driver {
     const { signal, maxPasses } = this.#settings
     const state = this.#state
     // What was learnt while text was read may be all the passes there are.
-    const groups = state.work >= maxPasses - ALMOST ? [] : this.#groups(state.pass, state.wanted)
+    const groups =
+      state.work >= maxPasses - ALMOST ? [] : this.#run.findsRows ? [[]] : this.#groups(state.pass, state.wanted)
     if (state.position === 0 && groups.length > 0) this.#countSkipped(state.wanted)
     for await (const group of this.#source.pass(groups, state.position)) {
       const seen = await this.#run.visit(group, this.#turn())
@@ -312,7 +313,8 @@ export class Driver {
       solution || !reached[k] ? solution : { certificate: certificates[k], passes, exitReason: 'converged' },
     )
     // A run by the paper's rule ends where its gradients say so.
-    const settled = gradientTolerance !== undefined && state.spread <= gradientTolerance
+    const settled =
+      (gradientTolerance !== undefined && state.spread <= gradientTolerance) || this.#run.endsByItself?.() === true
     if (known.every(solution => solution !== null) || settled || last || stopped) {
       // The state stays as it was before: a run that goes on from here, under other limits, decides by itself.
       const exitReason = settled ? 'converged' : last ? 'max-passes' : 'interrupted'
@@ -463,7 +465,8 @@ export class Driver {
   #checkpointDue(blockBytes: number): boolean {
     const { weightCount, weightBytes } = this.#objective
     const kept = sum(this.#stretches.map(({ bytes }) => bytes))
-    if (weightCount * weightBytes + kept <= CHEAP_SHARE * blockBytes) return true
+    // A run that finds its rows makes short passes.
+    if (!this.#run.findsRows && weightCount * weightBytes + kept <= CHEAP_SHARE * blockBytes) return true
     return performance.now() - this.#lastCheckpoint >= this.#settings.checkpointSeconds * 1000
   }
 

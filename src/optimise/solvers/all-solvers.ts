@@ -2,6 +2,7 @@
 import { UsageError } from '../../errors.ts'
 import { block } from './block.ts'
 import { dual } from './dual.ts'
+import { indexed } from './indexed.ts'
 import { lbfgs } from './lbfgs.ts'
 import { newton } from './newton.ts'
 import { onePass } from './one-pass.ts'
@@ -11,7 +12,18 @@ import { selective } from './selective.ts'
 import type { Solver } from './solver.ts'
 import { stream } from './stream.ts'
 
-export const allSolvers: Solver[] = [dual, block, selective, stream, pegasos, onePass, primalCoordinate, newton, lbfgs]
+export const allSolvers: Solver[] = [
+  dual,
+  block,
+  selective,
+  stream,
+  indexed,
+  pegasos,
+  onePass,
+  primalCoordinate,
+  newton,
+  lbfgs,
+]
 
 const AUTO = 'auto'
 /** What --solver takes. */

@@ -11,7 +11,8 @@ import {
   trainsTogether,
 } from '../../losses/formulations.ts'
 import { convexLoss, type Loss } from '../../losses/loss.ts'
-import { regularizersOf, type Solver, solverOptions } from './solver.ts'
+import { secondDerivative } from './descent.ts'
+import { type IndexMethod, indexMethods, regularizersOf, type Solver, solverOptions } from './solver.ts'
 
 /** Training options that have a meaning only where rows are in a store. */
 const storeOptions = ['store', 'blocks', 'resume', 'cold', 'checkpointSeconds'] as const
@@ -52,8 +53,27 @@ export function checkCompatible(
       `the option weights is not compatible with solver ${solver.name}, which keeps its weights as f64: f32 would be ignored`,
     )
   }
+  if (solver.data === 'blocks' && solver.needsIndex) checkIndexed(solver, loss, options)
   const ignored = solverOptions.find(option => given.has(option) && !solver.options.includes(option))
   if (ignored) throw optionIgnored(ignored, solver)
+}
+
+/** An index holds rows as they are in the store. Unit length is a matter of angles, which it knows. */
+function checkIndexed({ name }: Solver, loss: Loss, options: Partial<Record<string, unknown>>): void {
+  const method = options['indexMethod'] as IndexMethod | undefined
+  if (method && indexMethods[method].secondOrder) {
+    const refuse = (what: string, why: string): UsageError =>
+      new UsageError(`${what} not compatible with indexMethod ${method}: ${why}`, 'leave out --index-method')
+    if (!secondDerivative.has(loss)) throw refuse(`the ${loss.name} loss is`, `missing ${secondDerivative.what}`)
+    if (options['weights'] === 'f32') throw refuse('weights f32 are', 'it keeps its weights as f64')
+  }
+  const changed = ['scale', 'expand', 'space'].find(option => options[option] !== undefined)
+  if (!changed) return
+  const what = changed === 'space' ? 'a kernel' : `the option ${changed}`
+  throw new UsageError(
+    `${what} is not compatible with solver ${name}, whose index holds rows as they are in the store`,
+    changed === 'scale' ? 'scale the data before it is read, or take another solver' : 'take another solver',
+  )
 }
 
 function optionIgnored(option: string, { name }: Solver, which = ''): UsageError {

@@ -54,7 +54,7 @@ class SharedRooms {
   }
 }
 
-class DescentsRun implements Run, Saved {
+export class DescentsRun implements Run, Saved {
   readonly saved: Saved = this
   readonly #source: RowSource
   readonly #descents: Descent[]

@@ -70,7 +70,7 @@ function tooManyFeatures(): UsageError {
   )
 }
 
-class NewtonDescent extends Descent<Inner> {
+export class NewtonDescent extends Descent<Inner> {
   /** Address of the residual. */
   readonly #residual: number
   /** Whether the matrix is summed with every gradient. */

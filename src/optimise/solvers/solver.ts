@@ -27,7 +27,19 @@ export interface SolverSettings {
   batch: 'block' | 'row'
   /** What an additive kernel makes of rows, where there is one: they are binned then. */
   space?: unknown
+  /** Whether rows are made unit length. */
+  normalize?: 'unit' | undefined
+  /** Of a solver that asks an index for rows: how much of it is searched before it says that no row is missing; and how many
+   *  rows may be missing. */
+  indexStop?: 'sampled' | 'exact' | undefined
+  indexLeft?: number | undefined
+  /** And how the rows that it gave are trained on. */
+  indexMethod?: IndexMethod | undefined
 }
+
+/** How rows that an index gave are trained on: by coordinate descent on the dual, or by second-order steps on the primal. */
+export const indexMethods = { dual: { secondOrder: false }, newton: { secondOrder: true } }
+export type IndexMethod = keyof typeof indexMethods
 
 /** What the driver tells a run when it has a group of rows for it. */
 export interface Turn {
@@ -118,13 +130,17 @@ export interface Steps {
 }
 
 export interface Run {
+  /** Whether it finds its rows by itself: a pass then is one visit, of a group without rows. */
+  findsRows?: true
+  /** Whether it is at its end by a rule of its own, whatever the gap. */
+  endsByItself?(): boolean
   visit(group: RowGroup, turn: Turn): Promise<Seen>
   /** Works on rows that stay in memory, between two passes, towards a gap; how much, and at most how much, in passes. */
   settle?(gap: number, most: number): Promise<number>
   /** Of a method that looks at all rows before it moves: the pass is over. `target` is the relative gap to reach. */
   endPass?(target: number): Promise<PassEnd>
   /** Of a method that is not certified by dual variables of its own: the certificates of the weights as they are. */
-  certificates?(): Certificate[] | undefined | Promise<Certificate[]>
+  certificates?(): Certificate[] | undefined | Promise<Certificate[] | undefined>
   ledger?: Ledger
   saved?: Saved
   /** Of a method that keeps rows in memory: how many are there. */
@@ -147,6 +163,9 @@ export const solverOptions = [
   'tolerance',
   'gradientTolerance',
   'trainers',
+  'indexStop',
+  'indexLeft',
+  'indexMethod',
 ] as const
 export type SolverOption = (typeof solverOptions)[number]
 
@@ -216,6 +235,8 @@ export interface BlockSolver extends AnySolver, Starts<BlockEngine> {
   severalTrainers?: true
   /** Whether it can train on text while that is being read into a store. */
   firstPass?: true
+  /** Whether it needs the index of the store (sample-index/), which holds rows as they are in the store. */
+  needsIndex?: true
 }
 
 export type Solver = MemorySolver | BlockSolver

@@ -40,6 +40,8 @@ export interface SourceCounts {
   blocksRead: number
   bytesRead: number
   bytesSkipped: number
+  /** Of a method that asks an index for rows: rows that it looked at, and what was read of the index. */
+  index?: { rowsTouched: number; pagesRead: number; bytesRead: number }
 }
 
 export interface RowSource {

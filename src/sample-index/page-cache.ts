@@ -1,0 +1,156 @@
+// Pages of metric trees in memory: those that were used last, as many as a room of the arena holds. A page is checked when it
+// is read.
+import { closeSync, openSync, readSync } from 'node:fs'
+import { fileError, SpillwayError } from '../errors.ts'
+import { type Arena, formatBytes } from '../numeric/arena.ts'
+import { TREE_ENTRIES } from '../numeric/metric-tree-layout.ts'
+import { CACHE_LINE, roundDown, roundUp } from '../numeric/rounding.ts'
+import type { Address, ByteCount } from '../sizes.ts'
+import { damagedTrees } from './tree-file.ts'
+
+/** Where a page is. */
+export interface PagePlace {
+  page: number
+  bytes: ByteCount
+  checksum: bigint
+}
+
+export interface CacheRoom {
+  at: Address
+  bytes: ByteCount
+}
+
+/** Room that is handed out piece by piece, each as large as is asked for. Free pieces that touch become one. */
+class Extents {
+  /** In the order of their addresses. */
+  readonly #free: CacheRoom[]
+
+  constructor(at: Address, bytes: ByteCount) {
+    this.#free = [{ at, bytes }]
+  }
+
+  /** A piece of the first that is large enough; undefined when there is none. */
+  take(bytes: ByteCount): Address | undefined {
+    const place = this.#free.findIndex(piece => piece.bytes >= bytes)
+    if (place < 0) return undefined
+    const piece = this.#free[place]
+    const { at } = piece
+    piece.at += bytes
+    piece.bytes -= bytes
+    if (piece.bytes === 0) this.#free.splice(place, 1)
+    return at
+  }
+
+  giveBack(at: Address, bytes: ByteCount): void {
+    let [low, high] = [0, this.#free.length]
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2)
+      if (this.#free[middle].at < at) low = middle + 1
+      else high = middle
+    }
+    const [before, behind] = [this.#free[low - 1], this.#free[low]]
+    const joinsBefore = before !== undefined && before.at + before.bytes === at
+    const joinsBehind = behind !== undefined && at + bytes === behind.at
+    if (joinsBefore) {
+      before.bytes += bytes
+      if (!joinsBehind) return
+      before.bytes += behind.bytes
+      this.#free.splice(low, 1)
+    } else if (joinsBehind) {
+      behind.at = at
+      behind.bytes += bytes
+    } else this.#free.splice(low, 0, { at, bytes })
+  }
+}
+
+export class PageCache {
+  readonly counts = { pagesRead: 0, bytesRead: 0, pagesFound: 0 }
+  readonly #arena: Arena
+  readonly #paths: string[]
+  readonly #files = new Map<number, number>()
+  readonly #room: Extents
+  readonly #largest: ByteCount
+  /** Where pages are, those used last at the end. */
+  readonly #held = new Map<string, CacheRoom>()
+
+  /** `largest`: bytes of the largest page there is. */
+  constructor(arena: Arena, paths: string[], { at, bytes }: CacheRoom, largest: ByteCount) {
+    this.#arena = arena
+    this.#paths = paths
+    this.#largest = roundUp(Math.max(largest, TREE_ENTRIES), CACHE_LINE)
+    const first = roundUp(at, CACHE_LINE)
+    const room = Math.max(0, roundDown(at + bytes - first, CACHE_LINE))
+    if (room < this.#largest) {
+      throw new SpillwayError(
+        `${formatBytes(bytes)} for pages of the index is too little: its largest page has ${formatBytes(largest)}`,
+        'give more --memory',
+      )
+    }
+    this.#room = new Extents(first, room)
+  }
+
+  /** Address of a page; it stays there until other pages are asked for. */
+  take(file: number, place: PagePlace): Address {
+    const name = `${file}:${place.page}`
+    const found = this.#held.get(name)
+    if (found !== undefined) {
+      this.counts.pagesFound++
+      this.#held.delete(name)
+      this.#held.set(name, found)
+      return found.at
+    }
+    const bytes = roundUp(place.bytes, CACHE_LINE)
+    if (bytes > this.#largest) throw damagedTrees(this.#where(file, place), 'it is larger than any page')
+    const at = this.#make(bytes)
+    try {
+      this.#read(file, place, at)
+    } catch (error) {
+      this.#room.giveBack(at, bytes)
+      throw error
+    }
+    this.#held.set(name, { at, bytes })
+    return at
+  }
+
+  /** Room for a page: pages leave that were not used for the longest time, until there is some in one piece. */
+  #make(bytes: ByteCount): Address {
+    for (;;) {
+      const at = this.#room.take(bytes)
+      if (at !== undefined) return at
+      const [[oldest, held]] = this.#held
+      this.#held.delete(oldest)
+      this.#room.giveBack(held.at, held.bytes)
+    }
+  }
+
+  #where(file: number, { page }: PagePlace): string {
+    return `the page at byte ${page} of ${this.#paths[file]}`
+  }
+
+  #read(file: number, place: PagePlace, at: Address): void {
+    const { page, bytes, checksum } = place
+    const path = this.#paths[file]
+    const where = this.#where(file, place)
+    const target = this.#arena.bytes(at, bytes)
+    try {
+      const handle = this.#files.get(file) ?? openSync(path, 'r')
+      this.#files.set(file, handle)
+      for (let done = 0; done < bytes; ) {
+        const read = readSync(handle, target, done, bytes - done, page + done)
+        if (read === 0) throw damagedTrees(where, 'the file ends before it')
+        done += read
+      }
+    } catch (error) {
+      throw error instanceof SpillwayError ? error : fileError(error, path, 'read')
+    }
+    if (BigInt.asUintN(64, this.#arena.numeric.xxh64(at, bytes)) !== checksum)
+      throw damagedTrees(where, 'its checksum does not match')
+    this.counts.pagesRead++
+    this.counts.bytesRead += bytes
+  }
+
+  close(): void {
+    for (const handle of this.#files.values()) closeSync(handle)
+    this.#files.clear()
+  }
+}
