@@ -15,7 +15,7 @@ const MOST = 512
 /** The same run with so much more room, in MiB. */
 const MORE = 64
 const SLOWER = 1.5
-const MORE_READ = 1.5
+export const MORE_READ = 1.5
 /** Node's own file, read once from a cold disk, with what the disk reads ahead. */
 const PROGRAM_BYTES = 130 * MEGABYTE
 const GAP = 6e-3
@@ -64,11 +64,13 @@ const columns: Table['columns'] = {
   holds: { title: 'holds?' },
 }
 
-interface Climb {
-  data: PreparedData
+export interface Climb {
+  data: Pick<PreparedData, 'name' | 'file'>
   from: 'text' | 'store'
   solver: string
   node: string
+  /** The program, where it is not the usual one. */
+  program?: string
 }
 
 /** From the least cap that is accepted to the most. */
@@ -82,7 +84,7 @@ async function climb(context: SuiteContext, table: Table, what: Climb): Promise<
       if (!tight) continue
       const roomy = await trial(what, store, cap, cap + MORE)
       const slower = tight.seconds / roomy!.seconds
-      const read = Math.max(0, tight.diskBytes - PROGRAM_BYTES) / tight.asked
+      const read = readPerAsked(tight)
       const holds = slower <= SLOWER && read <= MORE_READ
       Object.assign(row, { seconds: tight.seconds, roomier: roomy!.seconds, slower, read, holds })
     } catch (error) {
@@ -97,15 +99,20 @@ async function climb(context: SuiteContext, table: Table, what: Climb): Promise<
   }
 }
 
+/** Bytes that a run read from the disk beyond the program's own file, as a multiple of what it asked for. */
+export const readPerAsked = ({ diskBytes, asked }: { diskBytes: number; asked: number }): number =>
+  Math.max(0, diskBytes - PROGRAM_BYTES) / asked
+
 /** One run; undefined where the memory is refused. */
-async function trial(
-  { data, from, solver, node }: Climb,
+export async function trial(
+  { data, from, solver, node, program }: Climb,
   store: string,
   memory: number,
   cap: number,
 ): Promise<(Measured & { asked: number }) | undefined> {
   await rm(store, { recursive: true, force: true })
-  const words = (command: string, ...rest: string[]): string[] => [node, ...spillway.command(command).slice(1), ...rest]
+  const [, usual] = spillway.command()
+  const words = (...rest: string[]): string[] => [node, program ?? usual, ...rest]
   const within = ['--memory', `${memory}M`]
   if (from === 'store') await measure(words('ingest', data.file, store, ...within, '-q'))
   const input = from === 'store' ? [store] : [data.file, '--store', store]

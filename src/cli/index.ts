@@ -70,7 +70,7 @@ async function runIndex({ arguments: [folder], options, signal }: CommandInput):
   const built =
     blocksBuilt === 0
       ? 'it was there already'
-      : `trees of ${formatCount(blocksBuilt)} of ${formatCount(blocks)} blocks made`
+      : `trees of ${formatCount(blocksBuilt)} of ${formatCount(blocks)} block${blocks === 1 ? '' : 's'} made`
   await print(
     [
       `${formatCount(rows)} rows in ${formatCount(trees)} ${trees === 1 ? 'tree' : 'trees'} of up to ${depth} levels, ${formatCount(leaves)} leaves, fan-out ${fanOut}`,

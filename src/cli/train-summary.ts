@@ -65,7 +65,7 @@ export function trainSummary(
   if (facts.length > 0) lines.push(facts.join(', '))
   if (blocks) {
     lines.push(
-      `store: ${blocks.store}, ${formatCount(blocks.count)} blocks, ${formatBytes(result.bytesRead)} read in all ` +
+      `store: ${blocks.store}, ${formatCount(blocks.count)} block${blocks.count === 1 ? '' : 's'}, ${formatBytes(result.bytesRead)} read in all ` +
         `(disk ${formatSeconds(blocks.readSeconds)}, decoding ${formatSeconds(blocks.decodeSeconds)}, ` +
         `waited ${formatSeconds(blocks.waitSeconds)})`,
     )
