@@ -22,7 +22,7 @@ const OPTIONS = `Options:
   --cold              drop the page cache before every timed run
   --limit M           a memory cap for every timed run, page cache included, e.g. 2G
   --losses NAMES      hard, second-order: hinge, squared-hinge, logistic, separated by commas (all that apply)
-  --costs NUMBERS     hard, second-order: values of C, separated by commas (0.01,1,100; second-order 1,100)
+  --costs NUMBERS     hard, second-order, indexed: values of C, separated by commas (0.01,1,100; second-order 1,100)
   --fifth             hard: with memory for a fifth of the rows
   --peer NAME=PATH    out-of-core: another program, cdblock=FOLDER or vw=PROGRAM; once for each
   --keep              leave models, stores and labels in bench/data/work

@@ -75,7 +75,7 @@ describe('the suite hard', () => {
       [['hard', '--losses', 'absolute'], '--losses names "absolute"; expected hinge, squared-hinge, logistic'],
       [['hard', '--costs', '1,-2'], '--costs has "-2"; expected numbers above 0'],
       [['start', '--fifth'], '--fifth is not for start; it is for hard'],
-      [['in-memory', '--costs', '1'], '--costs is not for in-memory; it is for hard, second-order'],
+      [['in-memory', '--costs', '1'], '--costs is not for in-memory; it is for hard, second-order, indexed'],
     ] as const) {
       const { status, stderr } = bench(...words)
       assert.equal(status, 2)
