@@ -285,17 +285,17 @@ export class InMemory extends Place {
     if (bundle && this.#successors.has(bundle)) {
       // Coordinate descent left these models at a smaller cost. Their dual variables say nothing any more.
       const fresh = problems.map((): Solution => ({ certificate: undefined, passes: 0, exitReason: 'max-passes' }))
-      return this.#goOn(bundle, problems, fresh, STALLED, tell)
+      return this.#goOn(bundle, problems, fresh, { why: STALLED, tell })
     }
     if (this.#dense) {
       const fresh: Solution = { certificate: undefined, passes: 0, exitReason: 'max-passes' }
-      return this.#goOn(objective, problems, [fresh], 'rows fill much of few features', tell)
+      return this.#goOn(objective, problems, [fresh], { why: 'rows fill much of few features', tell })
     }
     const most = passesFor(convexLoss(findLoss(this.facts.options.loss)), this.facts.weights)
     const driver = new Driver({ ...driving, stalls: patience(driving.settings.tolerance, most) })
     const solutions = await driver.solve()
     this.#handedOver = driver.stalled
-    return driver.stalled ? this.#goOn(objective, problems, solutions, STALLED, tell, limits) : solutions
+    return driver.stalled ? this.#goOn(objective, problems, solutions, { why: STALLED, tell, limits }) : solutions
   }
 
   /** Goes on with models that are not done, by one method after the other. */
@@ -303,9 +303,7 @@ export class InMemory extends Place {
     objective: Objective,
     problems: FoldedProblem[],
     solutions: Solution[],
-    why: string,
-    tell: TellPass,
-    limits: Partial<DriverSettings> = {},
+    { why, tell, limits = {} }: { why: string; tell: TellPass; limits?: Partial<DriverSettings> },
   ): Promise<Solution[]> {
     const methods = successors(findLoss(this.facts.options.loss), this.#loaded.rows)
     let ends = solutions
