@@ -289,16 +289,17 @@ describe('the hidden model', () => {
   it('draws every digit so that test rows are recognised, and no two rows alike', async () => {
     const test = join(folder, 'test-digits.svm')
     const likeness = likenesses.mnist8m
-    const { text } = await make({ like: 'mnist8m', rows: 3000, noise: 0, test, testRows: 300 })
+    const features = 20 * 20
+    const { text } = await make({ like: 'mnist8m', features, rows: 1500, noise: 0, test, testRows: 100 })
     const image = ({ indices, values }: Row): Float64Array => {
-      const pixels = new Float64Array(likeness.features)
+      const pixels = new Float64Array(features)
       indices.forEach((index, p) => {
         pixels[index - 1] = values[p]
       })
       return pixels
     }
     const read = (rows: string) =>
-      parse(rows, likeness.features, labelsOf(likeness)).map(row => ({ label: row.label, pixels: image(row) }))
+      parse(rows, features, labelsOf(likeness)).map(row => ({ label: row.label, pixels: image(row) }))
     const training = read(text)
     const distance = (a: Float64Array, b: Float64Array): number => a.reduce((sum, x, j) => sum + (x - b[j]) ** 2, 0)
     // The label of the picture that is most alike.
@@ -308,7 +309,7 @@ describe('the hidden model', () => {
       assert.ok(nearest > 0)
       return training[all.indexOf(nearest)].label === label
     }).length
-    assert.ok(right > 0.9 * 300, `${right} of 300 right`)
+    assert.ok(right > 0.8 * 100, `${right} of 100 right`)
   })
 
   it('draws words of images again and again, and few of them in every image', async () => {
