@@ -156,7 +156,7 @@ export const trainCommand: Command = {
     },
     'index-method': {
       value: 'HOW',
-      help: 'indexed: train on the rows that were found by coordinate descent, or (squared hinge) by second-order steps',
+      help: 'indexed: train on the rows that were found by coordinate descent, or (squared hinge, truncated-squared-hinge) by second-order steps',
       choices: Object.keys(indexMethods),
       fallback: 'dual',
       group: 'The solver',

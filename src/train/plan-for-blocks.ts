@@ -141,8 +141,8 @@ function needsOf(
     const extra = bits === 'f32' ? 0 : each + steps
     const { trainers } = options
     const shared = solver.severalTrainers ? bytesForTrainers(trainers, weightBytes, options.scale !== undefined) : 0
-    // What outliers have in w.
-    const outliers = truncated && solver.dual ? weightBytes : 0
+    // What outliers have in w, and, for searches, the weights that said who they are.
+    const outliers = truncated && solver.dual ? weightBytes * (solver.needsIndex ? 2 : 1) : 0
     return { ...needs, perWeight: forModel + extra + shared + outliers, weightBytes }
   }
 }

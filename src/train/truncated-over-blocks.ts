@@ -7,7 +7,7 @@ import type { BinaryObjective } from '../optimise/objectives/binary.ts'
 import { Outliers } from '../optimise/objectives/outliers.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
 import { block } from '../optimise/solvers/block.ts'
-import type { Solver } from '../optimise/solvers/solver.ts'
+import { type Solver, stepsOnIndex } from '../optimise/solvers/solver.ts'
 import { drawBlocks, SomeBlocks } from '../optimise/sources/some-blocks.ts'
 import type { BlockTraining } from './resume.ts'
 
@@ -24,7 +24,8 @@ export async function trainTruncated(
   const { engine, solver, options, tell, looked } = training
   const objective = training.objective as BinaryObjective
   const { tolerance, signal, seed, maxPasses } = options
-  const outliers = new Outliers(objective, engine, () => solver.dual)
+  const outliers = new Outliers(objective, engine, () => solver.dual && !stepsOnIndex(options))
+  if (solver.needsIndex) outliers.keepAnchor()
   const sample = options.outlierStart === 'full' ? undefined : drawBlocks(engine, SAMPLE_ROWS, seed)
   const resumed = start.kind === 'resumed' ? start.state : undefined
   let driver: Driver | undefined
@@ -45,7 +46,9 @@ export async function trainTruncated(
     // Passes are counted from the first problem to the last. All dual variables may have changed.
     const state = { ...fresh, ...(before && { pass: before.pass + 1, work: before.work }), series: course }
     const settings = { ...options, tolerance: course.tolerance }
-    const next = new Driver({ source: engine, solver, objective, settings, tell, keeper: checkpoints, state })
+    const series = { before: driver, anchored: outliers.anchored }
+    const keeping = { keeper: checkpoints, state, series }
+    const next = new Driver({ source: engine, solver, objective, settings, tell, ...keeping })
     if (!driver && resumed) await next.restore({ ...resumed, series: course })
     else checkpoints.touch([...engine.blockBytes.keys()])
     driver = next

@@ -243,7 +243,7 @@ describe('a truncated loss is refused', () => {
         { loss: 'truncated-squared-hinge', solver },
         new RegExp(
           `^the truncated-squared-hinge loss is not compatible with solver ${solver}: missing a way to leave outliers out\\n` +
-            'take --solver dual, block, selective, stream or newton, or --loss squared-hinge$',
+            'take --solver dual, block, selective, stream, newton or indexed, or --loss squared-hinge$',
         ),
       ))
   it('under l1', () =>

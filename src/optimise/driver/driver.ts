@@ -58,6 +58,9 @@ export interface Driving {
   tell: (progress: PassProgress) => void
   keeper?: StateKeeper
   state?: RunState
+  /** Of one of a series of convex problems: the driver of the one before, and whether the weights are known that said which rows
+   *  are left out. */
+  series?: { before?: Driver | undefined; anchored: boolean }
   /** Asked at the end of a pass, with the passes so far and the gaps that were met: whether the run should end there, for another
    *  method to go on. */
   stalls?: (work: number, trail: readonly GapMet[]) => boolean
@@ -88,7 +91,11 @@ export class Driver {
     this.#keeper = keeper
     this.#state = state
     this.#stalls = driving.stalls
-    this.#run = startRun(solver, objective, source, settings)
+    const { series } = driving
+    const before = series?.before ? series.before.#run : undefined
+    // A method that goes on with the next problem keeps its rows in memory.
+    this.#run = before?.nextProblem ? before : startRun(solver, objective, source, settings)
+    if (series) this.#run.nextProblem?.(series.anchored)
     this.#progress = new Progress(driving, this.#run)
   }
 

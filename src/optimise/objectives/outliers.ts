@@ -6,6 +6,7 @@
 // variables move: those of new outliers are dropped, and what they have in w is taken out of it, so that w = Σ α y x holds
 // for the rows that stay. See numeric/assembly/outliers.ts.
 import { SUMS_BYTES, SUMS_COUNT } from '../../numeric/layouts.ts'
+import type { Address } from '../../sizes.ts'
 import { runLoop } from '../../threads/loop-task.ts'
 import type { RowSource } from '../sources/row-source.ts'
 import type { BinaryObjective } from './binary.ts'
@@ -30,6 +31,12 @@ export interface HeldOutRows {
   heldOut: number
 }
 
+/** Room for the weights that said which rows are outliers, the anchor: a search for the other rows leaves out what lies beyond the
+ *  limit by them. */
+export function anchorRoom(source: RowSource, { weightCount, weightBytes }: BinaryObjective): Address {
+  return source.room('weights that said who the outliers are', weightCount * weightBytes, false)
+}
+
 export class Outliers {
   readonly #objective: BinaryObjective
   readonly #source: RowSource
@@ -40,6 +47,12 @@ export class Outliers {
   readonly #parts: number
   readonly #sums: number
   readonly #held: HeldOutRows | undefined
+  /** What the weights were multiplied by in the last look. */
+  #factor = 1
+  /** Where the weights go that said who the outliers are; 0 when nobody asks for them. */
+  #anchor = 0
+  /** Whether they are there. A multiple of weights, the end of a sample that was not solved, is none to search by. */
+  anchored = false
 
   /** `dual`: whether w is Σ α y x at present. Methods that follow a gradient have dual variables only to leave rows out. */
   constructor(objective: BinaryObjective, source: RowSource, dual: () => boolean, held?: HeldOutRows) {
@@ -52,11 +65,17 @@ export class Outliers {
     this.#sums = source.room('sums over outliers', SUMS_BYTES)
   }
 
+  /** From now on the weights are kept that say who the outliers are. */
+  keepAnchor(): void {
+    this.#anchor = anchorRoom(this.#source, this.#objective)
+  }
+
   /** Looks at all rows, with the weights times a factor. Undefined after an abort. */
   async look(factor: number, signal?: AbortSignal): Promise<OutlierLook | undefined> {
     const { arena, threads } = this.#source
     const objective = this.#objective
     const limit = objective.settings.outliersBelow!
+    this.#factor = factor
     const loop = objective.narrow ? 'findOutliersF32' : 'findOutliersF64'
     const parts = this.#dual() ? this.#parts : 0
     if (parts) arena.bytes(this.#parts, objective.weightCount * objective.weightBytes).fill(0)
@@ -84,8 +103,15 @@ export class Outliers {
   leaveOut(): void {
     const { numeric } = this.#source.arena
     const { alpha, weights, weightCount, narrow } = this.#objective
+    if (this.#anchor && this.#factor === 1) this.#dropAnchor()
     numeric.leaveOut(alpha, this.#marks, this.#source.rows)
     if (this.#dual()) (narrow ? numeric.takeOutF32 : numeric.takeOutF64)(weights, this.#parts, weightCount)
+  }
+
+  #dropAnchor(): void {
+    const { arena, weights, weightCount, weightBytes } = this.#objective
+    arena.bytes(this.#anchor, weightCount * weightBytes).set(arena.bytes(weights, weightCount * weightBytes))
+    this.anchored = true
   }
 
   /** Before anything is trained: leaves out the rows that the model does not see, and all but these where some are named. */

@@ -135,8 +135,27 @@ export class ActiveSet {
     )
   }
 
-  /** Rows whose dual variables are 0 leave. The others slide down in the order of their addresses. */
+  /** Rows whose dual variables are 0 leave. */
   dismissIdle(): void {
+    this.#dismiss(value => value === 0)
+  }
+
+  /** Rows leave that are left out of the problem now, by the dual variables of all rows; whoever is left out is not wanted, and
+   *  others are again. */
+  leaveOut(allAlpha: Address, rows: number): void {
+    const arena = this.#arena
+    const { numbers, alpha, taken, bitmapBytes } = this.#memory
+    const all = arena.f64(allAlpha, rows)
+    const values = arena.f64(alpha, this.fill.count)
+    for (const [k, number] of arena.u32(numbers, this.fill.count).entries()) values[k] = all[number]
+    this.#dismiss(value => value < 0)
+    const bits = arena.bytes(taken, bitmapBytes).fill(0)
+    for (const [number, value] of all.entries()) if (value < 0) setBit(bits, number, true)
+    for (const number of arena.u32(numbers, this.fill.count)) setBit(bits, number, true)
+  }
+
+  /** Rows leave by their dual variables. The others slide down in the order of their addresses. */
+  #dismiss(leaves: (value: number) => boolean): void {
     const { table, numbers, alpha, taken, resting, records, bitmapBytes } = this.#memory
     const { numeric } = this.#arena
     const { count, used } = this.fill
@@ -146,7 +165,7 @@ export class ActiveSet {
     const memory = this.#arena.bytes(records.at, used)
     let [kept, at] = [0, 0]
     for (let k = 0; k < count; k++) {
-      if (values[k] === 0) {
+      if (leaves(values[k])) {
         setBit(bits, names[k], false)
         continue
       }

@@ -12,7 +12,7 @@ import {
 } from '../../losses/formulations.ts'
 import { convexLoss, type Loss } from '../../losses/loss.ts'
 import { secondDerivative } from './descent.ts'
-import { type IndexMethod, indexMethods, regularizersOf, type Solver, solverOptions } from './solver.ts'
+import { type IndexMethod, regularizersOf, type Solver, solverOptions, stepsOnIndex } from './solver.ts'
 
 /** Training options that have a meaning only where rows are in a store. */
 const storeOptions = ['store', 'blocks', 'resume', 'cold', 'checkpointSeconds'] as const
@@ -61,10 +61,11 @@ export function checkCompatible(
 /** An index holds rows as they are in the store. Unit length is a matter of angles, which it knows. */
 function checkIndexed({ name }: Solver, loss: Loss, options: Partial<Record<string, unknown>>): void {
   const method = options['indexMethod'] as IndexMethod | undefined
-  if (method && indexMethods[method].secondOrder) {
+  if (stepsOnIndex({ indexMethod: method })) {
     const refuse = (what: string, why: string): UsageError =>
       new UsageError(`${what} not compatible with indexMethod ${method}: ${why}`, 'leave out --index-method')
-    if (!secondDerivative.has(loss)) throw refuse(`the ${loss.name} loss is`, `missing ${secondDerivative.what}`)
+    if (!secondDerivative.has(convexLoss(loss)))
+      throw refuse(`the ${loss.name} loss is`, `missing ${secondDerivative.what}`)
     if (options['weights'] === 'f32') throw refuse('weights f32 are', 'it keeps its weights as f64')
   }
   const changed = ['scale', 'expand', 'space'].find(option => options[option] !== undefined)
@@ -133,7 +134,7 @@ function checkTruncated(
   if (solver.leavesOut) return
   throw new UsageError(
     `the ${loss.name} loss is not compatible with solver ${solver.name}: missing a way to leave outliers out`,
-    `take --solver dual, block, selective, stream or newton, or --loss ${convexLoss(loss).name}`,
+    `take --solver dual, block, selective, stream, newton or indexed, or --loss ${convexLoss(loss).name}`,
   )
 }
 

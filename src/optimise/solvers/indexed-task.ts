@@ -64,7 +64,10 @@ async function indexedSearch(context: TaskContext, options: IndexedSearchOptions
   const { weights, weightCount, narrow } = of
   const { taken, touched } = memory
   const band: BandQuery = { ...query, weights, weightCount, narrow, taken, touched }
-  if (options.adopt) forest.search({ ...band, alpha: of.alpha }, {}, rows => set.add(rows, query.unit, of.alpha))
+  if (options.adopt) {
+    const trees = supporting(arena, forest, of.alpha)
+    forest.search({ ...band, alpha: of.alpha }, { trees }, rows => set.add(rows, query.unit, of.alpha))
+  }
   let [fresh, freshLoss] = [0, 0]
   const resting = options.rests ? { resting: memory.resting, restBeyond: REST_BEYOND } : {}
   const trees = rotated(forest.trees.length, options.trees)
@@ -80,6 +83,15 @@ async function indexedSearch(context: TaskContext, options: IndexedSearchOptions
     pagesRead: pagesRead - before.pagesRead,
     bytesRead: bytesRead - before.bytesRead,
   }
+}
+
+/** Trees of the blocks that have rows with dual variables. */
+function supporting(arena: Arena, { trees }: MetricForest, alpha: Address): number[] {
+  const rows = new Map<number, number>()
+  for (const { firstRow, root } of trees) rows.set(firstRow, (rows.get(firstRow) ?? 0) + root.rows)
+  const found = new Set<number>()
+  for (const [first, count] of rows) if (arena.f64(alpha + first * 8, count).some(value => value > 0)) found.add(first)
+  return [...trees.keys()].filter(tree => found.has(trees[tree].firstRow))
 }
 
 /** All trees in an order that is drawn, from a place in it on and around. */

@@ -9,34 +9,39 @@
 // solved and a search finds fewer than n_ε rows: in the whole index (`exact`), or, by their share among the rows that it covered,
 // in a sample of its trees (`sampled`). --index-left N and --index-stop say so. Without --index-left the losses of the fresh rows
 // say what rows outside of S still owe to the duality gap, and the certificate over all rows decides.
+//
+// Of a truncated loss this solves each convex problem of the series. Outliers leave S when one ends, and are not wanted: a row is
+// one by the weights at the end of the last problem, the anchor, wherever w goes meanwhile.
 import type { Stretch } from '../../block-store/checkpoint.ts'
 import { SUMS_BYTES } from '../../numeric/layouts.ts'
 import type { BandQuery } from '../../sample-index/metric-forest.ts'
 import { runLoops, runOverRows } from '../../threads/loop-task.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
 import type { Certificate } from '../objectives/certificate.ts'
+import { anchorRoom } from '../objectives/outliers.ts'
 import { PrimalView, VIEW_BYTES } from '../objectives/primal-view.ts'
 import { boxesOf } from '../objectives/problem.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
 import type { RowGroup, RowSource } from '../sources/row-source.ts'
-import { type ActiveFill, type ActiveMemory, newActiveMemory, stretchesOf } from './active-set.ts'
+import { type ActiveFill, type ActiveMemory, ActiveSet, newActiveMemory, stretchesOf } from './active-set.ts'
 import { DESCENT_BYTES } from './descent.ts'
 import { DescentsRun } from './descents-run.ts'
 import { type IndexedFound, indexedDualTask, indexedSearchTask, indexedSweepTask } from './indexed-task.ts'
 import { isFew, NewtonDescent } from './newton.ts'
 import {
   type BlockSolver,
-  indexMethods,
   type Run,
   type Saved,
   type Seen,
   type SolverSettings,
+  stepsOnIndex,
   type Turn,
 } from './solver.ts'
 
-/** Rows are wanted whose margin is below 1. A loss that gives outliers up wants no rows at or below a margin `low` either, by the
- *  weights of an `anchor`. */
-const BAND: Pick<BandQuery, 'high' | 'low' | 'anchor'> = { high: 1 }
+/** Rows are wanted whose margin is below 1. */
+const HIGH = 1
+/** Margins by an index and by a pass over rows differ by rounding: so much, for weights of length 1. */
+const ROUNDING = 1e-6
 /** Rows that a search is asked for: the paper's n, and a share of S once that is large. */
 const FRESH_ROWS = 1000
 const FRESH_SHARE = 1 / 4
@@ -82,6 +87,8 @@ interface Course {
   solved: boolean
   /** By the paper's rule the run is at its end. */
   settled: boolean
+  /** Whether rows that are left out of the problem lie beyond the limit by the weights of the anchor. */
+  anchored: boolean
   /** Where the records of S are. */
   base: number
 }
@@ -100,6 +107,8 @@ class IndexedDescent implements Run, Saved {
   readonly #settings: SolverSettings
   readonly #memory: ActiveMemory
   readonly #sums: number
+  /** Address of the weights that said who the outliers are, of a loss that gives some up. */
+  readonly #anchor: number | undefined
   #course: Course
   #moved = 0
 
@@ -109,6 +118,7 @@ class IndexedDescent implements Run, Saved {
     this.#settings = settings
     this.#memory = newActiveMemory(engine)
     this.#sums = engine.room('the active set: sums', SUMS_BYTES)
+    if (objective.settings.outliersBelow !== undefined) this.#anchor = anchorRoom(engine, objective)
     engine.counts.index ??= { rowsTouched: 0, pagesRead: 0, bytesRead: 0 }
     this.#course = {
       ...{
@@ -120,8 +130,31 @@ class IndexedDescent implements Run, Saved {
         reach: firstReach(objective.weightCount - 1),
       },
       ...{ exact: settings.indexStop === 'exact', hasty: true, loss: 0, gap: 0, solved: false, settled: false },
-      base: this.#memory.records.at,
+      ...{ anchored: false, base: this.#memory.records.at },
     }
+  }
+
+  /** Outliers leave S, and are not wanted. */
+  nextProblem(anchored: boolean): void {
+    const course = this.#course
+    const { arena, rows } = this.#engine
+    const set = new ActiveSet(arena, this.#memory, course.fill)
+    set.leaveOut(this.#objective.alpha, rows)
+    const { resting, bitmapBytes } = this.#memory
+    arena.bytes(resting, bitmapBytes).fill(0)
+    Object.assign(course, { fill: set.fill, hasty: true, solved: false, settled: false })
+    course.anchored ||= anchored
+  }
+
+  /** Margins of the rows that are wanted. Outliers are known one by one; by the anchor, nodes of nothing else are not opened. */
+  #band(): Pick<BandQuery, 'high' | 'low' | 'anchor'> {
+    const { outliersBelow: limit } = this.#objective.settings
+    const anchor = this.#anchor
+    if (limit === undefined || anchor === undefined || !this.#course.anchored) return { high: HIGH }
+    const { arena, weightCount, narrow } = this.#objective
+    const { squaredLengthF32, squaredLengthF64 } = arena.numeric
+    const length = Math.sqrt((narrow ? squaredLengthF32 : squaredLengthF64)(anchor, weightCount))
+    return { high: HIGH, low: limit - ROUNDING * (1 + length), anchor }
   }
 
   async visit(group: RowGroup, turn: Turn): Promise<Seen> {
@@ -164,7 +197,7 @@ class IndexedDescent implements Run, Saved {
     const found = await threads.run(indexedSearchTask, {
       ...{ of: this.#objective.at(group), memory: this.#memory, fill: course.fill },
       store: { folder: store.folder, fingerprint: store.manifest.fingerprint },
-      query: { bias: problem.bias, positive: problem.positive, unit: normalize === 'unit', ...BAND },
+      query: { bias: problem.bias, positive: problem.positive, unit: normalize === 'unit', ...this.#band() },
       boxes: boxesOf(problem),
       limits: {
         wanted: this.#wanted,
@@ -185,7 +218,7 @@ class IndexedDescent implements Run, Saved {
   /** Rows of an earlier run may have dual variables, and none of them is in memory. */
   #hasDualVariables(): boolean {
     const { arena, alpha } = this.#objective
-    return arena.f64(alpha, this.#engine.rows).some(value => value !== 0)
+    return arena.f64(alpha, this.#engine.rows).some(value => value > 0)
   }
 
   #nextTrees({ searched, trees }: IndexedFound): void {
@@ -247,8 +280,7 @@ class IndexedDescent implements Run, Saved {
   }
 
   get #secondOrder(): boolean {
-    const { indexMethod } = this.#settings
-    return indexMethod !== undefined && indexMethods[indexMethod].secondOrder
+    return stepsOnIndex(this.#settings)
   }
 
   /** Second-order steps on the primal of S, (16) of the paper with B = S; visits of rows. */
@@ -321,7 +353,10 @@ class IndexedDescent implements Run, Saved {
   }
 
   stretches(): Stretch[] {
-    return stretchesOf(this.#memory, this.#course.fill)
+    const { weightCount, weightBytes } = this.#objective
+    const stretches = stretchesOf(this.#memory, this.#course.fill)
+    if (this.#anchor !== undefined) stretches.push({ at: this.#anchor, bytes: weightCount * weightBytes })
+    return stretches
   }
 
   restore(state: unknown): void {
@@ -353,6 +388,7 @@ export const indexed: BlockSolver = {
   data: 'blocks',
   dual: true,
   needsIndex: true,
+  leavesOut: true,
   cacheShare: 0.75,
   extra: {
     // Second-order steps have vectors of their own, and a matrix where features are few.

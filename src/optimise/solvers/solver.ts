@@ -41,6 +41,11 @@ export interface SolverSettings {
 export const indexMethods = { dual: { secondOrder: false }, newton: { secondOrder: true } }
 export type IndexMethod = keyof typeof indexMethods
 
+/** Whether rows that an index gave are trained on by second-order steps. */
+export function stepsOnIndex({ indexMethod }: Pick<SolverSettings, 'indexMethod'>): boolean {
+  return indexMethod !== undefined && indexMethods[indexMethod].secondOrder
+}
+
 /** What the driver tells a run when it has a group of rows for it. */
 export interface Turn {
   /** Passes before this one. */
@@ -149,6 +154,9 @@ export interface Run {
   steps?(): Steps
   /** Certificates did not confirm what was believed of the models that are not done. */
   notYet?(done: boolean[]): void
+  /** A convex problem of a series begins: of the rows that are not left out now. What the run has in memory stays, if it had
+   *  another of them before. `anchored`: whether the weights are known that said who is left out. */
+  nextProblem?(anchored: boolean): void
   /** Takes over rows that were trained on while text was being read. */
   adopt?(rows: WorkingSet, places: number, features: number, map: number): void
 }

@@ -1,6 +1,6 @@
 // Some blocks of a store as a source of their own. Rows are drawn into blocks at random, so those of some blocks are a sample
 // of all.
-import { drawSome } from '../../numeric/draw.ts'
+import { drawFrom, drawSome } from '../../numeric/draw.ts'
 import type { BlockEngine } from './block-engine.ts'
 import type { BlockOrder, RowGroup, RowSource } from './row-source.ts'
 
@@ -53,7 +53,15 @@ export class SomeBlocks implements RowSource {
   }
 
   groups(pass: number, order: BlockOrder, wanted?: number[] | null): number[][] {
-    return this.#engine.groups(pass, order, wanted ?? this.#blocks)
+    return this.#engine.groups(pass, order, wanted ?? this.#ordered(pass, order))
+  }
+
+  /** In a random order that is another one for each pass, as all blocks are: dual variables settle in fewer passes. */
+  #ordered(pass: number, { seed, blockOrder }: BlockOrder): number[] {
+    if (pass < 0 || blockOrder === 'fixed') return this.#blocks
+    const { length } = this.#blocks
+    const drawn = drawSome(length, length, Number(drawFrom([seed, pass]) % 2n ** 32n))
+    return Array.from(drawn, k => this.#blocks[k])
   }
 
   pass(groups: number[][], first?: number): AsyncGenerator<RowGroup> {
