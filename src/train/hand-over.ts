@@ -107,7 +107,7 @@ export function patience(
     if (work < least) return false
     const before = trail.findLast(past => past.work <= work / 2)
     const last = trail.at(-1)
-    if (!before || !last || last.work <= before.work) return work > UNJUDGED
+    if (!before || !last || last.work <= before.work) return work > Math.max(UNJUDGED, most)
     const rate = Math.log(before.gap / last.gap) / (last.work - before.work)
     return !(Math.log(last.gap / tolerance) <= rate * most)
   }
