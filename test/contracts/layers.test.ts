@@ -12,6 +12,7 @@ const LAYERS = [
   'files',
   'numeric',
   'threads',
+  'ranks',
   'losses',
   'additive-kernels',
   'input-formats',
