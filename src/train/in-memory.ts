@@ -1,18 +1,10 @@
-// Rows in memory, ready to be trained on: read, renumbered, scaled; and the models that there is room for beside them.
-
-import { statSync } from 'node:fs'
+// Rows in memory as a place for models: objectives, the room that is left for them, and the methods that solve them.
 import { widthOf } from '../additive-kernels/row-space.ts'
-import { loadStore } from '../block-store/load-store.ts'
-import { inputFormatOf } from '../block-store/manifest.ts'
-import { openStore } from '../block-store/reader.ts'
-import { SpillwayError, UsageError } from '../errors.ts'
-import { checkExpandable } from '../features/expansion-steps.ts'
-import { findInputFormat } from '../input-formats/all-input-formats.ts'
-import { isGivenRows, sourceName } from '../input-formats/given-rows.ts'
+import { SpillwayError } from '../errors.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { trainsByGradient } from '../losses/formulations.ts'
 import { convexLoss } from '../losses/loss.ts'
-import { Arena, formatBytes } from '../numeric/arena.ts'
+import { formatBytes } from '../numeric/arena.ts'
 import { drawSome } from '../numeric/draw.ts'
 import { Driver, type DriverSettings } from '../optimise/driver/driver.ts'
 import { type Course, relax, SAMPLE_ROWS, startOfCourse } from '../optimise/driver/relaxations.ts'
@@ -34,16 +26,10 @@ import { newton } from '../optimise/solvers/newton.ts'
 import { type MemorySolver, trainsMany } from '../optimise/solvers/solver.ts'
 import { planLines } from '../optimise/sources/memory-plan.ts'
 import { RowsInMemory } from '../optimise/sources/rows-in-memory.ts'
-import { loadRows, type ReadReport } from '../rows/load-rows.ts'
-import { binInMemory, placeSpace } from '../rows/place-space.ts'
-import { poolForText } from '../rows/pool-for-text.ts'
-import { byFeature, inSpace, renumberFeatures } from '../rows/renumber-features.ts'
-import type { RowSet } from '../rows/row-set.ts'
-import { scaleInMemory } from '../rows/scale.ts'
+import { byFeature, inSpace } from '../rows/renumber-features.ts'
 import { NODE_BYTES } from '../sizes.ts'
-import type { ThreadPool } from '../threads/pool.ts'
 import { allowedMemory, WINDOW_BYTES } from './choose-solver.ts'
-import { type FoldedProblem, isTruncated, refuseUnlearnable } from './class-problems.ts'
+import { type FoldedProblem, isTruncated } from './class-problems.ts'
 import {
   hasSecondOrder,
   passesFor,
@@ -54,80 +40,10 @@ import {
   startsSecondOrder,
   successors,
 } from './hand-over.ts'
-import { DEFAULTS, expansionOf, type ResolvedOptions, refuseTextOptions } from './options.ts'
+import type { LoadedRows } from './load-in-memory.ts'
+import { DEFAULTS, type ResolvedOptions } from './options.ts'
 import { type Account, type Held, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
-import type { ProgressListener } from './progress.ts'
 import { bundlesOf, groupsOf, mostOf } from './rounds.ts'
-
-/** Rows that are ready to be trained on, and what they can be trained with. */
-export interface LoadedRows {
-  arena: Arena
-  pool: ThreadPool
-  rows: RowSet
-  read: ReadReport
-  factors: Float64Array | undefined
-  /** Whether the run was interrupted while rows were read. */
-  cutShort: boolean
-  readSeconds: number
-  /** Since the work began. */
-  seconds(): number
-  tell: ProgressListener
-}
-
-/** Reads rows, has something done with them, and gives their memory back. */
-export async function withRowsInMemory<T>(
-  paths: string[],
-  options: ResolvedOptions,
-  tell: ProgressListener,
-  work: (rows: LoadedRows) => Promise<T>,
-): Promise<T> {
-  const started = performance.now()
-  const seconds = (): number => (performance.now() - started) / 1000
-  const arena = new Arena()
-  await using pool = await poolForText(arena, paths, options.threads)
-  const throttled = throttle(tell, 50)
-  if (options.space && !options.scale) placeSpace(arena, options.space, false)
-  const { rows, read } = await load(arena, pool, paths, options, ({ bytesRead, bytesTotal, rows, badRows }) =>
-    throttled({ stage: 'read', seconds: seconds(), bytesRead, bytesTotal, rows, badRows }),
-  )
-  // An abort while reading leaves part of the data: whatever comes of it, the run was interrupted.
-  const cutShort = options.signal?.aborted === true
-  checkRows(rows, paths, cutShort, read.badRows)
-  if (cutShort) {
-    const reason = `interrupted while text was read; the model will be one of the ${rows.rows} rows that came until then`
-    tell({ stage: 'plan', solver: '', reason })
-  }
-  placeRowWeights(arena, rows, options, { cutShort, badRows: read.badRows })
-  await renumberFeatures(arena, pool, rows)
-  const factors = scaled(arena, rows, options)
-  if (options.space) rows.weights *= widthOf(options.space)
-  return await work({ arena, pool, rows, read, factors, cutShort, readSeconds: seconds(), seconds, tell })
-}
-
-/** Gives rows the weights that were said for them. A run that was interrupted has read the first rows. */
-function placeRowWeights(
-  arena: Arena,
-  rows: RowSet,
-  { rowWeights }: ResolvedOptions,
-  { cutShort, badRows }: { cutShort: boolean; badRows: number },
-): void {
-  if (!rowWeights) return
-  if (cutShort ? rowWeights.length < rows.rows : rowWeights.length !== rows.rows) {
-    const left = badRows > 0 ? `, without ${badRows} that cannot be read` : ''
-    throw new UsageError(
-      `rowWeights has ${rowWeights.length} numbers, and the data has ${rows.rows} rows${left}`,
-      'give one number a row, in the order of the data',
-    )
-  }
-  rows.rowWeights = arena.allocate(rows.rows * 8, 'the weights of the rows')
-  arena.f64(rows.rowWeights, rows.rows).set(rowWeights.length > rows.rows ? rowWeights.slice(0, rows.rows) : rowWeights)
-}
-
-function scaled(arena: Arena, rows: RowSet, { space, scale, normalize }: ResolvedOptions): Float64Array | undefined {
-  if (!scale) return undefined
-  const unit = normalize === 'unit'
-  return space ? binInMemory(arena, rows, space, unit) : scaleInMemory(arena, rows, scale, unit)
-}
 
 /** A method that goes on where another one stalled. */
 interface Successor {
@@ -454,54 +370,5 @@ export class InMemory extends Place {
       factors: factors && byFeature(rows, space ? 2 : 1, factors),
       ...this.account(),
     }
-  }
-}
-
-/** Rows from text, or from a store when one folder is named. */
-async function load(
-  arena: Arena,
-  pool: ThreadPool,
-  paths: string[],
-  options: ResolvedOptions,
-  report: (progress: ReadReport) => void,
-): Promise<{ rows: RowSet; read: ReadReport }> {
-  // Scaling changes values, so rows are kept plain for it, and made unit length after it.
-  const make = {
-    unit: options.normalize === 'unit' && !options.scale,
-    plain: options.scale !== undefined,
-    bins: options.space && !options.scale ? options.space.bins : 0,
-    expansion: expansionOf(options),
-  }
-  const folders = paths.filter(path => !isGivenRows(path) && statSync(path, { throwIfNoEntry: false })?.isDirectory())
-  if (folders.length > 0) {
-    if (paths.length > 1) throw new UsageError(`${folders[0]} is a folder; a store is trained on alone`)
-    refuseTextOptions(options)
-    const store = await openStore(paths[0])
-    if (options.expand) checkExpandable(options.expand, findInputFormat(inputFormatOf(store.manifest)))
-    return loadStore(arena, pool, store, make, report, options.signal)
-  }
-  const { format, indexBase, onBadRow, values } = options
-  const settings = { format, indexBase, onBadRow, valueBits: values === 'f64' ? (64 as const) : (32 as const) }
-  return loadRows(arena, pool, paths, settings, make, report, options.signal)
-}
-
-function checkRows(rows: RowSet, paths: string[], cutShort: boolean, badRows: number): void {
-  const where = paths.map(sourceName).join(', ')
-  if (cutShort && rows.labels.length < 2) {
-    const found = rows.rows === 0 ? 'no rows were' : `only rows of the label ${rows.labels[0].text} were`
-    throw new SpillwayError(`interrupted when ${found} read from ${where} yet: there is no model`, undefined, 130)
-  }
-  if (rows.rows === 0 && badRows > 0) throw new SpillwayError(`none of the ${badRows} rows of ${where} can be read`)
-  refuseUnlearnable(rows, where)
-}
-
-/** Passes on at most one record in so many milliseconds. */
-function throttle<T>(tell: (record: T) => void, milliseconds: number): (record: T) => void {
-  let last = Number.NEGATIVE_INFINITY
-  return record => {
-    const now = performance.now()
-    if (now - last < milliseconds) return
-    last = now
-    tell(record)
   }
 }
