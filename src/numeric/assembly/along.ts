@@ -16,7 +16,7 @@ import {
   PROBLEM_WEIGHTS, ROW_CLASS, ROW_COUNT, ROW_DICTIONARY, ROW_ENTRIES, ROW_KIND, ROW_KIND_CODED, ROW_KIND_CONSTANT,
   ROW_KIND_DENSE, ROW_KIND_F32, ROW_KIND_F64, ROW_NORM, ROW_SCALE,
 } from '../layouts'
-import { at, dotLanes } from './bundle'
+import { at, dotLanes } from './lanes'
 import { boxLoss, logisticLoss } from './losses'
 import { isLeftOut } from './outliers'
 import { dotRow, wideValues } from './row'
