@@ -23,8 +23,11 @@ import { anyDual, type BlockSolver, type MemorySolver, type SolverSettings, type
 const MATRIX_WEIGHTS = 1024
 const MATRIX_NONZEROS = 256
 const POOR = 20
-/** Conjugate gradients end when their residual is so small a share of the gradient, or after so many steps. */
+/** Conjugate gradients end when their residual is so small a share of the gradient, or when a step lowers the parabola by less
+ *  than this share of what steps have lowered it on average (Nash and Sofer 1990), or after so many steps. Where features
+ *  differ much in size, the residual alone would ask for hundreds. */
 const FORCING = 0.1
+const WORTHWHILE = 0.5
 const MOST_INNER = 500
 /** Of the hinge: over how much of the margin its kink is rounded at first, and how much less the next time, once the smooth
  *  problem is solved to such a share of the gap. */
@@ -48,6 +51,8 @@ interface Inner {
   inner: number
   residual: number
   firstResidual: number
+  /** By how much they have lowered the parabola. */
+  gained: number
   /** Of the hinge: how its kink is rounded at present, 0 for other losses; and whether that is new. */
   smoothing: number
   anew: boolean
@@ -56,7 +61,7 @@ interface Inner {
 }
 
 const START: Inner = {
-  ...{ phase: 'slope', stale: true, wary: false, told: false, inner: 0, residual: 0, firstResidual: 0 },
+  ...{ phase: 'slope', stale: true, wary: false, told: false, inner: 0, residual: 0, firstResidual: 0, gained: 0 },
   ...{ smoothing: 0, anew: false, stageGaps: [] },
 }
 
@@ -141,6 +146,7 @@ export class NewtonDescent extends Descent<Inner> {
     course.residual = numeric.innerProduct(this.#residual, direction, count)
     course.firstResidual = course.residual
     course.inner = 0
+    course.gained = 0
     course.phase = 'product'
   }
 
@@ -182,7 +188,10 @@ export class NewtonDescent extends Descent<Inner> {
     this.#precondition(sum)
     const next = numeric.innerProduct(this.#residual, sum, count)
     course.inner++
-    if (next <= FORCING ** 2 * course.firstResidual || course.inner >= MOST_INNER) {
+    const gain = 0.5 * length * course.residual
+    course.gained += gain
+    const worthwhile = course.inner * gain > WORTHWHILE * course.gained
+    if (!worthwhile || next <= FORCING ** 2 * course.firstResidual || course.inner >= MOST_INNER) {
       course.stale = course.inner > POOR
       this.#go()
       return
