@@ -1,11 +1,8 @@
-// Notices that a launcher of MPI (mpirun, srun) has started this process as one of several, and joins the others. Without a
-// launcher nothing is loaded.
-import { hostname } from 'node:os'
-import { SpillwayError } from '../errors.ts'
-import type { LoadedMpi, MpiCommunicator } from './mpi.ts'
-import type { MpiKind } from './mpi-library.ts'
-import { mpich } from './mpich.ts'
-import { openMpi } from './open-mpi.ts'
+// Notices that a launcher of MPI (mpirun, srun) has started this process as one of several. It looks at the environment, and
+// loads nothing.
+
+/** Names of libraries of MPI. */
+export type MpiName = 'open-mpi' | 'mpich'
 
 /** What a launcher says in the environment. */
 export interface Launch {
@@ -14,14 +11,10 @@ export interface Launch {
   rank: number
   size: number
   /** Libraries that may be its own, the likeliest first. */
-  kinds: readonly MpiKind[]
+  libraries: readonly MpiName[]
 }
 
-type Environment = Readonly<Record<string, string | undefined>>
-
-const kinds = [openMpi, mpich]
-/** Libraries of MPI use more stack than koffi gives to calls beside the event loop. */
-const STACK_BYTES = 1 << 20
+export type Environment = Readonly<Record<string, string | undefined>>
 
 /** The launcher that started this process as one of several; undefined for a process alone. */
 export function noticeLaunch(environment: Environment = process.env): Launch | undefined {
@@ -39,7 +32,7 @@ type NumberOf = (name: string) => number | undefined
 function openMpiLaunch(number: NumberOf): Launch | undefined {
   const size = number('OMPI_COMM_WORLD_SIZE')
   if (size === undefined) return undefined
-  return { launcher: "Open MPI's mpirun", rank: number('OMPI_COMM_WORLD_RANK') ?? 0, size, kinds: [openMpi] }
+  return { launcher: "Open MPI's mpirun", rank: number('OMPI_COMM_WORLD_RANK') ?? 0, size, libraries: ['open-mpi'] }
 }
 
 /** MPICH's own launcher, and Slurm's srun --mpi=pmi2, which serves both. */
@@ -47,102 +40,14 @@ function pmiLaunch(number: NumberOf): Launch | undefined {
   const size = number('PMI_SIZE')
   if (size === undefined) return undefined
   const rank = number('PMI_RANK') ?? 0
-  if (number('SLURM_STEP_NUM_TASKS') !== undefined) return { launcher: 'srun', rank, size, kinds: [mpich, openMpi] }
-  return { launcher: "MPICH's mpirun", rank, size, kinds: [mpich] }
+  if (number('SLURM_STEP_NUM_TASKS') !== undefined)
+    return { launcher: 'srun', rank, size, libraries: ['mpich', 'open-mpi'] }
+  return { launcher: "MPICH's mpirun", rank, size, libraries: ['mpich'] }
 }
 
 function slurmLaunch(number: NumberOf): Launch | undefined {
   const size = number('SLURM_STEP_NUM_TASKS')
   if (size === undefined) return undefined
   const rank = number('PMIX_RANK') ?? number('SLURM_PROCID') ?? 0
-  return { launcher: 'srun', rank, size, kinds: number('PMIX_RANK') === undefined ? [] : [openMpi, mpich] }
-}
-
-/** Where this rank runs, for messages: `rank 2 on node7`. */
-export function rankName(rank: number): string {
-  return `rank ${rank} on ${hostname()}`
-}
-
-/** Joins the other processes of a launch. `callBytes`: what one call sends at most. */
-export async function joinRanks(
-  launch: Launch,
-  environment: Environment = process.env,
-  callBytes?: number,
-): Promise<MpiCommunicator> {
-  const { launcher, size, kinds } = launch
-  if (kinds.length === 0) {
-    throw new SpillwayError(
-      `srun started ${size} processes that cannot talk to each other`,
-      'say srun --mpi=pmix; or SPILLWAY_MPI=none, if each process is to work alone',
-    )
-  }
-  const loaded = await loadMpi(launch, environment['SPILLWAY_MPI_LIBRARY'])
-  const { startMpi } = await import('./mpi.ts')
-  const ranks = startMpi(loaded, callBytes)
-  if (ranks.size === size) {
-    endTogether(ranks)
-    return ranks
-  }
-  ranks.end()
-  throw new SpillwayError(
-    `${launcher} says that there are ${size} processes, and ${loaded.file} (${loaded.kind.title}) finds ${ranks.size}: it is not the library of this launcher`,
-    `start with the mpirun of that library, or name the launcher's own: SPILLWAY_MPI_LIBRARY=/…/${loaded.kind.files[0]}`,
-  )
-}
-
-/** A process that leaves ends the job. Else it would wait for the call that it is at, and the other ranks for the process. */
-function endTogether(ranks: MpiCommunicator): void {
-  process.on('exit', code => ranks.abort(code || 1))
-  // Node would print it after the process has left.
-  process.on('uncaughtExceptionMonitor', error => process.stderr.write(`${rankName(ranks.rank)}: ${error.stack}\n`))
-}
-
-async function loadMpi({ launcher, size, kinds }: Launch, named: string | undefined): Promise<LoadedMpi> {
-  const koffi = await loadKoffi(launcher, size)
-  koffi.config({ async_stack_size: STACK_BYTES, resident_async_pools: 1 })
-  const files = named ? [named] : kinds.flatMap(({ files }) => files)
-  const others: string[] = []
-  for (const file of files) {
-    const library = attempt(() => koffi.load(file, { global: true }))
-    if (!library) continue
-    const address = (name: string): bigint | undefined => attempt(() => library.symbol(name) as bigint)
-    const kind = kindOf(address)
-    if (kind && kinds.includes(kind)) return { kind, file, koffi, library }
-    others.push(`${file} is ${kind?.title ?? 'no MPI library'}`)
-  }
-  const expected = kinds.map(({ title }) => title).join(' or ')
-  if (named) {
-    throw new SpillwayError(
-      `${launcher} needs a library of ${expected}: ${others[0] ?? `SPILLWAY_MPI_LIBRARY=${named} cannot be loaded`}`,
-      'name the library that belongs to the launcher, or leave SPILLWAY_MPI_LIBRARY out',
-    )
-  }
-  throw new SpillwayError(
-    `${launcher} started ${size} processes, and there is no library of ${expected} (looked for ${files.join(', ')})`,
-    `install it on every host, e.g. ${kinds[0].install}; or name it: SPILLWAY_MPI_LIBRARY=/…/${kinds[0].files[0]}`,
-  )
-}
-
-function kindOf(address: (name: string) => bigint | undefined): MpiKind | undefined {
-  return kinds.find(({ detect }) => detect(address))
-}
-
-async function loadKoffi(launcher: string, size: number): Promise<LoadedMpi['koffi']> {
-  try {
-    return (await import('koffi')).default
-  } catch (error) {
-    const why = (error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND' ? '' : `: ${(error as Error).message}`
-    throw new SpillwayError(
-      `${launcher} started ${size} processes, and the package koffi, by which they would talk, is not installed${why}`,
-      'npm install koffi (npm install --global koffi for a global spillway), on every host; SPILLWAY_MPI=none lets each process work alone',
-    )
-  }
-}
-
-function attempt<T>(work: () => T): T | undefined {
-  try {
-    return work()
-  } catch {
-    return undefined
-  }
+  return { launcher: 'srun', rank, size, libraries: number('PMIX_RANK') === undefined ? [] : ['open-mpi', 'mpich'] }
 }

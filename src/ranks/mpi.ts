@@ -55,7 +55,7 @@ export class MpiCommunicator implements Communicator {
       ),
       broadcast: library.func(`int MPI_Bcast(void *values, int count, ${handle} type, int root, ${handle} comm)`),
       gather: library.func(
-        `int MPI_Allgatherv(void *from, int count, ${handle} type, void *to, int *counts, int *places, ${handle} toType, ${handle} comm)`,
+        `int MPI_Allgatherv(void *from, int count, ${handle} type, void *to, void *counts, void *places, ${handle} toType, ${handle} comm)`,
       ),
       barrier: library.func(`int MPI_Barrier(${handle} comm)`),
       finalize: library.func('int MPI_Finalize()'),
@@ -107,8 +107,8 @@ export class MpiCommunicator implements Communicator {
     const { byte, world } = this.#handles
     await this.#inTurn(async () => {
       for (let done = 0; done < Math.max(...lengths); done += most) {
-        const counts = Int32Array.from(lengths, length => Math.min(most, Math.max(0, length - done)))
-        const places = new Int32Array(this.size)
+        const counts = Uint32Array.from(lengths, length => Math.min(most, Math.max(0, length - done)))
+        const places = new Uint32Array(this.size)
         for (let rank = 1; rank < this.size; rank++) places[rank] = places[rank - 1] + counts[rank - 1]
         const given = bytes.slice(done, done + most)
         const all = new Uint8Array(places[this.size - 1] + counts[this.size - 1])

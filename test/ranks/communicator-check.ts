@@ -2,7 +2,8 @@
 // argument says. Rank 0 prints one line of JSON at the end.
 import assert from 'node:assert/strict'
 import { hostname } from 'node:os'
-import { joinRanks, noticeLaunch } from '../../src/ranks/launcher.ts'
+import { joinRanks } from '../../src/ranks/join-ranks.ts'
+import { noticeLaunch } from '../../src/ranks/launcher.ts'
 
 const [what = 'check', most = '1000000'] = process.argv.slice(2)
 const launch = noticeLaunch()
