@@ -469,9 +469,19 @@ async function tellAll(run: TrainingRun, tell: ProgressListener): Promise<TrainR
   return run.result
 }
 
+/** What a run that ends without a model leaves. */
+async function keptWithoutModel(data: string[], asked: string | undefined): Promise<string> {
+  const { isReadyStore, storeFolder } = await import('../train/store-for-training.ts')
+  const store = (await isReadyStore(data[0])) ? data[0] : storeFolder(data, asked)
+  const kept = (await isReadyStore(store))
+    ? `the next run takes the rows of ${store}`
+    : 'nothing was kept of what was read'
+  return `there is no model of this run: ${kept}`
+}
+
 async function runTrain({ arguments: given, options, signal, ranks = alone }: CommandInput): Promise<number> {
   const { train } = await import('../train/train.ts')
-  const { isReadyStore, storeFolder } = await import('../train/store-for-training.ts')
+  const { storeFolder } = await import('../train/store-for-training.ts')
   const { data: named, model: modelPath } = await splitArguments(given, textOption(options, 'model'))
   const data = named.map(path => fileOfRank(path, ranks))
   const settings = trainOptions(options)
@@ -495,13 +505,7 @@ async function runTrain({ arguments: given, options, signal, ranks = alone }: Co
   const started = performance.now()
   const run = train(share, { ...settings, signal, ...(ranks.size > 1 && { ranks }) })
   const work = tellAll(run, tell).finally(() => line.clear())
-  const result = await sayingWhatIsKept(work, async () => {
-    const store = (await isReadyStore(share[0])) ? share[0] : storeFolder(share, settings.store)
-    const kept = (await isReadyStore(store))
-      ? `the next run takes the rows of ${store}`
-      : 'nothing was kept of what was read'
-    return `there is no model of this run: ${kept}`
-  })
+  const result = await sayingWhatIsKept(work, () => keptWithoutModel(share, settings.store))
   if (ranks.rank > 0) return 0
   // Other programs take a second file for data to test on.
   if (data.length > 1 && testPath === undefined) {
