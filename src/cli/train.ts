@@ -506,6 +506,8 @@ async function runTrain({ arguments: given, options, signal, ranks = alone }: Co
   const run = train(share, { ...settings, signal, ...(ranks.size > 1 && { ranks }) })
   const work = tellAll(run, tell).finally(() => line.clear())
   const result = await sayingWhatIsKept(work, () => keptWithoutModel(share, settings.store))
+  // Nothing is written before all ranks have ended well.
+  await ranks.barrier()
   if (ranks.rank > 0) return 0
   // Other programs take a second file for data to test on.
   if (data.length > 1 && testPath === undefined) {
