@@ -32,7 +32,7 @@ export async function joinRanks(
   const loaded = await loadMpi(launch, environment['SPILLWAY_MPI_LIBRARY'])
   const ranks = startMpi(loaded, callBytes)
   if (ranks.size === size) {
-    endTogether(ranks)
+    endTogether(ranks, loaded)
     return ranks
   }
   ranks.end()
@@ -42,9 +42,15 @@ export async function joinRanks(
   )
 }
 
-/** A process that leaves ends the job. Else it would wait for the call that it is at, and the other ranks for the process. */
-function endTogether(ranks: MpiCommunicator): void {
-  process.on('exit', code => ranks.abort(code || 1))
+/** A process that leaves ends the job. Else it would wait for the call that it is at, and the other ranks for the process. One
+ *  that has ended well leaves at once: when threads that have called MPI end one by one, they look for parts of the library that
+ *  are gone by then, and the process crashes. */
+function endTogether(ranks: MpiCommunicator, { koffi }: LoadedMpi): void {
+  const leave = koffi.load(null).func('void _exit(int code)')
+  process.on('exit', code => {
+    ranks.abort(code || 1)
+    leave(code)
+  })
   // Node would print it after the process has left.
   process.on('uncaughtExceptionMonitor', error => process.stderr.write(`${rankName(ranks.rank)}: ${error.stack}\n`))
 }

@@ -89,7 +89,9 @@ async function checkOrder(): Promise<void> {
 /** The last rank fails while the others wait for it. */
 async function fail(how: string): Promise<void> {
   await ranks.barrier()
+  if (rank === 0 && how === 'wait') console.log('all are here')
   if (rank === size - 1) {
+    if (how === 'wait') await new Promise(() => setInterval(() => {}, 1000))
     if (how === 'abort') ranks.abort(3)
     if (how === 'throw-meanwhile') void ranks.barrier()
     if (how === 'kill') process.kill(process.pid, 'SIGKILL')
