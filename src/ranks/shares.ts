@@ -50,7 +50,7 @@ export function nameOfShare(name: string, { rank, size }: Share): string {
 /** What stands for the number of a rank in the name of a file: `part-{rank}.svm`. */
 export const RANK_PATTERN = '{rank}'
 
-/** The file of a rank, where a name has the pattern in it. */
-export function fileOfRank(path: string, { rank }: Share): string {
-  return path.replaceAll(RANK_PATTERN, String(rank))
+/** The file of a rank, where a name has the pattern in it. One process alone has files of any name. */
+export function fileOfRank(path: string, { rank, size }: Share): string {
+  return size === 1 ? path : path.replaceAll(RANK_PATTERN, String(rank))
 }

@@ -1,6 +1,6 @@
 // The command line under mpirun: who speaks, who writes, what is refused, and how a failure is told.
 import assert from 'node:assert/strict'
-import { cpSync, existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -66,6 +66,28 @@ describe('the command line over ranks', { skip: openMpi.skip }, () => {
       const { status, stderr } = await spillway(folder, 2, ['train', 'part-{rank}.svm', '--quiet'])
       assert.equal(status, 0, stderr)
       assert.ok(existsSync(join(folder, 'part.svm.model')))
+    }))
+
+  it('predicts in the order of the data, and each rank into a file of its own where that is asked for', () =>
+    inFolder(async folder => {
+      writeFileSync(join(folder, 'data.svm'), text)
+      await good(['train', 'data.svm', '-q'], { cwd: folder })
+      const words = ['predict', 'data.svm', 'data.svm.model', '--scores', '--header', '--quiet']
+      await good([...words, 'one.txt'], { cwd: folder })
+      const read = (name: string): string => readFileSync(join(folder, name), 'utf8')
+      const answers = read('one.txt')
+      const { stdout } = await spillway(folder, 3, [...words, 'all.txt', '--json'])
+      assert.equal(read('all.txt'), answers)
+      const { rows, accuracy } = JSON.parse(stdout)
+      const { stdout: alone } = await good([...words, 'one.txt', '--json'], { cwd: folder })
+      assert.deepEqual({ rows, accuracy }, { rows: 200, accuracy: JSON.parse(alone).accuracy })
+      assert.equal((await spillway(folder, 2, words)).stdout.replaceAll('\r', ''), answers)
+      assert.equal((await spillway(folder, 2, [...words, 'part-{rank}.txt'])).status, 0)
+      const [head] = answers.split('\n')
+      assert.equal(`${read('part-0.txt')}${read('part-1.txt').slice(head.length + 1)}`, answers)
+      const evaluated = await spillway(folder, 2, [...words.slice(0, 3), 'x.txt', '--evaluate'])
+      assert.equal(evaluated.status, 2)
+      assert.match(said(evaluated)[0], /--evaluate needs the scores of all rows in one process, and there are several/)
     }))
 
   it('says once what all ranks find', () =>
