@@ -1,8 +1,7 @@
 // The command line: finds the command, parses its options, words its failures, and turns Ctrl-C into an abort.
 import { ReaderLeft, SpillwayError, UsageError } from '../errors.ts'
 import { hearStandardErrors } from '../files/standard-output.ts'
-import { alone } from '../ranks/communicator.ts'
-import { noticeLaunch } from '../ranks/launcher.ts'
+import type { Launch } from '../ranks/launcher.ts'
 import { version } from '../version.ts'
 import { allCommands } from './all-commands.ts'
 import { type Command, editDistance, parseArguments } from './command.ts'
@@ -13,7 +12,7 @@ import { print } from './print.ts'
 export async function main(words: string[]): Promise<number> {
   // Progress and messages that nobody can read do not end the work; what was asked for is written by `print`, which tells.
   hearStandardErrors()
-  const launch = noticeLaunch()
+  const launch = await launchOf()
   if (!launch) return runWords(words).catch(error => explain(error))
   const { Job } = await import('./over-ranks.ts')
   const job = new Job(launch)
@@ -48,11 +47,22 @@ async function runWords([name, ...rest]: string[], job?: Job): Promise<number> {
     await tell(() => helpOf(name))
     return 0
   }
-  const ranks = job ? await job.join(command, given, options) : alone
+  const ranks = await job?.join(command, given, options)
   if (isSilent) options['quiet'] = true
   const { isSmallText } = await import('../input-formats/text-size.ts')
   if (!(await isSmallText(given))) optimiseAtOnce()
-  return await withInterrupts(signal => command.run({ arguments: given, options, signal, ranks }), isSilent)
+  const input = { arguments: given, options, ...(ranks && { ranks }) }
+  return await withInterrupts(signal => command.run({ ...input, signal }), isSilent)
+}
+
+/** Variables by which launchers say how many processes they have started. */
+const LAUNCHERS_SAY = ['OMPI_COMM_WORLD_SIZE', 'PMI_SIZE', 'SLURM_STEP_NUM_TASKS']
+
+/** What has started this process as one of several. */
+async function launchOf(): Promise<Launch | undefined> {
+  if (!LAUNCHERS_SAY.some(name => process.env[name] !== undefined)) return undefined
+  const { noticeLaunch } = await import('../ranks/launcher.ts')
+  return noticeLaunch()
 }
 
 /** The first Ctrl-C asks the command to end well, the second ends it. */
