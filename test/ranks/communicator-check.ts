@@ -21,10 +21,11 @@ const arrays: [string, (length: number) => Float64Array][] = [
 ]
 
 // Small calls, so that arrays take several.
-const ranks = await joinRanks(launch, process.env, 1 << 16)
+const ranks = await joinRanks(launch, process.env, what === 'large' ? undefined : 1 << 16)
 const { rank, size } = ranks
 assert.equal(rank, launch.rank)
 if (what === 'check') await check(Number(most))
+else if (what === 'large') await checkLarge()
 else await fail(what)
 ranks.end()
 
@@ -53,6 +54,28 @@ async function check(longest: number): Promise<void> {
   await ranks.barrier()
   const hosts = (await ranks.gather(Buffer.from(hostname()))).map(name => Buffer.from(name).toString())
   if (rank === 0) console.log(JSON.stringify({ size, hosts }))
+}
+
+/** More than 2^31 bytes, of a call and of what is gathered. */
+async function checkLarge(): Promise<void> {
+  const values = new Float64Array(2 ** 28 + 1000).fill(rank + 1)
+  await ranks.sum(values)
+  const sum = (size * (size + 1)) / 2
+  // Elements here and there, the last among them: there are many.
+  const areAll = (of: Float64Array | Uint8Array, expected: number): void => {
+    for (let k = of.length - 1; k >= 0; k -= 997) assert.equal(of[k], expected, `element ${k}`)
+  }
+  areAll(values, sum)
+  values.fill(rank)
+  await ranks.broadcast(values, 1)
+  areAll(values, 1)
+  const bytes = new Uint8Array(values.buffer, 0, 2 ** 31 / size + 7)
+  bytes.fill(rank + 1)
+  for (const [of, given] of (await ranks.gather(bytes)).entries()) {
+    assert.equal(given.length, bytes.length)
+    areAll(given, of + 1)
+  }
+  if (rank === 0) console.log(JSON.stringify({ size, bytes: values.byteLength }))
 }
 
 /** Results have the same bits at every rank. */

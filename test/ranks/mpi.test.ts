@@ -5,6 +5,8 @@ import { describe, it } from 'node:test'
 import { outcomeOf } from '../cli/run.ts'
 import { check, launchers, mpich, openMpi, runRanks } from './mpirun.ts'
 
+const isSlow = process.env['SPILLWAY_SLOW'] === '1'
+
 for (const launcher of launchers) {
   describe(`ranks of ${launcher.title}`, { skip: launcher.skip }, () => {
     for (const size of launcher.sizes) {
@@ -35,6 +37,14 @@ for (const launcher of launchers) {
     }
   })
 }
+
+describe('ranks that have much to say', { skip: openMpi.skip }, () => {
+  it('send more than 2^31 bytes', { skip: isSlow ? false : 'it takes 9 GB: set SPILLWAY_SLOW=1' }, async () => {
+    const { status, stdout, stderr } = await runRanks(openMpi, 2, [check, 'large'])
+    assert.equal(status, 0, stderr)
+    assert.ok(JSON.parse(stdout).bytes > 2 ** 31)
+  })
+})
 
 describe('a launcher and a library that do not match', () => {
   it('are refused by what the library is', { skip: openMpi.skip || mpich.skip }, async () => {
