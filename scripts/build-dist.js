@@ -34,6 +34,8 @@ const settings = {
   legalComments: 'none',
   logLevel: 'warning',
   plugins: [nodeModules],
+  // Loaded from where the user installed it, under mpirun alone.
+  external: ['koffi'],
 }
 
 async function bundle() {

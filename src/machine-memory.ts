@@ -1,6 +1,7 @@
-// How much memory there is: what the machine has, or what a container (a Linux control group) allows.
+// How much memory there is: what the machine has, or what a container (a Linux control group) allows; and how many cores. The
+// processes of one job on one machine share them.
 import { readFileSync } from 'node:fs'
-import { totalmem } from 'node:os'
+import { availableParallelism, cpus, totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { ByteCount } from './sizes.ts'
 
@@ -11,13 +12,27 @@ const SHARE_OF_LIMIT = 0.9
 /** Below so much, every part of a run is planned to stay inside: usual blocks, of 128 MiB of text, would be too large. */
 const PLENTY = 1.5 * 2 ** 30
 
+/** Processes of this job on this machine: they share it. */
+let sharedBy = 1
+
+/** Says that so many processes of one job run on this machine. */
+export function shareMachine(processes: number): void {
+  sharedBy = processes
+}
+
+/** Cores for one of them. A launcher may have given each process cores of its own. */
+export function usableCores(): number {
+  const [all, allowed] = [cpus().length, availableParallelism()]
+  return Math.max(1, sharedBy === 1 ? all : allowed < all ? allowed : Math.floor(all / sharedBy))
+}
+
 /** Memory that a run may take when nobody says how much. Of what there is, not of what happens to be free: the same run on the
  *  same machine goes the same way. */
 export function usableMemory(): ByteCount {
   const total = totalmem()
   const limit = Math.min(memoryLimit(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
   const ofLimit = limit < total ? SHARE_OF_LIMIT * limit : Number.POSITIVE_INFINITY
-  return Math.floor(Math.min(SHARE_OF_MACHINE * total, ofLimit))
+  return Math.floor(Math.min(SHARE_OF_MACHINE * total, ofLimit) / sharedBy)
 }
 
 /** The same where it is so little that it has to be planned for like a named memory; undefined where there is plenty. */

@@ -1,5 +1,6 @@
 // What a command is: its own options, help and examples in one place; one parser for all of them.
 import { UsageError } from '../errors.ts'
+import type { Communicator } from '../ranks/communicator.ts'
 import { parseBytes, parseMemory } from '../sizes.ts'
 
 export interface OptionSpec {
@@ -26,6 +27,8 @@ export interface CommandInput {
   options: OptionValues
   /** Aborted by Ctrl-C. */
   signal: AbortSignal
+  /** The processes that work on it together; `alone` without a launcher. */
+  ranks?: Communicator
 }
 
 export interface Command {
@@ -41,6 +44,8 @@ export interface Command {
   notes?: string
   /** Turns other spellings (LIBLINEAR's, say) into this command's own before they are parsed. */
   rewrite?(words: string[]): string[]
+  /** Whether it can be shared out among processes. */
+  overRanks?: true
   /** Returns the exit code. What does the work is imported here: the help does without it. */
   run(input: CommandInput): Promise<number>
 }

@@ -1,46 +1,77 @@
 // The command line: finds the command, parses its options, words its failures, and turns Ctrl-C into an abort.
 import { ReaderLeft, SpillwayError, UsageError } from '../errors.ts'
 import { hearStandardErrors } from '../files/standard-output.ts'
+import type { Launch } from '../ranks/launcher.ts'
 import { version } from '../version.ts'
 import { allCommands } from './all-commands.ts'
 import { type Command, editDistance, parseArguments } from './command.ts'
+import type { Job } from './over-ranks.ts'
 import { print } from './print.ts'
 
 /** Runs a command line; the exit code: 0 done, 1 a failure, 2 wrong usage, 130 interrupted. */
 export async function main(words: string[]): Promise<number> {
   // Progress and messages that nobody can read do not end the work; what was asked for is written by `print`, which tells.
   hearStandardErrors()
-  const [name, ...rest] = words
+  const launch = await launchOf()
+  if (!launch) return runWords(words).catch(error => explain(error))
+  const { Job } = await import('./over-ranks.ts')
+  const job = new Job(launch)
   try {
-    if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
-      await print(name === 'help' && rest[0] ? await helpOf(rest[0]) : overview())
-      return name === undefined ? 2 : 0
-    }
-    if (name === '--version' || name === '-V') {
-      await print(`spillway ${version}`)
-      return 0
-    }
-    const command = await findCommand(name)
-    const { arguments: given, options } = parseArguments(command, command.rewrite?.(rest) ?? rest)
-    if (options['help']) {
-      await print(await helpOf(name))
-      return 0
-    }
-    const { isSmallText } = await import('../input-formats/text-size.ts')
-    if (!(await isSmallText(given))) optimiseAtOnce()
-    return await withInterrupts(signal => command.run({ arguments: given, options, signal }))
+    const exitCode = await runWords(words, job)
+    await job.end()
+    return exitCode
   } catch (error) {
-    return explain(error)
+    const { rankName } = await import('../ranks/join-ranks.ts')
+    return job.fail(() => explain(error, `${rankName(launch.rank)}: `))
   }
 }
 
+/** `job`: what this process is one of several of. */
+async function runWords([name, ...rest]: string[], job?: Job): Promise<number> {
+  // Of what is the same everywhere, one process tells.
+  const isSilent = job !== undefined && job.launch.rank > 0
+  const tell = async (text: () => string | Promise<string>): Promise<void> => {
+    if (!isSilent) await print(await text())
+  }
+  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+    await tell(() => (name === 'help' && rest[0] ? helpOf(rest[0]) : overview()))
+    return name === undefined ? 2 : 0
+  }
+  if (name === '--version' || name === '-V') {
+    await tell(() => `spillway ${version}`)
+    return 0
+  }
+  const command = await findCommand(name)
+  const { arguments: given, options } = parseArguments(command, command.rewrite?.(rest) ?? rest)
+  if (options['help']) {
+    await tell(() => helpOf(name))
+    return 0
+  }
+  const ranks = await job?.join(command, given, options)
+  if (isSilent) options['quiet'] = true
+  const { isSmallText } = await import('../input-formats/text-size.ts')
+  if (!(await isSmallText(given))) optimiseAtOnce()
+  const input = { arguments: given, options, ...(ranks && { ranks }) }
+  return await withInterrupts(signal => command.run({ ...input, signal }), isSilent)
+}
+
+/** Variables by which launchers say how many processes they have started. */
+const LAUNCHERS_SAY = ['OMPI_COMM_WORLD_SIZE', 'PMI_SIZE', 'SLURM_STEP_NUM_TASKS']
+
+/** What has started this process as one of several. */
+async function launchOf(): Promise<Launch | undefined> {
+  if (!LAUNCHERS_SAY.some(name => process.env[name] !== undefined)) return undefined
+  const { noticeLaunch } = await import('../ranks/launcher.ts')
+  return noticeLaunch()
+}
+
 /** The first Ctrl-C asks the command to end well, the second ends it. */
-async function withInterrupts(run: (signal: AbortSignal) => Promise<number>): Promise<number> {
+async function withInterrupts(run: (signal: AbortSignal) => Promise<number>, isSilent: boolean): Promise<number> {
   const controller = new AbortController()
   const interrupt = (): void => {
     if (controller.signal.aborted) process.exit(130)
     controller.abort()
-    process.stderr.write('\ninterrupted: ending after the current step (Ctrl-C again to end at once)\n')
+    if (!isSilent) process.stderr.write('\ninterrupted: ending after the current step (Ctrl-C again to end at once)\n')
   }
   process.on('SIGINT', interrupt)
   process.on('SIGTERM', interrupt)
@@ -90,21 +121,21 @@ function overview(): string {
   ].join('\n')
 }
 
-/** One clear error; a stack trace only for what must be a defect of the program itself. */
-function explain(error: unknown): number {
+/** One clear error; a stack trace only for what must be a defect of the program itself. `who` failed, of several. */
+function explain(error: unknown, who = ''): number {
   // A reader that goes away (`spillway predict … | head`) has what it wanted.
   if (error instanceof ReaderLeft) return error.exitCode
   if (error instanceof SpillwayError) {
-    process.stderr.write(`spillway: ${error.message}\n`)
+    process.stderr.write(`spillway: ${who}${error.message}\n`)
     if (error.advice) process.stderr.write(`  ${error.advice}\n`)
     return error.exitCode
   }
   if (error instanceof Error && error.name === 'AbortError') {
-    process.stderr.write('spillway: interrupted\n')
+    process.stderr.write(`spillway: ${who}interrupted\n`)
     return 130
   }
   const shown = error instanceof Error ? error.message : String(error)
-  process.stderr.write(`spillway: this should not have happened: ${shown}\n`)
+  process.stderr.write(`spillway: ${who}this should not have happened: ${shown}\n`)
   process.stderr.write('  it is a defect of the program; SPILLWAY_DEBUG=1 shows where\n')
   if (process.env['SPILLWAY_DEBUG'] && error instanceof Error) process.stderr.write(`${error.stack}\n`)
   return 1

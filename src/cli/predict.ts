@@ -1,15 +1,22 @@
 // spillway predict: labels for rows, by a model.
+import { UsageError } from '../errors.ts'
 import { AtomicFile } from '../files/atomic-file.ts'
 import { writeStandard } from '../files/standard-output.ts'
 import { loadModel } from '../model/files.ts'
+import type { Model } from '../model/model.ts'
 import { shortfallJson, shortfallLines } from '../model/shortfall.ts'
+import type { PredictOptions, PredictProgress, PredictResult } from '../predict/predict.ts'
+import { agree, fileFact } from '../ranks/agree.ts'
+import { alone, type Communicator } from '../ranks/communicator.ts'
+import { fileOfRank } from '../ranks/shares.ts'
 import { checkData, checkOutputs } from './check-files.ts'
-import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
+import { type Command, type CommandInput, numberOption, type OptionValues, textOption } from './command.ts'
 import { evaluationLines } from './evaluation-report.ts'
 import { formatBytes, formatCount, formatSeconds, formatShare } from './format.ts'
 import { predictWords } from './liblinear-words.ts'
 import { print, printAside } from './print.ts'
 import { readingOptions } from './reading-options.ts'
+import { shareOf } from './share-of-data.ts'
 import { ProgressLine, readingText } from './terminal.ts'
 
 export const predictCommand: Command = {
@@ -54,58 +61,106 @@ export const predictCommand: Command = {
     'first label that `spillway inspect MODEL` lists. --probability takes a logistic model, or one that was calibrated; the label is\n' +
     'chosen by the scores. --evaluate of two classes takes 8 to 16 bytes of memory a row.',
   rewrite: predictWords,
+  overRanks: true,
   run: runPredict,
 }
 
-async function runPredict({ arguments: [data, modelPath, outPath], options, signal }: CommandInput): Promise<number> {
+async function runPredict(input: CommandInput): Promise<number> {
+  const { options, signal, ranks = alone } = input
+  const [data, modelPath, outPath] = input.arguments.map(path => fileOfRank(path, ranks))
   const model = await loadModel(modelPath)
   await checkData([data], textOption(options, 'format') ?? model.inputFormat)
-  await checkOutputs({ reads: [data, modelPath], writes: [outPath ?? '-'] })
   const json = options['json'] === true
+  const wantsAnswers = !(json && (outPath === undefined || outPath === '-'))
+  // Answers go to rank 0, unless each rank has a file of its own.
+  const collects = wantsAnswers && outPath === input.arguments[2] && ranks.size > 1
+  const writes = wantsAnswers && !(collects && ranks.rank > 0)
+  await checkOutputs({ reads: [data, modelPath], writes: writes ? [outPath ?? '-'] : [] })
   const line = new ProgressLine({ quiet: options['quiet'] === true })
-  const indexBase = numberOption(options, 'index-base')
-  const output =
-    outPath === undefined || outPath === '-' ? (json ? undefined : standardOutput()) : await AtomicFile.create(outPath)
+  const output = writes ? await openOutput(outPath) : undefined
   try {
-    const { predict } = await import('../predict/predict.ts')
-    const result = await predict(data, model, {
-      format: textOption(options, 'format'),
-      indexBase: indexBase as 0 | 1 | undefined,
-      onBadRow: textOption(options, 'on-bad-row') as 'fail' | 'skip' | undefined,
-      threads: numberOption(options, 'threads', { least: 1, most: 256, whole: true }),
+    const settings = {
+      ...predictOptions(options),
       signal,
-      scores: options['scores'] === true,
-      probability: options['probability'] === true,
-      header: options['header'] === true,
-      evaluate: options['evaluate'] === true,
-      progress: progress => line.show(readingText(progress)),
-      ...(output && { write: text => output.write(text) }),
-    })
+      progress: (progress: PredictProgress) => line.show(readingText(progress)),
+      ...(output && { write: (text: Uint8Array) => output.write(text) }),
+    }
+    const result = await predictAll(input.arguments, model, settings, collects, ranks)
     await output?.commit()
     line.clear()
-    if (result.badRows > 0) {
-      line.say(`skipped ${formatCount(result.badRows)} bad rows; the first:`)
-      for (const message of result.badRowMessages) line.say(`  ${message}`)
-    }
-    const { badRowMessages, correct, ...rest } = result
-    const shortfall = shortfallJson(model)
-    const extra = { ...(outPath && { out: outPath }), ...(shortfall && { shortfall }) }
-    for (const [k, text] of shortfallLines(model).entries()) line.say(`${k === 0 ? 'this model ' : '  '}${text}`)
-    if (json) await print(JSON.stringify({ command: 'predict', ...rest, ...extra }))
-    else {
-      line.say(
-        `accuracy ${formatShare(result.accuracy)} (${formatCount(correct)} of ${formatCount(result.rows)} rows), ` +
-          `${formatBytes(result.bytesRead)} in ${formatSeconds(result.seconds)}`,
-      )
-      // It was asked for: --quiet does not take it away. Standard output may be full of labels.
-      if (result.evaluation) await printAside(evaluationLines(result.evaluation).join('\n'))
-    }
+    if (ranks.rank === 0) await report(result, model, options, outPath, line)
     return 0
   } catch (error) {
     line.clear()
     await output?.discard()
     throw error
   }
+}
+
+/** Predicts all rows, or, over ranks, has each predict its share. */
+async function predictAll(
+  [data, modelPath]: string[],
+  model: Model,
+  settings: PredictOptions,
+  collects: boolean,
+  ranks: Communicator,
+): Promise<PredictResult> {
+  const { predict } = await import('../predict/predict.ts')
+  if (ranks.size === 1) return predict(data, model, settings)
+  if (settings.evaluate) {
+    throw new UsageError(
+      '--evaluate needs the scores of all rows in one process, and there are several',
+      'leave out the launcher, or --evaluate: the accuracy is told anyway',
+    )
+  }
+  await agree(ranks, { [modelPath]: await fileFact(modelPath) })
+  const { predictOverRanks } = await import('./predict-over-ranks.ts')
+  return predictOverRanks(await shareOf([data], ranks), model, settings, collects, ranks)
+}
+
+function predictOptions(options: OptionValues): PredictOptions {
+  return {
+    format: textOption(options, 'format'),
+    indexBase: numberOption(options, 'index-base') as 0 | 1 | undefined,
+    onBadRow: textOption(options, 'on-bad-row') as 'fail' | 'skip' | undefined,
+    threads: numberOption(options, 'threads', { least: 1, most: 256, whole: true }),
+    scores: options['scores'] === true,
+    probability: options['probability'] === true,
+    header: options['header'] === true,
+    evaluate: options['evaluate'] === true,
+  }
+}
+
+/** What is said when all rows are predicted. */
+async function report(
+  result: PredictResult,
+  model: Model,
+  options: OptionValues,
+  outPath: string | undefined,
+  line: ProgressLine,
+): Promise<void> {
+  if (result.badRows > 0) {
+    line.say(`skipped ${formatCount(result.badRows)} bad rows; the first:`)
+    for (const message of result.badRowMessages) line.say(`  ${message}`)
+  }
+  const { badRowMessages, correct, ...rest } = result
+  const shortfall = shortfallJson(model)
+  const extra = { ...(outPath && { out: outPath }), ...(shortfall && { shortfall }) }
+  for (const [k, text] of shortfallLines(model).entries()) line.say(`${k === 0 ? 'this model ' : '  '}${text}`)
+  if (options['json'] === true) {
+    await print(JSON.stringify({ command: 'predict', ...rest, ...extra }))
+    return
+  }
+  line.say(
+    `accuracy ${formatShare(result.accuracy)} (${formatCount(correct)} of ${formatCount(result.rows)} rows), ` +
+      `${formatBytes(result.bytesRead)} in ${formatSeconds(result.seconds)}`,
+  )
+  // It was asked for: --quiet does not take it away. Standard output may be full of labels.
+  if (result.evaluation) await printAside(evaluationLines(result.evaluation).join('\n'))
+}
+
+async function openOutput(path: string | undefined): Promise<Pick<AtomicFile, 'write' | 'commit' | 'discard'>> {
+  return path === undefined || path === '-' ? standardOutput() : AtomicFile.create(path)
 }
 
 function standardOutput(): Pick<AtomicFile, 'write' | 'commit' | 'discard'> {

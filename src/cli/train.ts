@@ -13,6 +13,8 @@ import { allModelFormats } from '../model/all-model-formats.ts'
 import { solverChoices } from '../optimise/solvers/all-solvers.ts'
 import { indexMethods } from '../optimise/solvers/solver.ts'
 import type { PredictResult } from '../predict/predict.ts'
+import { alone } from '../ranks/communicator.ts'
+import { fileOfRank, nameOfShare } from '../ranks/shares.ts'
 import { scaleKinds } from '../rows/scale.ts'
 import { DEFAULTS, type TrainOptions, twoWeights } from '../train/options.ts'
 import type { ProgressListener } from '../train/progress.ts'
@@ -32,6 +34,7 @@ import { trainWords } from './liblinear-words.ts'
 import { print } from './print.ts'
 import { readingOptions } from './reading-options.ts'
 import { BESIDE, exitCodeOf, saveTrained } from './save-trained.ts'
+import { shareOf } from './share-of-data.ts'
 import { showProgress } from './terminal.ts'
 import { trainJson, trainSummary } from './train-summary.ts'
 import { sayingWhatIsKept } from './what-is-kept.ts'
@@ -338,6 +341,7 @@ export const trainCommand: Command = {
     ...expandNotes,
   ].join('\n'),
   rewrite: trainWords,
+  overRanks: true,
   run: runTrain,
 }
 
@@ -366,7 +370,12 @@ export async function splitArguments(
   const last = given[given.length - 1]
   if (given.length > 1 && !looksLikeData(last) && (await mayHoldModel(last)))
     return { data: given.slice(0, -1), model: last }
-  const first = given[0] === '-' ? 'stdin' : basename(given[0]).replace(/\.(gz|zst|spill)$/, '')
+  const first =
+    given[0] === '-'
+      ? 'stdin'
+      : basename(given[0])
+          .replace(/[-_.]?\{rank\}/g, '')
+          .replace(/\.(gz|zst|spill)$/, '')
   return { data: given, model: `${first}.model` }
 }
 
@@ -460,10 +469,21 @@ async function tellAll(run: TrainingRun, tell: ProgressListener): Promise<TrainR
   return run.result
 }
 
-async function runTrain({ arguments: given, options, signal }: CommandInput): Promise<number> {
-  const { train } = await import('../train/train.ts')
+/** What a run that ends without a model leaves. */
+async function keptWithoutModel(data: string[], asked: string | undefined): Promise<string> {
   const { isReadyStore, storeFolder } = await import('../train/store-for-training.ts')
-  const { data, model: modelPath } = await splitArguments(given, textOption(options, 'model'))
+  const store = (await isReadyStore(data[0])) ? data[0] : storeFolder(data, asked)
+  const kept = (await isReadyStore(store))
+    ? `the next run takes the rows of ${store}`
+    : 'nothing was kept of what was read'
+  return `there is no model of this run: ${kept}`
+}
+
+async function runTrain({ arguments: given, options, signal, ranks = alone }: CommandInput): Promise<number> {
+  const { train } = await import('../train/train.ts')
+  const { storeFolder } = await import('../train/store-for-training.ts')
+  const { data: named, model: modelPath } = await splitArguments(given, textOption(options, 'model'))
+  const data = named.map(path => fileOfRank(path, ranks))
   const settings = trainOptions(options)
   const testPath = textOption(options, 'test')
   const evaluate = options['evaluate'] === true
@@ -474,22 +494,21 @@ async function runTrain({ arguments: given, options, signal }: CommandInput): Pr
   await checkData(reads, textOption(options, 'format'))
   const outliersPath = textOption(options, 'outliers')
   if (outliersPath !== undefined) checkOutliers(data, settings.loss)
-  const writes = outliersPath === undefined ? [modelPath] : [modelPath, outliersPath]
-  await checkOutputs({ reads, writes, stores: [storeFolder(data, settings.store)] })
+  const writes = ranks.rank > 0 ? [] : outliersPath === undefined ? [modelPath] : [modelPath, outliersPath]
+  const share = await shareOf(named, ranks)
+  if (settings.store !== undefined) settings.store = nameOfShare(settings.store, ranks)
+  await checkOutputs({ reads, writes, stores: [storeFolder(share, settings.store)] })
   const { line, tell } = showProgress(options, settings)
   // What the heap once grew to it keeps, and a limit counts it. There is little to collect in this thread.
   if ((settings.memory ?? scarceMemory()) !== undefined)
     process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1')
   const started = performance.now()
-  const run = train(data, { ...settings, signal })
+  const run = train(share, { ...settings, signal, ...(ranks.size > 1 && { ranks }) })
   const work = tellAll(run, tell).finally(() => line.clear())
-  const result = await sayingWhatIsKept(work, async () => {
-    const store = (await isReadyStore(data[0])) ? data[0] : storeFolder(data, settings.store)
-    const kept = (await isReadyStore(store))
-      ? `the next run takes the rows of ${store}`
-      : 'nothing was kept of what was read'
-    return `there is no model of this run: ${kept}`
-  })
+  const result = await sayingWhatIsKept(work, () => keptWithoutModel(share, settings.store))
+  // Nothing is written before all ranks have ended well.
+  await ranks.barrier()
+  if (ranks.rank > 0) return 0
   // Other programs take a second file for data to test on.
   if (data.length > 1 && testPath === undefined) {
     line.say(`trained on all ${data.length} files; to test on one of them instead, say --test ${data[data.length - 1]}`)

@@ -5,6 +5,7 @@ import { access, type FileHandle, open, stat } from 'node:fs/promises'
 import { PassThrough, type Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { fileError, SpillwayError } from '../errors.ts'
+import { type FilePart, filePart, partName } from './file-part.ts'
 import { isGivenRows, openGivenRows } from './given-rows.ts'
 import { ZstdFrames } from './zstd-frames.ts'
 
@@ -42,6 +43,7 @@ const HEAD_BYTES = 64
 export async function requireReadable(path: string): Promise<void> {
   if (path === '-' || isGivenRows(path)) return
   try {
+    path = filePart(path)?.path ?? path
     if ((await stat(path)).isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' })
     await access(path, constants.R_OK)
   } catch (error) {
@@ -49,8 +51,10 @@ export async function requireReadable(path: string): Promise<void> {
   }
 }
 
-/** Opens a path, standard input for `-`, or rows of a program. */
+/** Opens a path, standard input for `-`, a part of a file, or rows of a program. */
 export async function openSource(path: string): Promise<ByteSource> {
+  const part = filePart(path)
+  if (part) return partOfSource(await openSource(part.path), part)
   if (path === '-') return openStream('standard input', 'a pipe', process.stdin, undefined)
   if (isGivenRows(path)) return openGivenRows(path)
   let handle: FileHandle | undefined
@@ -105,6 +109,33 @@ function plainFile(name: string, handle: FileHandle, size: number, head: Uint8Ar
     },
     close: () => handle.close(),
   }
+}
+
+/** Part of a plain file. What has to be read from its beginning on is all of a file. */
+async function partOfSource(whole: ByteSource, part: FilePart): Promise<ByteSource> {
+  const { from, to } = part
+  if (from === 0 && to === undefined) return whole
+  if (!whole.readAt) throw new Error(`${whole.name} is ${whole.kind}, and cannot be read in part`)
+  const size = (to ?? whole.size!) - from
+  let next = 0
+  const source: ByteSource = {
+    name: partName(part),
+    kind: whole.kind,
+    size,
+    get consumed() {
+      return whole.consumed
+    },
+    async read(target) {
+      const filled = await this.readAt!(target, next)
+      next += filled
+      return filled
+    },
+    readAt: (target, at) => whole.readAt!(target.subarray(0, Math.max(0, size - at)), from + at),
+    close: () => whole.close(),
+  }
+  const head = new Uint8Array(HEAD_BYTES)
+  source.head = head.subarray(0, await source.readAt!(head, 0))
+  return source
 }
 
 /** A stream whose first bytes decide whether it is decompressed. */

@@ -2,6 +2,8 @@
 import type { Arena } from '../numeric/arena.ts'
 import type { ByteSource } from './byte-source.ts'
 import { ChunkSlots, type Slot } from './chunk-slots.ts'
+import { lookAtBeginning } from './data-beginning.ts'
+import { filePart } from './file-part.ts'
 import { Input, noRandomAccess } from './input.ts'
 import type { ChunkBytes, InputFormat, OpenedInput, PlannedChunk } from './input-format.ts'
 import { cutLines, linesWithin } from './line-chunks.ts'
@@ -99,6 +101,8 @@ export class Chunks {
   /** Opens all inputs, unless their format was asked for and opens them itself. A file may begin like one of a format. */
   async #findFormat(inputs: Input[]): Promise<void> {
     if (this.#reading.known?.cut.by === 'plan') return
+    const part = inputs[0] && filePart(inputs[0].path)
+    if (part) await lookAtBeginning(this.#reading, part)
     const sources: ByteSource[] = []
     for (const input of inputs) sources.push(await input.source())
     const [first, ...others] = sources

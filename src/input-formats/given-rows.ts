@@ -5,6 +5,7 @@ import { SpillwayError, UsageError } from '../errors.ts'
 import { MOST_FEATURES } from '../numeric/layouts.ts'
 import { askedInputFormat, usualInputFormat } from './all-input-formats.ts'
 import type { ByteSource } from './byte-source.ts'
+import { filePart, partName } from './file-part.ts'
 import { labelOf, textLabelComplaint } from './labels.ts'
 
 /** Features, numbered from the index base, and their values: side by side in any order, or by number. */
@@ -92,6 +93,8 @@ export function isGivenRows(path: string): boolean {
 
 /** What messages call an input. */
 export function sourceName(path: string): string {
+  const part = filePart(path)
+  if (part) return partName(part)
   return path === '-' ? 'standard input' : keptName(path)
 }
 

@@ -68,6 +68,13 @@ export class Reading {
     return lines
   }
 
+  /** Whether the data has shown all that it is looked at for. */
+  get settled(): boolean {
+    if (!this.#format) return false
+    const { cut } = this.#format
+    return cut.by === 'plan' || typeof cut.indexBase === 'number' || this.#indexBase !== undefined
+  }
+
   /** The format that was asked for or that the data has shown. */
   get known(): InputFormat | undefined {
     return this.#format

@@ -1,5 +1,6 @@
 // How much text a file holds, as far as that can be told without reading it.
-import { open, stat } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
+import { filePart, statInput } from './file-part.ts'
 
 /** How much larger compressed text is taken to be at least, and at most whatever its file says. */
 const LEAST_FACTOR = 4
@@ -7,8 +8,9 @@ const MOST_FACTOR = 256
 
 /** Bytes of text; an estimate for a compressed file, undefined for what is no file. */
 export async function textSize(path: string): Promise<number | undefined> {
-  const found = path === '-' ? undefined : await stat(path).catch(() => undefined)
+  const found = await statInput(path)
   if (!found?.isFile()) return undefined
+  path = filePart(path)?.path ?? path
   if (!/\.(gz|zst)$/.test(path)) return found.size
   const said = (await saidSize(path, found.size).catch(() => undefined)) ?? 0
   return Math.min(Math.max(said, found.size * LEAST_FACTOR), found.size * MOST_FACTOR)
@@ -21,7 +23,7 @@ const SMALL = 2 << 20
 export async function isSmallText(paths: string[]): Promise<boolean> {
   let bytes = 0
   for (const path of paths) {
-    const missing = path !== '-' && !(await stat(path).catch(() => undefined))
+    const missing = path !== '-' && !(await statInput(path))
     bytes += missing ? 0 : ((await textSize(path)) ?? Number.POSITIVE_INFINITY)
   }
   return bytes > 0 && bytes <= SMALL

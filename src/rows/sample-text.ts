@@ -1,10 +1,10 @@
 // What rows become in memory, judged by samples of the data: whether they fit, and how many blocks they are to be drawn into, has
 // to be known before they are read. Rows of numbers take about as much as their text; letters take more, and so do rows that are
 // expanded. Of formats that are no text nobody knows.
-import { stat } from 'node:fs/promises'
 import { Expander, piecesOf } from '../features/expander.ts'
 import { fitFor, parseExpansion } from '../features/expansion-steps.ts'
 import { Chunks } from '../input-formats/chunks.ts'
+import { statInput } from '../input-formats/file-part.ts'
 import type { InputFormat } from '../input-formats/input-format.ts'
 import { type LabelKey, labelKey } from '../input-formats/labels.ts'
 import { Reading } from '../input-formats/reading.ts'
@@ -47,7 +47,7 @@ export function outgrowsText({ letters, cut }: InputFormat): boolean {
  *  numbers that are not expanded. */
 export async function sampleText(path: string, options: SampleOptions): Promise<TextSample | undefined> {
   // What is read of a pipe is gone.
-  if (path === '-' || !(await stat(path).catch(() => undefined))?.isFile()) return undefined
+  if (!(await statInput(path))?.isFile()) return undefined
   const { expand } = options
   const wanted = (format: InputFormat): boolean => expand !== undefined || outgrowsText(format)
   const { format, rows, bytes, entries, features } = await countRows([{ path, at: 0 }], SAMPLE_BYTES, options, wanted)
@@ -88,7 +88,7 @@ export async function estimateText(
   options: SampleOptions,
 ): Promise<TextEstimate | undefined> {
   const sizes: number[] = []
-  for (const path of paths) sizes.push((await stat(path).catch(() => undefined))?.size ?? 0)
+  for (const path of paths) sizes.push((await statInput(path))?.size ?? 0)
   const all = sizes.reduce((sum, size) => sum + size, 0)
   const expanded = options.expand !== undefined
   const pieces = expanded ? 1 : Math.min(PIECES, Math.max(1, Math.floor(all / (2 * PIECE_BYTES))))

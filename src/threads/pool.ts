@@ -1,9 +1,9 @@
 // A pool of worker threads over one shared memory. A task's file and name and its options cross to a worker, nothing else,
 // and a plain object comes back. Tasks are handed out in the order they were asked for. The pool of a small work starts no
 // worker: it runs tasks in its own thread, until they have taken longer than workers take to start.
-import { cpus } from 'node:os'
 import type { Worker } from 'node:worker_threads'
 import { SpillwayError } from '../errors.ts'
+import { usableCores } from '../machine-memory.ts'
 import { Arena } from '../numeric/arena.ts'
 import type { NumericShare } from '../numeric/numeric.ts'
 import { type DeclaredTask, findTask, type TaskContext } from './task.ts'
@@ -23,7 +23,7 @@ export interface Answer {
 }
 
 export function defaultThreads(): number {
-  return Math.max(1, cpus().length)
+  return usableCores()
 }
 
 /** Microseconds of computing that tasks may take in the pool's own thread: about what starting workers takes. */

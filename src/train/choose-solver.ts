@@ -1,11 +1,11 @@
 // Which solver runs: the one that was asked for, or the one that suits the data and the memory.
-import { stat } from 'node:fs/promises'
 import { widthOf } from '../additive-kernels/row-space.ts'
 import { inputFormatOf, type Manifest } from '../block-store/manifest.ts'
 import { openStore } from '../block-store/reader.ts'
 import { UsageError } from '../errors.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
+import { statInput } from '../input-formats/file-part.ts'
 import { textSize } from '../input-formats/text-size.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { isSparse, trainsByGradient, trainsTogether } from '../losses/formulations.ts'
@@ -172,7 +172,7 @@ async function chooseForL1(paths: string[], options: ResolvedOptions, allowed: n
 async function sizeOf(paths: string[]): Promise<{ manifest?: Manifest; text: number; pipes: boolean }> {
   let [text, pipes] = [0, false]
   for (const path of paths) {
-    const found = path === '-' ? undefined : await stat(path).catch(() => undefined)
+    const found = await statInput(path)
     if (found?.isDirectory()) return { manifest: (await openStore(path)).manifest, text, pipes }
     if (found?.isFile()) text += (await textSize(path)) ?? found.size
     else pipes = true

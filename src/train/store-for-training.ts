@@ -11,6 +11,7 @@ import { openStore, type Store } from '../block-store/reader.ts'
 import { removeFile } from '../block-store/writer.ts'
 import { SpillwayError, UsageError } from '../errors.ts'
 import { askedInputFormat } from '../input-formats/all-input-formats.ts'
+import { statInput } from '../input-formats/file-part.ts'
 import { isGivenRows, keptName } from '../input-formats/given-rows.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { PAGE_BYTES } from '../numeric/feature-map-layout.ts'
@@ -266,7 +267,7 @@ async function madeFrom(
       `name another folder with --store, train on it with \`spillway train ${folder}\`, or remove it`,
     )
   }
-  const changes = await Promise.all(paths.map(path => (path === '-' ? undefined : stat(path).catch(() => undefined))))
+  const changes = await Promise.all(paths.map(statInput))
   const unsaved = await stat(join(folder, UNSAVED_MARKER)).catch(() => undefined)
   const alike =
     !unsaved &&

@@ -1,0 +1,24 @@
+// What a rank takes of the data that a command names: a part of its text, or some of the blocks of its store.
+import { stat } from 'node:fs/promises'
+import { agree, type Facts, fileFact } from '../ranks/agree.ts'
+import type { Communicator } from '../ranks/communicator.ts'
+import { RANK_PATTERN } from '../ranks/shares.ts'
+
+/** Names of inputs for this rank; of one process alone, those that were given. */
+export async function shareOf(data: string[], ranks: Communicator): Promise<string[]> {
+  if (ranks.size === 1) return data
+  await agreeOnData(data, ranks)
+  if (data.length === 1 && (await stat(data[0]).catch(() => undefined))?.isDirectory()) {
+    const { shareOfStore } = await import('../block-store/share-of-store.ts')
+    return [await shareOfStore(data[0], ranks)]
+  }
+  const { shareOut } = await import('../input-formats/share-out.ts')
+  return shareOut(data, ranks)
+}
+
+/** Ranks cut the same files at the same places. A host may have copies of its own. */
+async function agreeOnData(data: string[], ranks: Communicator): Promise<void> {
+  const facts: Facts = {}
+  for (const path of data) if (path !== '-' && !path.includes(RANK_PATTERN)) facts[path] = await fileFact(path)
+  await agree(ranks, facts)
+}

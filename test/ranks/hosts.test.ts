@@ -1,0 +1,100 @@
+// Ranks on three hosts: network namespaces of this machine, each with a name and an address of its own.
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { inFolder, type Outcome, outcomeOf, program, shows } from '../cli/run.ts'
+import { asText, someRows } from '../cli/some-data.ts'
+import { check, openMpi } from './mpirun.ts'
+
+const script = fileURLToPath(new URL('hosts-in-namespaces.sh', import.meta.url))
+const prefix = `sw${(process.pid % 36 ** 4).toString(36)}`
+const HOSTS = 3
+const addresses = Array.from({ length: HOSTS }, (_, k) => `10.77.0.${k + 1}`)
+
+/** A line of shell for the launcher, on the first host. */
+function launcherLine(words: string[], more: string[]): string {
+  const settings = {
+    plm_rsh_agent: `${script} enter ${prefix}`,
+    oob_tcp_if_include: '10.77.0.0/24',
+    btl_tcp_if_include: '10.77.0.0/24',
+  }
+  const mca = Object.entries(settings).flatMap(([name, value]) => ['--mca', name, value])
+  const hosts = ['--host', addresses.map(address => `${address}:2`).join(','), '--map-by', 'node', '-n', `${HOSTS}`]
+  const all = [...openMpi.words, ...mca, ...hosts, ...more, process.execPath, ...words]
+  return all.map(word => `'${word.replaceAll("'", `'\\''`)}'`).join(' ')
+}
+
+function start(words: string[], cwd: string, more: string[] = []) {
+  const env = { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined, NODE_TEST_CONTEXT: undefined }
+  const enter = ['enter', prefix, addresses[0], launcherLine(words, more)]
+  return spawn(script, enter, { cwd, env, timeout: 120_000, killSignal: 'SIGTERM' })
+}
+
+async function run(words: string[], cwd = process.cwd()): Promise<Outcome> {
+  const child = start(words, cwd)
+  child.stdin.end()
+  return outcomeOf(child)
+}
+
+function setUp(): string | false {
+  if (openMpi.skip) return openMpi.skip
+  if (process.getuid?.() !== 0) return 'hosts in network namespaces take root'
+  const { status, stderr, error } = spawnSync(script, ['up', prefix, `${HOSTS}`], { encoding: 'utf8' })
+  if (status === 0) return false
+  tearDown()
+  return `no hosts in network namespaces: ${error?.message ?? stderr.trim()}`
+}
+
+function tearDown(): void {
+  spawnSync(script, ['down', prefix, `${HOSTS}`])
+}
+
+describe('ranks on three hosts', { skip: setUp() }, () => {
+  before(() => process.on('exit', tearDown))
+  after(tearDown)
+
+  it('sum, take the largest, broadcast and gather', async () => {
+    const { status, stdout, stderr } = await run([check, 'check', '20000'])
+    assert.equal(status, 0, stderr)
+    assert.deepEqual(JSON.parse(stdout), { size: HOSTS, hosts: [1, 2, 3].map(host => `${prefix}-${host}`) })
+  })
+
+  it('end together when one is killed, and its host is named', async () => {
+    const { status, stderr } = await run([check, 'kill'])
+    assert.notEqual(status, 0)
+    assert.match(stderr, /rank 2 .*on node (10\.77\.0\.3|\S+-3) exited on signal 9/)
+  })
+
+  it('train together', () =>
+    inFolder(async folder => {
+      writeFileSync(join(folder, 'data.svm'), asText(someRows(150, 12)))
+      const { status, stdout, stderr } = await run([program, 'train', 'data.svm', '--json', '--quiet'], folder)
+      assert.equal(status, 0, stderr)
+      assert.equal(JSON.parse(stdout).command, 'train')
+      assert.ok(existsSync(join(folder, 'data.svm.model')))
+    }))
+
+  it('say which rank failed, and on which host', () =>
+    inFolder(async folder => {
+      writeFileSync(join(folder, 'data.svm'), `${asText(someRows(150, 12))}+1 2:?\n`)
+      const { status, stderr } = await run([program, 'train', 'data.svm', '--quiet'], folder)
+      assert.equal(status, 1)
+      assert.match(stderr, new RegExp(`spillway: rank 2 on ${prefix}-3: data\\.svm from byte \\d+ on, line \\d+`))
+    }))
+
+  it('notice a link that is cut, when connections are watched', {
+    skip: process.env['SPILLWAY_SLOW'] === '1' ? false : 'it takes 15 seconds: set SPILLWAY_SLOW=1',
+  }, async () => {
+    const watch = { time: '5', intvl: '2', probes: '3' }
+    const more = Object.entries(watch).flatMap(([name, value]) => ['--mca', `oob_tcp_keepalive_${name}`, value])
+    const child = start([check, 'wait'], process.cwd(), more)
+    child.stdin.end()
+    const outcome = outcomeOf(child)
+    await shows(child, /all are here/)
+    spawnSync(script, ['cut', prefix, addresses[2]])
+    assert.notEqual((await outcome).status, 0)
+  })
+})
