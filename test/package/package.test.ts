@@ -68,6 +68,8 @@ describe('the package', () => {
       'dist/index.js',
       'dist/index.d.ts',
       'dist/worker.js',
+      'dist/predict.js',
+      'dist/model/from-bytes.d.ts',
       'dist/numeric.wasm',
     ]
     for (const path of needed) assert.ok(paths.includes(path), `${path} is missing`)
@@ -76,7 +78,8 @@ describe('the package', () => {
     const surplus = paths.filter(path => /(^|\/)(test|bench|src|node_modules)\/|\.test\.|(?<!\.d)\.ts$/.test(path))
     assert.deepEqual(surplus, [])
     const bundles = paths.filter(path => /^dist\/.*(?<!\.d\.ts)$/.test(path))
-    assert.deepEqual(bundles.sort(), ['dist/index.js', 'dist/main.js', 'dist/numeric.wasm', 'dist/worker.js'])
+    const expected = ['index.js', 'main.js', 'numeric.wasm', 'predict.js', 'worker.js'].map(file => `dist/${file}`)
+    assert.deepEqual(bundles.sort(), expected)
     assert.ok(!paths.includes('dist/cli/main.d.ts'), 'types that the library does not lead to')
   })
 
@@ -162,6 +165,7 @@ describe('the package', () => {
   const use = `
     import { ingest, loadModel, predict, predictRows, SpillwayError, train, UsageError } from 'spillway'
     import type { Model, Progress, TrainOptions, TrainResult } from 'spillway'
+    import { loadModel as fromBytes, type RowPrediction } from 'spillway/predict'
     const options: TrainOptions = { loss: 'hinge', cost: 1, signal: new AbortController().signal }
     const run = train(['a.svm', 'b.svm'], options)
     for await (const p of run) {
@@ -177,6 +181,8 @@ describe('the package', () => {
     for await (const { labels, scores } of predictRows('a.svm', 'a.model')) console.log(labels[0]?.length, scores[0])
     const { manifest } = await ingest('a.svm', 'a.spill', { split: 'random' })
     const error: SpillwayError = new UsageError('x')
+    const said: RowPrediction = fromBytes(new ArrayBuffer(8)).predict({ 3: 0.5 })
+    console.log(said.label, said.scores[0], said.probabilities?.length)
     console.log(reason, accuracy.toFixed(2), manifest.rows.toFixed(), error.exitCode)
   `
 
