@@ -32,7 +32,9 @@ export class ServedModel {
   readonly model: Model
   readonly loadedAt = new Date()
   readonly names: FeatureNames
-  readonly #arena = new Arena()
+  readonly #arena: Arena
+  /** Where the arena ended before this model. */
+  readonly #mark: number
   readonly #scorer: ScorerMemory
   readonly #batches: BatchScorer
   readonly #given: GivenRows
@@ -43,8 +45,10 @@ export class ServedModel {
   readonly #calibrations: Calibrations | undefined
   readonly #probabilities: Float64Array | undefined
 
-  constructor(model: Model) {
-    const arena = this.#arena
+  /** Into an arena of its own, or one that has been left. */
+  constructor(model: Model, arena = new Arena()) {
+    this.#arena = arena
+    this.#mark = arena.mark()
     this.model = model
     this.#format = model.inputFormat === undefined ? usualInputFormat : findInputFormat(model.inputFormat)
     this.names = numberedFeatures(model.indexBase, this.#format.letters)
@@ -63,6 +67,12 @@ export class ServedModel {
   /** A row as text may bring it. */
   get textExample(): string {
     return this.#format.row
+  }
+
+  /** Gives the arena back when nobody will ask this model any more. */
+  leaveArena(): Arena {
+    this.#arena.release(this.#mark)
+    return this.#arena
   }
 
   get hasProbabilities(): boolean {

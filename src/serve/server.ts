@@ -183,8 +183,9 @@ export class PredictionServer {
     }
   }
 
-  #predict(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
-    return answerPredict({ request, response, url, served: this.#file.served, limits: this.#limits })
+  async #predict(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
+    using model = this.#file.use()
+    await answerPredict({ request, response, url, served: model.served, limits: this.#limits })
   }
 
   #health(response: ServerResponse): void {

@@ -502,6 +502,42 @@ describe('serve', () => {
     )
   })
 
+  it('answers a stream to its end by the model that it began with, and models follow each other in the same memory', async () => {
+    const path = join(folder.path, 'followed.model')
+    const model = (weight: number): Model =>
+      smallModel({ labels: plusMinus, features: 100_000, weights: new Float64Array(100_000).fill(weight) })
+    await saveModel(path, model(1))
+    let loads = 0
+    await serving(
+      path,
+      async url => {
+        const request = httpRequest(`${url}/predict?scores`, {
+          method: 'POST',
+          headers: { 'content-type': 'text/plain' },
+        })
+        const piece = '? 1:1\n'.repeat(30_000)
+        request.write(piece)
+        const [response] = (await once(request, 'response')) as [IncomingMessage]
+        const lines = new Set<string>()
+        let text = ''
+        response.on('data', (part: Buffer) => {
+          text += part
+        })
+        for (let weight = 2; weight < 8; weight++) {
+          await saveModel(path, model(weight))
+          while (loads < weight - 1) await sleep(50)
+          const { scores } = (await (await post(url, { 1: 1 })).json()) as Prediction
+          assert.deepEqual(scores, [weight])
+        }
+        request.end(piece)
+        await once(response, 'end')
+        for (const line of text.trimEnd().split('\n')) lines.add(line)
+        assert.deepEqual([...lines], ['+1 1'])
+      },
+      { say: () => loads++ },
+    )
+  })
+
   it('ends when the requests under way are answered', async () => {
     const server = await PredictionServer.start(modelPath, { port: 0 })
     const { url } = server
