@@ -65,7 +65,7 @@ export class PredictionServer {
         // A stream may take as long as it goes on; what is read whole has a limit of its own.
         requestTimeout: 0,
         connectionsCheckingInterval: 1000,
-        keepAliveTimeout: 5000,
+        keepAliveTimeout: seconds * 1000,
         noDelay: true,
       },
       (request, response) => void this.#answer(request, response),
