@@ -5,8 +5,6 @@ import type { ByteCount } from '../sizes.ts'
 import type { Metrics } from './metrics.ts'
 import { RequestError } from './request-error.ts'
 
-/** Lines are handed over in pieces of about this size. */
-const PIECE_BYTES = 1 << 17
 const LINE_FEED = 10
 
 /** Bytes that are kept for all requests together. */
@@ -81,7 +79,8 @@ export function wholeBody(request: IncomingMessage, limits: BodyLimits, millisec
   return promise
 }
 
-/** Whole lines, some at a time, each piece closed by a line feed. The next piece is read when it is asked for. */
+/** Whole lines as they come, each piece closed by a line feed: who waits for an answer before the next line gets it. The next
+ *  piece is read when it is asked for. */
 export async function* wholeLines(request: IncomingMessage, limits: BodyLimits): AsyncGenerator<Buffer> {
   const { mostBytes, room, metrics } = limits
   let kept: Buffer[] = []
@@ -94,14 +93,16 @@ export async function* wholeLines(request: IncomingMessage, limits: BodyLimits):
       metrics.addBytes(chunk.length)
       kept.push(chunk)
       const end = chunk.lastIndexOf(LINE_FEED) + 1
-      if (length - (chunk.length - end) >= PIECE_BYTES && end > 0) {
-        const rest = chunk.subarray(end)
-        kept[kept.length - 1] = chunk.subarray(0, end)
-        yield Buffer.concat(kept)
-        room.give(length - rest.length)
-        kept = rest.length > 0 ? [rest] : []
-        length = rest.length
-      } else if (end === 0 && length > mostBytes) throw tooLarge('a line', mostBytes)
+      if (end === 0) {
+        if (length > mostBytes) throw tooLarge('a line', mostBytes)
+        continue
+      }
+      const rest = chunk.subarray(end)
+      kept[kept.length - 1] = chunk.subarray(0, end)
+      yield kept.length === 1 ? kept[0] : Buffer.concat(kept)
+      room.give(length - rest.length)
+      kept = rest.length > 0 ? [rest] : []
+      length = rest.length
     }
     if (length > 0) yield Buffer.concat([...kept, Buffer.from('\n')])
   } finally {

@@ -159,6 +159,24 @@ describe('the answers of serve', () => {
       { mostBytes: 1 << 16, mostRows: 10 },
     ))
 
+  it('come for each line to a client that waits for them', () =>
+    serving(modelPath, async url => {
+      for (const [type, line] of [
+        ['application/x-ndjson', '{"3":0.5}\n'],
+        ['text/plain', '? 3:0.5\n'],
+      ]) {
+        const request = httpRequest(`${url}/predict`, { method: 'POST', headers: { 'content-type': type } })
+        request.write(line)
+        const [response] = (await once(request, 'response')) as [IncomingMessage]
+        const [first] = (await once(response, 'data')) as [Buffer]
+        request.write(line)
+        const [second] = (await once(response, 'data')) as [Buffer]
+        assert.deepEqual(second, first)
+        request.end()
+        await once(response, 'end')
+      }
+    }))
+
   it('wait for a client that does not read', () =>
     serving(modelPath, async url => {
       const request = httpRequest(`${url}/predict`, {
