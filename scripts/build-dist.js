@@ -1,5 +1,5 @@
-// Builds dist/, or the folder that is named: one bundle each for the command line, the library and its worker threads, the
-// type declarations, and the numeric module beside them. Few large files start faster than many small ones.
+// Builds dist/, or the folder that is named: one bundle each for the command line, the library, its worker threads and browsers,
+// the type declarations, and the numeric module beside them. Few large files start faster than many small ones.
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, globSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -51,9 +51,20 @@ async function bundle() {
     outdir: undefined,
     outfile: join(out, 'worker.js'),
   })
+  // For browsers: small, and with nothing of Node's. An import of it would end the build.
+  await build({
+    ...settings,
+    entryPoints: ['src/model/from-bytes.ts'],
+    outdir: undefined,
+    outfile: join(out, 'predict.js'),
+    platform: 'neutral',
+    target: 'es2024',
+    minify: true,
+    plugins: [],
+  })
 }
 
-/** Writes the declarations that index.d.ts leads to. */
+/** Writes the declarations that those of the library and of `spillway/predict` lead to. */
 function declareTypes() {
   const tsc = fileURLToPath(import.meta.resolve('typescript/package.json')).replace(/package\.json$/, 'bin/tsc')
   const words = [tsc, '-p', 'tsconfig.build.json', '--outDir', out]
@@ -69,6 +80,7 @@ function declareTypes() {
     }
   }
   need(join(out, 'index.d.ts'))
+  need(join(out, 'model/from-bytes.d.ts'))
   const entries = readdirSync(out, { recursive: true, withFileTypes: true })
   for (const entry of entries) {
     const path = join(entry.parentPath, entry.name)

@@ -13,6 +13,7 @@ export {
 export { SpillwayError, UsageError } from './errors.ts'
 export { type EvaluatedRows, Evaluation, type EvaluationReport } from './evaluation/evaluation.ts'
 export { type GenerateOptions, generate } from './generate/generate.ts'
+export type { CsrRows } from './input-formats/csr-rows.ts'
 export type { DataFor, LabelledRow, RowFeatures, RowToRead } from './input-formats/given-rows.ts'
 export {
   type Calibration,

@@ -7,7 +7,19 @@ import { inMemory } from './in-memory.ts'
 import { indexed } from './indexed.ts'
 import { outOfCore } from './out-of-core.ts'
 import { secondOrder } from './second-order.ts'
+import { serve } from './serve.ts'
 import { start } from './start.ts'
 import { stream } from './stream.ts'
 
-export const allSuites: Suite[] = [inMemory, outOfCore, stream, hard, secondOrder, additive, indexed, start, caps]
+export const allSuites: Suite[] = [
+  inMemory,
+  outOfCore,
+  stream,
+  hard,
+  secondOrder,
+  additive,
+  indexed,
+  start,
+  serve,
+  caps,
+]

@@ -48,6 +48,10 @@ export const allCommands: Record<string, CommandEntry> = {
     summary: 'Write a model in another file format.',
     load: () => import('./convert.ts').then(m => m.convertCommand),
   },
+  serve: {
+    summary: 'Answer requests over HTTP with the predictions of a model.',
+    load: () => import('./serve.ts').then(m => m.serveCommand),
+  },
   generate: {
     summary: 'Make data with the statistics of a known set: rows, skew, class balance and noise, in LIBSVM text.',
     load: () => import('./generate.ts').then(m => m.generateCommand),

@@ -31,6 +31,10 @@ export const convertCommand: Command = {
       line: 'spillway convert heart_scale.model heart.model --to spillway',
       does: "LIBLINEAR's model becomes one that every spillway command takes",
     },
+    {
+      line: 'spillway convert reviews.model reviews.onnx --to onnx',
+      does: 'onnxruntime scores dense rows with it: labels, scores and probabilities',
+    },
     { line: 'spillway convert reviews.model - --to json', does: 'the model as JSON on standard output' },
   ],
   notes: [

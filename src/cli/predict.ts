@@ -56,9 +56,9 @@ export const predictCommand: Command = {
     },
   ],
   notes:
-    'DATA is text as the model was trained on, plain or compressed, or - for standard input; its labels serve to tell the accuracy. MODEL is a\n' +
-    'Spillway or a LIBLINEAR model. Without OUT the labels go to standard output. With two classes a score above 0 means the\n' +
-    'first label that `spillway inspect MODEL` lists. --probability takes a logistic model, or one that was calibrated; the label is\n' +
+    'DATA is text as the model was trained on, plain or compressed, a store, or - for standard input; its labels serve to tell the\n' +
+    'accuracy. The labels of a store come in the order of the text that it was made of. MODEL is a Spillway or a LIBLINEAR model.\n' +
+    'Without OUT the labels go to standard output. With two classes a score above 0 means the first label that `spillway inspect MODEL` lists. --probability takes a logistic model, or one that was calibrated; the label is\n' +
     'chosen by the scores. --evaluate of two classes takes 8 to 16 bytes of memory a row.',
   rewrite: predictWords,
   overRanks: true,

@@ -299,7 +299,7 @@ export const trainCommand: Command = {
       help: `with ${truncated}: write the rows that the loss has given up, which may be mislabelled`,
       group: 'Output',
     },
-    test: { value: 'FILE', help: 'data to test the model on afterwards', group: 'Output' },
+    test: { value: 'FILE', help: 'data to test the model on afterwards, text or a store', group: 'Output' },
     evaluate: { help: 'with --test: report how well each class is predicted', group: 'Output' },
     json: { help: 'print one line of JSON at the end', group: 'Output' },
     verbose: { help: 'show what the memory is planned for, part by part', group: 'Output' },

@@ -5,6 +5,7 @@ import { SpillwayError, UsageError } from '../errors.ts'
 import { MOST_FEATURES } from '../numeric/layouts.ts'
 import { askedInputFormat, usualInputFormat } from './all-input-formats.ts'
 import type { ByteSource } from './byte-source.ts'
+import { type CsrRows, isCsrRows, rowsOfCsr } from './csr-rows.ts'
 import { filePart, partName } from './file-part.ts'
 import { labelOf, textLabelComplaint } from './labels.ts'
 
@@ -22,7 +23,7 @@ export type RowToRead =
   | readonly [indices: ArrayLike<number>, values: ArrayLike<number>]
 
 /** Names of files, or rows. */
-export type DataFor<Row> = string | string[] | Iterable<Row> | AsyncIterable<Row>
+export type DataFor<Row> = string | string[] | Iterable<Row> | AsyncIterable<Row> | CsrRows
 
 /** The format that the lines of rows are in. Settings that are about text are refused. */
 export function formatForRows(asked: { format?: string | undefined; onBadRow?: string | undefined }): string {
@@ -70,13 +71,14 @@ export function pathsOf(
 ): GivenData {
   if (typeof data === 'string') return files([data])
   if (Array.isArray(data) && data.every(each => typeof each === 'string')) return files(data)
-  if (!isIterable(data)) {
+  const rows = isCsrRows(data) ? rowsOfCsr(data) : data
+  if (!isIterable(rows)) {
     throw new UsageError(
       `the data is ${shown(data)}; expected names of files, or an iterable or async iterable of rows`,
     )
   }
   const path = `${PREFIX}${count++}`
-  registered.set(path, { rows: data, indexBase, needsLabel })
+  registered.set(path, { rows, indexBase, needsLabel })
   return { paths: [path], given: true, [Symbol.dispose]: () => registered.delete(path) }
 }
 

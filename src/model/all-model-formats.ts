@@ -3,7 +3,9 @@ import { SpillwayError } from '../errors.ts'
 import { isJsonModel, writeJson } from './json-file.ts'
 import { isLiblinearFile, liblinearWarnings, readLiblinear, writeLiblinear } from './liblinear-file.ts'
 import type { Model } from './model.ts'
+import { isOnnxFile, onnxWarnings, writeOnnx } from './onnx-file.ts'
 import { decodeModel, encodeModelChunks, isOwnFile } from './own-file.ts'
+import { isPmmlFile, pmmlWarnings, writePmml } from './pmml-file.ts'
 
 export interface ModelWriteOptions {
   /** Write although the file leaves something to its reader; `warnings` says what. */
@@ -45,6 +47,20 @@ export const allModelFormats: readonly ModelFormat[] = [
     summary: 'everything as JSON, for people and other programs',
     detect: isJsonModel,
     write: writeJson,
+  },
+  {
+    name: 'onnx',
+    summary: 'a graph of ONNX (opset 17), for its runtimes; rows are dense',
+    detect: isOnnxFile,
+    write: writeOnnx,
+    warnings: onnxWarnings,
+  },
+  {
+    name: 'pmml',
+    summary: "PMML 4.4, a RegressionModel by features' names",
+    detect: isPmmlFile,
+    write: writePmml,
+    warnings: pmmlWarnings,
   },
 ]
 

@@ -1,5 +1,6 @@
 // `predict`: data and a model in, labels out, in the order of the input and in constant memory.
 
+import type { Store } from '../block-store/reader.ts'
 import { UsageError } from '../errors.ts'
 import { Evaluation, type EvaluationReport } from '../evaluation/evaluation.ts'
 import { fitFor } from '../features/expansion-steps.ts'
@@ -14,8 +15,9 @@ import { placeModel } from '../model/scorer.ts'
 import { Arena } from '../numeric/arena.ts'
 import { poolForText } from '../rows/pool-for-text.ts'
 import { CHUNK_BYTES, RowReader, type RowsToRead } from '../rows/read-rows.ts'
-import type { EvaluatedChunk, PredictChunkOptions, PredictedChunk } from './predict-chunk-task.ts'
+import type { AnswerSettings, EvaluatedChunk, RowsAnswered } from './answers-of-rows.ts'
 import { predictChunkTask } from './predict-chunk-task.ts'
+import { answersOfStore, checkStore, storeAt } from './predict-store.ts'
 
 export interface PredictOptions {
   /** Format of the data, or `auto`; the model's own by default. */
@@ -72,7 +74,7 @@ export interface PredictedRows {
   probabilities?: Float64Array
 }
 
-/** Predicts every row of one or more files, or of a program. Rows without a label count as wrong. */
+/** Predicts every row of one or more files, of a store, or of a program. Rows without a label count as wrong. */
 export async function predict(
   data: DataFor<RowToRead>,
   model: Model | string,
@@ -121,9 +123,9 @@ export async function* predictRows(
   const texts = loaded.labels.map(label => label.text)
   const answer = options.probability ? 'numbers-and-probabilities' : 'numbers'
   // Hand-over of one: the worker side waits until the piece before has been taken.
-  let deliver: ((piece: PredictedChunk | undefined) => void) | undefined
+  let deliver: ((piece: RowsAnswered | undefined) => void) | undefined
   let taken: (() => void) | undefined
-  const next = (): Promise<PredictedChunk | undefined> => new Promise(resolve => (deliver = resolve))
+  const next = (): Promise<RowsAnswered | undefined> => new Promise(resolve => (deliver = resolve))
   let waiting = next()
   // A program that leaves the loop early ends the run with it.
   const left = new AbortController()
@@ -154,18 +156,68 @@ async function asModel(model: Model | string): Promise<Model> {
   return typeof model === 'string' ? loadModel(model) : model
 }
 
+/** What is made of data, wherever its rows are. */
+interface Prediction {
+  model: Model
+  options: PredictOptions
+  settings: AnswerSettings
+  /** Hears of every piece of answers, in order. */
+  take(answered: RowsAnswered, rows: number, read: Omit<PredictProgress, 'seconds' | 'rows'>): Promise<void>
+}
+
+type Account = Pick<PredictResult, 'badRows' | 'badRowMessages' | 'bytesRead'>
+
 async function run(
   data: DataFor<RowToRead>,
   model: Model,
   options: PredictOptions,
-  answer: PredictChunkOptions['answer'],
-  deliver: (chunk: PredictedChunk) => void | Promise<void>,
+  answer: AnswerSettings['answer'],
+  deliver: (answered: RowsAnswered) => void | Promise<void>,
 ): Promise<PredictResult> {
   const { evaluate = false } = options
   const calibrations = options.probability ? requireCalibrations(model) : evaluate ? calibrationsOf(model) : undefined
   const evaluation = evaluate ? newEvaluation(model) : undefined
   const started = performance.now()
   const seconds = (): number => (performance.now() - started) / 1000
+  let [rows, correct] = [0, 0]
+  const prediction: Prediction = {
+    model,
+    options,
+    settings: { labels: model.labels, answer, calibrations, evaluate },
+    async take(answered, count, read) {
+      rows += count
+      correct += answered.correct
+      if (answered.evaluated) addTo(evaluation!, answered.evaluated)
+      await deliver(answered)
+      options.progress?.({ seconds: seconds(), rows, ...read })
+    },
+  }
+  const [path] = typeof data === 'string' ? [data] : Array.isArray(data) && data.length === 1 ? data : [undefined]
+  const store = typeof path === 'string' ? await storeAt(path) : undefined
+  const account = store ? await runStore(store, prediction) : await runText(data, prediction)
+  return {
+    rows,
+    accuracy: rows > 0 ? correct / rows : 0,
+    correct,
+    ...account,
+    seconds: seconds(),
+    ...(evaluation && { evaluation: evaluation.report() }),
+  }
+}
+
+async function runStore(store: Store, { model, options, settings, take }: Prediction): Promise<Account> {
+  checkStore(store, model, options)
+  const arena = placeOfLent(model.weights)?.arena ?? new Arena()
+  const bytesTotal = store.manifest.blocks.reduce((sum, block) => sum + block.bytes, 0)
+  let bytesRead = 0
+  for await (const answered of answersOfStore({ arena, store, model, settings, signal: options.signal })) {
+    bytesRead = answered.bytesRead
+    await take(answered, answered.rows, { bytesRead, bytesTotal, badRows: 0 })
+  }
+  return { badRows: 0, badRowMessages: [], bytesRead }
+}
+
+async function runText(data: DataFor<RowToRead>, { model, options, settings, take }: Prediction): Promise<Account> {
   // Lent weights are scored with where they are, in little memory besides: there was no room for a copy of them. What is
   // allocated there stays, for other runs may be under way.
   const lent = placeOfLent(model.weights)
@@ -175,7 +227,6 @@ async function run(
   const { paths, given } = from
   const pool = await poolForText(arena, paths, options.threads)
   const expand = model.transforms.expand?.steps
-  let [rows, correct] = [0, 0]
   try {
     const scorer = placeModel(arena, model)
     const chunkBytes = lent ? SMALL_CHUNK_BYTES : CHUNK_BYTES
@@ -188,30 +239,15 @@ async function run(
           parse: { ...toParse.parse, indexBase },
           expand,
           scorer,
-          labels: model.labels,
-          answer,
-          calibrations,
-          evaluate,
+          ...settings,
         }),
       async (_, predicted) => {
-        rows += predicted.rows
-        correct += predicted.correct
-        if (predicted.evaluated) addTo(evaluation!, predicted.evaluated)
-        await deliver(predicted)
         const { bytesRead, bytesTotal, badRows } = reader
-        options.progress?.({ seconds: seconds(), bytesRead, bytesTotal, rows, badRows })
+        await take(predicted, predicted.rows, { bytesRead, bytesTotal, badRows })
       },
     )
-    return {
-      rows,
-      accuracy: rows > 0 ? correct / rows : 0,
-      correct,
-      badRows: reader.badRows,
-      badRowMessages: reader.badRowMessages,
-      bytesRead: reader.bytesRead,
-      seconds: seconds(),
-      ...(evaluation && { evaluation: evaluation.report() }),
-    }
+    const { badRows, badRowMessages, bytesRead } = reader
+    return { badRows, badRowMessages, bytesRead }
   } finally {
     await pool.close()
   }

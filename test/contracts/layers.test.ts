@@ -28,6 +28,7 @@ const LAYERS = [
   'optimise/driver',
   'train',
   'predict',
+  'serve',
   'generate',
   'cli',
 ]

@@ -28,6 +28,8 @@ const forBits: Record<string, [what: string, ...operators: string[]]> = {
   'numeric/feature-bits.ts': ['words of bits', 'imul'],
   'model/liblinear-file.ts': ["labels, as LIBLINEAR's C has them", '| 0'],
   'predict/predict-chunk-task.ts': ['class numbers, −1 for none', 'i32'],
+  'predict/predict-store.ts': ['class numbers, −1 for none', 'i32'],
+  'predict/answers-of-rows.ts': ['class numbers, −1 for none', 'i32'],
   'files/xxh64.ts': ['words of a checksum', '~', '<<', '| 0', 'imul', 'i32'],
   'optimise/solvers/bundle-visit-task.ts': ['a bit for each of eight models', '<<'],
   'optimise/solvers/bundle-sweeps-task.ts': ['a bit for each of eight models', '~', '<<'],

@@ -4,6 +4,7 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import {
+  type CsrRows,
   type DataFor,
   type LabelledRow,
   openStore,
@@ -243,5 +244,59 @@ describe('progress of many classes', () => {
     assert.deepEqual([many.problem, many.problems, many.certified], [3, 3, true])
     const { primal } = await train(at('three.svm'), { threads: 2 }).result
     assert.ok(Math.abs(many.primal - primal!) <= 1e-9 * primal!, `${many.primal} and ${primal}`)
+  })
+})
+
+/** Arrays for all rows together. */
+const asCsr = (given: SomeRow[]): CsrRows => ({
+  labels: Int8Array.from(given, ({ label }) => label),
+  starts: Uint32Array.from([
+    0,
+    ...given.map((_, r) => given.slice(0, r + 1).reduce((n, { entries }) => n + entries.length, 0)),
+  ]),
+  indices: Uint32Array.from(given.flatMap(({ entries }) => entries.map(([j]) => j))),
+  values: Float64Array.from(given.flatMap(({ entries }) => entries.map(([, v]) => v))),
+})
+
+describe('compressed sparse rows', () => {
+  it('give the model of a file of these rows, and the same predictions', async () => {
+    const csr = asCsr(ofThree)
+    const [given, file] = [await trained(csr), await trained(at('three.svm'))]
+    assert.deepEqual(given.weights, file.weights)
+    const plain = { ...csr, starts: [...(csr.starts as Uint32Array)], indices: [...(csr.indices as Uint32Array)] }
+    assert.deepEqual((await trained(plain)).weights, file.weights)
+    const model = await train(at('three.svm'), { threads: 1 }).model
+    const scores = async (data: DataFor<RowToRead>): Promise<number[]> => {
+      const all: number[] = []
+      for await (const piece of predictRows(data, model)) all.push(...piece.scores)
+      return all
+    }
+    const { labels: _, ...unlabelled } = csr
+    assert.deepEqual(await scores(unlabelled), await scores(at('three.svm')))
+    assert.equal((await predict(csr, model)).accuracy, (await predict(at('three.svm'), model)).accuracy)
+  })
+
+  it('count features from 0 where that is said', async () => {
+    const csr = asCsr(rows.slice(0, 200))
+    const fromZero = { ...csr, indices: (csr.indices as Uint32Array).map(j => j - 1) }
+    const { weights } = await trained(fromZero, { indexBase: 0 })
+    assert.deepEqual(weights, (await trained(csr)).weights)
+    await assert.rejects(train(fromZero, { threads: 1 }).result, /found the feature number 0, expected .* from 1/)
+  })
+
+  it('are refused in words when their arrays do not go together', () => {
+    const csr = { labels: [1, -1], starts: [0, 1, 2], indices: [1, 2], values: [1, 1] }
+    const cases: [Partial<CsrRows>, RegExp][] = [
+      [{ labels: [1] }, /have 1 labels for 2 rows; expected one for each row/],
+      [{ starts: [] }, /have no starts; expected one more than there are rows/],
+      [{ starts: [0, 2, 1] }, /the start 1 after 2; expected starts that never fall/],
+      [{ starts: [1, 1, 2] }, /1 as first start; expected 0/],
+      [{ starts: [0, 1, 3] }, /3 as last start; expected the number of entries, 2/],
+      [{ values: [1] }, /2 feature numbers and 1 values; expected as many of both/],
+      [{ starts: [0, Number.NaN, 2] }, /expected starts that never fall/],
+    ]
+    for (const [parts, error] of cases) assert.throws(() => train({ ...csr, ...parts }), error)
+    const { labels: _, ...unlabelled } = csr
+    return assert.rejects(train(unlabelled, { threads: 1 }).result, /row 1: found the label undefined, expected/)
   })
 })

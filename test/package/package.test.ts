@@ -6,6 +6,7 @@ import {
   existsSync,
   globSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -15,6 +16,7 @@ import {
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { publint } from 'publint'
 import { inFolder, newFolder, type Outcome, outcomeOf } from '../cli/run.ts'
 import { asText, someRows } from '../cli/some-data.ts'
 
@@ -68,6 +70,8 @@ describe('the package', () => {
       'dist/index.js',
       'dist/index.d.ts',
       'dist/worker.js',
+      'dist/predict.js',
+      'dist/model/from-bytes.d.ts',
       'dist/numeric.wasm',
     ]
     for (const path of needed) assert.ok(paths.includes(path), `${path} is missing`)
@@ -76,9 +80,68 @@ describe('the package', () => {
     const surplus = paths.filter(path => /(^|\/)(test|bench|src|node_modules)\/|\.test\.|(?<!\.d)\.ts$/.test(path))
     assert.deepEqual(surplus, [])
     const bundles = paths.filter(path => /^dist\/.*(?<!\.d\.ts)$/.test(path))
-    assert.deepEqual(bundles.sort(), ['dist/index.js', 'dist/main.js', 'dist/numeric.wasm', 'dist/worker.js'])
+    const expected = ['index.js', 'main.js', 'numeric.wasm', 'predict.js', 'worker.js'].map(file => `dist/${file}`)
+    assert.deepEqual(bundles.sort(), expected)
     assert.ok(!paths.includes('dist/cli/main.d.ts'), 'types that the library does not lead to')
   })
+
+  /** The tarball that would be published. */
+  const pack = async (cwd: string): Promise<string> => {
+    const words = ['pack', '--json', '--ignore-scripts', '--pack-destination', cwd]
+    const packed = await outcomeOf(spawn('npm', words, { cwd: root }))
+    assert.equal(packed.status, 0, packed.stderr)
+    return join(cwd, (JSON.parse(packed.stdout) as [{ filename: string }])[0].filename)
+  }
+
+  it('has no fault that publint or attw finds', () =>
+    inFolder(async cwd => {
+      const tarball = await pack(cwd)
+      const { messages } = await publint({
+        pack: { tarball: Uint8Array.from(readFileSync(tarball)).buffer },
+        strict: true,
+      })
+      assert.deepEqual(
+        messages.map(message => message.code),
+        [],
+      )
+      const attw = join(root, 'node_modules/@arethetypeswrong/cli/dist/index.js')
+      const { status, stdout } = await node(
+        [attw, tarball, '--profile', 'esm-only', '--no-definitely-typed', '--no-color'],
+        cwd,
+      )
+      assert.equal(status, 0, stdout)
+      // There are modules alone, and no older Node than 24: what those could not resolve is left out.
+      assert.match(stdout, /node16 \(from ESM\) │ 🟢 \(ESM\) +│ 🟢 \(ESM\) +│ 🟢 \(JSON\)/)
+      assert.match(stdout, /bundler +│ 🟢 +│ 🟢 +│ 🟢 \(JSON\)/)
+    }))
+
+  it('installs from its tarball into an empty folder, with nothing from elsewhere', () =>
+    inFolder(async cwd => {
+      const tarball = await pack(cwd)
+      writeFileSync(join(cwd, 'package.json'), '{"type":"module","private":true}')
+      const words = ['install', '--offline', '--no-audit', '--no-fund', '--ignore-scripts', tarball]
+      const installed = await outcomeOf(spawn('npm', words, { cwd }))
+      assert.equal(installed.status, 0, installed.stderr)
+      assert.deepEqual(
+        readdirSync(join(cwd, 'node_modules')).filter(each => !each.startsWith('.')),
+        [name],
+      )
+      writeFileSync(join(cwd, 'a.svm'), asText(someRows(100, 10)))
+      const program = join(cwd, 'node_modules/.bin/spillway')
+      const trained = await node(['--no-strip-types', program, 'train', 'a.svm', 'a.model', '-q'], cwd)
+      assert.equal(trained.status, 0, trained.stderr)
+      writeFileSync(
+        join(cwd, 'use.js'),
+        `import { readFileSync } from 'node:fs'
+        import { loadModel, version } from 'spillway'
+        import { loadModel as fromBytes } from 'spillway/predict'
+        const [a, b] = [await loadModel('a.model'), fromBytes(readFileSync('a.model'))].map(model => model.predict({ 1: 1 }))
+        console.log(version, a.label === b.label && Object.is(a.scores[0], b.scores[0]))`,
+      )
+      const { stdout, stderr } = await node(['--no-strip-types', 'use.js'], cwd)
+      assert.equal(stderr, '')
+      assert.match(stdout, /^\d+\.\d+\.\d+\S* true\n$/)
+    }))
 
   it('has every task in the bundle of its workers, and every name that the library exports', async () => {
     const tasks = globSync('src/**/*.ts', { cwd: root }).flatMap(file => {
@@ -162,6 +225,7 @@ describe('the package', () => {
   const use = `
     import { ingest, loadModel, predict, predictRows, SpillwayError, train, UsageError } from 'spillway'
     import type { Model, Progress, TrainOptions, TrainResult } from 'spillway'
+    import { loadModel as fromBytes, type RowPrediction } from 'spillway/predict'
     const options: TrainOptions = { loss: 'hinge', cost: 1, signal: new AbortController().signal }
     const run = train(['a.svm', 'b.svm'], options)
     for await (const p of run) {
@@ -177,6 +241,8 @@ describe('the package', () => {
     for await (const { labels, scores } of predictRows('a.svm', 'a.model')) console.log(labels[0]?.length, scores[0])
     const { manifest } = await ingest('a.svm', 'a.spill', { split: 'random' })
     const error: SpillwayError = new UsageError('x')
+    const said: RowPrediction = fromBytes(new ArrayBuffer(8)).predict({ 3: 0.5 })
+    console.log(said.label, said.scores[0], said.probabilities?.length)
     console.log(reason, accuracy.toFixed(2), manifest.rows.toFixed(), error.exitCode)
   `
 

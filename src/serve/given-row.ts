@@ -1,0 +1,97 @@
+// A row of a request's JSON to features and values. Features have the numbers of the data that the model was trained on.
+import type { MadeRow } from '../input-formats/rows-parser.ts'
+import { RequestError } from './request-error.ts'
+
+/** How a model's features are called. */
+export interface FeatureNames {
+  /** The number of a feature, counted from 0, by what the data calls it; undefined for what is no feature. */
+  numberOf(name: string): number | undefined
+  /** The number of the first feature in the data. */
+  indexBase: number
+  /** Whether rows are strings of letters. */
+  letters: boolean
+}
+
+const SHAPES = '{"3": 0.5}, {"features": {"3": 0.5}}, {"indices": [3], "values": [0.5]} or [0, 0, 0.5]'
+const NUMBER = /^(0|[1-9]\d{0,9})$/
+
+/** Features that have numbers and no names. */
+export function numberedFeatures(indexBase: number, letters: boolean): FeatureNames {
+  return {
+    indexBase,
+    letters,
+    numberOf(name) {
+      const number = NUMBER.test(name) ? Number(name) - indexBase : -1
+      return number >= 0 ? number : undefined
+    },
+  }
+}
+
+/** `row` is its number in the request, for complaints. */
+export function givenRow(given: unknown, row: number, names: FeatureNames): MadeRow {
+  const refuse: Refuse = (found, expected) => {
+    throw new RequestError(400, `row ${row}: found ${found}, expected ${expected}`)
+  }
+  const { indices, values } = entriesOf(given, names, refuse)
+  for (let k = 0; k < values.length; k++) {
+    if (typeof values[k] === 'number') continue
+    refuse(`the value ${shown(values[k])} of feature ${indices[k] + names.indexBase}`, 'a finite number')
+  }
+  return { label: 0, ...rising(indices, values) }
+}
+
+type Refuse = (found: string, expected: string) => never
+interface Entries {
+  indices: number[]
+  values: number[]
+}
+
+function entriesOf(given: unknown, names: FeatureNames, refuse: Refuse): Entries {
+  if (names.letters) {
+    if (typeof given !== 'string') return refuse(shown(given), 'a row of letters: "ACGT"')
+    const values = [...Buffer.from(given)]
+    return { indices: [...values.keys()], values }
+  }
+  if (Array.isArray(given)) return { indices: [...given.keys()], values: given }
+  if (!isObject(given)) return refuse(shown(given), `a row: ${SHAPES}`)
+  if (isObject(given['features'])) return byName(given['features'], names, refuse)
+  const { indices, values } = given
+  if (!Array.isArray(indices) || !Array.isArray(values)) return byName(given, names, refuse)
+  if (indices.length !== values.length) {
+    return refuse(`${indices.length} feature numbers and ${values.length} values`, 'as many values as numbers')
+  }
+  return { indices: indices.map(index => numberOf(index, names, refuse)), values }
+}
+
+/** One look at the object: the language sorts such keys each time that it lists them, which takes longer than all the rest. */
+function byName(features: Record<string, unknown>, names: FeatureNames, refuse: Refuse): Entries {
+  const keys = Object.keys(features)
+  const indices = new Array<number>(keys.length)
+  const values = new Array<number>(keys.length)
+  for (let k = 0; k < keys.length; k++) {
+    indices[k] = numberOf(keys[k], names, refuse)
+    values[k] = features[keys[k]] as number
+  }
+  return { indices, values }
+}
+
+function numberOf(name: unknown, names: FeatureNames, refuse: Refuse): number {
+  const found = typeof name === 'string' || typeof name === 'number' ? names.numberOf(String(name)) : undefined
+  return found ?? refuse(`the feature ${shown(name)}`, `a whole number from ${names.indexBase}`)
+}
+
+/** In the order of their numbers. */
+function rising(indices: number[], values: number[]): Entries {
+  let k = 1
+  while (k < indices.length && indices[k - 1] <= indices[k]) k++
+  if (k >= indices.length) return { indices, values }
+  const order = [...indices.keys()].sort((a, b) => indices[a] - indices[b])
+  return { indices: order.map(k => indices[k]), values: order.map(k => values[k]) }
+}
+
+const isObject = (what: unknown): what is Record<string, unknown> => typeof what === 'object' && what !== null
+
+function shown(what: unknown): string {
+  const text = JSON.stringify(what) ?? String(what)
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text
+}

@@ -1,0 +1,156 @@
+// POST /predict: rows as JSON, read whole and answered at once; or lines of JSON or of text, answered while they come in. A client
+// that does not read its answers is not read from either.
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { MadeRow } from '../input-formats/rows-parser.ts'
+import { Answers, type TextAnswer } from './answers.ts'
+import { type BodyLimits, wholeBody, wholeLines } from './body.ts'
+import { givenRow } from './given-row.ts'
+import { errorJson, RequestError } from './request-error.ts'
+import type { ServedModel } from './served-model.ts'
+
+export interface PredictLimits extends BodyLimits {
+  mostRows: number
+  milliseconds: number
+}
+
+export interface PredictRequest {
+  request: IncomingMessage
+  response: ServerResponse
+  url: URL
+  served: ServedModel
+  limits: PredictLimits
+}
+
+const JSON_TYPE = 'application/json'
+/** What `curl -d` says of any body. */
+const FORM_TYPE = 'application/x-www-form-urlencoded'
+const LINES_TYPE = 'application/x-ndjson'
+const TEXT_TYPE = 'text/plain'
+const LINE_FEED = 10
+
+export async function answerPredict(asked: PredictRequest): Promise<void> {
+  const { headers } = asked.request
+  if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
+    throw new RequestError(415, `the body is ${headers['content-encoding']}; expected one that is not compressed`)
+  }
+  const type = (headers['content-type'] ?? JSON_TYPE).split(';', 1)[0].trim().toLowerCase()
+  if (type === JSON_TYPE || type === FORM_TYPE) return answerWhole(asked)
+  if (type === LINES_TYPE) return answerLines(asked)
+  if (type === TEXT_TYPE) return answerText(asked)
+  throw new RequestError(415, `the content type is ${type}; expected ${JSON_TYPE}, ${LINES_TYPE} or ${TEXT_TYPE}`)
+}
+
+async function answerWhole({ request, response, served, limits }: PredictRequest): Promise<void> {
+  const body = parsed(await wholeBody(request, limits, limits.milliseconds), 'the body')
+  const { rows, single } = rowsIn(body)
+  if (rows.length > limits.mostRows) {
+    throw new RequestError(
+      413,
+      `the body has ${rows.length} rows; expected ${limits.mostRows} at most, or a stream of ${LINES_TYPE}`,
+    )
+  }
+  const answers = new Answers(served)
+  const texts: string[] = []
+  for (const answer of served.answerRows(made(rows, 0, served), 0)) texts.push(answers.json(answer))
+  limits.metrics.addRows(rows.length)
+  const text = Buffer.from(single ? `${texts[0]}\n` : `{"predictions":[${texts.join(',')}]}\n`)
+  response.writeHead(200, { 'content-type': JSON_TYPE, 'content-length': text.length })
+  response.end(text)
+}
+
+/** A body is one row, a list of rows, or has such a list. A list that begins with a number is one row. */
+function rowsIn(body: unknown): { rows: unknown[]; single: boolean } {
+  const listed = (body as { rows?: unknown } | null)?.rows
+  if (Array.isArray(listed)) return { rows: listed, single: false }
+  if (Array.isArray(body) && typeof body[0] !== 'number') return { rows: body, single: false }
+  return { rows: [body], single: true }
+}
+
+function* made(rows: Iterable<unknown>, before: number, served: ServedModel): Generator<MadeRow> {
+  let number = before
+  for (const row of rows) yield givenRow(row, ++number, served.names)
+}
+
+function parsed(bytes: Buffer | string, what: string): unknown {
+  try {
+    return JSON.parse(bytes.toString())
+  } catch (error) {
+    throw new RequestError(400, `${what} is not JSON: ${(error as Error).message}`)
+  }
+}
+
+/** Rows as lines of JSON. What goes wrong on the way is the last line of the answer. */
+async function answerLines(asked: PredictRequest): Promise<void> {
+  const { response, served } = asked
+  const answers = new Answers(served)
+  try {
+    await answerPieces(asked, LINES_TYPE, (piece, before) => {
+      const lines = piece.toString().split('\n')
+      const rows: unknown[] = []
+      for (const line of lines) if (line.trim() !== '') rows.push(parsed(line, `row ${before + rows.length + 1}`))
+      let text = ''
+      for (const answer of served.answerRows(made(rows, before, served), before)) text += `${answers.json(answer)}\n`
+      return { text, rows: rows.length, units: rows.length }
+    })
+  } catch (error) {
+    if (!response.headersSent || !(error instanceof RequestError)) throw error
+    response.end(errorJson(error.message))
+  }
+}
+
+/** Lines as `predict` reads them, answered by lines as it prints them. */
+async function answerText(asked: PredictRequest): Promise<void> {
+  const { url, served } = asked
+  const answers = new Answers(served)
+  const kind = textAnswer(url, served)
+  await answerPieces(asked, 'text/plain; charset=utf-8', (piece, before) => {
+    let text = ''
+    let rows = 0
+    for (const answer of served.answerText(piece, before)) {
+      text += answers.line(answer, kind)
+      rows++
+    }
+    return { text, rows, units: lineCount(piece) }
+  })
+}
+
+/** Complaints about text name lines, also those that are no rows. */
+function lineCount(piece: Buffer): number {
+  let count = 0
+  for (let at = piece.indexOf(LINE_FEED); at >= 0; at = piece.indexOf(LINE_FEED, at + 1)) count++
+  return count
+}
+
+function textAnswer({ searchParams }: URL, served: ServedModel): TextAnswer {
+  const [scores, probability] = [searchParams.has('scores'), searchParams.has('probability')]
+  if (scores && probability) throw new RequestError(400, 'scores and probabilities cannot both be written')
+  if (probability && !served.hasProbabilities) {
+    throw new RequestError(400, "this model's scores are not probabilities: it is neither logistic nor calibrated")
+  }
+  return probability ? 'probability' : scores ? 'scores' : 'labels'
+}
+
+/** Answers piece by piece; the next one is read when the answer to the last one has gone. */
+async function answerPieces(
+  { request, response, limits }: PredictRequest,
+  type: string,
+  answer: (piece: Buffer, before: number) => { text: string; rows: number; units: number },
+): Promise<void> {
+  let before = 0
+  for await (const piece of wholeLines(request, limits)) {
+    const { text, rows, units } = answer(piece, before)
+    before += units
+    limits.metrics.addRows(rows)
+    if (!response.headersSent) response.writeHead(200, { 'content-type': type })
+    if (response.write(text)) continue
+    const left = new AbortController()
+    await Promise.race([
+      once(response, 'drain', { signal: left.signal }),
+      once(response, 'close', { signal: left.signal }),
+    ]).finally(() => left.abort())
+    if (response.destroyed) return
+  }
+  if (!response.headersSent) response.writeHead(200, { 'content-type': type })
+  response.end()
+}
