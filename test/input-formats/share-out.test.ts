@@ -9,6 +9,8 @@ import { statInput } from '../../src/input-formats/file-part.ts'
 import { Reading } from '../../src/input-formats/reading.ts'
 import { shareOut } from '../../src/input-formats/share-out.ts'
 import { Arena } from '../../src/numeric/arena.ts'
+import { nameOfShare } from '../../src/ranks/shares.ts'
+import { storeFolder } from '../../src/train/store-for-training.ts'
 import { inFolder } from '../cli/run.ts'
 
 async function contentOf(path: string): Promise<string> {
@@ -126,6 +128,17 @@ describe('files shared out among ranks', () => {
       /standard input goes to one process, and there are 2 ranks/,
     )
   })
+
+  it('have names that stores and models are named after', () =>
+    inFolder(async folder => {
+      const path = join(folder, 'data.svm')
+      writeFileSync(path, lines(4))
+      const share = await shareOut([path], { rank: 1, size: 2 })
+      assert.equal(storeFolder(share, undefined), 'data.svm.2-of-2.spill')
+      assert.equal(nameOfShare('rows.spill', { rank: 1, size: 2 }), 'rows.2-of-2.spill')
+      assert.equal(nameOfShare('rows', { rank: 0, size: 3 }), 'rows.1-of-3')
+      assert.equal(nameOfShare('rows.spill', { rank: 0, size: 1 }), 'rows.spill')
+    }))
 
   it('tell where a bad row is', () =>
     inFolder(async folder => {

@@ -10,6 +10,8 @@ import { asText, someRows } from '../cli/some-data.ts'
 import { openMpi, type RanksToStart, runRanks } from './mpirun.ts'
 
 const text = asText(someRows(200, 12))
+/** A problem that every rank can have a part of. */
+const logistic = ['--loss', 'logistic', '--solver', 'newton', '--quiet']
 const here = hostname()
 
 function spillway(cwd: string, ranks: number, words: string[], given: RanksToStart = {}): Promise<Outcome> {
@@ -23,20 +25,10 @@ describe('the command line over ranks', { skip: openMpi.skip }, () => {
   it('prints once, and writes one model', () =>
     inFolder(async folder => {
       writeFileSync(join(folder, 'data.svm'), text)
-      const { status, stdout, stderr } = await spillway(folder, 3, ['train', 'data.svm', '--json', '--quiet'])
+      const { status, stdout, stderr } = await spillway(folder, 3, ['train', 'data.svm', '--json', ...logistic])
       assert.equal(status, 0, stderr)
       assert.equal(JSON.parse(stdout).command, 'train')
       assert.deepEqual(readdirSync(folder).sort(), ['data.svm', 'data.svm.model'])
-    }))
-
-  it('gives each rank a store of its own', () =>
-    inFolder(async folder => {
-      writeFileSync(join(folder, 'data.svm'), text)
-      const words = ['train', 'data.svm', '--solver', 'block', '--quiet', '--store']
-      const { status, stderr } = await spillway(folder, 2, [...words, 'rows.spill'])
-      assert.equal(status, 0, stderr)
-      const files = ['data.svm', 'data.svm.model', 'rows.1-of-2.spill', 'rows.2-of-2.spill']
-      assert.deepEqual(readdirSync(folder).sort(), files)
     }))
 
   it('deals out the blocks of a store, and leaves it as it is', () =>
@@ -45,7 +37,7 @@ describe('the command line over ranks', { skip: openMpi.skip }, () => {
       await good(['ingest', 'data.svm', 'all.spill', '--blocks', '5', '-q'], { cwd: folder })
       const before = filesIn(join(folder, 'all.spill'))
       for (const again of [false, true]) {
-        const { status, stderr } = await spillway(folder, 2, ['train', 'all.spill', 'it.model', '--quiet'])
+        const { status, stderr } = await spillway(folder, 2, ['train', 'all.spill', 'it.model', ...logistic])
         assert.equal(status, 0, `${again}: ${stderr}`)
       }
       assert.deepEqual(filesIn(join(folder, 'all.spill')), before)
@@ -63,7 +55,7 @@ describe('the command line over ranks', { skip: openMpi.skip }, () => {
       const lines = text.split('\n')
       for (const rank of [0, 1])
         writeFileSync(join(folder, `part-${rank}.svm`), `${lines.slice(rank * 100, rank * 100 + 100).join('\n')}\n`)
-      const { status, stderr } = await spillway(folder, 2, ['train', 'part-{rank}.svm', '--quiet'])
+      const { status, stderr } = await spillway(folder, 2, ['train', 'part-{rank}.svm', ...logistic])
       assert.equal(status, 0, stderr)
       assert.ok(existsSync(join(folder, 'part.svm.model')))
     }))
@@ -102,7 +94,7 @@ describe('the command line over ranks', { skip: openMpi.skip }, () => {
   it('says which rank failed, and where in the data', () =>
     inFolder(async folder => {
       writeFileSync(join(folder, 'data.svm'), `${text}+1 1:1\n+1 what 2:1\n`)
-      const outcome = await spillway(folder, 2, ['train', 'data.svm', '--quiet'])
+      const outcome = await spillway(folder, 2, ['train', 'data.svm', ...logistic])
       assert.equal(outcome.status, 1)
       const [line, ...more] = said(outcome)
       assert.deepEqual(more, [])

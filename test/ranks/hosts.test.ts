@@ -12,6 +12,7 @@ import { check, openMpi } from './mpirun.ts'
 const script = fileURLToPath(new URL('hosts-in-namespaces.sh', import.meta.url))
 const prefix = `sw${(process.pid % 36 ** 4).toString(36)}`
 const HOSTS = 3
+const logistic = ['--loss', 'logistic', '--solver', 'newton']
 const addresses = Array.from({ length: HOSTS }, (_, k) => `10.77.0.${k + 1}`)
 
 /** A line of shell for the launcher, on the first host. */
@@ -71,7 +72,10 @@ describe('ranks on three hosts', { skip: setUp() }, () => {
   it('train together', () =>
     inFolder(async folder => {
       writeFileSync(join(folder, 'data.svm'), asText(someRows(150, 12)))
-      const { status, stdout, stderr } = await run([program, 'train', 'data.svm', '--json', '--quiet'], folder)
+      const { status, stdout, stderr } = await run(
+        [program, 'train', 'data.svm', '--json', '--quiet', ...logistic],
+        folder,
+      )
       assert.equal(status, 0, stderr)
       assert.equal(JSON.parse(stdout).command, 'train')
       assert.ok(existsSync(join(folder, 'data.svm.model')))
@@ -80,7 +84,7 @@ describe('ranks on three hosts', { skip: setUp() }, () => {
   it('say which rank failed, and on which host', () =>
     inFolder(async folder => {
       writeFileSync(join(folder, 'data.svm'), `${asText(someRows(150, 12))}+1 2:?\n`)
-      const { status, stderr } = await run([program, 'train', 'data.svm', '--quiet'], folder)
+      const { status, stderr } = await run([program, 'train', 'data.svm', '--quiet', ...logistic], folder)
       assert.equal(status, 1)
       assert.match(stderr, new RegExp(`spillway: rank 2 on ${prefix}-3: data\\.svm from byte \\d+ on, line \\d+`))
     }))
