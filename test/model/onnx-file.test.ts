@@ -7,6 +7,9 @@ import { calibrationsOf, classProbabilities } from '../../src/model/calibration.
 import { inputFeatures, type Model, type ModelParts, predictClass, scoreRow } from '../../src/model/model.ts'
 import { isOnnxFile, onnxWarnings, writeOnnx } from '../../src/model/onnx-file.ts'
 import { Message } from '../../src/model/protobuf.ts'
+import { predictRows } from '../../src/predict/predict.ts'
+import type { TrainOptions } from '../../src/train/options.ts'
+import { train } from '../../src/train/train.ts'
 import { seed } from '../numeric/reference.ts'
 import { anyModel, plusMinus, smallModel } from './some-models.ts'
 
@@ -148,6 +151,31 @@ describe('a model as ONNX', () => {
       }),
       { seed, numRuns: 15 },
     )
+  })
+
+  it('has the scores of predict for models that were trained: kernels, scaling, unit length, calibration', async () => {
+    const rows = someRows(12, -1, 4)
+    const given = rows.map((row, r) => ({
+      label: ['ham', 'spam', 'eggs'][Math.floor(Math.abs(row[0] + row[1] * row[2]) + r) % 3],
+      indices: [...row.keys()].map(j => j + 1),
+      values: row,
+    }))
+    const trainings: TrainOptions[] = [
+      { kernel: 'chi2', scale: 'minmax', calibrate: 'isotonic' },
+      { kernel: 'intersection', scale: 'minmax', normalize: 'unit' },
+      { scale: 'standard', normalize: 'unit', loss: 'logistic', bias: 1 },
+      { multiclass: 'softmax', loss: 'logistic' },
+    ]
+    for (const options of trainings) {
+      const model = await train(given, { threads: 1, ...options }).model
+      const probability = calibrationsOf(model) !== undefined
+      const { labels, scores, probabilities } = await runtime(model, rows)
+      for await (const expected of predictRows(given, model, { threads: 1, probability })) {
+        assert.deepEqual(labels, expected.labels)
+        near(scores.flat(), expected.scores, 100, JSON.stringify(options))
+        if (probability) near(probabilities!.flat(), expected.probabilities!, 100, 'probabilities')
+      }
+    }
   })
 
   it('is refused for what ONNX has no operators for, and for weights that no file of it holds', () => {
