@@ -237,6 +237,8 @@ export interface BlockSolver extends AnySolver, Starts<BlockEngine> {
   data: 'blocks'
   /** Share of the memory for blocks that it wants for a cache of rows. */
   cacheShare: number
+  /** The least that the cache must have, by all rows and the bytes of a row's record on average. */
+  leastCache?: (rows: number, recordBytes: number) => number
   /** Bytes that it needs besides, for each weight and for each row. `together`: the weights are those of all classes at once. */
   extra?: { perWeight: number | ((weights: number, together: boolean) => number); perRow: number }
   /** Whether several threads can train at the same time. */
