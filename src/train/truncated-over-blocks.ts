@@ -1,10 +1,10 @@
 // A truncated loss over blocks: each convex problem of the series goes on from where the last one ended, and a run that is
 // killed goes on with the convex problem that it was at.
-import type { Checkpoints, RunState } from '../block-store/checkpoint.ts'
-import { Driver, nowhere } from '../optimise/driver/driver.ts'
+import type { RunState } from '../block-store/checkpoint.ts'
+import { Driver, nowhere, type StateKeeper } from '../optimise/driver/driver.ts'
 import { type Course, relax, SAMPLE_ROWS, startOfCourse } from '../optimise/driver/relaxations.ts'
 import type { BinaryObjective } from '../optimise/objectives/binary.ts'
-import { Outliers } from '../optimise/objectives/outliers.ts'
+import { type HeldOutRows, Outliers } from '../optimise/objectives/outliers.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
 import { block } from '../optimise/solvers/block.ts'
 import { type Solver, stepsOnIndex } from '../optimise/solvers/solver.ts'
@@ -14,17 +14,19 @@ import type { BlockTraining } from './resume.ts'
 /** How the series begins: with a fresh state, with dual variables of the rows that stayed, or from a checkpoint. */
 export type SeriesStart = { kind: 'cold' | 'warm' } | { kind: 'resumed'; state: RunState }
 
-/** `fresh`: the state of a run that has not begun. */
+/** `fresh`: the state of a run that has not begun. `unseen`: rows of a fold that the model may not see. */
 export async function trainTruncated(
-  training: BlockTraining,
-  checkpoints: Checkpoints,
+  training: Pick<BlockTraining, 'engine' | 'solver' | 'options' | 'objective' | 'tell' | 'looked'>,
+  checkpoints: StateKeeper,
   fresh: RunState,
   start: SeriesStart,
+  unseen?: HeldOutRows,
 ): Promise<Solution[]> {
   const { engine, solver, options, tell, looked } = training
   const objective = training.objective as BinaryObjective
   const { tolerance, signal, seed, maxPasses } = options
-  const outliers = new Outliers(objective, engine, () => solver.dual && !stepsOnIndex(options))
+  const outliers = new Outliers(objective, engine, () => solver.dual && !stepsOnIndex(options), unseen)
+  if (unseen) outliers.begin()
   if (solver.needsIndex) outliers.keepAnchor()
   const sample = options.outlierStart === 'full' ? undefined : drawBlocks(engine, SAMPLE_ROWS, seed)
   const resumed = start.kind === 'resumed' ? start.state : undefined

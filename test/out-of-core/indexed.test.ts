@@ -9,6 +9,7 @@ import { SpillwayError } from '../../src/errors.ts'
 import { scoreRow } from '../../src/model/model.ts'
 import { buildIndex } from '../../src/sample-index/build-index.ts'
 import type { TrainOptions } from '../../src/train/options.ts'
+import { type TuneOptions, tune } from '../../src/train/tune.ts'
 import { randomNumbers } from '../numeric/reference.ts'
 import { clusteredRows, plainRows, storeOf } from '../sample-index/fixture.ts'
 import { abortAfter, assertSameModel, copyStore, fastFolder, threeClasses, told } from './fixture.ts'
@@ -112,6 +113,32 @@ describe('solver indexed', () => {
       assert.equal(result.classes, 3)
       assert.ok(Math.abs(result.primal! - other.result.primal!) <= 2e-3 * other.result.primal!)
     }
+    assert.deepEqual(times(), built)
+  })
+
+  it('serves folds and costs with one index, and calibrates by it', async () => {
+    const copy = fresh()
+    const times = (): number[] =>
+      readdirSync(join(copy, 'index')).map(name => statSync(join(copy, 'index', name)).mtimeMs)
+    const built = times()
+    const options: TuneOptions = { folds: 3, costs: [0.1, 1], bias: 1, tolerance: 1e-4 }
+    const tuned = await tune(copy, { ...options, solver: 'indexed' })
+    const other = await tune(store, { ...options, solver: 'block' })
+    for (const [c, { folds }] of tuned.costs.entries()) {
+      for (const [k, fold] of folds.entries()) {
+        const expected = other.costs[c].folds[k]
+        assert.equal(fold.rows, expected.rows)
+        assert.ok(Math.abs(fold.accuracy - expected.accuracy) <= 0.005, `${fold.accuracy}, ${expected.accuracy}`)
+        assert.ok(fold.gap <= 1e-4)
+      }
+    }
+    assert.equal(tuned.final!.solver, 'indexed')
+    assert.ok(tuned.final!.blocks!.index!.rowsTouched < tuned.rows)
+    const calibrated = await told(copy, indexed({ calibrate: 'sigmoid', bias: 1 }))
+    const plain = await told(store, { solver: 'block', calibrate: 'sigmoid', bias: 1, tolerance: 1e-4 })
+    const [own, expected] = [calibrated, plain].map(({ result }) => result.model.calibrations![0])
+    assert.ok(own.kind === 'sigmoid' && expected.kind === 'sigmoid')
+    assert.ok(Math.abs(own.slope - expected.slope) <= 0.02 * Math.abs(expected.slope))
     assert.deepEqual(times(), built)
   })
 

@@ -255,6 +255,11 @@ export type Solver = MemorySolver | BlockSolver
 export const trainsMany = ({ startMany, startEach }: Pick<Solver, 'startMany' | 'startEach'>): boolean =>
   startMany !== undefined || startEach !== undefined
 
+/** Whether a solver trains models of folds: together, or, over blocks, one after the other, each without the rows that it may not
+ *  see. */
+export const trainsFolds = (solver: Solver): boolean =>
+  trainsMany(solver) || (solver.data === 'blocks' && solver.dual && solver.leavesOut === true)
+
 /** Bytes that a solver of blocks has besides for each of so many weights. */
 export function extraPerWeight({ extra }: BlockSolver, weights: number, together: boolean): number {
   const perWeight = extra?.perWeight ?? 0
