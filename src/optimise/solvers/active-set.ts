@@ -40,7 +40,7 @@ const PER_ROW = 4 + 4 + 8 + 4
 const PAGES_SHARE = 0.25
 const LEAST_PAGES: ByteCount = 256 << 10
 /** Rows that must find room in memory, others away or not. */
-const LEAST_ROWS = 1000
+const LEAST_ROWS = 250
 
 /** The least that a set and pages of the index must have, of so many rows with records of so many bytes. */
 export function leastActive(rows: number, recordBytes: ByteCount): ByteCount {
