@@ -41,7 +41,7 @@ export const foldOptions: Record<string, OptionSpec> = {
     ...trainCommand.options['solver'],
     choices: solverChoices(allSolvers.filter(trainsFolds)),
   },
-  'max-passes': { ...trainCommand.options['max-passes'], fallback: '1000; truncated losses 10000' },
+  'max-passes': { ...trainCommand.options['max-passes'], fallback: '1000; indexed and truncated losses 10000' },
   threads: { value: 'N', help: 'number of threads', fallback: 'as many as there are cores', group: 'The data' },
 }
 

@@ -114,7 +114,7 @@ export const trainCommand: Command = {
     'max-passes': {
       value: 'N',
       help: 'most passes over the data',
-      fallback: '1000; truncated losses 10000, pegasos 10, one-pass 1, primal-coordinate 100000',
+      fallback: '1000; indexed and truncated losses 10000, pegasos 10, one-pass 1, primal-coordinate 100000',
       group: 'The solver',
     },
     seed: {

@@ -14,6 +14,28 @@ import type { BlockTraining } from './resume.ts'
 /** How the series begins: with a fresh state, with dual variables of the rows that stayed, or from a checkpoint. */
 export type SeriesStart = { kind: 'cold' | 'warm' } | { kind: 'resumed'; state: RunState }
 
+/** Solves the convex problem of some blocks, to go on from there with all of them. */
+async function solveSample(
+  {
+    engine,
+    solver,
+    options,
+    objective,
+    tell,
+  }: Pick<BlockTraining, 'engine' | 'solver' | 'options' | 'objective' | 'tell'>,
+  blocks: number[],
+  tolerance: number,
+): Promise<Solution> {
+  // A method that keeps rows in memory would wait for the others.
+  const by: Solver = solver.dual ? block : solver
+  const source = new SomeBlocks(engine, blocks)
+  // Its passes are short ones, and are not counted.
+  const most = Math.ceil((options.maxPasses * engine.rows) / source.rows)
+  const settings = { ...options, tolerance, maxPasses: most }
+  const [solution] = await new Driver({ source, solver: by, objective, settings, tell, keeper: nowhere }).solve()
+  return solution
+}
+
 /** `fresh`: the state of a run that has not begun. `unseen`: rows of a fold that the model may not see. */
 export async function trainTruncated(
   training: Pick<BlockTraining, 'engine' | 'solver' | 'options' | 'objective' | 'tell' | 'looked'>,
@@ -32,18 +54,8 @@ export async function trainTruncated(
   const resumed = start.kind === 'resumed' ? start.state : undefined
   let driver: Driver | undefined
 
-  const solveSample = async (blocks: number[], course: Course): Promise<Solution> => {
-    // A method that keeps rows in memory would wait for the others.
-    const by: Solver = solver.dual ? block : solver
-    const source = new SomeBlocks(engine, blocks)
-    // Its passes are short ones, and are not counted.
-    const most = Math.ceil((maxPasses * engine.rows) / source.rows)
-    const settings = { ...options, tolerance: course.tolerance, maxPasses: most }
-    const [solution] = await new Driver({ source, solver: by, objective, settings, tell, keeper: nowhere }).solve()
-    return solution
-  }
   const solve = async (course: Course): Promise<Solution> => {
-    if (course.relaxation === 0 && sample) return solveSample(sample, course)
+    if (course.relaxation === 0 && sample) return solveSample(training, sample, course.tolerance)
     const before = driver?.state
     // Passes are counted from the first problem to the last. All dual variables may have changed.
     const state = { ...fresh, ...(before && { pass: before.pass + 1, work: before.work }), series: course }

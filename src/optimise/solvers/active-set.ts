@@ -93,9 +93,18 @@ export class ActiveSet {
   /** Rows that were here before, at the beginning of the table: those may leave for others. */
   #old: number
 
-  constructor(arena: Arena, memory: ActiveMemory, fill: ActiveFill) {
+  readonly #atBound: (value: number, record: Address) => boolean
+
+  /** `atBound`: whether a dual variable is as large as it can be. Such rows go away first: they move least. */
+  constructor(
+    arena: Arena,
+    memory: ActiveMemory,
+    fill: ActiveFill,
+    atBound: (value: number, record: Address) => boolean = () => false,
+  ) {
     this.#arena = arena
     this.#memory = memory
+    this.#atBound = atBound
     this.fill = { ...fill }
     this.#old = fill.count
   }
@@ -149,14 +158,21 @@ export class ActiveSet {
     if (!this.#isFull(bytes)) return true
     const old = this.#old
     this.#dismiss((value, k) => k < old && value === 0)
-    while (this.#isFull(bytes) && this.#old > 0) this.#sendAway(Math.ceil(this.#old / 2))
+    while (this.#isFull(bytes) && this.#old > 0) this.#sendAway()
     return !this.#isFull(bytes)
   }
 
-  /** The first rows go away. Their dual variables are not 0, and are known among those of all rows. */
-  #sendAway(count: number): void {
-    this.fill.away += count
-    this.#slide((_, k) => k < count)
+  /** Of the rows that were here before, half go away: first those at their bounds, then those that came first. Their dual variables
+   *  are not 0, and are known among those of all rows. */
+  #sendAway(): void {
+    const values = this.#arena.f64(this.#memory.alpha, this.fill.count)
+    const records = this.#arena.u32(this.#memory.table, this.fill.count)
+    const places = Array.from({ length: this.#old }, (_, k) => k)
+    const bound = places.filter(k => this.#atBound(values[k], records[k]))
+    const free = places.filter(k => !this.#atBound(values[k], records[k]))
+    const going = new Set([...bound, ...free].slice(0, Math.ceil(this.#old / 2)))
+    this.fill.away += going.size
+    this.#slide((_, k) => going.has(k))
   }
 
   /** Rows whose dual variables are 0 leave. */

@@ -60,10 +60,12 @@ export class AwayRows {
     return engine.groups(-1, FIXED, drawn)
   }
 
-  /** A round over all rows that are away, or over those of one group of blocks. */
-  newRound(fill: ActiveFill, step: number, whole: boolean): AwayRound {
+  /** A round over all rows that are away, or over about so many of them, those of whole groups of blocks. */
+  newRound(fill: ActiveFill, step: number, most: number): AwayRound {
     const groups = this.groups(fill, step)
-    return { left: whole ? groups : groups.slice(0, 1), whole, rows: fill.away, met: 0, loss: 0, gap: 0 }
+    const count = Math.max(1, Math.ceil((most / Math.max(1, fill.away)) * groups.length))
+    const left = groups.slice(0, count)
+    return { left, whole: left.length === groups.length, rows: fill.away, met: 0, loss: 0, gap: 0 }
   }
 
   /** Goes on with a round. An abort ends it between two groups. At its end, tells what S loses and owes: rows in memory as they

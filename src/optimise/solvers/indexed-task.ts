@@ -60,7 +60,10 @@ async function indexedSearch(context: TaskContext, options: IndexedSearchOptions
   const { of, memory, query } = options
   const forest = await forestOf(context, options)
   const before = { ...forest.counts }
-  let set = new ActiveSet(arena, memory, options.fill)
+  const { boxes } = options
+  const atBound = (value: number, record: Address): boolean =>
+    value >= (arena.getU32(record + ROW_CLASS) === query.positive ? boxes.positive : boxes.negative).bound
+  let set = new ActiveSet(arena, memory, options.fill, atBound)
   const { weights, weightCount, narrow } = of
   const { taken, touched } = memory
   const band: BandQuery = { ...query, weights, weightCount, narrow, taken, touched }
@@ -68,7 +71,7 @@ async function indexedSearch(context: TaskContext, options: IndexedSearchOptions
     const trees = supporting(arena, forest, of.alpha)
     forest.search({ ...band, alpha: of.alpha }, { trees }, rows => set.add(rows, query.unit, of.alpha))
     // From here on they make room for others.
-    set = new ActiveSet(arena, memory, set.fill)
+    set = new ActiveSet(arena, memory, set.fill, atBound)
   }
   let [fresh, freshLoss] = [0, 0]
   const resting = options.rests ? { resting: memory.resting, restBeyond: REST_BEYOND } : {}

@@ -100,6 +100,8 @@ interface Course {
   owed: Owed
   /** Whether the last search found that S is all there is. */
   ready: boolean
+  /** Whether the last step was one over all of S. */
+  whole: boolean
   /** The round over rows of S that are away, where one is under way. */
   away: AwayRound | null
   /** By the paper's rule the run is at its end. */
@@ -152,7 +154,7 @@ class IndexedDescent implements Run, Saved {
         reach: firstReach(objective.weightCount - 1),
       },
       ...{ exact: settings.indexStop === 'exact', hasty: true, loss: 0, gap: 0, solved: false, settled: false },
-      ...{ owed: { outside: 0, allowed: 0 }, ready: false, away: null },
+      ...{ owed: { outside: 0, allowed: 0 }, ready: false, whole: false, away: null },
       ...{ anchored: false, base: this.#memory.records.at },
     }
   }
@@ -297,14 +299,15 @@ class IndexedDescent implements Run, Saved {
     const course = this.#course
     const { outside, allowed } = course.owed
     const { seed, shrinking: shrink, innerPasses } = this.#settings
-    const { count } = course.fill
+    const { count, away } = course.fill
     // While many rows are missing, S is not solved to its end.
     const whole = course.steps > 0 && outside <= NEARLY * OUTSIDE_SHARE * allowed
     const others = Math.max(searched.visited - fresh, Math.ceil(count / PARTS))
     const swept = await this.#engine.threads.run(indexedSweepTask, {
       ...{ of: this.#objective.at(group), memory: this.#memory, fill: course.fill, sums: this.#sums },
       ...{ fresh, next: course.next, shrink, random: [seed, course.steps] },
-      ...(whole ? { sweeps: Number.POSITIVE_INFINITY } : { others, sweeps: innerPasses }),
+      // Rows that are away may owe more than those in memory: a round over them follows soon.
+      ...(whole ? { sweeps: away > 0 ? innerPasses : Number.POSITIVE_INFINITY } : { others, sweeps: innerPasses }),
       most: Math.max(MOST_VISITS, MOST_PASSES * this.#engine.rows),
       // S need not be solved more closely than rows are missing.
       targetGap: Math.max(0.5 * INSIDE_SHARE * allowed, BESIDE_OUTSIDE * outside),
@@ -312,9 +315,10 @@ class IndexedDescent implements Run, Saved {
     // What a part shows stands for all.
     const scale = whole ? 1 : count / Math.max(1, swept.rows)
     Object.assign(course, { fill: swept.fill, next: swept.next, loss: swept.loss * scale, gap: swept.gap * scale })
+    course.whole = whole
     course.solved = whole && swept.gap <= INSIDE_SHARE * allowed
-    // While many rows are missing, one group of blocks is read for those that are away.
-    if (course.fill.away > 0) course.away = this.#away.newRound(course.fill, course.steps, whole)
+    const most = whole ? course.fill.away : others
+    if (course.fill.away > 0) course.away = this.#away.newRound(course.fill, course.steps, most)
     return swept.visits
   }
 
@@ -326,7 +330,7 @@ class IndexedDescent implements Run, Saved {
     if (!end) return visits
     course.away = null
     Object.assign(course, end)
-    course.solved = round.whole && end.gap <= INSIDE_SHARE * course.owed.allowed
+    course.solved = course.whole && round.whole && end.gap <= INSIDE_SHARE * course.owed.allowed
     return visits
   }
 
@@ -422,6 +426,8 @@ export const indexed: BlockSolver = {
     perRow: 3 / 8,
   },
   leastCache: leastActive,
+  // A pass is as many visits as there are rows, and most visits are of rows in memory.
+  defaultPasses: 10_000,
   options: ['innerPasses', 'shrinking', 'tolerance', 'indexStop', 'indexLeft', 'indexMethod'],
   lossNeeds: { what: 'a box dual', has: loss => loss.box !== undefined },
   start: (objective, engine, settings) => new IndexedDescent(objective, engine, settings),
