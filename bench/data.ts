@@ -57,6 +57,9 @@ const MEDIUM_SIZE: Record<Size, string> = { small: '60M', full: '200M' }
 const WORDS_SIZE: Record<Size, string> = { small: '12M', full: '84M' }
 /** Rows of small runs, where a real set is cut. */
 const SMALL_ROWS = 4000
+/** Small sets of deformed digits have so many times fewer rows; and rows to test on. */
+const SMALL_SHARE = 50
+const TEST_DIGITS = 20_000
 /** A little over ten times the memory that the suite out-of-core allows, 256M. */
 const LARGE_SIZE: Record<Size, string> = { small: '60M', full: '2600M' }
 
@@ -159,6 +162,9 @@ export const dataSets: Record<string, DataSet> = {
     ending: 'hog',
     cut: true,
   }),
+  'digits-100k': digitOne(100_000),
+  'digits-300k': digitOne(300_000),
+  'digits-1m': digitOne(1_000_000),
   'visual-words': generated('visual-words', 'text', 'histograms of 21,000 visual words, 100 classes', WORDS_SIZE),
   'covtype-unit': {
     ...{ kind: 'real', values: 'text', about: 'each feature from 0 to 1, every tenth row for testing' },
@@ -223,6 +229,31 @@ function real(source: string, { values, about, test, change, ending = 'prepared'
         return to
       }
       return { file: await changed(file), testFile: testFile && (await changed(testFile)) }
+    },
+  }
+}
+
+/** Deformed digits as mnist8m has them: 1 against the rest. */
+function digitOne(rows: number): DataSet {
+  return {
+    ...{ kind: 'generated', values: 'text' },
+    about: `${rows.toLocaleString('en')} deformed digits, 1 against the rest, grey levels from 0 to 1`,
+    async prepare(size) {
+      const count = size === 'small' ? rows / SMALL_SHARE : rows
+      const stem = join(cacheFolder, `mnist8m-${count}-rows-seed${SEED}`)
+      const [file, testFile] = [`${stem}.digit-1.svm`, `${stem}.digit-1.test.svm`]
+      if (existsSync(file) && existsSync(testFile)) return { file, testFile }
+      await mkdir(cacheFolder, { recursive: true })
+      const [all, testAll] = [`${stem}.part.svm`, `${stem}.part.test.svm`]
+      try {
+        const testRows = Math.min(TEST_DIGITS, count)
+        await spillway.generate(all, { like: 'mnist8m', size: { rows: count }, seed: SEED, test: testAll, testRows })
+        await rewrite(testAll, testFile, against(1))
+        await rewrite(all, file, against(1))
+      } finally {
+        for (const left of [all, testAll]) await rm(left, { force: true })
+      }
+      return { file, testFile }
     },
   }
 }

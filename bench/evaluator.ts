@@ -1,6 +1,6 @@
 // The judge: the primal objective of any peer's model, computed from the data file itself,
 //
-//   P(w) = ½‖w‖² + C Σ_i loss(y_i w·x_i),      the bias weight counting in ‖w‖ as in LIBLINEAR,
+//   P(w) = ½‖w‖² + C Σ_i min(loss(y_i w·x_i), most),      the bias weight counting in ‖w‖ as in LIBLINEAR,
 //
 // in f64 with compensated sums. No peer reports its own objective, and nothing here comes from src/. With more than two
 // classes it is the sum over one-against-the-rest problems.
@@ -16,6 +16,8 @@ export type LossName = 'hinge' | 'squared-hinge' | 'logistic'
 export interface Objective {
   loss: LossName
   cost: number
+  /** What a row costs at most, before C: the loss is cut off there. */
+  most?: number
   /** `unit` scales every row to length 1 first, for models that were trained so; the added feature is not scaled. */
   normalize?: 'unit'
 }
@@ -81,8 +83,10 @@ export async function evaluateFiles(data: string, modelFiles: string[], objectiv
 }
 
 export async function evaluate(data: string, models: LinearModel[], objective: Objective): Promise<Evaluation[]> {
-  const loss = losses[objective.loss]
-  if (!loss) throw new Error(`no loss "${objective.loss}"; expected one of ${Object.keys(losses).join(', ')}`)
+  const convex = losses[objective.loss]
+  const { most = Number.POSITIVE_INFINITY } = objective
+  const loss = (margin: number): number => Math.min(convex(margin), most)
+  if (!convex) throw new Error(`no loss "${objective.loss}"; expected one of ${Object.keys(losses).join(', ')}`)
   const sums = models.map(() => new CompensatedSum())
   const right = models.map(() => 0)
   const scores = new Float64Array(Math.max(1, ...models.map(model => model.count)))

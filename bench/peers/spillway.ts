@@ -19,8 +19,8 @@ const MOST_PASSES = 100_000
 
 export interface GenerateRequest {
   like: string
-  /** Bytes of text, e.g. 600M. */
-  size: string
+  /** Bytes of text, e.g. 600M; or rows. */
+  size: string | { rows: number }
   seed: number
   test: string
   testRows?: number
@@ -127,7 +127,8 @@ export const spillway = {
 
   async generate(out: string, { like, size, seed, test, testRows }: GenerateRequest): Promise<void> {
     const rows = testRows ? ['--test-rows', String(testRows)] : []
-    const words = ['generate', out, '--like', like, '--size', size, '--seed', String(seed), '--test', test, ...rows]
+    const much = typeof size === 'string' ? ['--size', size] : ['--rows', String(size.rows)]
+    const words = ['generate', out, '--like', like, ...much, '--seed', String(seed), '--test', test, ...rows]
     await run(process.execPath, [program, ...words, '--quiet'])
   },
 } satisfies Peer & Record<string, unknown>

@@ -13,9 +13,13 @@ export function leastMemory(error: unknown): string | undefined {
   return `${Math.min(Number(advice), sum === undefined ? Number.POSITIVE_INFINITY : Math.ceil(Number(sum)) + 1)}M`
 }
 
-/** Bytes for rows in a plan as it is told on stderr: loaded blocks and the cache. */
+/** Bytes for rows in a plan as it is told on stderr: loaded blocks, and rows that stay. */
 export function heldBytes(stderr: string): number | undefined {
-  const lines = [...stderr.matchAll(/^ *(?:\d+ loaded blocks? of at most .*|cache of rows) {2,}([\d.]+) ([KMG]i)?B$/gm)]
+  const lines = [
+    ...stderr.matchAll(
+      /^ *(?:\d+ loaded blocks? of at most .*|cache of rows|rows that stay in memory, at least|more of them) {2,}([\d.]+) ([KMG]i)?B$/gm,
+    ),
+  ]
   if (lines.length === 0) return undefined
   return lines.reduce(
     (sum, [, digits, unit]) => sum + Number(digits) * (unit ? 1024 ** (1 + 'KMG'.indexOf(unit[0])) : 1),

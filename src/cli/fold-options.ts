@@ -1,7 +1,7 @@
 // Options of the commands that train on folds: those of train that make sense there, and how costs are written.
 import { UsageError } from '../errors.ts'
 import { allSolvers, solverChoices } from '../optimise/solvers/all-solvers.ts'
-import { trainsMany } from '../optimise/solvers/solver.ts'
+import { trainsFolds } from '../optimise/solvers/solver.ts'
 import type { OptionSpec } from './command.ts'
 import { trainCommand } from './train.ts'
 
@@ -39,9 +39,9 @@ export const foldOptions: Record<string, OptionSpec> = {
   ...Object.fromEntries(SHARED.map(name => [name, trainCommand.options[name]])),
   solver: {
     ...trainCommand.options['solver'],
-    choices: solverChoices(allSolvers.filter(trainsMany)),
+    choices: solverChoices(allSolvers.filter(trainsFolds)),
   },
-  'max-passes': { ...trainCommand.options['max-passes'], fallback: '1000' },
+  'max-passes': { ...trainCommand.options['max-passes'], fallback: '1000; indexed and truncated losses 10000' },
   threads: { value: 'N', help: 'number of threads', fallback: 'as many as there are cores', group: 'The data' },
 }
 

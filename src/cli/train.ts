@@ -117,7 +117,7 @@ export const trainCommand: Command = {
     'max-passes': {
       value: 'N',
       help: 'most passes over the data',
-      fallback: '1000; pegasos 10, one-pass 1, primal-coordinate 100000',
+      fallback: '1000; indexed and truncated losses 10000, pegasos 10, one-pass 1, primal-coordinate 100000',
       group: 'The solver',
     },
     seed: {
@@ -159,7 +159,7 @@ export const trainCommand: Command = {
     },
     'index-method': {
       value: 'HOW',
-      help: 'indexed: train on the rows that were found by coordinate descent, or (squared hinge, truncated-squared-hinge) by second-order steps',
+      help: 'indexed: train on the rows that were found by coordinate descent, or (squared-hinge, truncated-squared-hinge) by second-order steps',
       choices: Object.keys(indexMethods),
       fallback: 'dual',
       group: 'The solver',

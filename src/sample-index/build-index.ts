@@ -18,7 +18,7 @@ import { type ByteCount, NODE_BYTES, parseMemory, READ_BYTES, WINDOW_BYTES } fro
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import { BOX_ROOM, type BuildRooms, ROOM_PER_ROW } from './build-tree.ts'
 import { buildTreesTask } from './build-trees-task.ts'
-import { type IndexState, indexState, summaryOf } from './index-state.ts'
+import { type IndexState, type IndexSummary, indexState, summaryOf } from './index-state.ts'
 import { filesOfIndex, indexFolder, labelChecksum, type TreeSettings, treeFile } from './tree-file.ts'
 
 export interface IndexOptions {
@@ -45,18 +45,10 @@ export interface IndexProgress {
   bytesWritten: number
 }
 
-export interface IndexResult {
+export interface IndexResult extends Omit<IndexSummary, 'rowsWithout'> {
   store: string
-  rows: number
-  blocks: number
   /** Blocks whose trees were made now; the others had theirs. */
   blocksBuilt: number
-  trees: number
-  depth: number
-  fanOut: number
-  leaves: number
-  innerNodes: number
-  bytes: number
   seconds: number
 }
 

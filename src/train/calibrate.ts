@@ -6,6 +6,7 @@ import { findLoss } from '../losses/all-losses.ts'
 import { isSparse, trainsTogether } from '../losses/formulations.ts'
 import { type Calibration, fitCalibration } from '../model/calibration.ts'
 import { block } from '../optimise/solvers/block.ts'
+import type { BlockSolver } from '../optimise/solvers/solver.ts'
 import { classProblems, type FoldedProblem, heldOutProblems } from './class-problems.ts'
 import { type FoldedModels, type HeldOut, heldOutOverBlocks } from './held-out.ts'
 import { DEFAULTS, type ResolvedOptions } from './options.ts'
@@ -37,9 +38,10 @@ export function calibrationsOf(held: HeldOut, problems: FoldedProblem[], options
   })
 }
 
-/** The same from a store: models of folds are trained together, over its blocks. */
+/** The same from a store: models of folds are trained together, over its blocks. `asked`: the solver of the models. */
 export function calibrateOverBlocks(
   store: string,
+  asked: BlockSolver,
   options: ResolvedOptions,
   tell: ProgressListener,
 ): Promise<Calibration[]> {
@@ -48,7 +50,8 @@ export function calibrateOverBlocks(
   const said = { given: new Set<string>(), store: undefined, blocks: undefined, resume: false }
   return heldOutOverBlocks(
     {
-      ...{ paths: [store], solver: block, folds: CALIBRATION_FOLDS, tell },
+      // Where there is an index, it serves these models, too.
+      ...{ paths: [store], solver: asked.needsIndex ? asked : block, folds: CALIBRATION_FOLDS, tell },
       options: { ...options, ...said, innerPasses: DEFAULTS.innerPasses },
       problemsOf: labels => modelsToCalibrate(problemsOf(labels)).problems,
     },

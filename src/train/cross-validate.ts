@@ -8,7 +8,7 @@ import { beyondBinary } from '../losses/formulations.ts'
 import { allSolvers, askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { block } from '../optimise/solvers/block.ts'
 import { checkCompatible } from '../optimise/solvers/compatibility.ts'
-import { type MemorySolver, type Solver, trainsMany } from '../optimise/solvers/solver.ts'
+import { type MemorySolver, type Solver, trainsFolds } from '../optimise/solvers/solver.ts'
 import { classesOf } from '../rows/folds.ts'
 import { chooseSolver } from './choose-solver.ts'
 import type { FoldedProblem } from './class-problems.ts'
@@ -75,14 +75,16 @@ export async function whereToTrain(
   if (stranger) throw new UsageError(`${stranger} is not compatible with folds`)
   await heedBinsOfStore(paths, options, tell)
   const { solver, reason } = await chooseSolver(paths, options)
-  // Blocks are left to `block`, unless there are few features.
-  const taken = solver.data === 'blocks' && !askedSolver(options.solver) && !solver.startEach ? block : solver
+  const isTruncated = findLoss(options.loss).truncates !== undefined
+  // Blocks are left to `block`, unless there are few features. Models of a truncated loss are trained by their dual variables.
+  const isOurs = solver.data === 'blocks' && !askedSolver(options.solver)
+  const taken = isOurs && (!solver.startEach || isTruncated) ? block : solver
   checkCompatible(taken, findLoss(options.loss), { ...options, folds })
-  if (!trainsMany(taken)) {
+  if (!trainsFolds(taken)) {
     throw new UsageError(
       `solver ${taken.name} is not compatible with folds: it does not train many models together`,
       `take --solver ${allSolvers
-        .filter(trainsMany)
+        .filter(trainsFolds)
         .map(({ name }) => name)
         .join(', ')}, or leave the choice to auto`,
     )

@@ -8,18 +8,19 @@ import { lendWeights } from '../model/lent-weights.ts'
 import { Arena } from '../numeric/arena.ts'
 import { BUNDLE_LANES } from '../numeric/bundle-layout.ts'
 import { bitsOfMap, featuresOf } from '../numeric/feature-map.ts'
-import { Driver } from '../optimise/driver/driver.ts'
+import { Driver, freshState, nowhere } from '../optimise/driver/driver.ts'
 import type { AllClassesObjective } from '../optimise/objectives/all-classes.ts'
 import { BinaryObjective } from '../optimise/objectives/binary.ts'
 import { BundlesObjective, inBundles, lanesOf } from '../optimise/objectives/bundles.ts'
 import { EachObjective } from '../optimise/objectives/each.ts'
 import { shorten } from '../optimise/objectives/line-search.ts'
 import type { Objective } from '../optimise/objectives/objective.ts'
+import { leaveOutFold } from '../optimise/objectives/outliers.ts'
 import { newAllClasses } from '../optimise/objectives/softmax.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
 import type { FirstPass } from '../optimise/solvers/first-pass.ts'
 import { newton } from '../optimise/solvers/newton.ts'
-import type { BlockSolver } from '../optimise/solvers/solver.ts'
+import { type BlockSolver, trainsMany } from '../optimise/solvers/solver.ts'
 import { BlockEngine } from '../optimise/sources/block-engine.ts'
 import { groupsOf, type MemoryPlan } from '../optimise/sources/memory-plan.ts'
 import { classesOf } from '../rows/folds.ts'
@@ -29,19 +30,20 @@ import { indexState, isAbsent } from '../sample-index/index-state.ts'
 import { blocksText } from '../sizes.ts'
 import { collectGarbage } from '../threads/collect-garbage.ts'
 import type { ThreadPool } from '../threads/pool.ts'
-import { columnsOf, type FoldedProblem, refuseUnlearnable } from './class-problems.ts'
+import { columnsOf, type FoldedProblem, isTruncated, refuseUnlearnable } from './class-problems.ts'
 import { surveyed, withFittingBlocks } from './fit-blocks.ts'
 import type { HandOver } from './go-on-in-blocks.ts'
 import { STALLED } from './hand-over.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { RunStart } from './outcome.ts'
-import { type Account, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
+import { type Account, type Held, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
 import { alphaStride, hasDual, modelsText, planRun, type RunPlan } from './plan-for-blocks.ts'
 import { prepareRows } from './prepare-rows.ts'
 import type { ProgressListener } from './progress.ts'
 import { checkpointsOf, trainResumed } from './resume.ts'
 import type { RowsOfStore } from './rows-of-store.ts'
 import { forgetFirstPass, type StoreForTraining, theStore } from './store-for-training.ts'
+import { trainTruncated } from './truncated-over-blocks.ts'
 
 /** A store that is to be trained on, its memory not yet planned. */
 export interface OpenedStore {
@@ -128,7 +130,8 @@ export class InBlocks extends Place {
     if (!wanted.folds) await requireRoomForState(found.store.folder)
     const models = wanted.allClasses ? 1 : wanted.problems.length
     // Of models of folds: their columns of scores, and two bytes that say which fold a row is in.
-    const folds = wanted.folds ? { bytesPerRow: 4 * columnsOf(wanted.problems) + 2, must: true } : {}
+    const bytesPerRow = 4 * columnsOf(wanted.problems) + 2
+    const folds = wanted.folds ? { bytesPerRow, must: trainsMany(solver) && !isTruncated(wanted), folds: true } : {}
     const fitted = await withFittingBlocks(found, options, tell, async store => {
       if (options.expand)
         tell({ stage: 'plan', solver: '', reason: `a first look at what ${options.expand} makes of the rows` })
@@ -221,11 +224,12 @@ export class InBlocks extends Place {
     return { engine: this.#engine, options: this.facts.options, objective, problems, allClasses }
   }
 
-  async solve(objective: Objective, problems: FoldedProblem[], tell: TellPass): Promise<Solution[]> {
+  async solve(objective: Objective, problems: FoldedProblem[], tell: TellPass, held?: Held): Promise<Solution[]> {
     const { solver } = this.#fitted
     const { wanted } = this.facts
     // Models of folds are scored and forgotten: nobody goes on with them.
-    if (wanted.folds) return new Driver(this.driving(objective, tell)).solve()
+    if (wanted.folds && this.rounds) return new Driver(this.driving(objective, tell)).solve()
+    if (wanted.folds) return this.#solveFold(objective as BinaryObjective, problems, tell, held!)
     const first = this.#first && wanted.problems.length === 1 ? { pass: this.#first, map: this.#map } : undefined
     // Of several classes each says the same, or nearly.
     const start = this.#start
@@ -239,6 +243,24 @@ export class InBlocks extends Place {
       ...this.#training(objective, wanted.allClasses ? problems.slice(0, 1) : problems),
       ...{ solver, tell, say, began, first, looked: this.looked, handOver: this.#handOver() },
     })
+  }
+
+  /** A model that is trained alone, without the rows of a fold. */
+  async #solveFold(
+    objective: BinaryObjective,
+    problems: FoldedProblem[],
+    tell: TellPass,
+    { folds }: Held,
+  ): Promise<Solution[]> {
+    const [{ heldOut }] = problems
+    const unseen = heldOut === undefined ? undefined : { folds, heldOut }
+    const { solver } = this.#fitted
+    if (isTruncated({ problems })) {
+      const training = { ...this.#training(objective, problems), solver, tell, looked: this.looked }
+      return trainTruncated(training, nowhere, freshState(1), { kind: 'cold' }, unseen)
+    }
+    if (unseen) leaveOutFold(objective, this.facts.rows, unseen)
+    return new Driver({ ...this.driving(objective, tell), series: { anchored: false } }).solve()
   }
 
   /** Who goes on with models on which coordinate descent stalls, where there is room for it. */

@@ -299,17 +299,6 @@ export class InMemory extends Place {
     }
   }
 
-  override scoreAlone(objective: BinaryObjective, { heldOut, column = 0, bias }: FoldedProblem, held: Held): void {
-    const { arena, rows } = this.facts
-    const { narrow, weights } = objective
-    const dot = narrow ? arena.numeric.dotF32 : arena.numeric.dotF64
-    const table = arena.u32(this.#loaded.rows.table, rows)
-    const folds = arena.bytes(held.folds, rows)
-    const scores = arena.f32(held.scores + column * rows * 4, rows)
-    const biasPart = bias * objective.weightsInPlace()[this.facts.weights]
-    for (let i = 0; i < rows; i++) if (folds[i] === heldOut) scores[i] = dot(table[i], weights) + biasPart
-  }
-
   protected override sourceOf(objective: Objective): RowsInMemory {
     const known = this.#sources.get(objective)
     if (known) return known

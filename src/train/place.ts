@@ -86,7 +86,27 @@ export abstract class Place {
     for await (const group of source.pass(groups)) await objective.score(source.threads, group, scores)
   }
   /** The same by a model that was trained alone. */
-  scoreAlone(_objective: BinaryObjective, _problem: FoldedProblem, _held: Held): void {}
+  async scoreAlone(
+    objective: BinaryObjective,
+    { heldOut, column = 0, bias }: FoldedProblem,
+    held: Held,
+  ): Promise<void> {
+    const { arena, rows: all, weights: biasFeature } = this.facts
+    const { narrow, weights } = objective
+    const dot = narrow ? arena.numeric.dotF32 : arena.numeric.dotF64
+    const folds = arena.bytes(held.folds, all)
+    const scores = arena.f32(held.scores + column * all * 4, all)
+    const biasPart = bias * objective.weightsInPlace()[biasFeature]
+    const source = this.sourceOf(objective)
+    for await (const { table, rows, parts } of source.pass(source.groups(-1, this.facts.options))) {
+      const records = arena.u32(table, rows)
+      let place = 0
+      for (const { rows: count, firstRow } of parts) {
+        for (let k = firstRow; k < firstRow + count; k++, place++)
+          if (folds[k] === heldOut) scores[k] = dot(records[place], weights) + biasPart
+      }
+    }
+  }
   /** The memory of the last objectives may be used again. */
   release(): void {}
   /** Where weights are not to be copied: makes them final where they are, and gives that of the bias. */
@@ -164,7 +184,7 @@ export async function trainModels(place: Place, taker: Taker, held: Held = { fol
     const objective = place.binary(problem)
     const [solution] = await place.solve(objective, [problem], tellAlone(place, k + 1, problems.length), held)
     if (problem.heldOut !== undefined) {
-      place.scoreAlone(objective, problem, held)
+      await place.scoreAlone(objective, problem, held)
       const { arena, rows } = place.facts
       shortenScores(arena, [problem], [solution], { at: held.scores, rows, folds: held.folds })
     }

@@ -118,6 +118,7 @@ function needsOf(
       weights,
     },
     ...{ entryBytes, expanded, slots: 2, cacheShare: solver.cacheShare },
+    leastCache: solver.leastCache && ((bytes: number): number => solver.leastCache!(manifest.rows, bytes)),
     ...(options.fitsInMemory !== undefined && {
       otherHelp: `no --store: in memory the run takes about ${formatBytes(options.fitsInMemory)}`,
     }),

@@ -154,7 +154,7 @@ async function trainFromBlocks(
   const outcome = await trainOpened(opened)
   if (!options.calibrate) return outcome
   try {
-    return { ...outcome, calibrations: await calibrateOverBlocks(outcome.blocks!.store, options, tell) }
+    return { ...outcome, calibrations: await calibrateOverBlocks(outcome.blocks!.store, asked, options, tell) }
   } catch (error) {
     if (!options.signal?.aborted) throw error
     // Without calibrations a model is not what was asked for: the run is an interrupted one then.

@@ -1,10 +1,10 @@
 // A truncated loss over blocks: each convex problem of the series goes on from where the last one ended, and a run that is
 // killed goes on with the convex problem that it was at.
-import type { Checkpoints, RunState } from '../block-store/checkpoint.ts'
-import { Driver, nowhere } from '../optimise/driver/driver.ts'
+import type { RunState } from '../block-store/checkpoint.ts'
+import { Driver, nowhere, type StateKeeper } from '../optimise/driver/driver.ts'
 import { type Course, relax, SAMPLE_ROWS, startOfCourse } from '../optimise/driver/relaxations.ts'
 import type { BinaryObjective } from '../optimise/objectives/binary.ts'
-import { Outliers } from '../optimise/objectives/outliers.ts'
+import { type HeldOutRows, Outliers } from '../optimise/objectives/outliers.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
 import { block } from '../optimise/solvers/block.ts'
 import { type Solver, stepsOnIndex } from '../optimise/solvers/solver.ts'
@@ -14,34 +14,48 @@ import type { BlockTraining } from './resume.ts'
 /** How the series begins: with a fresh state, with dual variables of the rows that stayed, or from a checkpoint. */
 export type SeriesStart = { kind: 'cold' | 'warm' } | { kind: 'resumed'; state: RunState }
 
-/** `fresh`: the state of a run that has not begun. */
+/** Solves the convex problem of some blocks, to go on from there with all of them. */
+async function solveSample(
+  {
+    engine,
+    solver,
+    options,
+    objective,
+    tell,
+  }: Pick<BlockTraining, 'engine' | 'solver' | 'options' | 'objective' | 'tell'>,
+  blocks: number[],
+  tolerance: number,
+): Promise<Solution> {
+  // A method that keeps rows in memory would wait for the others.
+  const by: Solver = solver.dual ? block : solver
+  const source = new SomeBlocks(engine, blocks)
+  // Its passes are short ones, and are not counted.
+  const most = Math.ceil((options.maxPasses * engine.rows) / source.rows)
+  const settings = { ...options, tolerance, maxPasses: most }
+  const [solution] = await new Driver({ source, solver: by, objective, settings, tell, keeper: nowhere }).solve()
+  return solution
+}
+
+/** `fresh`: the state of a run that has not begun. `unseen`: rows of a fold that the model may not see. */
 export async function trainTruncated(
-  training: BlockTraining,
-  checkpoints: Checkpoints,
+  training: Pick<BlockTraining, 'engine' | 'solver' | 'options' | 'objective' | 'tell' | 'looked'>,
+  checkpoints: StateKeeper,
   fresh: RunState,
   start: SeriesStart,
+  unseen?: HeldOutRows,
 ): Promise<Solution[]> {
   const { engine, solver, options, tell, looked } = training
   const objective = training.objective as BinaryObjective
   const { tolerance, signal, seed, maxPasses } = options
-  const outliers = new Outliers(objective, engine, () => solver.dual && !stepsOnIndex(options))
+  const outliers = new Outliers(objective, engine, () => solver.dual && !stepsOnIndex(options), unseen)
+  if (unseen) outliers.begin()
   if (solver.needsIndex) outliers.keepAnchor()
   const sample = options.outlierStart === 'full' ? undefined : drawBlocks(engine, SAMPLE_ROWS, seed)
   const resumed = start.kind === 'resumed' ? start.state : undefined
   let driver: Driver | undefined
 
-  const solveSample = async (blocks: number[], course: Course): Promise<Solution> => {
-    // A method that keeps rows in memory would wait for the others.
-    const by: Solver = solver.dual ? block : solver
-    const source = new SomeBlocks(engine, blocks)
-    // Its passes are short ones, and are not counted.
-    const most = Math.ceil((maxPasses * engine.rows) / source.rows)
-    const settings = { ...options, tolerance: course.tolerance, maxPasses: most }
-    const [solution] = await new Driver({ source, solver: by, objective, settings, tell, keeper: nowhere }).solve()
-    return solution
-  }
   const solve = async (course: Course): Promise<Solution> => {
-    if (course.relaxation === 0 && sample) return solveSample(sample, course)
+    if (course.relaxation === 0 && sample) return solveSample(training, sample, course.tolerance)
     const before = driver?.state
     // Passes are counted from the first problem to the last. All dual variables may have changed.
     const state = { ...fresh, ...(before && { pass: before.pass + 1, work: before.work }), series: course }

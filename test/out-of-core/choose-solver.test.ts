@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
+import { ingest } from '../../src/block-store/ingest.ts'
 import { SpillwayError, UsageError } from '../../src/errors.ts'
 import { chooseSolver } from '../../src/train/choose-solver.ts'
 import { resolveOptions, type TrainOptions } from '../../src/train/options.ts'
@@ -35,6 +36,23 @@ describe('a store that was named for a solver of memory and blocks', () => {
       const memory = /--memory (\d+M)/.exec(refused.advice!)![1]
       assert.equal((await train(few, { ...named, memory }).result).exitReason, 'converged')
     }
+  })
+})
+
+describe('an index', () => {
+  it('is proposed for a store of few features that does not fit, where a search knows the rows', async () => {
+    const rows = folder.write('narrow.svm', `${noisyRows(40_000, 5, 1)}\n`)
+    const narrow = join(folder.path, 'narrow.spill')
+    await ingest(rows, narrow, { blocks: 8 })
+    const proposes = async (data: string, more: TrainOptions = {}): Promise<boolean> => {
+      const { reason } = await choice([data], { memory: '100M', ...more })
+      assert.match(reason, /more than 100 MiB, and there are few features/)
+      return /; where classes lie apart, --solver indexed reads less$/.test(reason)
+    }
+    assert.ok(await proposes(narrow, { loss: 'squared-hinge' }))
+    assert.ok(!(await proposes(rows, { loss: 'squared-hinge' })), 'text has no index')
+    assert.ok(!(await proposes(narrow, { loss: 'logistic' })))
+    assert.ok(!(await proposes(narrow, { loss: 'squared-hinge', scale: 'minmax' })))
   })
 })
 

@@ -9,6 +9,7 @@ import { SpillwayError } from '../../src/errors.ts'
 import { scoreRow } from '../../src/model/model.ts'
 import { buildIndex } from '../../src/sample-index/build-index.ts'
 import type { TrainOptions } from '../../src/train/options.ts'
+import { type TuneOptions, tune } from '../../src/train/tune.ts'
 import { randomNumbers } from '../numeric/reference.ts'
 import { clusteredRows, plainRows, storeOf } from '../sample-index/fixture.ts'
 import { abortAfter, assertSameModel, copyStore, fastFolder, threeClasses, told } from './fixture.ts'
@@ -115,6 +116,32 @@ describe('solver indexed', () => {
     assert.deepEqual(times(), built)
   })
 
+  it('serves folds and costs with one index, and calibrates by it', async () => {
+    const copy = fresh()
+    const times = (): number[] =>
+      readdirSync(join(copy, 'index')).map(name => statSync(join(copy, 'index', name)).mtimeMs)
+    const built = times()
+    const options: TuneOptions = { folds: 3, costs: [0.1, 1], bias: 1, tolerance: 1e-4 }
+    const tuned = await tune(copy, { ...options, solver: 'indexed' })
+    const other = await tune(store, { ...options, solver: 'block' })
+    for (const [c, { folds }] of tuned.costs.entries()) {
+      for (const [k, fold] of folds.entries()) {
+        const expected = other.costs[c].folds[k]
+        assert.equal(fold.rows, expected.rows)
+        assert.ok(Math.abs(fold.accuracy - expected.accuracy) <= 0.005, `${fold.accuracy}, ${expected.accuracy}`)
+        assert.ok(fold.gap <= 1e-4)
+      }
+    }
+    assert.equal(tuned.final!.solver, 'indexed')
+    assert.ok(tuned.final!.blocks!.index!.rowsTouched < tuned.rows)
+    const calibrated = await told(copy, indexed({ calibrate: 'sigmoid', bias: 1 }))
+    const plain = await told(store, { solver: 'block', calibrate: 'sigmoid', bias: 1, tolerance: 1e-4 })
+    const [own, expected] = [calibrated, plain].map(({ result }) => result.model.calibrations![0])
+    assert.ok(own.kind === 'sigmoid' && expected.kind === 'sigmoid')
+    assert.ok(Math.abs(own.slope - expected.slope) <= 0.02 * Math.abs(expected.slope))
+    assert.deepEqual(times(), built)
+  })
+
   it('builds the index where there is none, and says so', async () => {
     const path = await storeOf(folder, 'bare', clusteredRows(400, 6, { seed: 3 }))
     const { records, result } = await told(path, indexed({ tolerance: 1e-3 }))
@@ -124,6 +151,54 @@ describe('solver indexed', () => {
     assert.equal(result.exitReason, 'converged')
     const again = await told(path, indexed({ tolerance: 1e-3, cost: 2 }))
     assert.ok(!again.records.some(record => record.stage === 'plan' && /building the index/.test(record.reason)))
+  })
+})
+
+describe('an active set that outgrows the memory', () => {
+  const memory = '129M'
+  let large = ''
+  before(async () => {
+    large = await storeOf(folder, 'large', clusteredRows(60_000, 24, { seed: 31, density: 1 }), { blocks: 24 })
+    await buildIndex(large, { threads: 1 })
+  })
+  const mostKept = (records: Awaited<ReturnType<typeof told>>['records']): number =>
+    Math.max(...records.map(record => (record.stage === 'train' ? (record.rows?.kept ?? 0) : 0)))
+
+  for (const [loss, indexMethod] of [
+    ['hinge', 'dual'],
+    ['squared-hinge', 'dual'],
+    ['squared-hinge', 'newton'],
+    ['ramp', 'dual'],
+    ['truncated-squared-hinge', 'newton'],
+  ] as const) {
+    it(`leaves rows in their blocks, and ends at the same objective: ${loss}, ${indexMethod}`, async () => {
+      const options: TrainOptions = { loss, cost: 1e-4 }
+      const small = await told(large, indexed({ ...options, indexMethod, memory, cold: true }))
+      assert.equal(small.result.exitReason, 'converged')
+      const { supportVectors, primal } = small.result
+      const kept = mostKept(small.records)
+      assert.ok(supportVectors! > 1.5 * kept, `${supportVectors} support vectors, ${kept} of them in memory`)
+      const other = await told(large, { solver: 'dual', tolerance: 1e-5, ...options })
+      assert.ok(Math.abs(primal! - other.result.primal!) <= 2e-4 * other.result.primal!)
+    })
+  }
+
+  it('is the same however often a run is stopped', async () => {
+    const options = indexed({ cost: 1e-3, loss: 'squared-hinge', memory, checkpointSeconds: 0 })
+    const whole = await told(copyStore(large, join(folder.path, 'large-whole.spill')), options)
+    const copy = copyStore(large, join(folder.path, 'large-stopped.spill'))
+    let stops = 0
+    for (; stops < 50; stops++) {
+      const { result } = await abortAfter(copy, { ...options, resume: true }, 2 + stops)
+      if (result.exitReason === 'interrupted') continue
+      assertSameModel(result, whole.result)
+      break
+    }
+    assert.ok(stops > 2 && stops < 50, `${stops} stops`)
+  })
+
+  it('is refused where the memory has no room for a few rows of it, with the arithmetic', async () => {
+    await refused(told(large, indexed({ memory: '100M' })), /rows that stay in memory, at least/)
   })
 })
 
@@ -185,17 +260,6 @@ describe('a run of solver indexed', () => {
     assert.equal(result.rows, 21_000)
     const other = await told(copy, { solver: 'dual', tolerance: 1e-5, cost: 10 })
     assert.ok(Math.abs(result.primal! - other.result.primal!) <= 2e-4 * other.result.primal!)
-  })
-
-  it('keeps to its memory, and says when the rows that matter outgrow it', async () => {
-    const { result } = await told(fresh(), indexed({ cost: 10, memory: '130M' }))
-    assert.equal(result.exitReason, 'converged')
-    const text = clusteredRows(60_000, 24, { seed: 31, density: 1 })
-    const path = await storeOf(folder, 'large', text, { blocks: 24 })
-    await refused(
-      told(path, indexed({ memory: '129M', cost: 1e-5 })),
-      /the rows that matter outgrow the memory: \d+ rows of .* are in the active set/,
-    )
   })
 
   it('refuses what its index does not know', async () => {

@@ -1,5 +1,6 @@
 // Truncated losses: a series of convex problems on the rows that are not outliers, rows in memory.
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { UsageError } from '../../src/errors.ts'
 import { crossValidate, type TrainOptions, type TrainResult, train, tune } from '../../src/index.ts'
@@ -306,18 +307,30 @@ describe('a truncated loss with folds', () => {
     assert.deepEqual(result.model.weights, plain.result.model.weights)
   })
 
-  it('is refused over blocks and by newton, with what to do', async () => {
-    for (const more of [{ solver: 'newton' }, { solver: 'block' }]) {
-      await assert.rejects(
-        () => crossValidate(path, { ...options, ...more }),
-        (error: UsageError) => {
-          assert.match(
-            `${error.message}\n${error.advice}`,
-            /^the ramp loss is not compatible with folds by solver .*: its models are trained one by one, with all rows in memory\ntake --solver dual and enough --memory, or --loss hinge$/,
-          )
-          return true
-        },
-      )
+  it('is the same over blocks, by any solver that has dual variables', async () => {
+    const store = join(folder.path, 'folds.spill')
+    const own = { ...options, cost: 0.1, folds: 3, tolerance: 1e-4 }
+    const one = await crossValidate(fileOf(noisyRows(4000, 6, 7)), { ...own, store, blocks: 4, solver: 'block' })
+    for (const solver of ['selective', 'stream', 'indexed']) {
+      const told = await crossValidate(store, { ...own, solver })
+      for (const [k, fold] of told.costs[0].folds.entries()) {
+        assert.equal(fold.rows, one.costs[0].folds[k].rows)
+        assert.ok(Math.abs(fold.accuracy - one.costs[0].folds[k].accuracy) <= 0.01, `${solver}, ${k}`)
+        assert.ok(fold.gap <= 1e-4)
+      }
     }
+  })
+
+  it('is refused by newton, with what to do', async () => {
+    await assert.rejects(
+      () => crossValidate(path, { ...options, solver: 'newton' }),
+      (error: UsageError) => {
+        assert.match(
+          `${error.message}\n${error.advice}`,
+          /^the ramp loss is not compatible with folds by solver newton: missing dual variables, .*\ntake --solver dual, or block where rows do not fit in memory, or --loss hinge$/,
+        )
+        return true
+      },
+    )
   })
 })

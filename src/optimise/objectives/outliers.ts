@@ -31,6 +31,12 @@ export interface HeldOutRows {
   heldOut: number
 }
 
+/** Before a model is trained: leaves out the rows of a fold. */
+export function leaveOutFold({ arena, alpha }: BinaryObjective, rows: number, { folds, heldOut }: HeldOutRows): void {
+  const values = arena.f64(alpha, rows)
+  for (const [row, fold] of arena.bytes(folds, rows).entries()) if (fold === heldOut) values[row] = -1
+}
+
 /** Room for the weights that said which rows are outliers, the anchor: a search for the other rows leaves out what lies beyond the
  *  limit by them. */
 export function anchorRoom(source: RowSource, { weightCount, weightBytes }: BinaryObjective): Address {

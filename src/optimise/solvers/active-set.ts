@@ -1,11 +1,12 @@
-// The active set S of solver `indexed`: rows that the index gave, in memory with their dual variables. A row whose dual
-// variable is not 0 is always here. Rows whose dual variable is 0 may leave: the index finds them again if they matter.
+// The active set S of solver `indexed`: rows that the index gave, in memory with their dual variables. Rows whose dual variable
+// is 0 may leave: the index finds them again if they matter. A row whose dual variable is not 0 is always of S. Where the memory
+// has no room for all of those, some are away: their records stay in the blocks of the store, and are met there, block by block.
 import type { Stretch } from '../../block-store/checkpoint.ts'
-import { SpillwayError } from '../../errors.ts'
-import { type Arena, formatBytes } from '../../numeric/arena.ts'
+import type { Arena } from '../../numeric/arena.ts'
 import { TREE_ENTRIES, TREE_ROW_BYTES, TREE_ROW_NUMBER, TREE_ROW_RECORD } from '../../numeric/metric-tree-layout.ts'
 import type { FoundRows } from '../../sample-index/metric-forest.ts'
 import type { Address, ByteCount } from '../../sizes.ts'
+import type { ProblemAt } from '../objectives/one-problem.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
 
 /** Where the set is: addresses only, for it crosses to the trainer's thread. */
@@ -27,16 +28,25 @@ export interface ActiveMemory {
   pages: { at: Address; bytes: ByteCount }
 }
 
-/** How full it is. */
+/** How full it is: rows in memory and bytes of their records; and rows that are away, for there is no room for them. */
 export interface ActiveFill {
   count: number
   used: ByteCount
+  away: number
 }
 
 const PER_ROW = 4 + 4 + 8 + 4
 /** Share of the room that pages of the index get, and the least. */
 const PAGES_SHARE = 0.25
 const LEAST_PAGES: ByteCount = 256 << 10
+/** Rows that must find room in memory, others away or not. */
+const LEAST_ROWS = 250
+
+/** The least that a set and pages of the index must have, of so many rows with records of so many bytes. */
+export function leastActive(rows: number, recordBytes: ByteCount): ByteCount {
+  const most = Math.min(rows, LEAST_ROWS)
+  return Math.ceil(Math.max(LEAST_PAGES + most * (recordBytes + PER_ROW), LEAST_PAGES / PAGES_SHARE))
+}
 
 export function newActiveMemory(engine: BlockEngine): ActiveMemory {
   const { plan, rows } = engine
@@ -80,42 +90,61 @@ export class ActiveSet {
   readonly fill: ActiveFill
   readonly #arena: Arena
   readonly #memory: ActiveMemory
+  /** Rows that were here before, at the beginning of the table: those may leave for others. */
+  #old: number
 
-  constructor(arena: Arena, memory: ActiveMemory, fill: ActiveFill) {
+  readonly #atBound: (value: number, record: Address) => boolean
+
+  /** `atBound`: whether a dual variable is as large as it can be. Such rows go away first: they move least. */
+  constructor(
+    arena: Arena,
+    memory: ActiveMemory,
+    fill: ActiveFill,
+    atBound: (value: number, record: Address) => boolean = () => false,
+  ) {
     this.#arena = arena
     this.#memory = memory
+    this.#atBound = atBound
     this.fill = { ...fill }
+    this.#old = fill.count
   }
 
-  /** Takes rows in that were found; their dual variables come from those of all rows. `unit` makes them unit length. Whether
-   *  others had to leave for them. */
+  /** Takes rows in that were found; their dual variables come from those of all rows. `unit` makes them unit length. How many
+   *  found room. */
   add(
     { page, places, firstRow }: Pick<FoundRows, 'page' | 'places' | 'firstRow'>,
     unit: boolean,
     alpha: Address,
-  ): boolean {
-    let left = false
+  ): number {
     const arena = this.#arena
     const { numeric } = arena
     const { records, table, numbers, taken } = this.#memory
+    const { fill } = this
+    const before = fill.count - this.#old
     for (const place of places) {
       const entry = page + TREE_ENTRIES + place * TREE_ROW_BYTES
       const from = page + arena.getU32(entry + TREE_ROW_RECORD)
       const number = firstRow + arena.getU32(entry + TREE_ROW_NUMBER)
       const bytes = numeric.recordBytes(from) >>> 0
-      if (this.#makeRoom(bytes)) left = true
-      const { fill } = this
+      const value = arena.getF64(alpha + number * 8)
+      const fits = this.#makeRoom(bytes)
+      // Without a dual variable it is not of S before it is in memory: the index finds it again.
+      if (!fits && value === 0) continue
+      setBit(arena.bytes(taken, this.#memory.bitmapBytes), number, true)
+      if (!fits) {
+        fill.away++
+        continue
+      }
       const at = records.at + fill.used
       arena.bytes(at, bytes).set(arena.bytes(from, bytes))
       if (unit) numeric.finishRow(at, true)
       arena.setU32(table + fill.count * 4, at)
       arena.setU32(numbers + fill.count * 4, number)
-      arena.setF64(this.#memory.alpha + fill.count * 8, arena.getF64(alpha + number * 8))
-      setBit(arena.bytes(taken, this.#memory.bitmapBytes), number, true)
+      arena.setF64(this.#memory.alpha + fill.count * 8, value)
       fill.count++
       fill.used += bytes
     }
-    return left
+    return fill.count - this.#old - before
   }
 
   #isFull(bytes: ByteCount): boolean {
@@ -123,16 +152,27 @@ export class ActiveSet {
     return this.fill.count >= capacity || this.fill.used + bytes > records.bytes
   }
 
-  /** Whether rows had to leave. */
+  /** Whether there is room now. Of the rows that were here before, those leave that have no dual variable; then others go away, those
+   *  that came first, half of them at a time. */
   #makeRoom(bytes: ByteCount): boolean {
-    if (!this.#isFull(bytes)) return false
-    this.dismissIdle()
     if (!this.#isFull(bytes)) return true
-    const { records, capacity } = this.#memory
-    throw new SpillwayError(
-      `the rows that matter outgrow the memory: ${this.fill.count} rows of ${formatBytes(this.fill.used)} are in the active set, which has room for ${capacity} rows and ${formatBytes(records.bytes)}`,
-      'give more --memory, or take --solver stream, which needs no rows to stay',
-    )
+    const old = this.#old
+    this.#dismiss((value, k) => k < old && value === 0)
+    while (this.#isFull(bytes) && this.#old > 0) this.#sendAway()
+    return !this.#isFull(bytes)
+  }
+
+  /** Of the rows that were here before, half go away: first those at their bounds, then those that came first. Their dual variables
+   *  are not 0, and are known among those of all rows. */
+  #sendAway(): void {
+    const values = this.#arena.f64(this.#memory.alpha, this.fill.count)
+    const records = this.#arena.u32(this.#memory.table, this.fill.count)
+    const places = Array.from({ length: this.#old }, (_, k) => k)
+    const bound = places.filter(k => this.#atBound(values[k], records[k]))
+    const free = places.filter(k => !this.#atBound(values[k], records[k]))
+    const going = new Set([...bound, ...free].slice(0, Math.ceil(this.#old / 2)))
+    this.fill.away += going.size
+    this.#slide((_, k) => going.has(k))
   }
 
   /** Rows whose dual variables are 0 leave. */
@@ -145,28 +185,45 @@ export class ActiveSet {
   leaveOut(allAlpha: Address, rows: number): void {
     const arena = this.#arena
     const { numbers, alpha, taken, bitmapBytes } = this.#memory
+    // Rows of an earlier run, or of a sample, are not of S yet.
+    const isEmpty = this.fill.count + this.fill.away === 0
     const all = arena.f64(allAlpha, rows)
     const values = arena.f64(alpha, this.fill.count)
     for (const [k, number] of arena.u32(numbers, this.fill.count).entries()) values[k] = all[number]
     this.#dismiss(value => value < 0)
     const bits = arena.bytes(taken, bitmapBytes).fill(0)
-    for (const [number, value] of all.entries()) if (value < 0) setBit(bits, number, true)
+    // Rows with dual variables are of S, in memory or away.
+    let supporting = 0
+    for (const [number, value] of all.entries()) {
+      if (isEmpty ? value < 0 : value !== 0) setBit(bits, number, true)
+      if (value > 0 && !isEmpty) supporting++
+    }
     for (const number of arena.u32(numbers, this.fill.count)) setBit(bits, number, true)
+    this.fill.away = supporting - (this.fill.count - this.idle)
   }
 
-  /** Rows leave by their dual variables. The others slide down in the order of their addresses. */
-  #dismiss(leaves: (value: number) => boolean): void {
-    const { table, numbers, alpha, taken, resting, records, bitmapBytes } = this.#memory
+  /** Rows leave S by their dual variables and places. */
+  #dismiss(leaves: (value: number, place: number) => boolean): void {
+    const { taken, resting, bitmapBytes } = this.#memory
+    const bits = this.#arena.bytes(taken, bitmapBytes)
+    this.#slide(leaves, number => setBit(bits, number, false))
+    // Rows that rest because they were in the set must be met again.
+    this.#arena.bytes(resting, bitmapBytes).fill(0)
+  }
+
+  /** Rows leave the memory. The others slide down in the order of their addresses. */
+  #slide(leaves: (value: number, place: number) => boolean, left: (number: number) => void = () => {}): void {
+    const { table, numbers, alpha, records } = this.#memory
     const { numeric } = this.#arena
     const { count, used } = this.fill
     const [rows, names] = [this.#arena.u32(table, count), this.#arena.u32(numbers, count)]
     const values = this.#arena.f64(alpha, count)
-    const bits = this.#arena.bytes(taken, bitmapBytes)
     const memory = this.#arena.bytes(records.at, used)
-    let [kept, at] = [0, 0]
+    let [kept, at, old] = [0, 0, this.#old]
     for (let k = 0; k < count; k++) {
-      if (leaves(values[k])) {
-        setBit(bits, names[k], false)
+      if (leaves(values[k], k)) {
+        left(names[k])
+        if (k < this.#old) old--
         continue
       }
       const bytes = numeric.recordBytes(rows[k]) >>> 0
@@ -179,8 +236,45 @@ export class ActiveSet {
     }
     this.fill.count = kept
     this.fill.used = at
-    // Rows that rest because they were in the set must be met again.
-    this.#arena.bytes(resting, bitmapBytes).fill(0)
+    this.#old = old
+  }
+
+  /** Makes of a loaded group the rows of it that are away: their records and dual variables stand at the beginning of the group's
+   *  lists. Their numbers in the order of the store. */
+  awayIn(group: ProblemAt['group'], allAlpha: Address): Uint32Array {
+    const arena = this.#arena
+    const here = new Uint8Array(group.rows)
+    const starts = startsOf(group.parts)
+    for (const number of arena.u32(this.#memory.numbers, this.fill.count)) {
+      const part = starts.find(({ firstRow, rows }) => number >= firstRow && number < firstRow + rows)
+      if (part) here[part.place + number - part.firstRow] = 1
+    }
+    const [table, values] = [arena.u32(group.table, group.rows), arena.f64(group.alpha, group.rows)]
+    const numbers: number[] = []
+    for (const { place, firstRow, rows } of starts) {
+      const all = arena.f64(allAlpha + firstRow * 8, rows)
+      for (let k = 0; k < rows; k++) {
+        if (!(all[k] > 0) || here[place + k]) continue
+        table[numbers.length] = table[place + k]
+        values[numbers.length] = all[k]
+        numbers.push(firstRow + k)
+      }
+    }
+    return Uint32Array.from(numbers)
+  }
+
+  /** Rows that are away have new dual variables. Those that have none any more leave S. */
+  settleAway(numbers: Uint32Array, alpha: Address, allAlpha: Address): void {
+    const arena = this.#arena
+    const { taken, bitmapBytes } = this.#memory
+    const bits = arena.bytes(taken, bitmapBytes)
+    const values = arena.f64(alpha, numbers.length)
+    for (const [k, number] of numbers.entries()) {
+      arena.setF64(allAlpha + number * 8, values[k])
+      if (values[k] !== 0) continue
+      setBit(bits, number, false)
+      this.fill.away--
+    }
   }
 
   /** Rows whose dual variables are 0. */
@@ -189,6 +283,18 @@ export class ActiveSet {
     for (const value of this.#arena.f64(this.#memory.alpha, this.fill.count)) if (value === 0) idle++
     return idle
   }
+}
+
+type Part = ProblemAt['group']['parts'][number]
+
+/** The parts of a group, and the place of each one's first row in it. */
+function startsOf(parts: Part[]): (Part & { place: number })[] {
+  let place = 0
+  return parts.map(part => {
+    const start = { ...part, place }
+    place += part.rows
+    return start
+  })
 }
 
 function setBit(bits: Uint8Array, place: number, on: boolean): void {

@@ -124,11 +124,11 @@ function checkTruncated(
   { folds, calibrate }: { folds?: number; calibrate?: unknown },
 ): void {
   const what = folds !== undefined ? 'folds' : calibrate !== undefined ? 'calibrate' : undefined
-  // Each model has outliers of its own, and is trained alone: over blocks, models of folds are trained together.
-  if (what !== undefined && (solver.data === 'blocks' || !solver.dual)) {
+  // Each model has outliers of its own, and is trained alone, without the rows of a fold: dual variables say which those are.
+  if (what !== undefined && !solver.dual) {
     throw new UsageError(
-      `the ${loss.name} loss is not compatible with ${what} by solver ${solver.name}: its models are trained one by one, with all rows in memory`,
-      `take --solver dual and enough --memory, or --loss ${convexLoss(loss).name}`,
+      `the ${loss.name} loss is not compatible with ${what} by solver ${solver.name}: missing dual variables, which say what rows a model may not see`,
+      `take --solver dual, or block where rows do not fit in memory, or --loss ${convexLoss(loss).name}`,
     )
   }
   if (solver.leavesOut) return

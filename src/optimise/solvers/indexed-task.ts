@@ -17,7 +17,7 @@ import type { Address } from '../../sizes.ts'
 import { declareTask, type TaskContext } from '../../threads/task.ts'
 import type { ProblemAt } from '../objectives/one-problem.ts'
 import { type ActiveFill, type ActiveMemory, ActiveSet } from './active-set.ts'
-import { activateAll, Sweeps, startListed } from './sweeps.ts'
+import { activateAll, Sweeps, startListed, startSweeps } from './sweeps.ts'
 
 interface OnActiveSet {
   of: ProblemAt
@@ -60,21 +60,25 @@ async function indexedSearch(context: TaskContext, options: IndexedSearchOptions
   const { of, memory, query } = options
   const forest = await forestOf(context, options)
   const before = { ...forest.counts }
-  const set = new ActiveSet(arena, memory, options.fill)
+  const { boxes } = options
+  const atBound = (value: number, record: Address): boolean =>
+    value >= (arena.getU32(record + ROW_CLASS) === query.positive ? boxes.positive : boxes.negative).bound
+  let set = new ActiveSet(arena, memory, options.fill, atBound)
   const { weights, weightCount, narrow } = of
   const { taken, touched } = memory
   const band: BandQuery = { ...query, weights, weightCount, narrow, taken, touched }
   if (options.adopt) {
     const trees = supporting(arena, forest, of.alpha)
     forest.search({ ...band, alpha: of.alpha }, { trees }, rows => set.add(rows, query.unit, of.alpha))
+    // From here on they make room for others.
+    set = new ActiveSet(arena, memory, set.fill, atBound)
   }
   let [fresh, freshLoss] = [0, 0]
   const resting = options.rests ? { resting: memory.resting, restBeyond: REST_BEYOND } : {}
   const trees = rotated(forest.trees.length, options.trees)
   const searched = forest.search({ ...band, ...resting }, { ...options.limits, trees }, rows => {
     freshLoss += lossOf(arena, rows, options)
-    // Where there is no room, rows leave that have no dual variable, and fresh ones may be among them.
-    fresh = set.add(rows, query.unit, of.alpha) ? rows.places.length : fresh + rows.places.length
+    fresh += set.add(rows, query.unit, of.alpha)
   })
   const { pagesRead, bytesRead } = forest.counts
   return {
@@ -195,6 +199,73 @@ function indexedSweep({ arena }: TaskContext, options: IndexedSweepOptions): Ind
   return { fill: set.fill, loss, gap, rows, visits, next: start + others }
 }
 
+export interface IndexedAwayOptions extends OnActiveSet {
+  /** Sweeps over the rows of the group that are away, each followed by one over the rows in memory; or, after second-order steps,
+   *  none: dual variables are found by margins. */
+  sweeps: number | 'by-margins'
+  random: readonly number[]
+  /** Address of room for sums. */
+  sums: Address
+}
+
+export interface IndexedAway {
+  fill: ActiveFill
+  /** Rows that were away, their losses, and what they owed to the gap as they were met. */
+  rows: number
+  loss: number
+  gap: number
+  visits: number
+}
+
+export const indexedAwayTask = declareTask(import.meta.url, 'indexed-away', indexedAway)
+
+/** Rows of a loaded group that are of S, but away: meets them together with those in memory. */
+function indexedAway({ arena }: TaskContext, options: IndexedAwayOptions): IndexedAway {
+  const { of, memory, sweeps } = options
+  const { problem, group } = of
+  const set = new ActiveSet(arena, memory, options.fill)
+  const numbers = set.awayIn(group, of.alpha)
+  const rows = numbers.length
+  const { count } = set.fill
+  const met = { rows, loss: 0, gap: 0, visits: 0 }
+  const atGroup = (): void => pointAt(arena, of, group, rows)
+  if (sweeps === 'by-margins') {
+    atGroup()
+    arena.numeric.dualOfMargins(problem, rows, group.alpha)
+  } else {
+    const sweep = (order: Address, listed: number, random: readonly number[]): { loss: number; gap: number } => {
+      if (listed === 0) return { loss: 0, gap: 0 }
+      startSweeps(arena, { sweep: group.sweep, order, rows: listed, random: drawFrom(random) })
+      met.visits += listed
+      return new Sweeps(arena, problem, group.sweep, { ...of, rows: listed, shrink: false }).advance(
+        Number.POSITIVE_INFINITY,
+      )!
+    }
+    for (let k = 0; k < sweeps; k++) {
+      atGroup()
+      const seen = sweep(group.order, rows, [...options.random, k, 0])
+      if (k === 0) ({ loss: met.loss, gap: met.gap } = seen)
+      pointAt(arena, of, memory, count)
+      sweep(memory.order, count, [...options.random, k, 1])
+    }
+    arena.numeric.scatterListed(memory.alpha, 8, memory.numbers, of.alpha, 8, count)
+  }
+  set.settleAway(numbers, group.alpha, of.alpha)
+  return { fill: set.fill, ...met }
+}
+
+export const indexedEvaluateTask = declareTask(import.meta.url, 'indexed-evaluate', indexedEvaluate)
+
+/** Losses of the rows in memory, and what they owe to the gap. */
+function indexedEvaluate(
+  { arena }: TaskContext,
+  options: OnActiveSet & { sums: Address },
+): { loss: number; gap: number } {
+  const { of, memory, fill, sums } = options
+  pointAt(arena, of, memory, fill.count)
+  return evaluateSet(arena, of, fill.count, sums)
+}
+
 export const indexedDualTask = declareTask(import.meta.url, 'indexed-dual', indexedDual)
 
 /** After second-order steps on the primal: dual variables as the margins have them. Rows without one may leave. */
@@ -207,8 +278,13 @@ function indexedDual({ arena }: TaskContext, options: OnActiveSet): ActiveFill {
   return set.fill
 }
 
-/** Makes the problem that of the active set. */
-function pointAt(arena: Arena, { problem }: ProblemAt, { table, alpha }: ActiveMemory, count: number): void {
+/** Makes the problem that of listed rows: of the active set, or of a group. */
+function pointAt(
+  arena: Arena,
+  { problem }: ProblemAt,
+  { table, alpha }: Pick<ActiveMemory, 'table' | 'alpha'>,
+  count: number,
+): void {
   arena.setU32(problem + PROBLEM_ROWS, table)
   arena.setU32(problem + PROBLEM_COUNT, count)
   arena.setU32(problem + PROBLEM_ALPHA, alpha)

@@ -10,24 +10,36 @@
 // in a sample of its trees (`sampled`). --index-left N and --index-stop say so. Without --index-left the losses of the fresh rows
 // say what rows outside of S still owe to the duality gap, and the certificate over all rows decides.
 //
+// Where S outgrows the memory, rows of it stay in the blocks of the store. Some of those blocks are read after each step, and their
+// rows of S are swept over together with the ones in memory.
+//
 // Of a truncated loss this solves each convex problem of the series. Outliers leave S when one ends, and are not wanted: a row is
 // one by the weights at the end of the last problem, the anchor, wherever w goes meanwhile.
 import type { Stretch } from '../../block-store/checkpoint.ts'
+import { SpillwayError } from '../../errors.ts'
+import { formatBytes } from '../../numeric/arena.ts'
 import { SUMS_BYTES } from '../../numeric/layouts.ts'
 import type { BandQuery } from '../../sample-index/metric-forest.ts'
-import { runLoops, runOverRows } from '../../threads/loop-task.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
 import type { Certificate } from '../objectives/certificate.ts'
 import { anchorRoom } from '../objectives/outliers.ts'
-import { PrimalView, VIEW_BYTES } from '../objectives/primal-view.ts'
+import { VIEW_BYTES } from '../objectives/primal-view.ts'
 import { boxesOf } from '../objectives/problem.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
-import type { RowGroup, RowSource } from '../sources/row-source.ts'
-import { type ActiveFill, type ActiveMemory, ActiveSet, newActiveMemory, stretchesOf } from './active-set.ts'
+import type { RowGroup } from '../sources/row-source.ts'
+import {
+  type ActiveFill,
+  type ActiveMemory,
+  ActiveSet,
+  leastActive,
+  newActiveMemory,
+  stretchesOf,
+} from './active-set.ts'
+import { type AwayRound, AwayRows } from './away-rows.ts'
 import { DESCENT_BYTES } from './descent.ts'
-import { DescentsRun } from './descents-run.ts'
-import { type IndexedFound, indexedDualTask, indexedSearchTask, indexedSweepTask } from './indexed-task.ts'
-import { isFew, NewtonDescent } from './newton.ts'
+import { StepsOnSet } from './indexed-newton.ts'
+import { type IndexedFound, indexedSearchTask, indexedSweepTask } from './indexed-task.ts'
+import { isFew } from './newton.ts'
 import {
   type BlockSolver,
   type Run,
@@ -61,9 +73,8 @@ const OUTSIDE_SHARE = 0.4
 const INSIDE_SHARE = 0.4
 /** Sweeps over all of S end when it owes such a share of what rows outside owe. */
 const BESIDE_OUTSIDE = 0.5
-/** Second-order steps end when S owes such a share of what rows outside owe, or after so many passes over S. */
+/** Second-order steps end when S owes such a share of what rows outside owe. */
 const LOOSE = 0.01
-const MOST_NEWTON_PASSES = 300
 /** S is solved as a whole from when rows outside owe so many times their share. */
 const NEARLY = 20
 
@@ -85,6 +96,14 @@ interface Course {
   loss: number
   gap: number
   solved: boolean
+  /** What rows outside of S owe, by the last search, and what the gap may be. */
+  owed: Owed
+  /** Whether the last search found that S is all there is. */
+  ready: boolean
+  /** Whether the last step was one over all of S. */
+  whole: boolean
+  /** The round over rows of S that are away, where one is under way. */
+  away: AwayRound | null
   /** By the paper's rule the run is at its end. */
   settled: boolean
   /** Whether rows that are left out of the problem lie beyond the limit by the weights of the anchor. */
@@ -109,6 +128,8 @@ class IndexedDescent implements Run, Saved {
   readonly #sums: number
   /** Address of the weights that said who the outliers are, of a loss that gives some up. */
   readonly #anchor: number | undefined
+  readonly #away: AwayRows
+  readonly #steps: StepsOnSet
   #course: Course
   #moved = 0
 
@@ -118,11 +139,14 @@ class IndexedDescent implements Run, Saved {
     this.#settings = settings
     this.#memory = newActiveMemory(engine)
     this.#sums = engine.room('the active set: sums', SUMS_BYTES)
+    const of = { objective, engine, settings, memory: this.#memory, sums: this.#sums }
+    this.#away = new AwayRows(of)
+    this.#steps = new StepsOnSet(of, this.#away)
     if (objective.settings.outliersBelow !== undefined) this.#anchor = anchorRoom(engine, objective)
     engine.counts.index ??= { rowsTouched: 0, pagesRead: 0, bytesRead: 0 }
     this.#course = {
       ...{
-        fill: { count: 0, used: 0 },
+        fill: { count: 0, used: 0, away: 0 },
         steps: 0,
         next: 0,
         round: 0,
@@ -130,6 +154,7 @@ class IndexedDescent implements Run, Saved {
         reach: firstReach(objective.weightCount - 1),
       },
       ...{ exact: settings.indexStop === 'exact', hasty: true, loss: 0, gap: 0, solved: false, settled: false },
+      ...{ owed: { outside: 0, allowed: 0 }, ready: false, whole: false, away: null },
       ...{ anchored: false, base: this.#memory.records.at },
     }
   }
@@ -142,7 +167,7 @@ class IndexedDescent implements Run, Saved {
     set.leaveOut(this.#objective.alpha, rows)
     const { resting, bitmapBytes } = this.#memory
     arena.bytes(resting, bitmapBytes).fill(0)
-    Object.assign(course, { fill: set.fill, hasty: true, solved: false, settled: false })
+    Object.assign(course, { fill: set.fill, hasty: true, solved: false, settled: false, away: null })
     course.anchored ||= anchored
   }
 
@@ -159,34 +184,47 @@ class IndexedDescent implements Run, Saved {
 
   async visit(group: RowGroup, turn: Turn): Promise<Seen> {
     const course = this.#course
-    const { rows } = this.#engine
-    const found = await this.#search(group)
-    const { searched } = found
-    const outside = found.freshLoss * (rows / Math.max(1, covered(searched, this.#wanted)))
-    let visits = searched.visited
-    let primal = this.#primal(outside)
-    const allowed = turn.targets[0] * primal
-    this.#nextTrees(found)
-    let ready = false
-    if (course.solved && this.#isAllThereIs(found, outside, allowed)) {
-      // A search that is to say so leaves nothing out.
-      ready = !course.hasty
-      if (course.hasty) this.#lookClosely()
-      course.settled = ready && this.#settings.indexLeft !== undefined
-      course.gap += found.freshLoss
-      course.loss += found.freshLoss
-    } else {
-      if (!course.hasty) this.#lookHastily()
-      const moved = { outside, allowed }
-      visits += await (this.#secondOrder ? this.#step(group, moved) : this.#sweep(group, found, moved))
-      primal = this.#primal(outside)
+    let visits = 0
+    // A round that an abort has ended goes on where it was.
+    if (!course.away) visits += await this.#searchAndSweep(group, turn)
+    if (course.away) visits += await this.#goRound(course.away, turn)
+    if (!course.away) course.steps++
+    const { owed, gap, ready } = course
+    return {
+      ...{ losses: [0], gaps: [gap + owed.outside], primals: [this.#primal(owed.outside)] },
+      ...{ work: visits / Math.max(this.#engine.rows, 1), ready },
     }
-    course.steps++
-    return { losses: [0], gaps: [course.gap + outside], primals: [primal], work: visits / Math.max(rows, 1), ready }
   }
 
+  /** One search, and what follows from it; visits of rows. */
+  async #searchAndSweep(group: RowGroup, turn: Turn): Promise<number> {
+    const course = this.#course
+    const found = await this.#search(group)
+    const { searched } = found
+    const outside = found.freshLoss * (this.#engine.rows / Math.max(1, covered(searched, this.#wanted)))
+    const allowed = turn.targets[0] * this.#primal(outside)
+    course.owed = { outside, allowed }
+    course.ready = false
+    this.#nextTrees(found)
+    if (course.solved && this.#isAllThereIs(found, outside, allowed)) {
+      // A search that is to say so leaves nothing out.
+      course.ready = !course.hasty
+      if (course.hasty) this.#lookClosely()
+      course.settled = course.ready && this.#settings.indexLeft !== undefined
+      course.gap += found.freshLoss
+      course.loss += found.freshLoss
+      return searched.visited
+    }
+    if (searched.found > 0 && course.fill.count === 0) throw noRoom(this.#memory)
+    if (!course.hasty) this.#lookHastily()
+    return searched.visited + (await (this.#secondOrder ? this.#step(group) : this.#sweep(group, found)))
+  }
+
+  /** Rows that a search is asked for: what there is room for, and no more than may come at a time. */
   get #wanted(): number {
-    return Math.max(FRESH_ROWS, Math.ceil(FRESH_SHARE * this.#course.fill.count))
+    const { count, away } = this.#course.fill
+    const wanted = Math.max(FRESH_ROWS, Math.ceil(FRESH_SHARE * (count + away)))
+    return Math.max(1, Math.min(wanted, Math.floor(this.#memory.capacity / 2)))
   }
 
   async #search(group: RowGroup): Promise<IndexedFound> {
@@ -257,17 +295,19 @@ class IndexedDescent implements Run, Saved {
   }
 
   /** Minimises the dual over the fresh rows and others of S; visits of rows. */
-  async #sweep(group: RowGroup, { fresh, searched }: IndexedFound, { outside, allowed }: Owed): Promise<number> {
+  async #sweep(group: RowGroup, { fresh, searched }: IndexedFound): Promise<number> {
     const course = this.#course
+    const { outside, allowed } = course.owed
     const { seed, shrinking: shrink, innerPasses } = this.#settings
-    const { count } = course.fill
+    const { count, away } = course.fill
     // While many rows are missing, S is not solved to its end.
     const whole = course.steps > 0 && outside <= NEARLY * OUTSIDE_SHARE * allowed
     const others = Math.max(searched.visited - fresh, Math.ceil(count / PARTS))
     const swept = await this.#engine.threads.run(indexedSweepTask, {
       ...{ of: this.#objective.at(group), memory: this.#memory, fill: course.fill, sums: this.#sums },
       ...{ fresh, next: course.next, shrink, random: [seed, course.steps] },
-      ...(whole ? { sweeps: Number.POSITIVE_INFINITY } : { others, sweeps: innerPasses }),
+      // Rows that are away may owe more than those in memory: a round over them follows soon.
+      ...(whole ? { sweeps: away > 0 ? innerPasses : Number.POSITIVE_INFINITY } : { others, sweeps: innerPasses }),
       most: Math.max(MOST_VISITS, MOST_PASSES * this.#engine.rows),
       // S need not be solved more closely than rows are missing.
       targetGap: Math.max(0.5 * INSIDE_SHARE * allowed, BESIDE_OUTSIDE * outside),
@@ -275,62 +315,44 @@ class IndexedDescent implements Run, Saved {
     // What a part shows stands for all.
     const scale = whole ? 1 : count / Math.max(1, swept.rows)
     Object.assign(course, { fill: swept.fill, next: swept.next, loss: swept.loss * scale, gap: swept.gap * scale })
+    course.whole = whole
     course.solved = whole && swept.gap <= INSIDE_SHARE * allowed
+    const most = whole ? course.fill.away : others
+    if (course.fill.away > 0) course.away = this.#away.newRound(course.fill, course.steps, most)
     return swept.visits
+  }
+
+  /** Goes on with a round over rows that are away; visits of rows. */
+  async #goRound(round: AwayRound, { signal }: Turn): Promise<number> {
+    const course = this.#course
+    const { fill, visits, end } = await this.#away.goOn(round, course.fill, course.steps, signal)
+    course.fill = fill
+    if (!end) return visits
+    course.away = null
+    Object.assign(course, end)
+    course.solved = course.whole && round.whole && end.gap <= INSIDE_SHARE * course.owed.allowed
+    return visits
   }
 
   get #secondOrder(): boolean {
     return stepsOnIndex(this.#settings)
   }
 
-  /** Second-order steps on the primal of S, (16) of the paper with B = S; visits of rows. */
-  async #step(group: RowGroup, { outside, allowed }: Owed): Promise<number> {
+  /** Second-order steps; visits of rows. */
+  async #step(group: RowGroup): Promise<number> {
     const course = this.#course
-    const { count } = course.fill
+    const { outside, allowed } = course.owed
+    const { count, away } = course.fill
     // While many rows are missing, S need not be solved to its end.
     const target = Math.max(0.5 * INSIDE_SHARE * allowed, LOOSE * outside)
-    const here: RowGroup = { ...group, table: this.#memory.table, rows: count, alpha: this.#memory.alpha }
-    const source = this.#asSource()
-    const run = new DescentsRun(source, [new NewtonDescent(this.#objective, source, this.#settings)])
-    let [gap, primal, passes] = [Number.POSITIVE_INFINITY, 0, 0]
-    for (; gap > target && passes < MOST_NEWTON_PASSES; passes++) {
-      await run.visit(here)
-      const end = await run.endPass(0)
-      ;[[gap], [primal]] = [end.gaps, end.primals]
-    }
-    const dual = { of: this.#objective.at(here), memory: this.#memory, fill: course.fill }
-    const fill = await this.#engine.threads.run(indexedDualTask, dual)
+    const { fill, primal, gap, passes } = await this.#steps.solve(group, course.fill, target, course.steps)
     const loss = primal - 0.5 * this.#objective.squaredLengths()[0]
     Object.assign(course, { fill, loss, gap, solved: gap <= INSIDE_SHARE * allowed })
-    return passes * count
+    return passes * (count + away)
   }
 
-  /** Weights of second-order steps are certified by the gradient over all rows: half of its square is the gap. */
   async certificates(): Promise<Certificate[] | undefined> {
-    if (!this.#secondOrder) return undefined
-    const engine = this.#engine
-    const { arena, weights, weightCount } = this.#objective
-    const view = new PrimalView(this.#objective, this.#asSource(engine.rows), isFew(weightCount))
-    arena.bytes(view.point, weightCount * 8).set(arena.bytes(weights, weightCount * 8))
-    view.begin()
-    const order = { seed: this.#settings.seed, blockOrder: 'fixed' } as const
-    for await (const group of engine.pass(engine.groups(-1, order))) {
-      await runOverRows(engine.threads, group, view.calls(group, 'slope'))
-      view.met('slope')
-    }
-    await runLoops(engine.threads, view.closing('slope'))
-    return [view.slope(view.direction).certificate]
-  }
-
-  /** S as a source of rows, for a method that looks at all of them. */
-  #asSource(count = this.#course.fill.count): RowSource {
-    const { arena, threads, nonzeros, rows } = this.#engine
-    return {
-      ...{ arena, threads, rows: count, nonzeros: (nonzeros / Math.max(1, rows)) * count, blockBytes: [1] },
-      ...{ counts: { blocksRead: 0, bytesRead: 0, bytesSkipped: 0 }, groups: () => [[0]] },
-      room: (name, bytes, zeroed) => this.#engine.room(`the active set: ${name}`, bytes, zeroed),
-      pass: async function* () {},
-    }
+    return this.#secondOrder ? [await this.#steps.certificate()] : undefined
   }
 
   /** The certificate did not confirm what a sample showed: from now on the whole index is searched. */
@@ -374,6 +396,14 @@ class IndexedDescent implements Run, Saved {
   }
 }
 
+/** Not one row has room. */
+function noRoom({ records }: ActiveMemory): SpillwayError {
+  return new SpillwayError(
+    `a row that matters is larger than the ${formatBytes(records.bytes)} that are left for rows`,
+    'give more --memory, or take --solver block',
+  )
+}
+
 /** Rows that a search speaks for: all of the trees that it went through to the end, but of the last one what it saw. */
 function covered(
   { found, visited, outside, resting, leftOut }: Omit<IndexedFound['searched'], 'trees' | 'rows'>,
@@ -395,6 +425,9 @@ export const indexed: BlockSolver = {
     perWeight: weights => VIEW_BYTES + DESCENT_BYTES + 8 + (isFew(weights) ? weights * 16 + 20 : 0),
     perRow: 3 / 8,
   },
+  leastCache: leastActive,
+  // A pass is as many visits as there are rows, and most visits are of rows in memory.
+  defaultPasses: 10_000,
   options: ['innerPasses', 'shrinking', 'tolerance', 'indexStop', 'indexLeft', 'indexMethod'],
   lossNeeds: { what: 'a box dual', has: loss => loss.box !== undefined },
   start: (objective, engine, settings) => new IndexedDescent(objective, engine, settings),

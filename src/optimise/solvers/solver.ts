@@ -237,6 +237,8 @@ export interface BlockSolver extends AnySolver, Starts<BlockEngine> {
   data: 'blocks'
   /** Share of the memory for blocks that it wants for a cache of rows. */
   cacheShare: number
+  /** The least that the cache must have, by all rows and the bytes of a row's record on average. */
+  leastCache?: (rows: number, recordBytes: number) => number
   /** Bytes that it needs besides, for each weight and for each row. `together`: the weights are those of all classes at once. */
   extra?: { perWeight: number | ((weights: number, together: boolean) => number); perRow: number }
   /** Whether several threads can train at the same time. */
@@ -252,6 +254,11 @@ export type Solver = MemorySolver | BlockSolver
 /** Whether a solver trains many models together. */
 export const trainsMany = ({ startMany, startEach }: Pick<Solver, 'startMany' | 'startEach'>): boolean =>
   startMany !== undefined || startEach !== undefined
+
+/** Whether a solver trains models of folds: together, or, over blocks, one after the other, each without the rows that it may not
+ *  see. */
+export const trainsFolds = (solver: Solver): boolean =>
+  trainsMany(solver) || (solver.data === 'blocks' && solver.dual && solver.leavesOut === true)
 
 /** Bytes that a solver of blocks has besides for each of so many weights. */
 export function extraPerWeight({ extra }: BlockSolver, weights: number, together: boolean): number {

@@ -30,6 +30,8 @@ export interface PlanNeeds {
   slots: number
   /** Share of what is left for blocks that is to be kept for a cache of rows. */
   cacheShare: number
+  /** The least that the cache must have, by the bytes of a row's record on average. */
+  leastCache?: ((recordBytes: ByteCount) => ByteCount) | undefined
   /** Whether training may have begun while the text was read. */
   firstPass?: boolean
   /** Bytes of an entry at most. */
@@ -129,7 +131,18 @@ function besidesBlocks(manifest: Manifest, memory: number, needs: PlanNeeds, dec
     },
     { what: 'map of the features', bytes: needs.mapBytes },
     { what: "reserve for Node's file and reading text", bytes: needs.reserve?.(memory) ?? 0 },
+    { what: 'rows that stay in memory, at least', bytes: leastCacheOf(manifest, needs) },
   ].filter(part => part.bytes > 0)
+}
+
+/** What a row's record takes on average, at most. */
+function recordBytesOf({ rows, nonzeros }: Manifest, { entryBytes = 8, expanded }: PlanNeeds): ByteCount {
+  const entries = expanded ? expanded.nonzeros.reduce((total, each) => total + each, 0) : nonzeros
+  return ROW_BOUND + (entryBytes * entries) / Math.max(rows, 1)
+}
+
+function leastCacheOf(manifest: Manifest, needs: PlanNeeds): ByteCount {
+  return needs.leastCache?.(recordBytesOf(manifest, needs)) ?? 0
 }
 
 /** What the window has left beside these. */
@@ -160,9 +173,11 @@ export function planMemory(manifest: Manifest, memory: ByteCount, needs: PlanNee
   const beside = needs.firstPass ? besideFirstPass(windowBeside(parts), largest, needs.slots, manifest.rows) : 0
   const firstPass = needs.firstPass === true && beside >= least
   const most = firstPass ? Math.min(left * share, beside) : left * share
-  const cacheBytes = Math.floor(Math.max(0, Math.min(most, Math.max(least, left - needs.slots * largest))))
+  const fixed = leastCacheOf(manifest, needs)
+  const more = Math.floor(Math.max(0, Math.min(most, Math.max(least, left - needs.slots * largest))))
+  const cacheBytes = more + fixed
   const forSlots = firstPass && needs.slots * largest <= FOR_SLOTS ? FOR_SLOTS : Number.POSITIVE_INFINITY
-  const room = Math.floor(Math.min(left - cacheBytes, forSlots) / needs.slots)
+  const room = Math.floor(Math.min(left - more, forSlots) / needs.slots)
   if (largest > room) throw refused(manifest, memory, needs, fill, { parts, costs, largest, perRow })
   const all = sum(costs, 'bytes') + sum(costs, 'rows') * perRow
   // As many blocks together as the memory holds, or, with no limit to fill, two.
@@ -176,8 +191,8 @@ export function planMemory(manifest: Manifest, memory: ByteCount, needs: PlanNee
     what: `${slots} loaded ${slots === 1 ? 'block' : 'blocks'} of at most ${formatBytes(slotBytes)}`,
     bytes: slots * (slotBytes + slotRows * perRow),
   })
-  if (cacheBytes > 0) parts.push({ what: 'cache of rows', bytes: cacheBytes })
-  const recordBytes = ROW_BOUND + ((needs.entryBytes ?? 8) * sum(blocks, 'nonzeros')) / Math.max(manifest.rows, 1)
+  if (more > 0) parts.push({ what: fixed > 0 ? 'more of them' : 'cache of rows', bytes: more })
+  const recordBytes = recordBytesOf(manifest, needs)
   return { memory, parts, slots, slotBytes, slotRows, costs, cacheBytes, firstPass, weightBytes, recordBytes }
 }
 
