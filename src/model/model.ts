@@ -13,6 +13,7 @@ import { parseExpansion } from '../features/expansion-steps.ts'
 import { type Label, type LabelKey, textLabelComplaint } from '../input-formats/labels.ts'
 import { type MulticlassKind, type Regularizer, trainsTogether } from '../losses/formulations.ts'
 import { MOST_FEATURES } from '../numeric/layouts.ts'
+import type { Schema } from '../tables/schema.ts'
 import { type Calibration, calibrationsComplaint } from './calibration.ts'
 import type { Shortfall } from './shortfall.ts'
 import { positionOf, smallerLayout, toDense, vectorsComplaint, type WeightVectors } from './weights.ts'
@@ -49,7 +50,7 @@ export interface DataSummary {
 }
 
 export interface FeatureScale {
-  kind: 'minmax' | 'standard'
+  kind: 'minmax' | 'standard' | 'numbers'
   /** What each feature is multiplied by; a feature that a sparse list leaves out is multiplied by 1. */
   factors: WeightVectors
 }
@@ -89,6 +90,8 @@ export interface Model {
   inputFormat?: string
   /** How exactly values were read for training, and are read for scoring; f32 when not given. */
   values?: 'f32' | 'f64'
+  /** What the columns of a table became. */
+  schema?: Schema
   /** The number of the first feature in the user's data; the model itself counts from 0. */
   indexBase: 0 | 1
   loss: string
@@ -148,6 +151,7 @@ export function makeModel(parts: ModelParts): Model {
     biasWeights: parts.biasWeights ?? new Float64Array(0),
     ...(parts.inputFormat !== undefined && { inputFormat: parts.inputFormat }),
     ...(parts.values !== undefined && { values: parts.values }),
+    ...(parts.schema && { schema: parts.schema }),
     indexBase: parts.indexBase ?? 1,
     loss: parts.loss,
     ...(parts.outlierMargin !== undefined && { outlierMargin: parts.outlierMargin }),

@@ -35,6 +35,8 @@ export interface PredictOptions {
   probability?: boolean
   /** Begin the text with a line that names its columns: `labels`, then the label that each score or probability is of. */
   header?: boolean
+  /** Of a table: whether its first row names the columns. */
+  tableHeader?: 'yes' | 'no' | 'auto'
   /** Compare with the labels of the data. Takes 8 to 16 bytes of memory a row when there are two classes. */
   evaluate?: boolean
 }
@@ -223,6 +225,7 @@ function readingFor(model: Model, options: PredictOptions, given: boolean): Rows
   return {
     format: given ? formatForRows({ ...options, format }) : format,
     indexBase: options.indexBase,
+    table: { schema: model.schema, needsLabel: false, header: options.tableHeader },
     onBadRow: options.onBadRow ?? 'fail',
     // Rows are scored by what the weights were trained on: a value that is read otherwise is another value.
     valueBits: model.values === 'f64' ? 64 : 32,
