@@ -13,7 +13,7 @@ import { parseExpansion } from '../features/expansion-steps.ts'
 import { type Label, type LabelKey, textLabelComplaint } from '../input-formats/labels.ts'
 import { type MulticlassKind, type Regularizer, trainsTogether } from '../losses/formulations.ts'
 import { MOST_FEATURES } from '../numeric/layouts.ts'
-import type { Schema } from '../tables/schema.ts'
+import { featureName as nameInTable, type Schema } from '../tables/schema.ts'
 import { type Calibration, calibrationsComplaint } from './calibration.ts'
 import type { Shortfall } from './shortfall.ts'
 import { positionOf, smallerLayout, toDense, vectorsComplaint, type WeightVectors } from './weights.ts'
@@ -366,9 +366,14 @@ export function userFeature(model: Model, feature: number): number {
   return feature + model.indexBase
 }
 
+/** What the user knows a feature of the data by: its number, or its column in a table. */
+function inputName(model: Model, feature: number): string {
+  return (model.schema && nameInTable(model.schema, feature)) ?? String(userFeature(model, feature))
+}
+
 /** What the user knows a feature by: its number, or of what it is made; of a hashed one, its place among 2^BITS. */
 export function featureName(model: Model, feature: number): string {
-  const first = (input: number): string => String(userFeature(model, input))
+  const first = (input: number): string => inputName(model, input)
   const { expand } = model.transforms
   return expand ? parseExpansion(expand.steps).nameOf(feature, first) : first(feature)
 }
@@ -382,7 +387,7 @@ export function namesBeforeHash(model: Model, places: ReadonlySet<number>): Map<
   for (const feature of expand.names) {
     const place = steps.placeOf(feature)
     if (!places.has(place)) continue
-    const name = steps.nameBeforeHash(feature, input => String(userFeature(model, input)))
+    const name = steps.nameBeforeHash(feature, input => inputName(model, input))
     found.set(place, [...(found.get(place) ?? []), name])
   }
   return found
