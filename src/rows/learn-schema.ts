@@ -1,12 +1,12 @@
 // What the columns of a table become is learnt before its rows are read, by a pass over the text: whether cells are numbers, and
 // the values of those that are not. Where no lists of values are wanted, the first rows are enough.
 import { SpillwayError, UsageError } from '../errors.ts'
-import { allInputFormats, askedInputFormat } from '../input-formats/all-input-formats.ts'
+import { askedInputFormat } from '../input-formats/all-input-formats.ts'
 import { openSource } from '../input-formats/byte-source.ts'
 import type { Chunk } from '../input-formats/chunks.ts'
 import { isGivenRows, sourceName } from '../input-formats/given-rows.ts'
 import type { InputFormat } from '../input-formats/input-format.ts'
-import { blankByteOrderMark } from '../input-formats/line-chunks.ts'
+import { blankByteOrderMark, LINE_FEED } from '../input-formats/line-chunks.ts'
 import { isText, Reading } from '../input-formats/reading.ts'
 import { Arena } from '../numeric/arena.ts'
 import { hasHeader, layoutOf, type TextLayout } from '../tables/delimited-text.ts'
@@ -49,7 +49,7 @@ const CHUNK_BYTES = 2 << 20
 /** Looks whether data is a table, and learns its columns; undefined where it is none. */
 export async function learnSchema(paths: string[], options: TableToLearn): Promise<LearntSchema | undefined> {
   const head = await headOf(paths[0], options.format)
-  const format = head && formatOf(head, options.format)
+  const format = head && formatOf(head, options.format, sourceName(paths[0]))
   if (!head || format?.cut.by !== 'lines' || !format.cut.delimiters) {
     refuseTableOptions(options, format)
     return undefined
@@ -83,21 +83,19 @@ async function headOf(path: string, asked: string | undefined): Promise<Uint8Arr
   try {
     const head = new Uint8Array(HEAD_BYTES)
     const filled = await source.read(head)
-    blankByteOrderMark(head)
-    const text = head.subarray(0, filled)
-    if (filled < HEAD_BYTES && filled > 0 && text[filled - 1] !== 10) head[filled] = 10
-    return head.subarray(0, filled < HEAD_BYTES ? filled + 1 : filled)
+    blankByteOrderMark(head.subarray(0, 3))
+    if (filled === 0 || filled === HEAD_BYTES || head[filled - 1] === LINE_FEED) return head.subarray(0, filled)
+    head[filled] = LINE_FEED
+    return head.subarray(0, filled + 1)
   } finally {
     await source.close()
   }
 }
 
-function formatOf(head: Uint8Array, asked: string | undefined): InputFormat | undefined {
-  const format = askedInputFormat(asked)
-  if (format) return format
-  if (!isText(head) || !allInputFormats.some(({ cut }) => cut.by === 'lines' && cut.delimiters)) return undefined
-  const reading = new Reading('auto', undefined)
-  reading.look(head)
+function formatOf(head: Uint8Array, asked: string | undefined, name: string): InputFormat | undefined {
+  const reading = new Reading(asked, undefined)
+  if (reading.known) reading.lookAtHead(name, head)
+  else if (isText(head)) reading.look(head)
   return reading.known
 }
 

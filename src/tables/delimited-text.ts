@@ -107,19 +107,16 @@ const LONGEST_OPEN = 1 << 20
 
 /** Where the last whole row ends, in text that begins with one; 0 when none does. */
 export function endOfRows(text: Uint8Array, delimiter: number): number {
-  const lastLine = (bytes: Uint8Array): number => bytes.lastIndexOf(LINE_FEED) + 1
+  let end = 0
   for (let at = 0; ; ) {
-    const open = text.indexOf(QUOTE, at)
-    if (open < 0) return lastLine(text)
-    if (!opensCell(text, open, delimiter)) {
-      at = open + 1
-      continue
-    }
+    let open = text.indexOf(QUOTE, at)
+    while (open >= 0 && !opensCell(text, open, delimiter)) open = text.indexOf(QUOTE, open + 1)
+    // Only line feeds outside of quotes end a row.
+    const outside = text.subarray(at, open < 0 ? text.length : open).lastIndexOf(LINE_FEED)
+    if (outside >= 0) end = at + outside + 1
+    if (open < 0) return end
     const close = closingQuote(text, open + 1)
-    if (close < 0) {
-      const before = lastLine(text.subarray(0, open))
-      return before === 0 && text.length - open > LONGEST_OPEN ? lastLine(text) : before
-    }
+    if (close < 0) return end === 0 && text.length - open > LONGEST_OPEN ? text.lastIndexOf(LINE_FEED) + 1 : end
     at = close + 1
   }
 }
@@ -142,13 +139,17 @@ const MISSING = /^(|na|nan|null|\?)$/i
 export const isNumber = (cell: string): boolean => NUMBER.test(cell)
 export const isMissing = (cell: string): boolean => MISSING.test(cell)
 
+/** The names that a label has where nobody says which column it is. */
+export const LABEL_NAMES = ['label', 'target', 'class', 'y']
+
 /** Whether the first row names the columns. `named`: what the user calls columns. */
 export function hasHeader([first, ...others]: string[][], named: readonly string[]): boolean {
   if (first === undefined) return false
   if (first.some(cell => isNumber(cell) || isMissing(cell)) || new Set(first).size < first.length) return false
-  if (named.some(name => first.includes(name))) return true
+  const lower = first.map(cell => cell.toLowerCase())
+  if (named.some(name => first.includes(name)) || LABEL_NAMES.some(name => lower.includes(name))) return true
   const sameColumn = others.filter(({ length }) => length === first.length)
   // Names stand above numbers, or above values among which they are not.
   if (first.some((_, k) => sameColumn.some(row => isNumber(row[k])))) return true
-  return sameColumn.length > 0 && !first.some((cell, k) => sameColumn.some(row => row[k] === cell))
+  return !first.some((cell, k) => sameColumn.some(row => row[k] === cell))
 }

@@ -1,5 +1,6 @@
 // From columns as they were scanned to a schema: what the user says of them, then what their cells are.
 import { SpillwayError, UsageError } from '../errors.ts'
+import { LABEL_NAMES } from './delimited-text.ts'
 import type { Column, Schema } from './schema.ts'
 import { categoriesOf, type TableOptions, USUAL_BITS } from './table-options.ts'
 
@@ -21,9 +22,6 @@ export interface ScannedColumn {
   /** In the order of the data; undefined where there are too many, or where nobody asked. */
   values?: string[] | undefined
 }
-
-/** The names that a label has where nobody says which column it is. */
-const LABEL_NAMES = ['label', 'target', 'class', 'y']
 
 /** Columns that are named in the options. */
 export function namedColumns(options: TableOptions): string[] {
