@@ -243,7 +243,7 @@ export function inputFeatures({
 }
 
 /** Values as an additive kernel takes them: by the ranges that were learnt, and cut off where those end. */
-function fitRow(model: Model, indices: ArrayLike<number>, values: ArrayLike<number>): ArrayLike<number> {
+export function fitRow(model: Model, indices: ArrayLike<number>, values: ArrayLike<number>): ArrayLike<number> {
   const { expand, ranges } = model.transforms
   if (!spaceOf(expand?.steps)) return values
   return Array.from(values, (value, i) => {
@@ -255,7 +255,7 @@ function fitRow(model: Model, indices: ArrayLike<number>, values: ArrayLike<numb
 }
 
 /** A row as the model's expansion makes it; the given one when there is none. */
-function expandRow(
+export function expandRow(
   model: Model,
   indices: ArrayLike<number>,
   values: ArrayLike<number>,

@@ -14,6 +14,7 @@ import { placeModel } from '../model/scorer.ts'
 import { Arena } from '../numeric/arena.ts'
 import { poolForText } from '../rows/pool-for-text.ts'
 import { CHUNK_BYTES, RowReader, type RowsToRead } from '../rows/read-rows.ts'
+import { explainData } from './explain.ts'
 import type { EvaluatedChunk, PredictChunkOptions, PredictedChunk } from './predict-chunk-task.ts'
 import { predictChunkTask } from './predict-chunk-task.ts'
 
@@ -39,6 +40,8 @@ export interface PredictOptions {
   tableHeader?: 'yes' | 'no' | 'auto'
   /** Compare with the labels of the data. Takes 8 to 16 bytes of memory a row when there are two classes. */
   evaluate?: boolean
+  /** Instead of labels alone: lines of each row's label, its score, and so many features that made it. */
+  explain?: number
 }
 
 export interface PredictProgress {
@@ -92,6 +95,7 @@ export async function predict(
     )
   }
   const loaded = await asModel(model)
+  if (options.explain !== undefined) return explained(data, loaded, options, options.explain)
   let header = options.header && options.write ? headerOf(loaded, options) : undefined
   const write = async (text: Uint8Array): Promise<void> => {
     // It waits for the first rows: what cannot be read or scored leaves no line behind.
@@ -105,6 +109,20 @@ export async function predict(
   })
   if (header) await options.write!(header)
   return result
+}
+
+/** Lines of what made the scores. */
+async function explained(
+  data: DataFor<RowToRead>,
+  model: Model,
+  options: PredictOptions,
+  most: number,
+): Promise<PredictResult> {
+  const other = (['scores', 'probability', 'header', 'evaluate'] as const).find(name => options[name])
+  if (other) throw new UsageError(`explain and ${other} cannot both be asked for`, `leave out --${other}`)
+  using from = pathsOf(data, { indexBase: options.indexBase ?? model.indexBase, needsLabel: false })
+  const reading = readingFor(model, options, from.given)
+  return await explainData({ paths: from.paths, model, reading, most }, options)
 }
 
 /** As LIBLINEAR names the columns of probabilities: `labels 1 -1`. Of scores there is one for each weight vector. */
