@@ -199,7 +199,10 @@ export interface NumericFunctions {
   parseLabelString(state: Address, batch: Address): void
   parseTable(state: Address, batch: Address, table: Address): void
   scanTable(state: Address, table: Address): void
-  startScan(table: Address): void
+  mergeValues(
+    ...args: [scanned: Address, values: Address, first: number, count: number, texts: Address, textsEnd: Address]
+  ): number
+  endOfMerged(): Address
   growList(scanned: Address, table: Address, slots: number, entries: Address): void
   listValues(column: Address, count: number): void
   expandWeightedDegree(state: Address, from: Address, to: Address): void

@@ -56,7 +56,7 @@ export const SCANNED_FIRST_LINE = 24
 export const SCANNED_TABLE = 28
 /** u32:  */
 export const SCANNED_MASK = 32
-/** u32: address of two u32 a value. */
+/** u32: address of two u32 a value, the upper bit of a length marks a value whose quotes are doubled. */
 export const SCANNED_ENTRIES = 36
 /** u32: values in the list (in and out). */
 export const SCANNED_COUNT = 40

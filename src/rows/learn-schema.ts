@@ -10,15 +10,7 @@ import { blankByteOrderMark, LINE_FEED } from '../input-formats/line-chunks.ts'
 import { isText, Reading } from '../input-formats/reading.ts'
 import { Arena } from '../numeric/arena.ts'
 import { hasHeader, layoutOf, type TextLayout } from '../tables/delimited-text.ts'
-import {
-  MOST_VALUE_BYTES,
-  MOST_VALUES,
-  makeSchema,
-  namedColumns,
-  type SaidRole,
-  type ScannedColumn,
-  saidRoles,
-} from '../tables/make-schema.ts'
+import { makeSchema, namedColumns, type SaidRole, type ScannedColumn, saidRoles } from '../tables/make-schema.ts'
 import { type MatchedText, matchText } from '../tables/match-columns.ts'
 import type { Column, Schema } from '../tables/schema.ts'
 import { categoriesOf, type TableOptions, tableOptionNames } from '../tables/table-options.ts'
@@ -26,6 +18,7 @@ import type { ThreadPool } from '../threads/pool.ts'
 import { poolForText } from './pool-for-text.ts'
 import { RowReader } from './read-rows.ts'
 import { type ColumnOfChunk, type Look, scanTableTask } from './scan-table-task.ts'
+import { Landing, ValueList } from './value-list.ts'
 
 export interface TableToLearn extends TableOptions {
   /** The name of a format, or `auto`. */
@@ -102,8 +95,7 @@ function formatOf(head: Uint8Array, asked: string | undefined, name: string): In
 /** What is known of a column over all chunks. */
 interface Known extends ScannedColumn {
   /** Values in the order of the data, as far as they are listed. */
-  list: Set<string> | undefined
-  bytes: number
+  list: ValueList | undefined
   /** Whether some chunk had numbers that it did not list. */
   passedBy: boolean
 }
@@ -146,7 +138,10 @@ class TableScan {
     try {
       let listed: boolean[] = []
       do {
-        this.#known = this.#names.map(() => newColumn())
+        const landing = new Landing(arena)
+        this.#known = this.#names.map((_, k) =>
+          newColumn(this.#mayHaveValues(k) ? new ValueList(arena, landing) : undefined),
+        )
         await this.#pass(arena, pool, paths, format, listed)
         listed = this.#known.map(
           ({ texts, list, passedBy }, k) => listed[k] || (texts > 0 && list !== undefined && passedBy),
@@ -158,7 +153,7 @@ class TableScan {
   }
 
   schema(): Schema {
-    const scanned = this.#known.map(({ list, ...column }) => ({ ...column, values: list && [...list] }))
+    const scanned = this.#known.map((column, k) => ({ ...column, values: this.#valuesOf(column, k) }))
     return makeSchema(this.#names, this.#header, this.#roles, scanned, this.#options)
   }
 
@@ -214,21 +209,28 @@ class TableScan {
     known.texts += column.texts
     const { firstText, values } = column
     if (firstText) known.firstText ??= { text: firstText.text, file: name, line: linesBefore + firstText.line + 1 }
-    if (this.#hashes || values === 'tooMany') known.list = undefined
+    if (values === 'tooMany') known.list = undefined
     if (!known.list) return
     if (values === undefined) known.passedBy ||= column.numbers > 0
-    else for (const value of values) this.#list(known, value)
+    else if (values !== 'tooMany' && !known.list.add(values)) known.list = undefined
   }
 
-  #list(known: Known, value: string): void {
-    const { list } = known
-    if (!list || list.has(value)) return
-    list.add(value)
-    known.bytes += value.length
-    if (list.size > MOST_VALUES || known.bytes > MOST_VALUE_BYTES) known.list = undefined
+  #mayHaveValues(k: number): boolean {
+    return !this.#hashes && (this.#roles[k] === 'seen' || this.#roles[k] === 'values')
+  }
+
+  #valuesOf({ list }: Known, k: number): string[] | undefined {
+    const values = list?.texts()
+    if (!(values instanceof Uint8Array)) return values
+    const bytes = [...values.subarray(0, 16)].map(byte => byte.toString(16).padStart(2, '0'))
+    const column = JSON.stringify(this.#names[k])
+    throw new SpillwayError(
+      `found ${JSON.stringify(Buffer.from(values.subarray(0, 40)).toString('latin1'))} in column ${column}, whose bytes ${bytes.join(' ')} are no text; expected UTF-8`,
+      'convert the file, e.g. with iconv -t UTF-8, or leave the column out with --ignore',
+    )
   }
 }
 
-function newColumn(): Known {
-  return { missing: 0, numbers: 0, texts: 0, list: new Set(), bytes: 0, passedBy: false }
+function newColumn(list: ValueList | undefined): Known {
+  return { missing: 0, numbers: 0, texts: 0, list, passedBy: false }
 }

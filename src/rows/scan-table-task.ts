@@ -16,7 +16,7 @@ import {
   TABLE_BYTES,
 } from '../numeric/table-layout.ts'
 import type { Address } from '../sizes.ts'
-import { MOST_VALUE_BYTES, MOST_VALUES } from '../tables/make-schema.ts'
+import { MOST_VALUES } from '../tables/make-schema.ts'
 import type { MatchedText } from '../tables/match-columns.ts'
 import { declareTask, keep, type TaskContext } from '../threads/task.ts'
 import type { ChunkToParse, ParsedChunk } from './chunk-task.ts'
@@ -33,8 +33,8 @@ export interface ColumnOfChunk {
   texts: number
   /** The first cell that is no number, and its line in the chunk. */
   firstText?: { text: string; line: number }
-  /** Where values were listed; `tooMany` where they are more than are kept. */
-  values?: string[] | 'tooMany'
+  /** Where values were listed: the address and the length of each in the chunk; none where they are more than are kept. */
+  values?: Uint32Array | 'tooMany'
 }
 
 export interface ScannedTable extends ParsedChunk {
@@ -70,7 +70,6 @@ class TableScanner {
   readonly #table: TableFields
   #columnRoom = 0
   #columnAt = 0
-  #scratchBytes = 0
   /** Lists of columns, kept between chunks. */
   readonly #lists: List[] = []
 
@@ -95,15 +94,11 @@ class TableScanner {
     return this.#result(options, columns)
   }
 
-  #makeRoom({ text, bytes }: ScanTableOptions): void {
+  #makeRoom({ text }: ScanTableOptions): void {
     const arena = this.#arena
     if (text.order.length > this.#columnRoom) {
       this.#columnRoom = text.order.length
       this.#columnAt = arena.allocate(this.#columnRoom * SCANNED_BYTES, 'a scan')
-    }
-    if (bytes > this.#scratchBytes) {
-      this.#scratchBytes = bytes
-      this.#table.scratch = arena.allocate(bytes + 64, 'a scan')
     }
   }
 
@@ -142,7 +137,6 @@ class TableScanner {
     state.end = at + bytes
     state.skipBad = parse.skipBad ? 1 : 0
     state.badRows = 0
-    numeric.startScan(table.at)
     for (;;) {
       numeric.scanTable(state.at, table.at)
       if (state.needsRoom === 0) return
@@ -168,16 +162,15 @@ class TableScanner {
     const { at, bytes, text, looks } = chunk
     const state = this.#state
     const found: ColumnOfChunk[] = looks.map(() => ({ missing: 0, numbers: 0, texts: 0 }))
-    const broken: BadRow[] = []
     for (const [k, column] of columns.entries()) {
       const place = text.order[k]
       if (place < 0) continue
       const { missing, numbers, texts } = column
       found[place] = { missing, numbers, texts }
       if (texts > 0) found[place].firstText = { text: this.#firstText(column), line: column.firstLine }
-      const listed = column.count === 0 ? undefined : this.#values(column)
-      if (listed && 'address' in listed) broken.push(this.#describe(chunk, listed.address, text.names[k]))
-      else if (listed || column.look === LOOK_VALUES) found[place].values = listed?.values ?? []
+      if (column.count > MOST_VALUES) found[place].values = 'tooMany'
+      else if (column.look === LOOK_VALUES)
+        found[place].values = this.#arena.u32(column.entries, column.count * 2).slice()
     }
     const bad: BadRow[] = []
     for (let k = 0; k < Math.min(state.badRows, PARSE_ERROR_ROOM); k++) {
@@ -185,52 +178,10 @@ class TableScanner {
       bad.push(describeRow(this.#arena, { code, line, address, lineStart }, text, at + bytes))
     }
     const account = { rows: 0, nonzeros: 0, features: 0, labels: [], lines: state.lines, columns: found }
-    if (broken.length > 0 && bad.length === 0) return { ...account, badRows: 1, bad: broken, fatal: true }
     return { ...account, badRows: state.badRows, bad }
   }
 
   #firstText({ firstText, firstBytes }: ScannedFields): string {
     return Buffer.from(this.#arena.bytes(firstText, Math.min(firstBytes, 200)).slice()).toString()
-  }
-
-  /** The values of a column, or the address of one that is no text. */
-  #values(column: ScannedFields): { values: string[] | 'tooMany' } | { address: Address } {
-    const { count, entries } = column
-    const list = this.#arena.u32(entries, count * 2)
-    let bytes = 0
-    for (let k = 0; k < count; k++) bytes += list[2 * k + 1]
-    if (count > MOST_VALUES || bytes > MOST_VALUE_BYTES) return { values: 'tooMany' }
-    const values: string[] = []
-    for (let k = 0; k < count; k++) {
-      const text = decode(this.#arena.bytes(list[2 * k], list[2 * k + 1]))
-      if (text === undefined) return { address: list[2 * k] }
-      values.push(text)
-    }
-    return { values }
-  }
-
-  #describe({ at, bytes }: ScanTableOptions, address: Address, column: string): BadRow {
-    // A cell whose quotes were undone stands elsewhere.
-    const before = address >= at && address < at + bytes ? this.#arena.bytes(at, address - at) : new Uint8Array(0)
-    let line = 0
-    for (const byte of before) if (byte === 10) line++
-    return {
-      line,
-      column: before.length - before.lastIndexOf(10),
-      found: `bytes that are no text in column ${JSON.stringify(column)}`,
-      expected: 'UTF-8 text without control characters',
-      advice: 'convert the file, e.g. with iconv -t UTF-8, or leave the column out with --ignore',
-    }
-  }
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
-function decode(bytes: Uint8Array): string | undefined {
-  try {
-    const text = utf8.decode(bytes.slice())
-    return text.includes('\0') ? undefined : text
-  } catch {
-    return undefined
   }
 }

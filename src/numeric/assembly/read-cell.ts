@@ -14,7 +14,9 @@ export let cellStop: usize = 0
 export let cellLines: u32 = 0
 /** 0, or why it cannot be read; cellStop is where. */
 export let cellError: u32 = 0
-/** Where the next cell goes whose quotes are undone. */
+/** Whether quotes are doubled in the content, and have been left so. */
+export let cellDoubled: bool = false
+/** Where the next cell goes whose quotes are undone; 0 to leave them. */
 export let scratchNext: usize = 0
 
 export function setScratch(at: usize): void {
@@ -42,6 +44,7 @@ function isBlank(c: u32, delimiter: u32): bool {
 export function readCell(p: usize, end: usize, delimiter: u32): void {
   cellError = 0
   cellLines = 0
+  cellDoubled = false
   while (isBlank(<u32>load<u8>(p), delimiter)) p++
   if (<u32>load<u8>(p) == QUOTE) {
     readQuoted(p + 1, end, delimiter)
@@ -77,7 +80,10 @@ function readQuoted(start: usize, end: usize, delimiter: u32): void {
   }
   cellStart = start
   cellEnd = p
-  if (doubled > 0) undouble(start, p)
+  if (doubled > 0) {
+    if (scratchNext == 0) cellDoubled = true
+    else undouble(start, p)
+  }
   p++
   while (isBlank(<u32>load<u8>(p), delimiter) || (<u32>load<u8>(p) == CR && <u32>load<u8>(p, 1) == LF)) p++
   cellStop = p

@@ -8,16 +8,11 @@ import {
   COLUMN_ENTRIES, COLUMN_MASK, COLUMN_TABLE, LOOK_AGAIN, LOOK_AWAY, LOOK_KIND, LOOK_VALUES, SCANNED_BYTES, SCANNED_COUNT,
   SCANNED_ENTRIES, SCANNED_FIRST_BYTES, SCANNED_FIRST_LINE, SCANNED_FIRST_TEXT, SCANNED_LOOK, SCANNED_MASK, SCANNED_MISSING,
   SCANNED_NUMBERS, SCANNED_ROOM, SCANNED_TABLE, SCANNED_TEXTS, TABLE_COLUMN_AT, TABLE_COLUMNS, TABLE_DELIMITER, TABLE_ERROR_COLUMN,
-  TABLE_ERROR_WIDTH, TABLE_SCRATCH,
+  TABLE_ERROR_WIDTH,
 } from '../table-layout'
 import { xxh64 } from './hash'
 import { CR, LF, numberEnd, SPACE, slowNumber, TAB } from './parse-number'
-import { cellEnd, cellError, cellLines, cellStart, cellStop, isMissing, quickNumber, quickStop, readCell, sameBytes, setScratch } from './read-cell'
-
-/** Comes before the text is scanned: values may be copied to the table's scratch, and stay there. */
-export function startScan(table: usize): void {
-  setScratch(<usize>load<u32>(table, TABLE_SCRATCH))
-}
+import { cellDoubled, cellEnd, cellError, cellLines, cellStart, cellStop, isMissing, quickNumber, quickStop, readCell, sameBytes, setScratch } from './read-cell'
 
 /** Scans from the cursor until the text ends, a list is full, or (unless bad rows are skipped) a row is bad. Rows of the wrong
  *  width count for nothing when they are skipped, but for the values that were listed. */
@@ -30,6 +25,8 @@ export function scanTable(state: usize, table: usize): void {
   let p = <usize>load<u32>(state, PARSE_CURSOR)
   let lines = load<u32>(state, PARSE_LINES)
   full = false
+  // Values are listed as they stand in the text.
+  setScratch(0)
 
   // A row adds one value to a list at most, so that lists are looked at behind each row.
   while (p < end && !full) {
@@ -144,25 +141,68 @@ function learn(scanned: usize, look: u32, line: u32): void {
 
 /** Enters the present cell into the list of a column, unless it is there. */
 function list(scanned: usize): void {
+  const marked = u32(cellEnd - cellStart) | (cellDoubled ? DOUBLED : 0)
+  const slot = slotOf(scanned, cellStart, marked)
+  if (load<u32>(slot) == 0) put(scanned, slot, cellStart, marked)
+}
+
+/** Marks the length of a value whose quotes are doubled. */
+const DOUBLED: u32 = 0x80000000
+
+/** The slot of a value in the hash table of a list: that of an equal one, or an empty one. */
+function slotOf(scanned: usize, start: usize, marked: u32): usize {
   const table = <usize>load<u32>(scanned, SCANNED_TABLE)
   const mask = load<u32>(scanned, SCANNED_MASK)
   const entries = <usize>load<u32>(scanned, SCANNED_ENTRIES)
-  const length = cellEnd - cellStart
-  let slot = u32(xxh64(cellStart, u32(length))) & mask
+  const length = marked & ~DOUBLED
+  let slot = u32(xxh64(start, length)) & mask
   while (true) {
-    const place = load<u32>(table + (usize(slot) << 2))
-    if (place == 0) break
+    const at = table + (usize(slot) << 2)
+    const place = load<u32>(at)
+    if (place == 0) return at
     const entry = entries + (usize(place - 1) << 3)
-    if (usize(load<u32>(entry, 4)) == length && sameBytes(<usize>load<u32>(entry), cellStart, length)) return
+    if (load<u32>(entry, 4) == marked && sameBytes(<usize>load<u32>(entry), start, length)) return at
     slot = (slot + 1) & mask
   }
+}
+
+/** Puts a value into a list, at an empty slot. */
+function put(scanned: usize, slot: usize, start: usize, marked: u32): void {
   const count = load<u32>(scanned, SCANNED_COUNT)
-  const entry = entries + (usize(count) << 3)
-  store<u32>(entry, u32(cellStart))
-  store<u32>(entry, u32(length), 4)
-  store<u32>(table + (usize(slot) << 2), count + 1)
+  const entry = <usize>load<u32>(scanned, SCANNED_ENTRIES) + (usize(count) << 3)
+  store<u32>(entry, u32(start))
+  store<u32>(entry, marked, 4)
+  store<u32>(slot, count + 1)
   store<u32>(scanned, count + 1, SCANNED_COUNT)
   if (count + 1 == load<u32>(scanned, SCANNED_ROOM)) full = true
+}
+
+/** Enters the values of a list of a chunk into that of all chunks, from `first` on, and copies those that are new to `texts`.
+ *  Returns how many were looked at: fewer than there are when the list or the texts have no more room. */
+export function mergeValues(scanned: usize, values: usize, first: u32, count: u32, texts: usize, textsEnd: usize): u32 {
+  full = false
+  mergedEnd = texts
+  let k = first
+  for (; k < count && !full; k++) {
+    const value = values + (usize(k) << 3)
+    const start = <usize>load<u32>(value)
+    const marked = load<u32>(value, 4)
+    const slot = slotOf(scanned, start, marked)
+    if (load<u32>(slot) != 0) continue
+    const length = usize(marked & ~DOUBLED)
+    if (mergedEnd + length > textsEnd) break
+    memory.copy(mergedEnd, start, length)
+    put(scanned, slot, mergedEnd, marked)
+    mergedEnd += length
+  }
+  return k
+}
+
+/** Where the texts that mergeValues has copied end. */
+export let mergedEnd: usize = 0
+
+export function endOfMerged(): usize {
+  return mergedEnd
 }
 
 /** Moves the list of a column to where there is more room; the new hash table is of zeros. */
@@ -184,7 +224,7 @@ export function listValues(column: usize, count: u32): void {
 function hashList(table: usize, mask: u32, entries: usize, count: u32): void {
   for (let k: u32 = 0; k < count; k++) {
     const entry = entries + (usize(k) << 3)
-    let slot = u32(xxh64(<usize>load<u32>(entry), load<u32>(entry, 4))) & mask
+    let slot = u32(xxh64(<usize>load<u32>(entry), load<u32>(entry, 4) & ~DOUBLED)) & mask
     while (load<u32>(table + (usize(slot) << 2)) != 0) slot = (slot + 1) & mask
     store<u32>(table + (usize(slot) << 2), k + 1)
   }

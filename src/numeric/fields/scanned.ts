@@ -84,7 +84,7 @@ export class ScannedFields {
     this.#view.setUint32(32, value, true)
   }
 
-  /** u32: address of two u32 a value. */
+  /** u32: address of two u32 a value, the upper bit of a length marks a value whose quotes are doubled. */
   get entries(): Address {
     return this.#view.getUint32(36, true)
   }

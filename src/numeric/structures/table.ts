@@ -49,7 +49,7 @@ export const table: LayoutFile = {
         ['FIRST_LINE', 'u32', 'and its line (out).'],
         ['TABLE', 'address of u32[mask + 1]', 'as in a column.'],
         ['MASK', 'u32'],
-        ['ENTRIES', 'address of two u32 a value'],
+        ['ENTRIES', 'address of two u32 a value', 'the upper bit of a length marks a value whose quotes are doubled.'],
         ['COUNT', 'u32', 'values in the list (in and out).'],
         ['ROOM', 'u32', 'values that the list and the table have room for.'],
       ],
