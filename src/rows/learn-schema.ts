@@ -14,6 +14,7 @@ import { makeSchema, namedColumns, type SaidRole, type ScannedColumn, saidRoles 
 import { type MatchedText, matchText } from '../tables/match-columns.ts'
 import type { Column, Schema } from '../tables/schema.ts'
 import { categoriesOf, type TableOptions, tableOptionNames } from '../tables/table-options.ts'
+import { collectGarbage } from '../threads/collect-garbage.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { poolForText } from './pool-for-text.ts'
 import { RowReader } from './read-rows.ts'
@@ -25,6 +26,8 @@ export interface TableToLearn extends TableOptions {
   format: string | undefined
   onBadRow: 'fail' | 'skip'
   threads?: number | undefined
+  /** Bytes that the whole run may take, where that was said: chunks are small then. */
+  memory?: number | undefined
   signal?: AbortSignal | undefined
 }
 
@@ -38,6 +41,7 @@ export interface LearntSchema {
 const HEAD_BYTES = 1 << 18
 /** Bytes that decide on columns where no lists of values are made. */
 const CHUNK_BYTES = 2 << 20
+const SMALL_CHUNK_BYTES = 1 << 18
 
 /** Looks whether data is a table, and learns its columns; undefined where it is none. */
 export async function learnSchema(paths: string[], options: TableToLearn): Promise<LearntSchema | undefined> {
@@ -54,7 +58,10 @@ export async function learnSchema(paths: string[], options: TableToLearn): Promi
   }
   const scan = new TableScan(layout, options)
   await scan.run(paths, format.name)
-  return { format: format.name, schema: scan.schema() }
+  const learnt = { format: format.name, schema: scan.schema() }
+  // Its memory is for what comes now.
+  if (options.memory !== undefined) collectGarbage()
+  return learnt
 }
 
 /** Options of tables say nothing of other data. */
@@ -158,11 +165,17 @@ class TableScan {
   }
 
   async #pass(arena: Arena, pool: ThreadPool, paths: string[], format: string, listed: boolean[]): Promise<void> {
-    const { onBadRow, signal, header } = this.#options
+    const { onBadRow, signal, header, memory } = this.#options
     // Where no values are listed, the first chunk is all that is looked at.
     const enough = new AbortController()
     const reader = new RowReader(arena, pool, {
-      ...{ format, indexBase: undefined, onBadRow, valueBits: 32, chunkBytes: CHUNK_BYTES },
+      ...{
+        format,
+        indexBase: undefined,
+        onBadRow,
+        valueBits: 32,
+        chunkBytes: memory === undefined ? CHUNK_BYTES : SMALL_CHUNK_BYTES,
+      },
       table: { schema: 'scan', header },
       signal: signal && this.#hashes ? AbortSignal.any([signal, enough.signal]) : this.#hashes ? enough.signal : signal,
       keepsRows: this.#hashes,
