@@ -71,6 +71,18 @@ export function featureName({ columns }: Schema, feature: number): string | unde
   return undefined
 }
 
+/** Bytes that the lists of values take, in the program, in the memory of the loops, and in a file of the model while it is made. */
+export function bytesOf({ columns }: Schema): number {
+  let bytes = 0
+  for (const column of columns) {
+    if (column.role === 'category') for (const { length } of column.values) bytes += VALUE_BYTES + 4 * length
+  }
+  return bytes
+}
+
+/** Of a value besides its text, measured: strings, references, slots, and copies of all in the files of stores and models. */
+const VALUE_BYTES = 300
+
 /** Whether a column has numbers, whose scale matters. */
 export function hasNumbers({ columns }: Schema): boolean {
   return columns.some(({ role }) => role === 'number')

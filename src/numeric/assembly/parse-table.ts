@@ -49,7 +49,8 @@ let indices: usize = 0
 let values: usize = 0
 let entries: u32 = 0
 let room: u32 = 0
-let last: i64 = -1
+/** One more than the feature of the last entry of the row. */
+let next: u32 = 0
 let unsorted: bool = false
 
 /** Adds an entry to the row; whether there is room for it. */
@@ -59,8 +60,8 @@ function add<V>(feature: u32, value: V): bool {
   store<u32>(indices + (usize(entries) << 2), feature)
   store<V>(values + usize(entries) * sizeof<V>(), value)
   entries++
-  if (i64(feature) <= last) unsorted = true
-  last = i64(feature)
+  if (feature < next) unsorted = true
+  next = feature + 1
   return true
 }
 
@@ -209,7 +210,7 @@ function parse<V>(state: usize, batch: usize, table: usize): void {
     let rowLines: u32 = 1
     let weight: f64 = 1
     let labelStart: usize = 0
-    last = -1
+    next = 0
     unsorted = false
     setScratch(scratch)
 
@@ -218,18 +219,36 @@ function parse<V>(state: usize, batch: usize, table: usize): void {
         error = TABLE_ERROR_WIDTH
         break
       }
-      const record = columnAt + usize(column) * COLUMN_BYTES
-      const role = load<u32>(record, COLUMN_ROLE)
-      const cell = p
-      if (role == ROLE_NUMBER && quickNumber(p, delimiter, sizeof<V>() == 8)) {
+      // Numbers of few digits come in runs. What changes with each is kept in locals.
+      let record = columnAt + usize(column) * COLUMN_BYTES
+      let role = load<u32>(record, COLUMN_ROLE)
+      let filled = entries
+      let after = next
+      let quick = false
+      while (role == ROLE_NUMBER && filled < room && quickNumber(p, delimiter, sizeof<V>() == 8)) {
         p = quickStop
         const kept = <V>quickValue
         if (kept == 0) zeros++
-        else if (!add<V>(load<u32>(record, COLUMN_FEATURE), kept)) {
-          error = PARSE_ERROR_TOO_MANY_ENTRIES
-          break
+        else {
+          const feature = load<u32>(record, COLUMN_FEATURE)
+          store<u32>(indices + (usize(filled) << 2), feature)
+          store<V>(values + usize(filled) * sizeof<V>(), kept)
+          filled++
+          if (feature < after) unsorted = true
+          after = feature + 1
         }
-      } else {
+        quick = true
+        if (<u32>load<u8>(p) == LF || column + 1 == columns) break
+        p++
+        column++
+        quick = false
+        record += COLUMN_BYTES
+        role = load<u32>(record, COLUMN_ROLE)
+      }
+      entries = filled
+      next = after
+      const cell = p
+      if (!quick) {
         readCell(p, end, delimiter)
         p = cellStop
         if (cellError != 0) {
