@@ -176,7 +176,7 @@ export class Chunks {
 
   async *#lines(input: Input, firstInput: Input): AsyncGenerator<InSlot> {
     const source = await input.source()
-    // Known by the first chunk, and needed to cut it.
+    // Known by the first chunk, once it has whole rows.
     let known: { about: unknown } | undefined
     const aboutFile = (cut: ByLines, text: Uint8Array): unknown => {
       known ??= { about: this.#about(cut, text, source.name) }
@@ -196,7 +196,7 @@ export class Chunks {
       },
       endOfRows: (whole, text) => {
         const cut = this.#reading.look(whole)
-        return cut.endOfRows ? cut.endOfRows(text, aboutFile(cut, text)) : whole.length
+        return cut.endOfRows ? cut.endOfRows(text, known?.about) : whole.length
       },
     })
     let first = true

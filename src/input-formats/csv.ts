@@ -196,7 +196,10 @@ export function cutTable(
       const layout = layoutOf(text, delimiters, table?.name ?? 'the table')
       return table?.placed ? aboutTable(layout, table) : layout
     },
-    endOfRows: (text, about) => endOfRows(text, (about as { delimiter: number }).delimiter),
+    endOfRows(text, about) {
+      const known = about as { delimiter: number } | undefined
+      return endOfRows(text, (known ?? layoutOf(text, delimiters, 'the table')).delimiter)
+    },
   }
 }
 

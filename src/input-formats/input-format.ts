@@ -30,7 +30,8 @@ export interface ByLines {
   indexBase: number | ((text: Uint8Array) => number | undefined)
   /** What the parser has to know of a file in every chunk, by the file's first chunk: the columns of a header, say. Plain data. */
   about?(text: Uint8Array, table: TableOfInput): unknown
-  /** Where the last whole row ends, in text that begins with one; 0 when none does. The last line feed when not given. */
+  /** Where the last whole row ends, in text that begins with one; 0 when none does. The last line feed when not given. `about`
+   *  is known once the first chunk is cut. */
   endOfRows?(text: Uint8Array, about: unknown): number
   /** Of tables: bytes that may separate cells. Rows are read by a schema, which is learnt before. */
   delimiters?: readonly number[]
