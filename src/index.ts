@@ -24,6 +24,7 @@ export {
   fitCalibration,
   probabilityOf,
 } from './model/calibration.ts'
+export { type Contribution, type Explanation, explainRow } from './model/explain-row.ts'
 export { loadModel, saveModel } from './model/files.ts'
 export { type Model, predictLabel, scoreRow } from './model/model.ts'
 export { type Predicts, predictRow, type RowPrediction, type RowToPredict } from './model/predict-row.ts'
@@ -37,6 +38,8 @@ export {
   predictRows,
 } from './predict/predict.ts'
 export { buildIndex, type IndexOptions, type IndexProgress, type IndexResult } from './sample-index/build-index.ts'
+export type { Column, Schema } from './tables/schema.ts'
+export type { TableOptions } from './tables/table-options.ts'
 export { type CrossValidateOptions, crossValidate } from './train/cross-validate.ts'
 export type { TrainOptions } from './train/options.ts'
 export type { PlanProgress, Progress, ReadProgress, RelaxProgress, TrainProgress } from './train/progress.ts'

@@ -92,7 +92,7 @@ export async function addRows(data: string | string[], folder: string, options: 
       valueBits: old.valueBits,
       bins: binsOf(old),
       compress: old.compression,
-      format,
+      ...{ format, schema: old.schema },
       // Where the format itself numbers the features there is nothing to say.
       indexBase: typeof findInputFormat(format).cut.indexBase === 'number' ? undefined : old.indexBase,
       onBadRow: options.onBadRow ?? 'fail',

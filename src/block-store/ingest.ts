@@ -2,12 +2,15 @@
 
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileError } from '../errors.ts'
+import { fileError, UsageError } from '../errors.ts'
 import { refuseSameFile } from '../files/same-file.ts'
 import { readsFiles, usualInputFormat } from '../input-formats/all-input-formats.ts'
 import { requireReadable } from '../input-formats/byte-source.ts'
 import { Arena } from '../numeric/arena.ts'
+import { learnSchema } from '../rows/learn-schema.ts'
 import { poolForText } from '../rows/pool-for-text.ts'
+import { hasWeights, type Schema } from '../tables/schema.ts'
+import type { TableOptions } from '../tables/table-options.ts'
 import { version } from '../version.ts'
 import type { CompressionChoice } from './compression.ts'
 import { UNSAVED_MARKER } from './file-layout.ts'
@@ -27,7 +30,7 @@ import { StoreWriter } from './writer.ts'
 
 export type { IngestProgress }
 
-export interface IngestOptions {
+export interface IngestOptions extends TableOptions {
   /** Number of blocks; by default one for every BLOCK_TEXT_BYTES of text. */
   blocks?: number
   seed?: number
@@ -40,6 +43,8 @@ export interface IngestOptions {
   /** The name of a format; by default the first line shows it. */
   format?: string
   indexBase?: 0 | 1
+  /** Of a table; learnt from it when not given. */
+  schema?: Schema
   onBadRow?: 'fail' | 'skip'
   /** Take two sources with the same content. */
   again?: boolean
@@ -79,6 +84,7 @@ export async function ingest(
   const seed = options.seed ?? 1
   const valueBits = options.values === 'f64' ? 64 : 32
   await checkInputs(paths, folder, options)
+  const { schema, format: asked } = await tableOf(paths, options)
   const textBytes = await expectedText(paths)
   const sizes = { ...bufferSizes(options.memory), ...options.buffers }
   const blocks = options.blocks ?? blocksOf(textBytes, sizes)
@@ -100,7 +106,7 @@ export async function ingest(
       valueBits,
       bins: options.bins ?? 0,
       compress: options.compress ?? 'auto',
-      format: options.format,
+      ...{ format: asked, schema },
       indexBase: options.indexBase,
       onBadRow: options.onBadRow ?? 'fail',
       labels: [],
@@ -117,9 +123,9 @@ export async function ingest(
     if (options.follower) await markUnsaved(folder)
     const manifest = await writer.finish({
       createdBy: `spillway ${version}`,
-      features,
-      usedFeatures,
+      ...{ features, usedFeatures },
       ...(format !== usualInputFormat.name && { inputFormat: format }),
+      ...(schema && { schema }),
       indexBase,
       labels,
       sources,
@@ -143,6 +149,19 @@ export async function ingest(
   } finally {
     await pool.close()
   }
+}
+
+/** The schema of a table, given or learnt, and the format to read. */
+async function tableOf(paths: string[], options: IngestOptions): Promise<{ schema?: Schema; format?: string }> {
+  const { format, schema, onBadRow = 'fail' } = options
+  const learnt = schema ? { schema } : await learnSchema(paths, { ...options, format, onBadRow })
+  const found: { schema?: Schema; format?: string } = { ...(format !== undefined && { format }), ...learnt }
+  if (!found.schema || !hasWeights(found.schema)) return found
+  // The segments of a store have no place for them.
+  throw new UsageError(
+    'weights of rows are not kept in a store',
+    'train on the text, in memory: leave out --store and name more with --memory; or leave out --weight',
+  )
 }
 
 /** What cannot be read, or not so, is told before a store that is to be replaced goes. */

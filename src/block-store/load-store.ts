@@ -70,9 +70,8 @@ export async function loadStore(
   }
   return {
     rows: {
-      table: collector.finish(arena),
-      rows: collector.rows,
-      nonzeros,
+      ...collector.finish(arena),
+      ...{ rows: collector.rows, nonzeros },
       ...expandedFeatures(arena, expansion, manifest.features, names),
       renumbered: undefined,
       labels: collector.labels,

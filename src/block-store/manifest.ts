@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { fileError, SpillwayError } from '../errors.ts'
 import { usualInputFormat } from '../input-formats/all-input-formats.ts'
 import { type Label, textLabelComplaint } from '../input-formats/labels.ts'
+import { readSchema, type Schema } from '../tables/schema.ts'
 import {
   BLOCK_FILE_PATTERN,
   FEATURE_SET_FILE,
@@ -62,6 +63,8 @@ export interface Manifest {
   inputFormat?: string
   /** Number that the input gives to the feature which the blocks call 0. */
   indexBase: number
+  /** What the columns of a table became. */
+  schema?: Schema
   blocks: BlockEntry[]
   labels: LabelEntry[]
   sources: SourceEntry[]
@@ -81,7 +84,12 @@ export type ManifestParts = Pick<
   Manifest,
   'createdBy' | 'features' | 'indexBase' | 'labels' | 'sources' | 'split' | 'seed' | 'valueBits'
 > &
-  Partial<Pick<Manifest, 'transforms' | 'compression' | 'usedFeatures' | 'featureFile' | 'positions' | 'inputFormat'>>
+  Partial<
+    Pick<
+      Manifest,
+      'transforms' | 'compression' | 'usedFeatures' | 'featureFile' | 'positions' | 'inputFormat' | 'schema'
+    >
+  >
 
 export async function readManifest(folder: string): Promise<Manifest> {
   const path = join(folder, MANIFEST_FILE)
@@ -121,6 +129,7 @@ export function checkManifest(parsed: unknown, path: string): Manifest {
     ...fields.optional('positions', name => fields.count(name)),
     ...fields.optional('inputFormat', name => fields.text(name)),
     indexBase: fields.count('indexBase', 1),
+    ...fields.optional('schema', name => schemaIn(fields, name)),
     blocks: fields.list('blocks', MOST_BLOCKS).map(block => {
       const file = block.text('file')
       if (!BLOCK_FILE_PATTERN.test(file)) throw block.wrong('file', 'a name such as "block-000000.bin"')
@@ -157,6 +166,12 @@ export function checkManifest(parsed: unknown, path: string): Manifest {
     if (sum !== manifest[field]) throw fields.wrong(field, `${sum}, the sum over its blocks`)
   }
   return manifest
+}
+
+function schemaIn(fields: Fields, name: string): Schema {
+  const schema = readSchema(fields.value(name))
+  if (typeof schema === 'string') throw fields.wrong(name, `a schema: ${schema}`)
+  return schema
 }
 
 function sourceEntry(source: Fields): SourceEntry {

@@ -18,6 +18,7 @@ import { SEGMENT_HEADER_BYTES } from '../numeric/segment-layout.ts'
 import type { ChunkToParse } from '../rows/chunk-task.ts'
 import { RowReader } from '../rows/read-rows.ts'
 import { type Address, type ByteCount, NODE_BYTES, WINDOW_BYTES } from '../sizes.ts'
+import type { Schema } from '../tables/schema.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { askedCompression, type CompressionChoice, chooseCompression } from './compression.ts'
 import type { EncodeChunkOptions, EncodedChunk } from './encode-chunk-task.ts'
@@ -50,6 +51,8 @@ export interface TextSettings {
   format: string | undefined
   /** Found out from the first row when not given. */
   indexBase: number | undefined
+  /** Of a table. */
+  schema?: Schema | undefined
   onBadRow: 'fail' | 'skip'
   /** Labels that the store has already, in the order of their numbers. */
   labels: readonly LabelEntry[]
@@ -144,9 +147,9 @@ export async function readIntoBlocks(
   settings: TextSettings,
 ): Promise<TextInBlocks> {
   const { blocks, seed, split, onBadRow, sizes, signal } = settings
-  const { format, indexBase, valueBits } = settings
+  const { format, indexBase, valueBits, schema } = settings
   const reader = new RowReader(arena, pool, {
-    ...{ format, indexBase, onBadRow, valueBits, signal, chunkBytes: sizes.chunk },
+    ...{ format, indexBase, onBadRow, valueBits, signal, chunkBytes: sizes.chunk, table: { schema } },
   })
   const labels: LabelCount[] = settings.labels.map(label => ({ ...label }))
   const byKey = new Map(labels.map((label, k) => [labelKey(label), k]))

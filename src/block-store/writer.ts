@@ -240,6 +240,7 @@ export class StoreWriter {
       ...(parts.positions !== undefined && { positions: parts.positions }),
       ...(parts.inputFormat !== undefined && { inputFormat: parts.inputFormat }),
       indexBase: parts.indexBase,
+      ...(parts.schema && { schema: parts.schema }),
       split: parts.split,
       seed: parts.seed,
       valueBits: parts.valueBits,

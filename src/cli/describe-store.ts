@@ -1,6 +1,7 @@
 // A store in words, for `inspect`.
 import { binsOf, type Manifest } from '../block-store/manifest.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
+import { schemaLines } from './describe-table.ts'
 import { formatBytes, formatCount } from './format.ts'
 
 export function describeStore(manifest: Manifest, path: string, verified: boolean): { lines: string[]; json: object } {
@@ -16,6 +17,7 @@ export function describeStore(manifest: Manifest, path: string, verified: boolea
     `nonzeros    ${formatCount(nonzeros)}: ${(nonzeros / Math.max(rows, 1)).toFixed(1)} a row, ${(bytes / Math.max(nonzeros, 1)).toFixed(2)} bytes each on disk`,
     `blocks      ${blocks.length}, of ${formatBytes(Math.min(...sizes))} to ${formatBytes(Math.max(...sizes))}; rows ${manifest.split === 'random' ? `drawn at random with seed ${manifest.seed}` : 'in the order of the input'}`,
     ...(manifest.inputFormat ? [`text        ${findInputFormat(manifest.inputFormat).title}`] : []),
+    ...(manifest.schema ? ['columns', ...schemaLines(manifest.schema)] : []),
     `values      f${manifest.valueBits}${bins > 0 ? `, rounded to ${formatCount(bins)} bins` : ''}, compression ${manifest.compression}`,
     `labels      ${labels.length}`,
     ...shown.map(label => `            ${label.text.padEnd(10)} ${formatCount(label.rows)} rows`),

@@ -3,6 +3,7 @@ import { UsageError } from '../errors.ts'
 import { allSolvers, solverChoices } from '../optimise/solvers/all-solvers.ts'
 import { trainsFolds } from '../optimise/solvers/solver.ts'
 import type { OptionSpec } from './command.ts'
+import { tableOptions } from './table-options.ts'
 import { trainCommand } from './train.ts'
 
 const SHARED = [
@@ -22,6 +23,7 @@ const SHARED = [
     'bins',
     'expand',
     'values',
+    ...Object.keys(tableOptions),
     'json',
     'verbose',
     'quiet',

@@ -5,6 +5,7 @@ import { type Command, type CommandInput, memoryOption, numberOption, textOption
 import { formatBytes, formatCount, formatSeconds } from './format.ts'
 import { print } from './print.ts'
 import { readingOptions } from './reading-options.ts'
+import { tableOptions, tableOptionsOf } from './table-options.ts'
 import { ProgressLine, readingText } from './terminal.ts'
 import { sayingWhatIsKept } from './what-is-kept.ts'
 
@@ -48,6 +49,7 @@ export const ingestCommand: Command = {
     },
     overwrite: { help: 'replace a store of the same name', group: 'The store' },
     ...readingOptions,
+    ...tableOptions,
     again: { help: 'take files with the same content', group: 'The data' },
     json: { help: 'print one line of JSON at the end', group: 'Output' },
     quiet: { short: 'q', help: 'show no progress', group: 'Output' },
@@ -81,6 +83,7 @@ async function runIngest({ arguments: given, options, signal }: CommandInput): P
     indexBase: numberOption(options, 'index-base') as 0 | 1 | undefined,
     onBadRow: textOption(options, 'on-bad-row') as 'fail' | 'skip' | undefined,
     again: options['again'] === true,
+    ...tableOptionsOf(options),
     threads: numberOption(options, 'threads', { least: 1, most: 256, whole: true }),
     memory: memoryOption(options),
     overwrite: options['overwrite'] === true,

@@ -9,6 +9,7 @@ import { modelSummary, vectorLabels } from '../model/json-file.ts'
 import { type Certificate, featureName, type Model, namesBeforeHash, userFeature } from '../model/model.ts'
 import { shortfallJson, shortfallLines } from '../model/shortfall.ts'
 import { countNonzeros, featureAt } from '../model/weights.ts'
+import { schemaLines } from './describe-table.ts'
 import { formatCount } from './format.ts'
 import { kernelText } from './train-summary.ts'
 
@@ -116,7 +117,7 @@ function facts(model: Model, path: string, nonzeros: number): string[] {
   const rows: [string, string][] = [
     ['model', path],
     ['labels', labelList(model)],
-    ['features', `${count(model.features)}${expand ? '' : `, counted from ${model.indexBase}`}`],
+    ['features', `${count(model.features)}${expand || model.schema ? '' : `, counted from ${model.indexBase}`}`],
     ['weights', `${count(nonzeros)} nonzero${share}, kept ${model.weights.layout}`],
     ['bias', model.bias === 0 ? 'none' : `${model.bias}, weight ${[...model.biasWeights].map(short).join(' ')}`],
     [
@@ -141,7 +142,12 @@ function facts(model: Model, path: string, nonzeros: number): string[] {
     if (data.rowsTouched !== undefined)
       rows.push(['index', `${count(data.rowsTouched)} rows were looked at, ${percent(data.rowsTouched / data.rows)}`])
   }
-  return rows.map(([name, value]) => `${name.padEnd(12)} ${value}`)
+  return [...rows.map(([name, value]) => `${name.padEnd(12)} ${value}`), ...columnLines(model)]
+}
+
+/** What became of the columns of a table. */
+function columnLines({ schema }: Model): string[] {
+  return schema ? ['columns', ...schemaLines(schema)] : []
 }
 
 /** Of one calibration its numbers, of several their kind. */
@@ -242,7 +248,7 @@ function described(model: Model, lists: number[][], spread: Spread | undefined):
     const label = oneVector ? model.labels[values[at] > 0 ? 0 : 1].text : labels[vector]
     return {
       feature: expand ? place : userFeature(model, place),
-      ...(expand && { name: featureName(model, place) }),
+      ...((expand || model.schema) && { name: featureName(model, place) }),
       weight: values[at],
       ...(deviation !== undefined && { deviation, step: values[at] * deviation }),
       label,

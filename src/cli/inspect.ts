@@ -22,11 +22,13 @@ import {
 } from './command.ts'
 import { describeIndex } from './describe-index.ts'
 import { describeStore } from './describe-store.ts'
+import { schemaLines } from './describe-table.ts'
 import { fileHead } from './file-head.ts'
 import { formatBytes, formatCount, sourceName } from './format.ts'
 import { describeModel } from './inspect-model.ts'
 import { print } from './print.ts'
 import { readingOptions } from './reading-options.ts'
+import { tableOptions, tableOptionsOf } from './table-options.ts'
 import { ProgressLine, readingText } from './terminal.ts'
 
 export const inspectCommand: Command = {
@@ -55,6 +57,7 @@ export const inspectCommand: Command = {
     json: { help: 'print one line of JSON', group: 'Output' },
     quiet: { short: 'q', help: 'show no progress', group: 'Output' },
     ...readingOptions,
+    ...tableOptions,
   },
   examples: [
     { line: 'spillway inspect reviews.svm', does: 'rows, features, labels and the range of the values' },
@@ -114,6 +117,7 @@ async function runInspect(input: CommandInput): Promise<number> {
   const { scanData } = await import('../rows/scan.ts')
   const summary = await scanData(paths, {
     ...scanOptions(options),
+    ...tableOptionsOf(options),
     signal: input.signal,
     progress: progress => line.show(readingText(progress)),
   }).finally(() => line.clear())
@@ -156,6 +160,7 @@ function refuseMisplaced(kind: 'data' | 'store' | 'model', options: OptionValues
     format: 'data',
     'index-base': 'data',
     'on-bad-row': 'data',
+    ...Object.fromEntries(Object.keys(tableOptions).map(name => [name, 'data'])),
   }
   // Data that a model is looked at with is read as any.
   const reads = kind === 'data' || options['data'] !== undefined
@@ -231,6 +236,7 @@ function describeData(paths: string[], data: DataSummary): string[] {
     `features   ${formatCount(features)}, counted from ${data.indexBase}`,
     `nonzeros   ${formatCount(nonzeros)}: ${perRow.toFixed(1)} a row, ${formatCount(data.longestRow)} at most` +
       (features > 0 && rows > 0 ? `, density ${((100 * perRow) / features).toPrecision(3)} %` : ''),
+    ...(data.schema ? ['columns', ...schemaLines(data.schema)] : []),
     ...(nonzeros > 0 ? [`values     from ${data.smallest} to ${data.largest}`] : []),
     `labels     ${labels.length}`,
     ...shown.map(label => `           ${label.text.padEnd(10)} ${formatCount(label.rows)} rows`),
@@ -247,7 +253,7 @@ function describeData(paths: string[], data: DataSummary): string[] {
     lines.push(
       'hint       the values are the bytes of letters: --expand weighted-degree:8 will make features of the strings',
     )
-  else if (nonzeros > 0 && spread > 100)
+  else if (nonzeros > 0 && spread > 100 && !data.schema)
     lines.push('hint       the values are large: --scale minmax or --normalize unit will make training faster')
   return lines
 }

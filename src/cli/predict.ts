@@ -33,6 +33,11 @@ export const predictCommand: Command = {
       help: 'a first line that names the columns of --scores or --probability: labels 1 -1',
       group: 'Output',
     },
+    explain: {
+      value: 'N',
+      help: 'after each label its score, and the N features that made it: + speaks for the label',
+      group: 'Output',
+    },
     evaluate: { help: 'report how well the labels of DATA are predicted, class by class', group: 'Output' },
     json: { help: 'print one line of JSON at the end; labels only go to OUT', group: 'Output' },
     quiet: { short: 'q', help: 'show no progress and no summary', group: 'Output' },
@@ -49,6 +54,10 @@ export const predictCommand: Command = {
     {
       line: 'spillway predict new.svm reviews.svm.model --probability --header',
       does: 'the probability of each class, in columns with names',
+    },
+    {
+      line: 'spillway predict new.csv adult.csv.model --explain 3',
+      does: 'of each row the label, its score, and the 3 features that made it',
     },
     {
       line: 'spillway predict test.svm reviews.svm.model labels.txt --evaluate',
@@ -128,6 +137,7 @@ function predictOptions(options: OptionValues): PredictOptions {
     probability: options['probability'] === true,
     header: options['header'] === true,
     evaluate: options['evaluate'] === true,
+    explain: numberOption(options, 'explain', { least: 1, most: 1e6, whole: true }),
   }
 }
 

@@ -8,6 +8,7 @@ import { shortfallJson, shortfallLines } from '../model/shortfall.ts'
 import { countNonzeros } from '../model/weights.ts'
 import type { PredictResult } from '../predict/predict.ts'
 import type { TrainResult } from '../train/training-run.ts'
+import { schemaLines } from './describe-table.ts'
 import { evaluationLines } from './evaluation-report.ts'
 import { formatBytes, formatCount, formatGap, formatObjective, formatSeconds, formatShare } from './format.ts'
 import { keptLines, type SavedModel } from './save-trained.ts'
@@ -50,6 +51,7 @@ export function trainSummary(
   if (result.roundedToBins !== undefined) {
     lines.push(`the store has its values rounded to ${formatCount(result.roundedToBins)} bins: those were trained on`)
   }
+  if (result.model.schema) lines.push('columns of the table:', ...schemaLines(result.model.schema))
   const facts: string[] = []
   // Every row supports a model of a loss that is never zero: their number says nothing.
   if (result.supportVectors !== null && !findLoss(result.loss).entropicDual)

@@ -35,6 +35,7 @@ import { print } from './print.ts'
 import { readingOptions } from './reading-options.ts'
 import { BESIDE, exitCodeOf, saveTrained } from './save-trained.ts'
 import { shareOf } from './share-of-data.ts'
+import { tableOptions, tableOptionsOf } from './table-options.ts'
 import { showProgress } from './terminal.ts'
 import { trainJson, trainSummary } from './train-summary.ts'
 import { sayingWhatIsKept } from './what-is-kept.ts'
@@ -220,6 +221,7 @@ export const trainCommand: Command = {
       group: 'The solver',
     },
     ...readingOptions,
+    ...tableOptions,
     threads: {
       value: 'N',
       help: 'threads; with solver stream all of them train, and two runs then differ in the last digits',
@@ -235,8 +237,9 @@ export const trainCommand: Command = {
     normalize: { value: 'unit', help: 'scale every row to length 1', choices: ['unit'], group: 'The data' },
     scale: {
       value: 'KIND',
-      help: 'divide every feature by its largest absolute value (minmax) or by its standard deviation (standard)',
-      choices: scaleKinds,
+      help: 'divide each feature by its largest value (minmax), its deviation (standard), or that unless it is 0 or 1 (numbers)',
+      choices: [...scaleKinds, 'none'],
+      fallback: 'none; for tables numbers',
       group: 'The data',
     },
     kernel: {
@@ -312,6 +315,10 @@ export const trainCommand: Command = {
       does: 'logistic regression on two compressed files with rows of unit length',
     },
     {
+      line: 'spillway train adult.csv --label income --test adult.test.csv',
+      does: 'a table: numbers are scaled, each name in a column of names is a feature of its own',
+    },
+    {
       line: 'spillway train acceptors.txt --expand weighted-degree:8 --normalize unit --memory 256M',
       does: 'DNA, LABEL STRING a line: every string of 1 to 8 letters at its position is a feature',
     },
@@ -333,7 +340,7 @@ export const trainCommand: Command = {
     },
   ],
   notes: [
-    'DATA is LIBSVM text or labelled strings, plain or compressed with gzip or zstd, - for standard input, or one store. The',
+    'DATA is LIBSVM text, a table (CSV, TSV) or labelled strings, plain or compressed with gzip or zstd, - for standard input, or one store. The',
     'last of several arguments is the model unless it is a file of data. Without one the model is named after the first file, in',
     'this folder. Ctrl-C ends after the current step, saves the model, and exits with 130. A model that is there is replaced only by',
     `a run that reached its tolerance, or made the passes of --max-passes; any other goes beside it, as MODEL${BESIDE}.`,
@@ -425,6 +432,7 @@ export function trainOptions(options: OptionValues): TrainOptions {
     bins: numberOption(options, 'bins', { least: 2, most: MOST_BINS, whole: true }),
     expand: textOption(options, 'expand'),
     ...(options['keep-names'] === true && { keepNames: true }),
+    ...tableOptionsOf(options),
     format: textOption(options, 'format'),
     indexBase: indexBase as TrainOptions['indexBase'],
     onBadRow: textOption(options, 'on-bad-row') as TrainOptions['onBadRow'],

@@ -1,11 +1,13 @@
 // Every input format, one line each.
 import { UsageError } from '../errors.ts'
+import { csv } from './csv.ts'
 import type { InputFormat } from './input-format.ts'
 import { labelString } from './label-string.ts'
 import { libsvm } from './libsvm.ts'
+import { tsv } from './tsv.ts'
 
 /** The first one is what text is taken for that shows nothing else. */
-export const allInputFormats: InputFormat[] = [libsvm, labelString]
+export const allInputFormats: InputFormat[] = [libsvm, labelString, csv, tsv]
 
 /** What text was before a file could say its format: files that do not say it are in this one. */
 export const usualInputFormat = allInputFormats[0]

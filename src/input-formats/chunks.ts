@@ -1,11 +1,14 @@
 // Inputs in chunks, each in a slot of the shared memory, the way their format says: cut by lines, or as the format plans them.
 import type { Arena } from '../numeric/arena.ts'
+import { PlacedSchema } from '../tables/place-schema.ts'
+import type { Schema } from '../tables/schema.ts'
 import type { ByteSource } from './byte-source.ts'
 import { ChunkSlots, type Slot } from './chunk-slots.ts'
+import { tableWithoutSchema } from './csv.ts'
 import { lookAtBeginning } from './data-beginning.ts'
 import { filePart } from './file-part.ts'
 import { Input, noRandomAccess } from './input.ts'
-import type { ChunkBytes, InputFormat, OpenedInput, PlannedChunk } from './input-format.ts'
+import type { ByLines, ChunkBytes, InputFormat, OpenedInput, PlannedChunk } from './input-format.ts'
 import { cutLines, linesWithin } from './line-chunks.ts'
 import { isText, type Reading } from './reading.ts'
 
@@ -23,6 +26,15 @@ export interface Chunk extends ChunkBytes {
   indexBase: number
   /** Gives the slot back. */
   release(): void
+}
+
+/** How the rows of tables are read. */
+export interface TableReading {
+  /** `scan` when it is yet to be learnt. */
+  schema: Schema | 'scan' | undefined
+  /** See TableOfInput. */
+  needsLabel?: boolean | undefined
+  header?: string | undefined
 }
 
 /** A chunk as it comes from one input. */
@@ -46,15 +58,24 @@ export class Chunks {
   readonly #reading: Reading
   readonly #chunkBytes: number
   readonly #slots: ChunkSlots
+  readonly #table: TableReading
+  #placed: PlacedSchema | undefined
   /** Chunks that were handed out. */
   #number = 0
   /** What of the inputs samples have had. */
   readonly #sampled = new Set<string>()
 
   /** `slots` chunks may be out at a time; then reading waits for a release. */
-  constructor(arena: Arena, reading: Reading, chunkBytes: number, slots: number) {
+  constructor(
+    arena: Arena,
+    reading: Reading,
+    chunkBytes: number,
+    slots: number,
+    table: TableReading = { schema: undefined },
+  ) {
     this.#arena = arena
     this.#reading = reading
+    this.#table = table
     this.#chunkBytes = chunkBytes
     this.#slots = new ChunkSlots(arena, chunkBytes, slots)
   }
@@ -159,6 +180,12 @@ export class Chunks {
 
   async *#lines(input: Input, firstInput: Input): AsyncGenerator<InSlot> {
     const source = await input.source()
+    // Known by the first chunk, once it has whole rows.
+    let known: { about: unknown } | undefined
+    const aboutFile = (cut: ByLines, text: Uint8Array): unknown => {
+      known ??= { about: this.#about(cut, text, source.name) }
+      return known.about
+    }
     const lines = cutLines(this.#slots, {
       name: source.name,
       chunkBytes: this.#chunkBytes,
@@ -172,19 +199,24 @@ export class Chunks {
         if (format.cut.by === 'plan') throw noRandomAccess(source, format.title)
       },
       endOfRows: (whole, text) => {
-        const { endOfRows } = this.#reading.look(whole)
-        return endOfRows ? endOfRows(text) : whole.length
+        const cut = this.#reading.look(whole)
+        return cut.endOfRows ? cut.endOfRows(text, known?.about) : whole.length
       },
     })
-    let about: unknown
     let first = true
     for await (const { slot, bytes } of lines) {
       const text = this.#arena.bytes(slot.at, bytes)
-      const cut = this.#reading.look(text)
-      if (first) about = cut.about?.(text)
-      yield { slot, bytes, first, about }
+      yield { slot, bytes, first, about: aboutFile(this.#reading.look(text), text) }
       first = false
     }
+  }
+
+  /** What every chunk of a file has to know, by the beginning of the file. */
+  #about({ about, delimiters }: ByLines, text: Uint8Array, name: string): unknown {
+    const { schema, needsLabel = true, header } = this.#table
+    if (delimiters && !schema) throw tableWithoutSchema(name)
+    if (schema && schema !== 'scan') this.#placed ??= new PlacedSchema(this.#arena, schema)
+    return about?.(text, { name, placed: this.#placed, needsLabel, header })
   }
 
   async #samplePlan({ chunks }: OpenedInput, input: Input, place: number): Promise<InSlot | undefined> {
@@ -205,7 +237,7 @@ export class Chunks {
     const { first, bytes } = linesWithin(text.subarray(0, filled), !within)
     const lines = text.subarray(first, first + bytes)
     const cut = this.#reading.look(lines)
-    if (bytes > 0) return { slot, offset: first, bytes, first: !within, about: cut.about?.(lines) }
+    if (bytes > 0) return { slot, offset: first, bytes, first: !within, about: this.#about(cut, lines, source.name) }
     this.#slots.give(slot)
     return undefined
   }

@@ -2,6 +2,7 @@
 // into shared memory, and it has a parser, which runs inside a worker thread and turns chunks into batches of rows.
 import type { Arena } from '../numeric/arena.ts'
 import type { Address, ByteCount } from '../sizes.ts'
+import type { PlacedSchema } from '../tables/place-schema.ts'
 
 export interface InputFormat {
   /** import.meta.url of its file, which worker threads load. */
@@ -28,9 +29,24 @@ export interface ByLines {
   /** The number of the first feature: always the same, or judged by the start of the data; undefined when it can't be told. */
   indexBase: number | ((text: Uint8Array) => number | undefined)
   /** What the parser has to know of a file in every chunk, by the file's first chunk: the columns of a header, say. Plain data. */
-  about?(text: Uint8Array): unknown
-  /** Where the last whole row ends, in text that begins with one; 0 when none does. The last line feed when not given. */
-  endOfRows?(text: Uint8Array): number
+  about?(text: Uint8Array, table: TableOfInput): unknown
+  /** Where the last whole row ends, in text that begins with one; 0 when none does. The last line feed when not given. `about`
+   *  is known once the first chunk is cut. */
+  endOfRows?(text: Uint8Array, about: unknown): number
+  /** Of tables: bytes that may separate cells. Rows are read by a schema, which is learnt before. */
+  delimiters?: readonly number[]
+}
+
+/** What a format of tables is told of a file. */
+export interface TableOfInput {
+  /** For messages. */
+  name: string
+  /** What columns become, once it was learnt. */
+  placed: PlacedSchema | undefined
+  /** Whether every row has to have a label, and a weight where the schema has weights. */
+  needsLabel: boolean
+  /** Whether the first row names the columns, where the user says it. */
+  header: string | undefined
 }
 
 /** The format opens an input, and plans the chunks that are read: row groups by their places in a file, say. */
@@ -114,6 +130,8 @@ export interface ChunkParser {
   labelText(row: number): string
   /** Where a row of the present batch stands. */
   place(row: number): Place
+  /** The weights of the rows of the present batch, where the data has them. */
+  rowWeights?(rows: number): Float64Array | undefined
 }
 
 export interface ParsedBatch {

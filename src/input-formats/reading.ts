@@ -56,9 +56,7 @@ export class Reading {
     if (!this.#format) {
       const line = firstLine(text)
       if (line !== undefined) {
-        this.#format = allInputFormats.find(({ cut }) => cut.by === 'lines' && cut.detect(line))
-        if (!this.#format) refuseTable(line)
-        this.#format ??= usualInputFormat
+        this.#format = allInputFormats.find(({ cut }) => cut.by === 'lines' && cut.detect(line)) ?? usualInputFormat
       }
       this.#check()
     }
@@ -126,24 +124,6 @@ function noText(head: Uint8Array): string {
   if (format) return format.title
   const bytes = [...head.subarray(0, 8)].map(byte => byte.toString(16).padStart(2, '0'))
   return `a binary file (its first bytes are ${bytes.join(' ')})`
-}
-
-/** What columns of tables are separated by. */
-const SEPARATORS = { commas: ',', tabs: '\t', semicolons: ';' }
-
-/** Nobody has named the format, and no format knows the line: it may be that of a table, which there is no format for. */
-function refuseTable(line: string): void {
-  if (/(^|\s)\d+:/.test(line)) return
-  const text = line.trim()
-  for (const [name, separator] of Object.entries(SEPARATORS)) {
-    const columns = text.split(separator).length
-    if (columns < 2) continue
-    const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text
-    throw new UsageError(
-      `the data looks like a table of ${columns} columns, separated by ${name}: ${JSON.stringify(shown)}`,
-      `tables are not read yet: write each row as ${usualInputFormat.row}, or say --format ${usualInputFormat.name} if it is that`,
-    )
-  }
 }
 
 /** The first line that is neither blank nor a comment, or its beginning. */

@@ -65,6 +65,8 @@ export abstract class TextParser implements ChunkParser {
 
   /** The most entries of a batch, given the bytes of a chunk. */
   protected abstract entryCapacity(bytes: ByteCount): number
+  /** Sees a chunk before it is parsed. */
+  protected begin(_chunk: ChunkBytes): void {}
   /** Calls the compiled parser once: it fills the batch from where it stands. */
   protected abstract fill(): void
   /** The words for what was refused. */
@@ -106,7 +108,8 @@ export abstract class TextParser implements ChunkParser {
     this.batch.nonzeroCapacity = entries
   }
 
-  *parse({ at, bytes }: ChunkBytes, settings: ParseSettings): Generator<ParsedBatch> {
+  *parse(chunk: ChunkBytes, settings: ParseSettings): Generator<ParsedBatch> {
+    const { at, bytes } = chunk
     const { state, batch } = this
     this.#makeRoom(bytes, settings.valueBits / 8)
     // Where a chunk is cut into batches depends on the chunk alone, not on how large the buffers have grown.
@@ -124,6 +127,7 @@ export abstract class TextParser implements ChunkParser {
     state.zeros = 0
     this.badRows = 0
     this.bad = []
+    this.begin(chunk)
     for (;;) {
       this.fill()
       this.lines = state.lines

@@ -4,6 +4,7 @@
 import { SpillwayError } from '../errors.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
 import { multiclassNames, regularizerNames } from '../losses/formulations.ts'
+import { readSchema, type Schema } from '../tables/schema.ts'
 import { type Calibration, calibrationKinds } from './calibration.ts'
 import { type Certificate, type DataSummary, inputFeatures, type Model, type ModelLabel } from './model.ts'
 import type { Shortfall } from './shortfall.ts'
@@ -26,7 +27,7 @@ export interface ModelHeader
     /** `names`: how many follow. */
     expand?: { steps: string; names?: number }
     normalize?: 'unit'
-    scale?: SectionShape & { kind: 'minmax' | 'standard' }
+    scale?: SectionShape & { kind: 'minmax' | 'standard' | 'numbers' }
     ranges?: SectionShape
   }
 }
@@ -69,6 +70,7 @@ export function readHeader(parsed: unknown, file: string): ModelHeader {
     weights: readShape(header.object('weights')),
     ...(header.has('inputFormat') && { inputFormat: header.text('inputFormat') }),
     ...(header.has('values') && { values: header.choice('values', ['f32', 'f64'] as const) }),
+    ...(header.has('schema') && { schema: header.schema('schema') }),
     indexBase: header.choice('indexBase', [0, 1]),
     loss: header.text('loss'),
     ...(header.has('outlierMargin') && { outlierMargin: header.number('outlierMargin') }),
@@ -81,7 +83,7 @@ export function readHeader(parsed: unknown, file: string): ModelHeader {
       .map(entry => ({ label: entry.text('label'), weight: entry.number('weight') })),
     transforms: {
       ...(expand && { expand: readExpansion(expand, file) }),
-      ...(scale && { scale: { kind: scale.choice('kind', ['minmax', 'standard']), ...readShape(scale) } }),
+      ...(scale && { scale: { kind: scale.choice('kind', ['minmax', 'standard', 'numbers']), ...readShape(scale) } }),
       ...(ranges && { ranges: readShape(ranges) }),
       ...(transforms.has('normalize') && { normalize: transforms.choice('normalize', ['unit'] as const) }),
     },
@@ -233,6 +235,11 @@ class Fields {
     const value = this.#values[name] as T
     if (!choices.includes(value)) throw this.#expected(name, `one of ${choices.join(', ')}`)
     return value
+  }
+  schema(name: string): Schema {
+    const schema = readSchema(this.#values[name])
+    if (typeof schema === 'string') throw this.#expected(name, `a schema: ${schema}`)
+    return schema
   }
   texts(name: string): string[] {
     const value = this.#array(name)

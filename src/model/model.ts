@@ -13,6 +13,7 @@ import { parseExpansion } from '../features/expansion-steps.ts'
 import { type Label, type LabelKey, textLabelComplaint } from '../input-formats/labels.ts'
 import { type MulticlassKind, type Regularizer, trainsTogether } from '../losses/formulations.ts'
 import { MOST_FEATURES } from '../numeric/layouts.ts'
+import { featureName as nameInTable, type Schema } from '../tables/schema.ts'
 import { type Calibration, calibrationsComplaint } from './calibration.ts'
 import type { Shortfall } from './shortfall.ts'
 import { positionOf, smallerLayout, toDense, vectorsComplaint, type WeightVectors } from './weights.ts'
@@ -49,7 +50,7 @@ export interface DataSummary {
 }
 
 export interface FeatureScale {
-  kind: 'minmax' | 'standard'
+  kind: 'minmax' | 'standard' | 'numbers'
   /** What each feature is multiplied by; a feature that a sparse list leaves out is multiplied by 1. */
   factors: WeightVectors
 }
@@ -89,6 +90,8 @@ export interface Model {
   inputFormat?: string
   /** How exactly values were read for training, and are read for scoring; f32 when not given. */
   values?: 'f32' | 'f64'
+  /** What the columns of a table became. */
+  schema?: Schema
   /** The number of the first feature in the user's data; the model itself counts from 0. */
   indexBase: 0 | 1
   loss: string
@@ -148,6 +151,7 @@ export function makeModel(parts: ModelParts): Model {
     biasWeights: parts.biasWeights ?? new Float64Array(0),
     ...(parts.inputFormat !== undefined && { inputFormat: parts.inputFormat }),
     ...(parts.values !== undefined && { values: parts.values }),
+    ...(parts.schema && { schema: parts.schema }),
     indexBase: parts.indexBase ?? 1,
     loss: parts.loss,
     ...(parts.outlierMargin !== undefined && { outlierMargin: parts.outlierMargin }),
@@ -239,7 +243,7 @@ export function inputFeatures({
 }
 
 /** Values as an additive kernel takes them: by the ranges that were learnt, and cut off where those end. */
-function fitRow(model: Model, indices: ArrayLike<number>, values: ArrayLike<number>): ArrayLike<number> {
+export function fitRow(model: Model, indices: ArrayLike<number>, values: ArrayLike<number>): ArrayLike<number> {
   const { expand, ranges } = model.transforms
   if (!spaceOf(expand?.steps)) return values
   return Array.from(values, (value, i) => {
@@ -251,7 +255,7 @@ function fitRow(model: Model, indices: ArrayLike<number>, values: ArrayLike<numb
 }
 
 /** A row as the model's expansion makes it; the given one when there is none. */
-function expandRow(
+export function expandRow(
   model: Model,
   indices: ArrayLike<number>,
   values: ArrayLike<number>,
@@ -362,9 +366,14 @@ export function userFeature(model: Model, feature: number): number {
   return feature + model.indexBase
 }
 
+/** What the user knows a feature of the data by: its number, or its column in a table. */
+function inputName(model: Model, feature: number): string {
+  return (model.schema && nameInTable(model.schema, feature)) ?? String(userFeature(model, feature))
+}
+
 /** What the user knows a feature by: its number, or of what it is made; of a hashed one, its place among 2^BITS. */
 export function featureName(model: Model, feature: number): string {
-  const first = (input: number): string => String(userFeature(model, input))
+  const first = (input: number): string => inputName(model, input)
   const { expand } = model.transforms
   return expand ? parseExpansion(expand.steps).nameOf(feature, first) : first(feature)
 }
@@ -378,7 +387,7 @@ export function namesBeforeHash(model: Model, places: ReadonlySet<number>): Map<
   for (const feature of expand.names) {
     const place = steps.placeOf(feature)
     if (!places.has(place)) continue
-    const name = steps.nameBeforeHash(feature, input => String(userFeature(model, input)))
+    const name = steps.nameBeforeHash(feature, input => inputName(model, input))
     found.set(place, [...(found.get(place) ?? []), name])
   }
   return found

@@ -197,6 +197,14 @@ export interface NumericFunctions {
   solveSimplex(values: Address, count: number, curvature: number, cost: number, scratch: Address): void
   parseLibsvm(state: Address, batch: Address): void
   parseLabelString(state: Address, batch: Address): void
+  parseTable(state: Address, batch: Address, table: Address): void
+  scanTable(state: Address, table: Address): void
+  mergeValues(
+    ...args: [scanned: Address, values: Address, first: number, count: number, texts: Address, textsEnd: Address]
+  ): number
+  endOfMerged(): Address
+  growList(scanned: Address, table: Address, slots: number, entries: Address): void
+  listValues(column: Address, count: number): void
   expandWeightedDegree(state: Address, from: Address, to: Address): void
   expandPolynomial(state: Address, from: Address, to: Address): void
   expandTable(state: Address, from: Address, to: Address): void

@@ -73,7 +73,10 @@ async function gatherText({ arena, path, model, before, all }: Gathering, option
   const valueBits = model.values === 'f64' ? 64 : 32
   const format = options.format ?? model.inputFormat ?? usualInputFormat.name
   await using pool = await poolForText(arena, [path], options.threads)
-  const reader = new RowReader(arena, pool, { format, indexBase, onBadRow, valueBits, signal })
+  const reader = new RowReader(arena, pool, {
+    ...{ format, indexBase: model.schema ? undefined : indexBase, onBadRow, valueBits, signal },
+    table: { schema: model.schema, needsLabel: false },
+  })
   await reader.read(
     [path],
     (_, toParse) => pool.run(momentsChunkTask, { ...toParse, before }),

@@ -61,7 +61,13 @@ export async function findOutliers(
     const expand = model.transforms.expand?.steps
     const { format = model.inputFormat ?? usualInputFormat.name, indexBase = model.indexBase, signal } = options
     const reader = new RowReader(arena, pool, {
-      ...{ format, indexBase, onBadRow: options.onBadRow ?? 'fail', valueBits: model.values === 'f64' ? 64 : 32 },
+      ...{
+        format,
+        indexBase: model.schema ? undefined : indexBase,
+        table: { schema: model.schema },
+        onBadRow: options.onBadRow ?? 'fail',
+        valueBits: model.values === 'f64' ? 64 : 32,
+      },
       ...{ fit: fitFor(expand), signal, chunkBytes: CHUNK_BYTES },
     })
     const { labels } = model

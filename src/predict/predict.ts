@@ -16,6 +16,7 @@ import { Arena } from '../numeric/arena.ts'
 import { poolForText } from '../rows/pool-for-text.ts'
 import { CHUNK_BYTES, RowReader, type RowsToRead } from '../rows/read-rows.ts'
 import type { AnswerSettings, EvaluatedChunk, RowsAnswered } from './answers-of-rows.ts'
+import { explainData } from './explain.ts'
 import { predictChunkTask } from './predict-chunk-task.ts'
 import { answersOfStore, checkStore, storeAt } from './predict-store.ts'
 
@@ -37,8 +38,12 @@ export interface PredictOptions {
   probability?: boolean
   /** Begin the text with a line that names its columns: `labels`, then the label that each score or probability is of. */
   header?: boolean
+  /** Of a table: whether its first row names the columns. */
+  tableHeader?: 'yes' | 'no' | 'auto'
   /** Compare with the labels of the data. Takes 8 to 16 bytes of memory a row when there are two classes. */
   evaluate?: boolean
+  /** Instead of labels alone: lines of each row's label, its score, and so many features that made it. */
+  explain?: number
 }
 
 export interface PredictProgress {
@@ -92,6 +97,7 @@ export async function predict(
     )
   }
   const loaded = await asModel(model)
+  if (options.explain !== undefined) return explained(data, loaded, options, options.explain)
   let header = options.header && options.write ? headerOf(loaded, options) : undefined
   const write = async (text: Uint8Array): Promise<void> => {
     // It waits for the first rows: what cannot be read or scored leaves no line behind.
@@ -105,6 +111,20 @@ export async function predict(
   })
   if (header) await options.write!(header)
   return result
+}
+
+/** Lines of what made the scores. */
+async function explained(
+  data: DataFor<RowToRead>,
+  model: Model,
+  options: PredictOptions,
+  most: number,
+): Promise<PredictResult> {
+  const other = (['scores', 'probability', 'header', 'evaluate'] as const).find(name => options[name])
+  if (other) throw new UsageError(`explain and ${other} cannot both be asked for`, `leave out --${other}`)
+  using from = pathsOf(data, { indexBase: options.indexBase ?? model.indexBase, needsLabel: false })
+  const reading = readingFor(model, options, from.given)
+  return await explainData({ paths: from.paths, model, reading, most }, options)
 }
 
 /** As LIBLINEAR names the columns of probabilities: `labels 1 -1`. Of scores there is one for each weight vector. */
@@ -259,6 +279,7 @@ function readingFor(model: Model, options: PredictOptions, given: boolean): Rows
   return {
     format: given ? formatForRows({ ...options, format }) : format,
     indexBase: options.indexBase,
+    table: { schema: model.schema, needsLabel: false, header: options.tableHeader },
     onBadRow: options.onBadRow ?? 'fail',
     // Rows are scored by what the weights were trained on: a value that is read otherwise is another value.
     valueBits: model.values === 'f64' ? 64 : 32,

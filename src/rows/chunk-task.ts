@@ -98,6 +98,11 @@ export class ChunkRows {
     return this.#numbers.add(batch, rows, row => this.#parser.labelText(row))
   }
 
+  /** The weights of the rows of a batch, where the data has them. */
+  weights({ rows }: ParsedBatch): Float64Array | undefined {
+    return this.#parser.rowWeights?.(rows)
+  }
+
   /** The line of a row of the present batch in its chunk, counted from 0. */
   lineOf(row: number): number {
     return this.#parser.place(row).line

@@ -3,6 +3,7 @@
 
 import { fitFor } from '../features/expansion-steps.ts'
 import { expandedFeatures } from '../features/kept-names.ts'
+import type { TableReading } from '../input-formats/chunks.ts'
 import { sourceName } from '../input-formats/given-rows.ts'
 import type { Arena } from '../numeric/arena.ts'
 import type { ThreadPool } from '../threads/pool.ts'
@@ -17,6 +18,8 @@ export interface ReadSettings {
   indexBase: number | undefined
   onBadRow: 'fail' | 'skip'
   valueBits: 32 | 64
+  /** How tables are read. */
+  table?: TableReading | undefined
 }
 
 export interface ReadReport {
@@ -71,9 +74,8 @@ export async function loadRows(
   const { labels, rows, packedBytes } = collector
   return {
     rows: {
-      table: collector.finish(arena),
-      rows,
-      nonzeros,
+      ...collector.finish(arena),
+      ...{ rows, nonzeros },
       ...expandedFeatures(arena, expansion, features, names),
       renumbered: undefined,
       labels,

@@ -26,6 +26,8 @@ export interface ParsedRows extends ParsedChunk {
   names: number
   /** Bytes of row records written. */
   packedBytes: number
+  /** Of the rows, where the data has them. */
+  rowWeights?: Float64Array
   /** Of the chunk's bytes. */
   hash: bigint
 }
@@ -43,8 +45,11 @@ async function parseRows(context: TaskContext, options: ParseRowsOptions): Promi
   })
   packer.start(pack)
   let nonzeros = 0
+  const weights: Float64Array[] = []
   for (const batch of chunk.batches(Boolean(pack.bins))) {
     const classes = chunk.classes(batch)
+    const some = chunk.weights(batch)
+    if (some) weights.push(some)
     for (const piece of piecesOf(arena, batch.batch, expander)) {
       if (!packer.pack(piece.batch, piece.rows, classes + piece.first * 4)) throw windowFull('the rows')
       nonzeros += piece.nonzeros
@@ -56,6 +61,17 @@ async function parseRows(context: TaskContext, options: ParseRowsOptions): Promi
     table: packer.table(),
     names: expander?.namesComplete ? names : 0,
     packedBytes: packer.written,
+    ...(weights.length > 0 && { rowWeights: together(weights) }),
     hash: arena.numeric.xxh64(at, bytes),
   }
+}
+
+function together(parts: Float64Array[]): Float64Array {
+  const all = new Float64Array(parts.reduce((sum, { length }) => sum + length, 0))
+  let filled = 0
+  for (const part of parts) {
+    all.set(part, filled)
+    filled += part.length
+  }
+  return all
 }

@@ -2,7 +2,7 @@
 // results are taken in the order of the data, so that the outcome is the same for any number of threads. What is made of a
 // chunk, and what is done with it, the caller says.
 import { BadRowAccount } from '../input-formats/bad-rows.ts'
-import { type Chunk, Chunks } from '../input-formats/chunks.ts'
+import { type Chunk, Chunks, type TableReading } from '../input-formats/chunks.ts'
 import type { InputFormat } from '../input-formats/input-format.ts'
 import { Reading } from '../input-formats/reading.ts'
 import type { Arena } from '../numeric/arena.ts'
@@ -23,6 +23,8 @@ export interface RowsToRead {
   onBadRow: 'fail' | 'skip'
   valueBits: 32 | 64
   chunkBytes?: ByteCount
+  /** How tables are read. */
+  table?: TableReading | undefined
   /** Throws where the rows of a format cannot be used as they are meant to be. */
   fit?: (format: InputFormat) => void
   signal?: AbortSignal | undefined
@@ -39,7 +41,8 @@ export class RowReader {
   constructor(arena: Arena, pool: ThreadPool, settings: RowsToRead) {
     this.#settings = settings
     this.#reading = new Reading(settings.format, settings.indexBase, settings.fit)
-    this.#chunks = new Chunks(arena, this.#reading, settings.chunkBytes ?? CHUNK_BYTES, pool.size + 3)
+    const { chunkBytes = CHUNK_BYTES, table } = settings
+    this.#chunks = new Chunks(arena, this.#reading, chunkBytes, pool.size + 3, table)
   }
 
   /** Has work started on every chunk, and takes the results in order. */

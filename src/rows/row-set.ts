@@ -50,6 +50,8 @@ export interface PackedPiece {
   table: Uint32Array
   labels: LabelCount[]
   packedBytes: ByteCount
+  /** Where the data has them. */
+  rowWeights?: Float64Array | undefined
 }
 
 let loads = 0
@@ -63,15 +65,17 @@ export class RowCollector {
   packedBytes = 0
   readonly #byKey = new Map<LabelKey, number>()
   readonly #pieces: { table: Uint32Array; map: Uint32Array | undefined }[] = []
+  readonly #weights: Float64Array[] = []
 
   add(piece: PackedPiece): void {
     this.#pieces.push({ table: piece.table, map: mergeLabels(this.labels, this.#byKey, piece.labels) })
+    if (piece.rowWeights) this.#weights.push(piece.rowWeights)
     this.rows += piece.table.length
     this.packedBytes += piece.packedBytes
   }
 
-  /** The table of all rows, in the order of the pieces. */
-  finish(arena: Arena): number {
+  /** The table of all rows, in the order of the pieces, and their weights. */
+  finish(arena: Arena): Pick<RowSet, 'table' | 'rowWeights'> {
     const table = arena.allocate(Math.max(this.rows, 1) * 4, 'the row table')
     const all = arena.u32(table, this.rows)
     let filled = 0
@@ -86,6 +90,17 @@ export class RowCollector {
       }
       filled += part.length
     }
-    return table
+    return this.#weights.length === 0 ? { table } : { table, rowWeights: this.#placeWeights(arena) }
+  }
+
+  #placeWeights(arena: Arena): Address {
+    const at = arena.allocate(this.rows * 8, 'the weights of the rows')
+    const all = arena.f64(at, this.rows)
+    let filled = 0
+    for (const part of this.#weights.splice(0)) {
+      all.set(part, filled)
+      filled += part.length
+    }
+    return at
   }
 }

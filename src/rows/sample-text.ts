@@ -9,6 +9,7 @@ import type { InputFormat } from '../input-formats/input-format.ts'
 import { type LabelKey, labelKey } from '../input-formats/labels.ts'
 import { Reading } from '../input-formats/reading.ts'
 import { Arena } from '../numeric/arena.ts'
+import type { Schema } from '../tables/schema.ts'
 import { rowsOfChunk } from './chunk-task.ts'
 import { TakenFeatures, usedFeatures } from './used-features.ts'
 
@@ -18,6 +19,8 @@ export interface SampleOptions {
   indexBase?: number
   expand?: string | undefined
   values: 'f32' | 'f64'
+  /** Of tables. */
+  schema?: Schema | undefined
 }
 
 export interface TextSample {
@@ -123,13 +126,13 @@ export async function estimateText(
 async function countRows(
   places: { path: string; at: number }[],
   chunkBytes: number,
-  { format, indexBase, expand, values }: SampleOptions,
+  { format, indexBase, expand, values, schema }: SampleOptions,
   wanted: (format: InputFormat) => boolean = () => true,
 ) {
   const arena = new Arena()
   const context = { arena, kept: new Map() }
   const reading = new Reading(format, indexBase, fitFor(expand))
-  const chunks = new Chunks(arena, reading, chunkBytes, 1)
+  const chunks = new Chunks(arena, reading, chunkBytes, 1, { schema })
   const expander = expand === undefined ? undefined : new Expander(arena, expand)
   const labels = new Set<LabelKey>()
   const taken = new TakenFeatures(places.length, MOST_COUNTED)

@@ -1,8 +1,9 @@
-// Feature scaling, `--scale minmax|standard`: every feature is multiplied by a factor learnt from the training data.
+// Feature scaling, `--scale minmax|standard|numbers`: every feature is multiplied by a factor learnt from the training data.
 // Nothing is shifted, so that zeros stay zeros and sparse data stays sparse.
 //
 //   minmax    1 / max|x|: values end in [−1, 1], or in [0, 1] where none is negative
 //   standard  1 / σ, σ² the mean squared distance from the mean over all rows, absent entries counted as zeros
+//   numbers   the same, but a feature that is 1 wherever it is not 0 stays so: values of tables that stand for names
 //
 // Values of f32 are kept as they were read, and multiplied by their factors in f64 wherever a row is used, in training, in
 // certificates and in predicting. All of them compute the same scores, and so does a program that multiplies the weights by
@@ -13,7 +14,7 @@ import { MOMENTS_BYTES, SPACE_FACTORS } from '../numeric/layouts.ts'
 import type { Address } from '../sizes.ts'
 import type { RowSet } from './row-set.ts'
 
-export const scaleKinds = ['minmax', 'standard'] as const
+export const scaleKinds = ['minmax', 'standard', 'numbers'] as const
 export type ScaleKind = (typeof scaleKinds)[number]
 
 /** Learns the factors of rows in memory, one a weight, and applies them; rows end unit length if asked. Rows must be
@@ -55,7 +56,7 @@ export async function learnFactors(source: PlainRows, kind: ScaleKind, weights: 
 
 /** Bytes for each weight that scaling takes in a run over blocks: statistics, which become factors, and copies of those. */
 export function scalingBytes(kind: ScaleKind): number {
-  return kind === 'standard' ? MOMENTS_BYTES + 8 : 24
+  return kind === 'minmax' ? 24 : MOMENTS_BYTES + 8
 }
 
 /** Room for the bias as well, for in the order of trainers it is one of the weights. */
@@ -64,7 +65,7 @@ function factorBytes(weights: number): number {
 }
 
 function statisticsBytes(kind: ScaleKind, weights: number): number {
-  return (weights + 1) * (kind === 'standard' ? MOMENTS_BYTES : 8)
+  return (weights + 1) * (kind === 'minmax' ? 8 : MOMENTS_BYTES)
 }
 
 function gather(arena: Arena, kind: ScaleKind, table: Address, rows: number, at: Address): void {
@@ -75,7 +76,8 @@ function gather(arena: Arena, kind: ScaleKind, table: Address, rows: number, at:
 /** Largest values, or moments, at an address become factors; those may be written over them, from the first on. */
 function toFactors(arena: Arena, kind: ScaleKind, at: Address, factors: Float64Array, rows: number): void {
   for (let j = 0; j < factors.length; j++) {
-    factors[j] = kind === 'minmax' ? minmaxFactor(arena.getF64(at + j * 8)) : standardFactor(arena, at, j, rows)
+    factors[j] =
+      kind === 'minmax' ? minmaxFactor(arena.getF64(at + j * 8)) : standardFactor(arena, at, { feature: j, rows, kind })
   }
 }
 
@@ -84,11 +86,16 @@ export function minmaxFactor(largest: number): number {
   return largest > 0 ? Math.min(1 / largest, Number.MAX_VALUE) : 1
 }
 
-function standardFactor(arena: Arena, moments: number, feature: number, rows: number): number {
+function standardFactor(
+  arena: Arena,
+  moments: number,
+  { feature, rows, kind }: { feature: number; rows: number; kind: ScaleKind },
+): number {
   const record = new MomentsFields(arena, moments + feature * MOMENTS_BYTES)
   const { count, mean } = record
   if (count === 0) return 1
   const unit = 2 ** (1023 - record.exponent)
+  if (kind === 'numbers' && record.squares === 0 && mean === unit) return 1
   // Absent entries are so many zeros: their distance from the mean, and that of the mean of the others, come on top.
   const squares = record.squares + mean * mean * count * ((rows - count) / rows)
   // A constant feature has no spread to divide by: it is brought to 1 instead.

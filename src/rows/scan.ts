@@ -3,6 +3,9 @@
 import { type LabelCount, mergeLabels } from '../input-formats/label-numbers.ts'
 import type { LabelKey } from '../input-formats/labels.ts'
 import { Arena } from '../numeric/arena.ts'
+import type { Schema } from '../tables/schema.ts'
+import type { TableOptions } from '../tables/table-options.ts'
+import { learnSchema } from './learn-schema.ts'
 import { poolForText } from './pool-for-text.ts'
 import { RowReader } from './read-rows.ts'
 import { scanChunkTask } from './scan-chunk-task.ts'
@@ -22,9 +25,11 @@ export interface DataSummary {
   bytes: number
   badRows: number
   badRowMessages: string[]
+  /** Of a table. */
+  schema?: Schema
 }
 
-export interface ScanOptions {
+export interface ScanOptions extends TableOptions {
   format?: string
   indexBase?: number
   onBadRow?: 'fail' | 'skip'
@@ -35,10 +40,15 @@ export interface ScanOptions {
 
 export async function scanData(paths: string[], options: ScanOptions = {}): Promise<DataSummary> {
   const started = performance.now()
+  const table = await learnSchema(paths, { ...options, format: options.format, onBadRow: options.onBadRow ?? 'fail' })
   const arena = new Arena()
   const pool = await poolForText(arena, paths, options.threads)
-  const { format, indexBase, onBadRow = 'fail', signal } = options
-  const reader = new RowReader(arena, pool, { format, indexBase, onBadRow, valueBits: 32, signal })
+  const { indexBase, onBadRow = 'fail', signal } = options
+  const format = table?.format ?? options.format
+  const reader = new RowReader(arena, pool, {
+    ...{ format, indexBase, onBadRow, valueBits: 32, signal },
+    table: { schema: table?.schema, header: options.header },
+  })
   const byKey = new Map<LabelKey, number>()
   const total = {
     rows: 0,
@@ -79,5 +89,6 @@ export async function scanData(paths: string[], options: ScanOptions = {}): Prom
     bytes: reader.bytesRead,
     badRows: reader.badRows,
     badRowMessages: reader.badRowMessages,
+    ...(table && { schema: table.schema }),
   }
 }

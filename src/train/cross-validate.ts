@@ -12,6 +12,7 @@ import { type MemorySolver, type Solver, trainsFolds } from '../optimise/solvers
 import { classesOf } from '../rows/folds.ts'
 import { chooseSolver } from './choose-solver.ts'
 import type { FoldedProblem } from './class-problems.ts'
+import { heedTable } from './heed-table.ts'
 import { type FoldsOverBlocks, HeldOut, heldOutOverBlocks } from './held-out.ts'
 import { InMemory } from './in-memory.ts'
 import { type LoadedRows, withRowsInMemory } from './load-in-memory.ts'
@@ -73,6 +74,7 @@ export async function whereToTrain(
   if (paths.length === 0) throw new UsageError('no data was named')
   const stranger = beyondBinary(options) ?? (options.calibrate && 'calibrate')
   if (stranger) throw new UsageError(`${stranger} is not compatible with folds`)
+  await heedTable(paths, options, tell)
   await heedBinsOfStore(paths, options, tell)
   const { solver, reason } = await chooseSolver(paths, options)
   const isTruncated = findLoss(options.loss).truncates !== undefined

@@ -73,6 +73,7 @@ function placeRowWeights(
   { cutShort, badRows }: { cutShort: boolean; badRows: number },
 ): void {
   if (!rowWeights) return
+  if (rows.rowWeights) throw new UsageError('rowWeights is given, and a column has weights, too', 'leave out one')
   if (cutShort ? rowWeights.length < rows.rows : rowWeights.length !== rows.rows) {
     const left = badRows > 0 ? `, without ${badRows} that cannot be read` : ''
     throw new UsageError(
@@ -113,8 +114,14 @@ async function load(
     if (options.expand) checkExpandable(options.expand, findInputFormat(inputFormatOf(store.manifest)))
     return loadStore(arena, pool, store, make, report, options.signal)
   }
-  const { format, indexBase, onBadRow, values } = options
-  const settings = { format, indexBase, onBadRow, valueBits: values === 'f64' ? (64 as const) : (32 as const) }
+  const { format, indexBase, onBadRow, values, schema } = options
+  const settings = {
+    format,
+    indexBase,
+    onBadRow,
+    table: { schema },
+    valueBits: values === 'f64' ? (64 as const) : (32 as const),
+  }
   return loadRows(arena, pool, paths, settings, make, report, options.signal)
 }
 

@@ -21,8 +21,10 @@ import { alone, type Communicator } from '../ranks/communicator.ts'
 import type { ExpansionOptions } from '../rows/parse-rows-task.ts'
 import { type ScaleKind, scaleKinds } from '../rows/scale.ts'
 import { parseMemory } from '../sizes.ts'
+import type { Schema } from '../tables/schema.ts'
+import { categoriesOf, type TableOptions, tableOptionNames } from '../tables/table-options.ts'
 
-export interface TrainOptions {
+export interface TrainOptions extends TableOptions {
   /** `hinge` when not said, and `logistic` under multiclass softmax. */
   loss?: string
   /** `l2` for ½‖w‖², `l1` for ‖w‖₁, which leaves few weights that are not zero. */
@@ -48,7 +50,8 @@ export interface TrainOptions {
   seed?: number
   shrinking?: boolean
   normalize?: 'unit'
-  scale?: ScaleKind
+  /** `none` for tables, whose numbers are scaled unless something else is said. */
+  scale?: ScaleKind | 'none'
   /** An additive kernel, e.g. `chi2`; `linear` for none. */
   kernel?: string
   /** Of an additive kernel: what stands for it, of what degree and by which nodes (else its own), and the bins that values fall into. */
@@ -111,7 +114,10 @@ export interface TrainOptions {
 type Optional = Exclude<keyof TrainOptions, keyof typeof DEFAULTS>
 
 export type ResolvedOptions = Required<Omit<TrainOptions, Optional>> &
-  Pick<TrainOptions, Exclude<Optional, 'memory' | 'trainers'>> & {
+  Pick<TrainOptions, Exclude<Optional, 'memory' | 'trainers' | 'scale'>> & {
+    scale?: ScaleKind | undefined
+    /** Of a table. */
+    schema?: Schema | undefined
     memory: number | undefined
     trainers: number
     /** What an additive kernel makes of rows. */
@@ -170,6 +176,8 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
   // Where there is little memory, a run is planned as if that had been named.
   options.memory ??= scarceMemory()
   checkEach(options)
+  if (said['scale'] === 'none') options.scale = undefined
+  categoriesOf(options)
   // A problem of all classes has one loss.
   const ofAllClasses = allLosses.find(({ allClasses }) => allClasses === options.multiclass)
   if (ofAllClasses && said['loss'] === undefined) options.loss = ofAllClasses.name
@@ -214,7 +222,8 @@ const choices = (): Partial<Record<keyof TrainOptions, readonly unknown[]>> => (
   outlierStart: ['sample', 'full'],
   regularizer: regularizerNames,
   normalize: ['unit'],
-  scale: scaleKinds,
+  scale: [...scaleKinds, 'none'],
+  header: ['yes', 'no', 'auto'],
   weights: ['f64', 'f32'],
   values: ['f32', 'f64'],
   format: formatChoices(),
@@ -228,9 +237,10 @@ const choices = (): Partial<Record<keyof TrainOptions, readonly unknown[]>> => (
 })
 
 /** What has neither a default nor limits here. */
-const OTHERS = { rowWeights: 1, expand: 1, degree: 1, nodes: 1, store: 1, signal: 1 } satisfies Partial<
-  Record<Optional, 1>
->
+const OTHERS = {
+  ...{ rowWeights: 1, expand: 1, degree: 1, nodes: 1, store: 1, signal: 1 },
+  ...{ label: 1, weight: 1, ignore: 1, categorical: 1, text: 1 },
+} satisfies Partial<Record<Optional, 1>>
 
 /** Refuses what is beyond its limits or not among its choices: what, got, expected. */
 function checkEach(options: ResolvedOptions): void {
@@ -327,8 +337,11 @@ function spaceFor(options: ResolvedOptions): RowSpace | undefined {
       'leave out --kernel or --expand',
     )
   }
-  if (options.scale === 'standard') {
-    throw new UsageError('a kernel is for values from 0 to 1, and scale standard makes others', 'take --scale minmax')
+  if (options.scale === 'standard' || options.scale === 'numbers') {
+    throw new UsageError(
+      `a kernel is for values from 0 to 1, and scale ${options.scale} makes others`,
+      'take --scale minmax',
+    )
   }
   const other = beyondBinary(options)
   if (other) throw new UsageError(`a kernel is not compatible with ${other}`, 'leave out one of the two')
@@ -353,7 +366,7 @@ export function refuseTextOptions(options: ResolvedOptions): void {
       'train on the text',
     )
   }
-  for (const name of ['values', 'format', 'indexBase', 'onBadRow', 'store', 'blocks']) {
+  for (const name of ['values', 'format', 'indexBase', 'onBadRow', 'store', 'blocks', ...tableOptionNames]) {
     if (options.given.has(name)) {
       throw new UsageError(`the option ${name} is for reading text, and this is a store: it would be ignored`)
     }

@@ -134,8 +134,10 @@ export async function theStore(
   }
 }
 
-function howToRead({ values, seed, onBadRow, format, indexBase, threads, signal }: ResolvedOptions): IngestOptions {
+function howToRead(options: ResolvedOptions): IngestOptions {
+  const { values, seed, onBadRow, format, indexBase, threads, signal, schema } = options
   return {
+    ...(schema && { schema }),
     ...{ values, seed, onBadRow, format },
     ...(indexBase !== undefined && { indexBase }),
     ...(threads !== undefined && { threads }),
@@ -276,6 +278,7 @@ async function madeFrom(
     // Values as they came serve any bins.
     [0, binsAtIngest(options)].includes(binsOf(manifest)) &&
     (options.blocks === undefined || options.blocks === manifest.blocks.length) &&
+    JSON.stringify(manifest.schema) === JSON.stringify(options.schema) &&
     (askedInputFormat(options.format)?.name ?? inputFormatOf(manifest)) === inputFormatOf(manifest) &&
     (options.indexBase === undefined || options.indexBase === manifest.indexBase)
   return alike && changes.every(file => file !== undefined && file.mtimeMs <= finished.mtimeMs) ? 'fresh' : 'stale'

@@ -20,6 +20,7 @@ import { version } from '../version.ts'
 import { calibrateOverBlocks, calibrationsOf, checkCalibration, modelsToCalibrate } from './calibrate.ts'
 import { chooseSolver } from './choose-solver.ts'
 import { allClassesSettings, asModelCertificate, type ClassProblems, classProblems, sumOf } from './class-problems.ts'
+import { heedTable } from './heed-table.ts'
 import { HeldOut } from './held-out.ts'
 import { InBlocks, type OpenedStore, openBlocks } from './in-blocks.ts'
 import { InMemory } from './in-memory.ts'
@@ -43,6 +44,7 @@ export function train(data: DataFor<LabelledRow>, options: TrainOptions = {}): T
   return new TrainingRun(async tell => {
     using _ = from
     const started = performance.now()
+    await heedTable(paths, resolved, tell)
     const roundedToBins = await heedBinsOfStore(paths, resolved, tell)
     const { solver, reason, fitsInMemory } = await chooseSolver(paths, resolved)
     checkCompatible(solver, loss, { ...resolved })
@@ -240,6 +242,7 @@ function modelOf(outcome: TrainingOutcome, options: ResolvedOptions, certificate
     ...{ weights, ownsWeights: true, bias, biasWeights: bias === 0 ? new Float64Array(0) : biasWeights },
     ...(data.format !== usualInputFormat.name && { inputFormat: data.format }),
     ...(data.valueBits === 64 && { values: 'f64' }),
+    ...(options.schema && { schema: options.schema }),
     indexBase: data.indexBase === 0 ? 0 : 1,
     ...{ loss, ...outlierMarginOf(options), regularizer, cost, solver, seed },
     classWeights: Object.entries(options.classWeights).map(([label, weight]) => ({ label, weight })),

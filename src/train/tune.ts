@@ -6,6 +6,7 @@ import { askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { block } from '../optimise/solvers/block.ts'
 import type { MemorySolver } from '../optimise/solvers/solver.ts'
 import { classesOf } from '../rows/folds.ts'
+import { tableOptionNames } from '../tables/table-options.ts'
 import type { FoldedProblem } from './class-problems.ts'
 import { type CrossValidateOptions, validateInMemory, validateOverBlocks, whereToTrain } from './cross-validate.ts'
 import { HeldOut } from './held-out.ts'
@@ -91,7 +92,8 @@ async function trainStore(
   progress: ProgressListener,
 ): Promise<TrainResult> {
   // The text is in the store by now, and so are all that reading it was told.
-  const { format: _, indexBase: __, onBadRow: ___, values: ____, store: _____, blocks: ______, ...others } = given
+  const text = ['format', 'indexBase', 'onBadRow', 'values', 'store', 'blocks', ...tableOptionNames]
+  const others = Object.fromEntries(Object.entries(given).filter(([name]) => !text.includes(name)))
   const trainWith = async (name: string): Promise<TrainResult> => {
     const run = train(store, { ...others, solver: name, cost })
     for await (const record of run) progress(record)

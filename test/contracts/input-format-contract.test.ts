@@ -7,7 +7,7 @@ import { type FilePair, inputFormatContract } from './input-format-contract.ts'
 
 const folder = fileURLToPath(new URL('../fixtures/input-formats', import.meta.url))
 
-/** The files of a format that is opened. */
+/** The files of a format that is opened, or of one of tables. */
 function pairOf(name: string): FilePair {
   const files = readdirSync(folder).filter(file => file.startsWith(`${name}.`))
   const text = files.find(file => file.endsWith('.svm'))
@@ -17,5 +17,5 @@ function pairOf(name: string): FilePair {
 }
 
 for (const format of allInputFormats) {
-  inputFormatContract(format, format.cut.by === 'plan' ? pairOf(format.name) : undefined)
+  inputFormatContract(format, format.cut.by === 'plan' || format.cut.delimiters ? pairOf(format.name) : undefined)
 }

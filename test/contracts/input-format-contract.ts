@@ -11,6 +11,7 @@ import { allInputFormats, findInputFormat, formatChoices } from '../../src/input
 import type { ByLines, InputFormat, ParseSettings } from '../../src/input-formats/input-format.ts'
 import { Reading } from '../../src/input-formats/reading.ts'
 import { Arena } from '../../src/numeric/arena.ts'
+import { learnSchema } from '../../src/rows/learn-schema.ts'
 import { scanData } from '../../src/rows/scan.ts'
 import { load, testFolder } from '../input-formats/fixture.ts'
 import { parseWithClass } from '../input-formats/parsing.ts'
@@ -26,7 +27,7 @@ const settings: ParseSettings = { indexBase: 1, skipBad: true, valueBits: 64 }
 const arena = new Arena()
 const mark = arena.mark()
 
-/** `pair` is for formats that are opened. */
+/** `pair` is for formats that are opened, and for tables. */
 export function inputFormatContract(format: InputFormat, pair?: FilePair): void {
   describe(`the input format ${format.name}`, () => {
     it('is found by its name, and has words for people', () => {
@@ -38,7 +39,8 @@ export function inputFormatContract(format: InputFormat, pair?: FilePair): void 
     it('is found by worker threads, in the file that it names', async () => {
       assert.ok(Object.values(await import(format.module)).includes(format))
     })
-    if (format.cut.by === 'lines') ofLines(format, format.cut)
+    if (format.cut.by === 'lines' && format.cut.delimiters) ofTables(format, format.cut, pair!)
+    else if (format.cut.by === 'lines') ofLines(format, format.cut)
     else ofOpened(format, pair!)
   })
 }
@@ -50,16 +52,7 @@ function ofLines(format: InputFormat, { examples }: ByLines): void {
   }
   const text = `${examples.join('\n')}\n`
 
-  it('is told by its rows', () => {
-    assert.ok(examples.length >= 2)
-    for (const row of examples) {
-      const speaking = allInputFormats.filter(({ cut }) => cut.by === 'lines' && cut.detect(row))
-      assert.deepEqual(speaking, [format], row)
-      const reading = new Reading('auto', undefined)
-      reading.look(Buffer.from(`\n${row}\n`))
-      assert.equal(reading.format, format)
-    }
-  })
+  it('is told by its rows', () => toldByRows(format, examples))
 
   it('reads its examples, each a row with its label', () => {
     const { rows, labels, badRows, lines, features } = parse(text)
@@ -113,6 +106,46 @@ function ofLines(format: InputFormat, { examples }: ByLines): void {
       }),
       { seed, numRuns: 150 },
     )
+  })
+}
+
+function toldByRows(format: InputFormat, examples: string[]): void {
+  assert.ok(examples.length >= 2)
+  for (const row of examples) {
+    const speaking = allInputFormats.filter(({ cut }) => cut.by === 'lines' && cut.detect(row))
+    assert.deepEqual(speaking, [format], row)
+    const reading = new Reading('auto', undefined)
+    reading.look(Buffer.from(`\n${row}\n`))
+    assert.equal(reading.format, format)
+  }
+}
+
+/** Columns of a table become the features that the LIBSVM text of its pair has. */
+function ofTables(format: InputFormat, { examples }: ByLines, { file, text }: FilePair): void {
+  it('is told by its rows', () => toldByRows(format, examples))
+
+  it('reads the rows of its pair, in f32 and in f64, by any number of threads, compressed or not', async () => {
+    const folder = testFolder()
+    const packed = folder.write(`${basename(file)}.gz`, gzipSync(readFileSync(file)))
+    const rowsOf = async (path: string, other: { threads?: number; valueBits?: 32 | 64 }) => {
+      const learnt = await learnSchema([path], { format: undefined, onBadRow: 'fail' })
+      const table = { schema: learnt?.schema }
+      return load([path], { format: learnt?.format ?? 'libsvm', table, ...other }, ({ arena, rows }) => ({
+        records: Array.from(arena.u32(rows.table, rows.rows), at => {
+          const { indices, values, scale, norm, classNumber } = decodeRow(arena, at)
+          return { indices, values: values.map(value => value * scale), norm, classNumber }
+        }),
+        labels: rows.labels,
+        features: rows.features,
+      }))
+    }
+    for (const valueBits of [32, 64] as const) {
+      const expected = await rowsOf(text, { valueBits })
+      assert.ok(expected.records.length > 0)
+      for (const path of [file, packed]) {
+        for (const threads of [1, 2]) assert.deepEqual(await rowsOf(path, { valueBits, threads }), expected)
+      }
+    }
   })
 }
 

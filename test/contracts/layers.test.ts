@@ -15,6 +15,7 @@ const LAYERS = [
   'ranks',
   'losses',
   'additive-kernels',
+  'tables',
   'input-formats',
   'features',
   'rows',

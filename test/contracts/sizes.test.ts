@@ -45,6 +45,7 @@ const signed: Record<string, string> = {
   'memory.ts': 'pages of memory, at most 65536',
   'parse-libsvm.ts': 'places of digits',
   'parse-number.ts': 'exponents',
+  'read-cell.ts': 'places of digits',
   'row-together.ts': 'the name of a kind of row',
   'scale.ts': 'exponents of powers of two',
 }

@@ -65,7 +65,7 @@ describe('a table of text', () => {
       ])
     }
     const packed = folder.write('table.gz', gzipSync(text))
-    assert.deepEqual((await readAll([packed, path], 'auto', 50)).rows, [...expected, ...expected])
+    assert.deepEqual((await readAll([packed, path], 'table', 50)).rows, [...expected, ...expected])
   })
 
   it('is sampled from its beginning, once', async () => {

@@ -296,7 +296,7 @@ describe('labels of text', () => {
     const asLabels = /no row of .* has an entry; its lines are read as labels, such as "5\.1,3\.5,setosa"/
     for (const solver of ['dual', 'block']) {
       for (const [format, words] of [
-        ['auto', /the data looks like a table of 3 columns, separated by commas: "5\.1,3\.5,setosa"/],
+        ['auto', /which column is the label\? the table has 3 columns and no header/],
         ['libsvm', asLabels],
       ] as const) {
         await assert.rejects(

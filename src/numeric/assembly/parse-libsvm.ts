@@ -13,23 +13,23 @@ import {
 import { labelEnd, labelError, sameText, textLabel } from './parse-label'
 import { CR, DOT, HASH, isBreak, LF, MINUS, numberEnd, numberExact, POWERS, SPACE, slowNumber, spellsNotFinite, TAB } from './parse-number'
 
-const ZEROS: u64 = 0x3030303030303030
+export const ZEROS: u64 = 0x3030303030303030
 const COLON: u32 = 58
 /** Of data that counts from 1; where it counts from 0, the last feature has an index less by one. */
 const LARGEST_INDEX: u64 = u64(MOST_FEATURES)
 const ONE_AND_SPACE: u16 = 0x2031
 const ZERO_AND_POINT: u16 = 0x2e30
-const WHOLE_POWERS: StaticArray<u64> = [1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000]
+export const WHOLE_POWERS: StaticArray<u64> = [1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000]
 
 /** High bit of every byte that is not a digit, given the word with '0' taken off each byte. */
 @inline
-function notDigits(word: u64): u64 {
+export function notDigits(word: u64): u64 {
   return ((word + 0x7676767676767676) | word) & 0x8080808080808080
 }
 
 /** The number written by eight digits, first digit in the lowest byte; '0' already taken off. */
 @inline
-function eightDigits(word: u64): u64 {
+export function eightDigits(word: u64): u64 {
   word = (word * 2561) >> 8
   word = ((word & 0x00ff00ff00ff00ff) * 6553601) >> 16
   return ((word & 0x0000ffff0000ffff) * 42949672960001) >> 32

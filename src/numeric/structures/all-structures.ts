@@ -10,6 +10,7 @@ import { l1 } from './l1.ts'
 import { metricTree } from './metric-tree.ts'
 import { segment } from './segment.ts'
 import { isStructure, type LayoutFile, type Structure } from './structure.ts'
+import { table } from './table.ts'
 import { workingSet } from './working-set.ts'
 
 export const allLayoutFiles: readonly LayoutFile[] = [
@@ -23,6 +24,7 @@ export const allLayoutFiles: readonly LayoutFile[] = [
   l1,
   metricTree,
   segment,
+  table,
   workingSet,
 ]
 

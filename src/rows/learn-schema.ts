@@ -1,0 +1,249 @@
+// What the columns of a table become is learnt before its rows are read, by a pass over the text: whether cells are numbers, and
+// the values of those that are not. Where no lists of values are wanted, the first rows are enough.
+import { SpillwayError, UsageError } from '../errors.ts'
+import { askedInputFormat } from '../input-formats/all-input-formats.ts'
+import { openSource } from '../input-formats/byte-source.ts'
+import type { Chunk } from '../input-formats/chunks.ts'
+import { isGivenRows, sourceName } from '../input-formats/given-rows.ts'
+import type { InputFormat } from '../input-formats/input-format.ts'
+import { blankByteOrderMark, LINE_FEED } from '../input-formats/line-chunks.ts'
+import { isText, Reading } from '../input-formats/reading.ts'
+import { Arena } from '../numeric/arena.ts'
+import { hasHeader, layoutOf, type TextLayout } from '../tables/delimited-text.ts'
+import { makeSchema, namedColumns, type SaidRole, type ScannedColumn, saidRoles } from '../tables/make-schema.ts'
+import { type MatchedText, matchText } from '../tables/match-columns.ts'
+import type { Column, Schema } from '../tables/schema.ts'
+import { categoriesOf, type TableOptions, tableOptionNames } from '../tables/table-options.ts'
+import { collectGarbage } from '../threads/collect-garbage.ts'
+import type { ThreadPool } from '../threads/pool.ts'
+import { poolForText } from './pool-for-text.ts'
+import { RowReader } from './read-rows.ts'
+import { type ColumnOfChunk, type Look, scanTableTask } from './scan-table-task.ts'
+import { Landing, ValueList } from './value-list.ts'
+
+export interface TableToLearn extends TableOptions {
+  /** The name of a format, or `auto`. */
+  format: string | undefined
+  onBadRow: 'fail' | 'skip'
+  threads?: number | undefined
+  /** Bytes that the whole run may take, where that was said: chunks are small then. */
+  memory?: number | undefined
+  signal?: AbortSignal | undefined
+}
+
+/** A schema, and the format that its table is in. */
+export interface LearntSchema {
+  format: string
+  schema: Schema
+}
+
+/** Bytes of a text that are looked at for its format and its header. */
+const HEAD_BYTES = 1 << 18
+/** Bytes that decide on columns where no lists of values are made. */
+const CHUNK_BYTES = 2 << 20
+const SMALL_CHUNK_BYTES = 1 << 18
+
+/** Looks whether data is a table, and learns its columns; undefined where it is none. */
+export async function learnSchema(paths: string[], options: TableToLearn): Promise<LearntSchema | undefined> {
+  const head = await headOf(paths[0], options.format)
+  const format = head && formatOf(head, options.format, sourceName(paths[0]))
+  if (!head || format?.cut.by !== 'lines' || !format.cut.delimiters) {
+    refuseTableOptions(options, format)
+    return undefined
+  }
+  const name = sourceName(paths[0])
+  const layout = layoutOf(head, format.cut.delimiters, name)
+  if (layout.rows.length === 0) {
+    throw new SpillwayError(`${name}: found no row that ends within ${head.length} bytes, expected a table`)
+  }
+  const scan = new TableScan(layout, options)
+  await scan.run(paths, format.name)
+  const learnt = { format: format.name, schema: scan.schema() }
+  // Its memory is for what comes now.
+  if (options.memory !== undefined) collectGarbage()
+  return learnt
+}
+
+/** Options of tables say nothing of other data. */
+function refuseTableOptions(options: TableOptions, format: InputFormat | undefined): void {
+  const said = tableOptionNames.find(name => options[name] !== undefined)
+  if (said === undefined) return
+  throw new UsageError(
+    `${said} is for tables, and the data is ${format ? format.title : 'no table'}: it would be ignored`,
+    'leave it out, or name the format with --format csv or --format tsv',
+  )
+}
+
+/** The beginning of a file; undefined where there is none to look at, or where another format was asked for. */
+async function headOf(path: string, asked: string | undefined): Promise<Uint8Array | undefined> {
+  const format = askedInputFormat(asked)
+  const mayBeTable = !format || (format.cut.by === 'lines' && format.cut.delimiters)
+  if (!mayBeTable || path === '-' || isGivenRows(path)) return undefined
+  const source = await openSource(path)
+  try {
+    const head = new Uint8Array(HEAD_BYTES)
+    const filled = await source.read(head)
+    blankByteOrderMark(head.subarray(0, 3))
+    if (filled === 0 || filled === HEAD_BYTES || head[filled - 1] === LINE_FEED) return head.subarray(0, filled)
+    head[filled] = LINE_FEED
+    return head.subarray(0, filled + 1)
+  } finally {
+    await source.close()
+  }
+}
+
+function formatOf(head: Uint8Array, asked: string | undefined, name: string): InputFormat | undefined {
+  const reading = new Reading(asked, undefined)
+  if (reading.known) reading.lookAtHead(name, head)
+  else if (isText(head)) reading.look(head)
+  return reading.known
+}
+
+/** What is known of a column over all chunks. */
+interface Known extends ScannedColumn {
+  /** Values in the order of the data, as far as they are listed. */
+  list: ValueList | undefined
+  /** Whether some chunk had numbers that it did not list. */
+  passedBy: boolean
+}
+
+class TableScan {
+  readonly #options: TableToLearn
+  readonly #names: string[]
+  readonly #header: boolean
+  readonly #roles: SaidRole[]
+  readonly #hashes: boolean
+  #known: Known[] = []
+
+  constructor(layout: TextLayout, options: TableToLearn) {
+    this.#options = options
+    const { header } = options
+    const [first] = layout.rows
+    this.#header = header === 'yes' || (header !== 'no' && hasHeader(layout.rows, namedColumns(options)))
+    this.#names = this.#header ? first : first.map((_, k) => String(k + 1))
+    if (first.length < 2) {
+      throw new SpillwayError(
+        'found rows of one column, expected a table of several',
+        'cells are separated by commas, semicolons, bars or tabs',
+      )
+    }
+    const twice = this.#names.find((name, k) => this.#names.indexOf(name) < k)
+    if (twice !== undefined) {
+      throw new SpillwayError(
+        `two columns are called ${JSON.stringify(twice)}, expected a name for each`,
+        'rename one, or say --header no if the first row is none',
+      )
+    }
+    this.#roles = saidRoles(this.#names, this.#header, options)
+    this.#hashes = categoriesOf(options).bits !== undefined
+  }
+
+  /** Scans all files, and once more where a column turns out to be one of values late. */
+  async run(paths: string[], format: string): Promise<void> {
+    const arena = new Arena()
+    const pool = await poolForText(arena, paths, this.#options.threads)
+    try {
+      let listed: boolean[] = []
+      do {
+        const landing = new Landing(arena)
+        this.#known = this.#names.map((_, k) =>
+          newColumn(this.#mayHaveValues(k) ? new ValueList(arena, landing) : undefined),
+        )
+        await this.#pass(arena, pool, paths, format, listed)
+        listed = this.#known.map(
+          ({ texts, list, passedBy }, k) => listed[k] || (texts > 0 && list !== undefined && passedBy),
+        )
+      } while (this.#known.some(({ texts, list, passedBy }) => texts > 0 && list !== undefined && passedBy))
+    } finally {
+      await pool.close()
+    }
+  }
+
+  schema(): Schema {
+    const scanned = this.#known.map((column, k) => ({ ...column, values: this.#valuesOf(column, k) }))
+    return makeSchema(this.#names, this.#header, this.#roles, scanned, this.#options)
+  }
+
+  async #pass(arena: Arena, pool: ThreadPool, paths: string[], format: string, listed: boolean[]): Promise<void> {
+    const { onBadRow, signal, header, memory } = this.#options
+    // Where no values are listed, the first chunk is all that is looked at.
+    const enough = new AbortController()
+    const reader = new RowReader(arena, pool, {
+      ...{
+        format,
+        indexBase: undefined,
+        onBadRow,
+        valueBits: 32,
+        chunkBytes: memory === undefined ? CHUNK_BYTES : SMALL_CHUNK_BYTES,
+      },
+      table: { schema: 'scan', header },
+      signal: signal && this.#hashes ? AbortSignal.any([signal, enough.signal]) : this.#hashes ? enough.signal : signal,
+      keepsRows: this.#hashes,
+    })
+    const texts = new Map<number, MatchedText>()
+    let [source, lines] = [0, 0]
+    await reader.read(
+      paths,
+      (chunk, toParse) => {
+        const text = texts.get(chunk.source) ?? this.#match(chunk)
+        texts.set(chunk.source, text)
+        return pool.run(scanTableTask, { ...toParse, about: undefined, text, looks: this.#looks(listed) })
+      },
+      (chunk, { columns, lines: more }) => {
+        if (chunk.source !== source) lines = 0
+        source = chunk.source
+        if (!enough.signal.aborted) for (const [k, column] of columns.entries()) this.#add(k, column, chunk, lines)
+        lines += more
+        if (this.#hashes) enough.abort()
+      },
+    )
+  }
+
+  #match({ about, name }: Chunk): MatchedText {
+    const columns = this.#names.map((each): Column => ({ name: each, role: 'label' }))
+    const { header } = this.#options
+    const schema = { header: this.#header, columns, features: 0 }
+    return matchText(about as TextLayout, schema, { name, needed: ['label'], header })
+  }
+
+  /** What is yet to be learnt of the columns. Chunks that are scanned meanwhile may learn more than that. */
+  #looks(listed: boolean[]): Look[] {
+    return this.#roles.map((role, k) => {
+      if (role !== 'seen' && role !== 'values') return 'away'
+      if (this.#hashes || this.#known[k].list === undefined) return 'count'
+      return role === 'values' || listed[k] || this.#known[k].texts > 0 ? 'values' : 'kind'
+    })
+  }
+
+  #add(k: number, column: ColumnOfChunk, { name }: Chunk, linesBefore: number): void {
+    const known = this.#known[k]
+    known.missing += column.missing
+    known.numbers += column.numbers
+    known.texts += column.texts
+    const { firstText, values } = column
+    if (firstText) known.firstText ??= { text: firstText.text, file: name, line: linesBefore + firstText.line + 1 }
+    if (values === 'tooMany') known.list = undefined
+    if (!known.list) return
+    if (values === undefined) known.passedBy ||= column.numbers > 0
+    else if (values !== 'tooMany' && !known.list.add(values)) known.list = undefined
+  }
+
+  #mayHaveValues(k: number): boolean {
+    return !this.#hashes && (this.#roles[k] === 'seen' || this.#roles[k] === 'values')
+  }
+
+  #valuesOf({ list }: Known, k: number): string[] | undefined {
+    const values = list?.texts()
+    if (!(values instanceof Uint8Array)) return values
+    const bytes = [...values.subarray(0, 16)].map(byte => byte.toString(16).padStart(2, '0'))
+    const column = JSON.stringify(this.#names[k])
+    throw new SpillwayError(
+      `found ${JSON.stringify(Buffer.from(values.subarray(0, 40)).toString('latin1'))} in column ${column}, whose bytes ${bytes.join(' ')} are no text; expected UTF-8`,
+      'convert the file, e.g. with iconv -t UTF-8, or leave the column out with --ignore',
+    )
+  }
+}
+
+function newColumn(list: ValueList | undefined): Known {
+  return { missing: 0, numbers: 0, texts: 0, list, passedBy: false }
+}

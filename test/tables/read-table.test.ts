@@ -1,0 +1,240 @@
+// What becomes of the cells of a table: numbers, names, words, missing cells, labels and weights; and what is refused.
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { SpillwayError } from '../../src/errors.ts'
+import { featureName } from '../../src/tables/schema.ts'
+import { testFolder } from '../input-formats/fixture.ts'
+import { type HowToRead, readTable } from './reading.ts'
+
+const folder = testFolder()
+let files = 0
+const write = (text: string | Uint8Array, ending = 'csv'): string => folder.write(`t${files++}.${ending}`, text)
+const read = (text: string | Uint8Array, options: HowToRead = {}) => readTable([write(text)], options)
+
+/** Rows by the names of their features. */
+async function named(text: string, options: HowToRead = {}) {
+  const { schema, rows } = await read(text, options)
+  return rows.map(row =>
+    Object.fromEntries(Object.entries(row).map(([feature, value]) => [featureName(schema, Number(feature)), value])),
+  )
+}
+
+async function refuses(text: string | Uint8Array, pattern: RegExp, options: HowToRead = {}): Promise<void> {
+  await assert.rejects(read(text, options), error => {
+    assert.ok(error instanceof SpillwayError, String(error))
+    assert.match(error.message, pattern)
+    return true
+  })
+}
+
+describe('columns of a table', () => {
+  it('are numbers where all cells are, and names else, in the order in which they are met', async () => {
+    const { schema, rows, labels } = await read('y,age,town\n1,30,Bonn\n0,41.5,"Ulm, D"\n1,0,Bonn\n')
+    assert.deepEqual(schema.columns, [
+      { name: 'y', role: 'label' },
+      { name: 'age', role: 'number', feature: 0 },
+      { name: 'town', role: 'category', feature: 1, values: ['Bonn', 'Ulm, D'] },
+    ])
+    assert.deepEqual(rows, [{ 0: 30, 1: 1 }, { 0: 41.5, 2: 1 }, { 1: 1 }])
+    assert.deepEqual(labels, ['1', '0', '1'])
+  })
+
+  it('have a feature for missing cells where there are some', async () => {
+    assert.deepEqual(await named('y,age,town\n1,?,Bonn\n0,NA,null\n1,nan,\n0,3,x\n'), [
+      { 'age is missing': 1, 'town=Bonn': 1 },
+      { 'age is missing': 1, 'town is missing': 1 },
+      { 'age is missing': 1, 'town is missing': 1 },
+      { age: 3, 'town=x': 1 },
+    ])
+  })
+
+  it('that turn out to be names late have all their numbers as names', async () => {
+    const numbers = Array.from({ length: 40 }, (_, k) => `${k % 2},${k}`)
+    const { schema } = await read(`y,code\n${numbers.join('\n')}\n1,A7\n0,B7\n1,C7\n0,D7\n1,E7\n`)
+    const [, code] = schema.columns
+    assert.ok(code.role === 'category')
+    assert.equal(code.values.length, 45)
+    assert.deepEqual(code.values.slice(0, 2), ['0', '1'])
+  })
+
+  it('turn out to be names in a later chunk, too, with values in the order of the text', async () => {
+    const filler = 'x'.repeat(1000)
+    const lines = Array.from({ length: 6000 }, (_, k) => `${k % 2},${k % 40},${filler}`)
+    const late = Array.from({ length: 1000 }, (_, k) => `${k % 2},name${k % 3},${filler}`)
+    const path = write(`y,code,filler\n${[...lines, ...late].join('\n')}\n`)
+    const values = []
+    for (const threads of [1, 2]) {
+      const { schema } = await readTable([path], { threads, ignore: ['filler'] })
+      const code = schema.columns[1]
+      assert.ok(code.role === 'category')
+      values.push(code.values)
+    }
+    const expected = [...Array.from({ length: 40 }, (_, k) => String(k)), 'name0', 'name1', 'name2']
+    assert.deepEqual(values, [expected, expected])
+  })
+
+  it('of more than 65,536 names are hashed', async () => {
+    const lines = Array.from({ length: 65_540 }, (_, k) => `${k % 2},n${k}`)
+    const { schema, rows } = await read(`y,id\n${lines.join('\n')}\n`, { threads: 2 })
+    assert.deepEqual(schema.columns[1], { name: 'id', role: 'hashed', feature: 0, bits: 18 })
+    assert.equal(schema.features, 2 ** 18)
+    assert.ok(rows.every(row => Object.keys(row).length === 1))
+  })
+
+  it('of exactly 65,536 names are listed', async () => {
+    const lines = Array.from({ length: 65_536 }, (_, k) => `${k % 2},n${k}`)
+    const { schema } = await read(`y,id\n${lines.join('\n')}\n`)
+    assert.equal(schema.features, 65_536)
+  })
+
+  it('are hashed when that is asked for, and names that are numbers too', async () => {
+    const text = 'y,zip,town,age\n1,53111,Bonn,3\n0,89073,Ulm,4\n1,53111,Bonn,5\n'
+    const { schema, rows } = await read(text, { categorical: ['hash:10', 'zip'] })
+    assert.deepEqual(
+      schema.columns.map(({ role }) => role),
+      ['label', 'hashed', 'hashed', 'number'],
+    )
+    assert.equal(schema.features, 2049)
+    assert.deepEqual(Object.keys(rows[0]).slice(0, 2), Object.keys(rows[2]).slice(0, 2))
+    const listed = await read(text, { categorical: ['zip'] })
+    assert.deepEqual(listed.schema.columns[1], {
+      name: 'zip',
+      role: 'category',
+      feature: 0,
+      values: ['53111', '89073'],
+    })
+  })
+
+  it('of text have their words, each once, in lower case', async () => {
+    const { rows } = await read('y,t\n1,"The cat, the CAT"\n0,cat the\n1,"a dog"\n0,\n', { text: ['t'] })
+    assert.equal(Object.keys(rows[0]).length, 2)
+    assert.deepEqual(rows[0], rows[1])
+    assert.ok(Object.values(rows[0]).every(value => value === 1))
+    assert.equal(Object.keys(rows[2]).length, 2)
+    assert.deepEqual(rows[3], {})
+  })
+
+  it('are left out, are the label, and are the weight, by name or number', async () => {
+    const text = 'a,b,c,d\n1,2,3,yes\n4,5,6,no\n'
+    const { schema, rows, labels, weights } = await read(text, { label: 'd', ignore: ['2'], weight: 'c' })
+    assert.deepEqual(
+      schema.columns.map(({ role }) => role),
+      ['number', 'ignored', 'weight', 'label'],
+    )
+    assert.deepEqual(rows, [{ 0: 1 }, { 0: 4 }])
+    assert.deepEqual(labels, ['yes', 'no'])
+    assert.deepEqual(weights, [3, 6])
+  })
+
+  it('have numbers for names without a header', async () => {
+    const { schema, rows } = await read('1,2.5,red\n0,3,blue\n', { label: '1' })
+    assert.deepEqual([schema.header, ...schema.columns.map(({ name }) => name)], [false, '1', '2', '3'])
+    assert.deepEqual(rows, [
+      { 0: 2.5, 1: 1 },
+      { 0: 3, 2: 1 },
+    ])
+    const said = await read('1,2\n1,3\n2,4\n', { label: '1', header: 'yes' })
+    assert.equal(said.rows.length, 2)
+  })
+
+  it('are read from gzip, with CRLF, a byte order mark and blank lines', async () => {
+    const text = '\uFEFFy,x,c\r\n\r\n1,2,"a"\r\n \r\n0,3 , b\r\n'
+    const expected = [
+      { 0: 2, 1: 1 },
+      { 0: 3, 2: 1 },
+    ]
+    assert.deepEqual((await read(text)).rows, expected)
+    assert.deepEqual((await readTable([write(gzipSync(text), 'csv.gz')])).rows, expected)
+  })
+
+  it('may stand in another order in each file', async () => {
+    const first = write('y,x,c\n1,2,a\n')
+    const second = write('c;extra;x;y\nb;9;3;0\n')
+    const { rows, labels } = await readTable([first, second])
+    assert.deepEqual(rows, [
+      { 0: 2, 1: 1 },
+      { 0: 3, 2: 1 },
+    ])
+    assert.deepEqual(labels, ['1', '0'])
+  })
+
+  it('are read by the schema of other data: unknown names have no feature', async () => {
+    const { schema } = await read('y,x,c\n1,2,a\n0,5,b\n')
+    const { rows } = await read('c,x,y\nz,7,1\na,8,0\n', { schema })
+    assert.deepEqual(rows, [{ 0: 7 }, { 0: 8, 1: 1 }])
+    await refuses('c,y\nz,1\n', /has no column "x"/, { schema })
+    await refuses('z,1\n', /found 2 columns and no header, expected the 3 columns y, x, c/, { schema })
+  })
+
+  it('give the same rows for any number of threads', async () => {
+    const lines = Array.from({ length: 40_000 }, (_, k) => `${k % 3},${k * 0.37},"n ${k % 977}",${'w'.repeat(60)}`)
+    const path = write(`label,x,c,d\n${lines.join('\n')}\n`)
+    assert.deepEqual(await readTable([path], { threads: 2 }), await readTable([path], { threads: 1 }))
+  })
+})
+
+describe('a table is refused', () => {
+  it('without a label, or with one that is not there', async () => {
+    await refuses('a,b\n1,2\n', /which column is the label\? the columns are "a", "b"/)
+    await refuses('1,2\n3,4\n', /which column is the label\? the table has 2 columns and no header/)
+    await refuses('a,b\n1,2\n', /label names the column "z"; the columns are "a", "b"/, { label: 'z' })
+    await refuses('y,a\n,2\n1,3\n', /line 2, column 1: found an empty cell in column "y", expected a label/)
+    await refuses('y,a\nvery good,2\n1,3\n', /found "very good" in column "y", expected a label .* blank/)
+  })
+
+  it('with rows of other widths', async () => {
+    await refuses('y,a,b\n1,2,3\n1,2\n', /line 3, column 4: found 2 columns, expected 3 columns/)
+    await refuses('y,a,b\n1,2,3\n1,2,3,4\n', /line 3, column 7: found more than 3 columns, expected 3 columns/)
+    const { rows, badRows } = await read('y,a\n1,2\n1\n0,3\n', { onBadRow: 'skip' })
+    assert.deepEqual(rows, [{ 0: 2 }, { 0: 3 }])
+    assert.match(badRows[0], /line 3, column 2: found 1 columns, expected 2 columns/)
+  })
+
+  it('with broken quotes', async () => {
+    await refuses('y,a\n1,"x\n0,y\n', /line 2, column 3: found .* in column "a", expected another quote/)
+    await refuses('y,a\n1,"x"y\n0,z\n', /line 2.*expected the end of the cell after its closing quote/)
+    const long = `y,a\n1,x\n0,"z\n${'1,y\n'.repeat(1_500_000)}`
+    await refuses(long, /line 3, column 3: found .* expected another quote/)
+  })
+
+  it('with numbers and a few cells that are none', async () => {
+    const numbers = Array.from({ length: 100 }, (_, k) => `1,${k}`).join('\n')
+    await refuses(`y,a\n${numbers}\n0,oops\n`, /line 102: found "oops" in column "a", expected a number, as in 100/)
+    await refuses(`y,a\n${numbers}\n0,inf\n`, /found "inf" in column "a", expected a number/)
+    const { schema } = await read('y,a\n1,2\n0,3\n')
+    await refuses('y,a\n1,2\n0,x3\n', /line 3, column 3: found "x3" in column "a", expected a number/, { schema })
+    await refuses('y,a\n1,1e39\n', /found "1e39" in column "a", expected .* 32-bit/, { schema, valueBits: 32 })
+  })
+
+  it('with dates, and with commas in numbers', async () => {
+    await refuses('y,d\n1,2024-02-01\n0,2024-03-01\n', /line 2: found "2024-02-01" in column "d", expected no dates/)
+    await refuses('y,d\n1,1.2.2024\n0,\n', /expected no dates/)
+    await refuses('y;d\n1;3,5\n0;4,25\n', /found "3,5" in column "d", expected a point in a number/)
+    assert.equal((await read('y,d,x\n1,2024-02-01,5\n', { ignore: ['d'] })).schema.features, 1)
+  })
+
+  it('with weights that are none', async () => {
+    await refuses('y,a,w\n1,2,3\n0,1,0\n', /line 3, .*found "0" in column "w", expected a weight/, { weight: 'w' })
+    await refuses('y,a,w\n1,2,\n', /found an empty cell in column "w", expected a weight/, { weight: 'w' })
+  })
+
+  it('with bytes that are no text', async () => {
+    const latin = Buffer.concat([Buffer.from('y,a\n1,b\n0,M'), Buffer.from([0xfc, 0x6e, 0x0a])])
+    await refuses(latin, /found "Mün" in column "a", whose bytes 4d fc 6e are no text; expected UTF-8/)
+    await refuses(`y,a\n1,b\n0,${'z'.repeat(80)}\0\n`, /in column "a", whose bytes .* are no text; expected UTF-8/)
+    await refuses(Buffer.from([0x50, 0x4b, 3, 4, 0, 0, 0, 0]), /looks like a binary file/, { format: 'csv' })
+  })
+
+  it('with columns of one name, or with one column', async () => {
+    await refuses('y,a,a\n1,2,x\n', /two columns are called "a"/, { header: 'yes' })
+    await refuses('label\n1\n2\n', /found rows of one column/, { format: 'csv' })
+    await refuses('label,a\n1\n', /./)
+  })
+
+  it('where options contradict each other', async () => {
+    await refuses('y,a,b\n1,2,3\n', /ignore names the column "y", which is something else already/, { ignore: ['y'] })
+    await refuses('y,a\n1,2\n', /categorical is hash:99; expected hash:BITS/, { categorical: ['hash:99'] })
+    await refuses('1 1:2\n', /label is for tables, and the data is LIBSVM text/, { label: 'y' })
+  })
+})
