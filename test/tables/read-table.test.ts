@@ -226,6 +226,11 @@ describe('a table is refused', () => {
     await refuses(Buffer.from([0x50, 0x4b, 3, 4, 0, 0, 0, 0]), /looks like a binary file/, { format: 'csv' })
   })
 
+  it('with a first line that does not end, and with a long one among short ones', async () => {
+    await refuses(`y,${'a'.repeat(1 << 20)}`, /found no row that ends within 262144 bytes, expected a table/)
+    await refuses(`y,a\n1,2\n1,${'3,'.repeat(4 << 20)}\n`, /line 3, .*found more than 2 columns, expected 2 columns/)
+  })
+
   it('with columns of one name, or with one column', async () => {
     await refuses('y,a,a\n1,2,x\n', /two columns are called "a"/, { header: 'yes' })
     await refuses('label\n1\n2\n', /found rows of one column/, { format: 'csv' })
