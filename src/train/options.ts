@@ -17,6 +17,7 @@ import { OUTLIER_MARGIN } from '../losses/loss.ts'
 import { scarceMemory } from '../machine-memory.ts'
 import { type CalibrationKind, calibrationKinds } from '../model/calibration.ts'
 import { type IndexMethod, indexMethods } from '../optimise/solvers/solver.ts'
+import { alone, type Communicator } from '../ranks/communicator.ts'
 import type { ExpansionOptions } from '../rows/parse-rows-task.ts'
 import { type ScaleKind, scaleKinds } from '../rows/scale.ts'
 import { parseMemory } from '../sizes.ts'
@@ -102,6 +103,8 @@ export interface TrainOptions {
   batch?: 'block' | 'row'
   /** How scores become probabilities, fitted on rows that were held out. */
   calibrate?: CalibrationKind
+  /** Processes that train together, each on its part of the rows; `alone` when not said. */
+  ranks?: Communicator
   signal?: AbortSignal
 }
 
@@ -146,6 +149,7 @@ export const DEFAULTS = {
   innerPasses: 4,
   blockOrder: 'random',
   batch: 'row',
+  ranks: alone,
 } as const
 
 /** Passes over the data at most, when the user does not say how many, where one convex problem follows another. */

@@ -291,7 +291,7 @@ class IndexedDescent implements Run, Saved {
     const target = Math.max(0.5 * INSIDE_SHARE * allowed, LOOSE * outside)
     const here: RowGroup = { ...group, table: this.#memory.table, rows: count, alpha: this.#memory.alpha }
     const source = this.#asSource()
-    const run = new DescentsRun(source, [new NewtonDescent(this.#objective, source, this.#settings)])
+    const run = new DescentsRun(source, [new NewtonDescent(this.#objective, source, this.#settings)], this.#settings)
     let [gap, primal, passes] = [Number.POSITIVE_INFINITY, 0, 0]
     for (; gap > target && passes < MOST_NEWTON_PASSES; passes++) {
       await run.visit(here)
@@ -325,8 +325,9 @@ class IndexedDescent implements Run, Saved {
   /** S as a source of rows, for a method that looks at all of them. */
   #asSource(count = this.#course.fill.count): RowSource {
     const { arena, threads, nonzeros, rows } = this.#engine
+    const all = { rows: count, nonzeros: (nonzeros / Math.max(1, rows)) * count }
     return {
-      ...{ arena, threads, rows: count, nonzeros: (nonzeros / Math.max(1, rows)) * count, blockBytes: [1] },
+      ...{ arena, threads, ...all, all, blockBytes: [1] },
       ...{ counts: { blocksRead: 0, bytesRead: 0, bytesSkipped: 0 }, groups: () => [[0]] },
       room: (name, bytes, zeroed) => this.#engine.room(`the active set: ${name}`, bytes, zeroed),
       pass: async function* () {},

@@ -82,7 +82,7 @@ export class NewtonDescent extends Descent<Inner> {
     const few = isFew(weightCount) && objective.primalLoops!.matrix && !space
     if (!few && !isSmooth) throw tooManyFeatures()
     super(objective, source, { ...START, smoothing: isSmooth ? 0 : FIRST_SMOOTHING, stageGaps: [] }, few)
-    this.#always = source.nonzeros <= MATRIX_NONZEROS * source.rows
+    this.#always = source.all.nonzeros <= MATRIX_NONZEROS * source.all.rows
     this.#residual = source.room('the residual', weightCount * 8)
     this.view.smoothing = this.course.smoothing
   }
@@ -93,10 +93,9 @@ export class NewtonDescent extends Descent<Inner> {
   }
 
   /** The matrix is factored where it was summed: of many models, by all threads. */
-  override closing(): LoopCall[] {
+  override settling(): LoopCall[] {
     const { count, matrix } = this.view
-    const calls = super.closing()
-    return this.pass === 'matrix' ? [...calls, { loop: 'factorCholesky', numbers: [matrix, count] }] : calls
+    return this.pass === 'matrix' ? [{ loop: 'factorCholesky', numbers: [matrix, count] }] : []
   }
 
   /** A full step that does little is looked along. A step that a look told is the best that there is, up to rounding. */
@@ -251,6 +250,7 @@ const traits = {
   summary: 'second-order steps on the primal: few features, or features of very different size',
   dual: false,
   wideWeights: true,
+  overRanks: true,
   leavesOut: true,
   options: ['blockOrder', 'tolerance'],
   lossNeeds: anyDual,

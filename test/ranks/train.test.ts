@@ -1,0 +1,152 @@
+// Training over ranks: the optimum of one process, the same model on every rank, and the same numbers of classes, features and
+// rows, however rows are dealt out.
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { writeJson } from '../../src/model/json-file.ts'
+import type { Model } from '../../src/model/model.ts'
+import type { TrainOptions } from '../../src/train/options.ts'
+import { train } from '../../src/train/train.ts'
+import type { TrainResult } from '../../src/train/training-run.ts'
+import { dataSet } from '../data-sets/data-sets.ts'
+import { readLines } from '../data-sets/rows.ts'
+import { fastFolder } from '../out-of-core/fixture.ts'
+import { exactObjective, type JsonModel } from '../train/exact-objective.ts'
+import { trainOnParts, trainOverRanks } from './ranks.ts'
+
+const folder = fastFolder()
+const slow = process.env['SPILLWAY_SLOW'] === '1'
+const jsonOf = (model: Model): JsonModel => JSON.parse(Buffer.concat([...writeJson(model)]).toString())
+
+/** Every so many rows of a set; of slow runs `slowEvery`. */
+function textOf(name: Parameters<typeof dataSet>[0], every: number, slowEvery = every): string {
+  const lines = readLines(dataSet(name).path).filter((_, k) => k % (slow ? slowEvery : every) === 0)
+  return `${lines.join('\n')}\n`
+}
+
+const a9a = textOf('a9a', 8, 1)
+const imdb = textOf('imdb', 40, 4)
+/** Five of the groups. */
+const news = textOf('news20bydate', 1)
+  .split('\n')
+  .filter((line, k) => k % (slow ? 1 : 8) === 0 && Number.parseInt(line, 10) <= 5)
+  .join('\n')
+
+function objective(text: string, { model, loss, cost }: TrainResult, options: TrainOptions = {}): number {
+  const { classWeights = {}, multiclass } = options
+  return exactObjective(text, jsonOf(model), {
+    ...{ loss, cost, classWeights, values: 'f32' },
+    ...(multiclass && { multiclass }),
+  })
+}
+
+const near = (found: number, expected: number, most: number, what: string): void =>
+  assert.ok(Math.abs(found - expected) <= most * Math.abs(expected), `${what}: ${found}, expected ${expected}`)
+
+/** Trains over ranks, and compares the objective with that of one process that has all rows. */
+async function sameOptimum(text: string, size: number, options: TrainOptions, most = 1e-6): Promise<TrainResult> {
+  const alone = await train(folder.write('alone.svm', text), { threads: 1, ...options }).result
+  const results = await trainOverRanks(folder, text, size, options)
+  const [first] = results
+  assert.equal(first.exitReason, 'converged')
+  near(objective(text, first, options), objective(text, alone, options), most, `${size} ranks`)
+  near(first.primal!, objective(text, first, options), 1e-9, 'what the certificate says')
+  for (const field of ['rows', 'features', 'nonzeros', 'classes'] as const)
+    assert.equal(first[field], alone[field], field)
+  assert.deepEqual(
+    first.model.labels.map(({ text }) => text),
+    alone.model.labels.map(({ text }) => text),
+  )
+  for (const other of results) assert.deepEqual(jsonOf(other.model).weights, jsonOf(first.model).weights)
+  return first
+}
+
+describe('newton and lbfgs over ranks', () => {
+  for (const size of [2, 3, 4]) {
+    for (const solver of ['newton', 'lbfgs']) {
+      for (const loss of ['squared-hinge', 'logistic']) {
+        it(`a9a, ${solver}, ${loss}, ${size} ranks`, async () => {
+          await sameOptimum(a9a, size, { solver, loss, tolerance: 1e-7 })
+        })
+      }
+    }
+  }
+
+  it('the hinge by second-order steps, with a bias and class weights', async () => {
+    await sameOptimum(a9a, 3, { solver: 'newton', tolerance: 1e-6, bias: 1, classWeights: { '-1': 2 } }, 2e-6)
+  })
+
+  it('takes as many passes as one process does', async () => {
+    const options: TrainOptions = { solver: 'newton', loss: 'logistic', tolerance: 1e-7 }
+    const { passes } = await train(folder.write('passes.svm', a9a), options).result
+    const [first] = await trainOverRanks(folder, a9a, 3, options)
+    assert.equal(first.passes, passes)
+  })
+
+  it('many classes, each against the rest and all at once', async () => {
+    await sameOptimum(news, 2, { solver: 'newton', loss: 'squared-hinge', normalize: 'unit', tolerance: 1e-7 })
+    const text = news.split('\n').slice(0, 300).join('\n')
+    const softmax = { multiclass: 'softmax', normalize: 'unit', tolerance: 1e-7 } as const
+    const alone = await train(folder.write('softmax.svm', text), { ...softmax, solver: 'newton' }).result
+    const [first] = await trainOverRanks(folder, text, 3, { ...softmax, solver: 'lbfgs' })
+    near(first.primal!, alone.primal!, 1e-6, 'softmax')
+  })
+})
+
+describe('what ranks agree on', () => {
+  const newton: TrainOptions = { solver: 'newton', loss: 'squared-hinge', tolerance: 1e-8 }
+
+  it('classes that some ranks do not have, numbered in the order of ranks', async () => {
+    const lines = ['a 1:1', 'a 1:2 2:1', 'b 2:3', 'a 1:1 2:1', 'c 3:2', 'b 2:1 3:1', 'c 3:1', 'c 1:1 3:3']
+    await sameOptimum(`${lines.join('\n')}\n`, 4, newton)
+  })
+
+  it('features that only some ranks have, renumbered', async () => {
+    const text = imdb.replaceAll(/(\d+):/g, (_, index) => `${Number(index) * 7}:`)
+    const first = await sameOptimum(text, 3, { ...newton, normalize: 'unit', tolerance: 1e-7 })
+    assert.ok(first.features > 131072, 'so many that they are renumbered')
+  })
+
+  it('how features are scaled', async () => {
+    for (const scale of ['minmax', 'standard'] as const) {
+      const text = a9a.replaceAll(/ (\d+):1/g, (_, index) => ` ${index}:${1 + (Number(index) % 7)}`)
+      await sameOptimum(text, 3, { ...newton, scale, tolerance: 1e-7 })
+    }
+  })
+
+  it('a rank may have no rows', async () => {
+    const parts = [folder.write('some.svm', a9a), folder.write('none.svm', '')]
+    const alone = await train(parts[0], newton).result
+    const [first] = await trainOnParts(parts, newton)
+    near(first.primal!, alone.primal!, 1e-9, 'with a rank that has no rows')
+  })
+
+  it('refuse features that are counted from different numbers', async () => {
+    const parts = [folder.write('from-0.svm', '1 0:1\n-1 1:1\n'), folder.write('from-1.svm', '1 1:1\n-1 2:1\n')]
+    await assert.rejects(trainOnParts(parts, newton), /rank 0 counts features from 0 and rank 1 from 1/)
+  })
+
+  it('an interrupt on one rank ends all of them', async () => {
+    const stop = AbortSignal.timeout(300)
+    const options = (rank: number): TrainOptions => ({
+      ...{ solver: 'lbfgs', loss: 'logistic', cost: 1000, tolerance: 1e-15, maxPasses: 100_000 },
+      ...(rank === 1 && { signal: stop }),
+    })
+    for (const { exitReason } of await trainOverRanks(folder, a9a, 2, options)) assert.equal(exitReason, 'interrupted')
+  })
+})
+
+describe('what several ranks cannot do', () => {
+  const cases: [TrainOptions, RegExp][] = [
+    [{ solver: 'pegasos' }, /solver pegasos is not compatible with 2 ranks: missing a way to put together/],
+    [{ loss: 'ramp', solver: 'newton' }, /the ramp loss is not compatible with 2 ranks/],
+    [
+      { solver: 'newton', loss: 'logistic', calibrate: 'sigmoid' },
+      /the option calibrate is not compatible with 2 ranks/,
+    ],
+  ]
+  for (const [options, message] of cases) {
+    it(`${message.source}`, async () => {
+      await assert.rejects(trainOverRanks(folder, a9a, 2, options), message)
+    })
+  }
+})
