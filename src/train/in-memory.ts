@@ -99,7 +99,9 @@ export class InMemory extends Place {
       startsDense(loss, sizes)
     this.#each = this.#few ? newton : solver.startEach ? solver : undefined
     // Weights in f32 are trained one vector after the other.
-    const many = (wanted.problems.length > 1 || wanted.together) && trainsMany(solver) && options.weights === 'f64'
+    const isMany = (wanted.problems.length > 1 || wanted.together) && trainsMany(solver) && options.weights === 'f64'
+    // Over ranks, models whose dual variables are moved are trained one after the other.
+    const many = isMany && (options.ranks.size === 1 || this.#each !== undefined)
     if (many && !wanted.allClasses && !wanted.atOnce && !isTruncated(wanted)) {
       this.rounds = this.#roundsOf(wanted.problems)
     }

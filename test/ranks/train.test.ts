@@ -92,6 +92,41 @@ describe('newton and lbfgs over ranks', () => {
   })
 })
 
+describe('dual over ranks', () => {
+  for (const size of [2, 3, 4]) {
+    for (const loss of ['hinge', 'squared-hinge', 'logistic']) {
+      it(`imdb, ${loss}, ${size} ranks, one of which has rows of one class alone`, async () => {
+        await sameOptimum(imdb, size, { solver: 'dual', loss, normalize: 'unit', tolerance: 1e-7 })
+      })
+    }
+  }
+
+  for (const loss of ['squared-hinge', 'logistic']) {
+    it(`a9a, ${loss}, with a bias and class weights`, async () => {
+      const options = { loss, solver: 'dual', bias: 1, classWeights: { '-1': 2 }, tolerance: 1e-7, maxPasses: 5000 }
+      await sameOptimum(a9a, 3, options)
+    })
+  }
+
+  it('many classes, one after the other', async () => {
+    const text = news.split('\n').slice(0, 300).join('\n')
+    await sameOptimum(text, 2, { solver: 'dual', normalize: 'unit', tolerance: 1e-7 })
+  })
+
+  it('auto takes it, or second-order steps where features are few', async () => {
+    const [text] = await trainOverRanks(folder, imdb, 2, { normalize: 'unit' })
+    assert.equal(text.solver, 'dual')
+    const [few] = await trainOverRanks(folder, a9a, 2, { loss: 'squared-hinge', tolerance: 1e-6 })
+    assert.equal(few.exitReason, 'converged')
+  })
+
+  it('ends after as many passes as it may take, with the same model everywhere', async () => {
+    const [first, second] = await trainOverRanks(folder, imdb, 2, { solver: 'dual', maxPasses: 3, tolerance: 1e-9 })
+    assert.equal(first.exitReason, 'max-passes')
+    assert.deepEqual(jsonOf(second.model).weights, jsonOf(first.model).weights)
+  })
+})
+
 describe('what ranks agree on', () => {
   const newton: TrainOptions = { solver: 'newton', loss: 'squared-hinge', tolerance: 1e-8 }
 

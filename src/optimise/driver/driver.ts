@@ -191,7 +191,8 @@ export class Driver {
       source: this.#source,
     }
     if (ranks.size === 1) {
-      await run.meet?.(cutShort || settings.signal?.aborted === true || state.work >= settings.maxPasses - ALMOST)
+      const last = cutShort || settings.signal?.aborted === true || state.work >= settings.maxPasses - ALMOST
+      state.work += (await run.meet?.(last)) ?? 0
       return cutShort
     }
     const { losses, gaps, ready } = state
@@ -206,7 +207,7 @@ export class Driver {
     if (ready !== undefined) state.ready = notReady === 0
     this.#progress.partial = partial > 0
     this.#heard = stopped > 0
-    await run.meet?.(this.#heard || state.work >= settings.maxPasses - ALMOST)
+    state.work += (await run.meet?.(this.#heard || state.work >= settings.maxPasses - ALMOST)) ?? 0
     return left > 0
   }
 

@@ -250,7 +250,6 @@ const traits = {
   summary: 'second-order steps on the primal: few features, or features of very different size',
   dual: false,
   wideWeights: true,
-  overRanks: true,
   leavesOut: true,
   options: ['blockOrder', 'tolerance'],
   lossNeeds: anyDual,
@@ -272,7 +271,7 @@ const newtonInBlocks: BlockSolver = {
 
 export const newton: MemorySolver = {
   ...traits,
-  ...{ data: 'memory', rowWeights: true, inBlocks: newtonInBlocks },
+  ...{ data: 'memory', rowWeights: true, overRanks: true, inBlocks: newtonInBlocks },
   extraBytes: (weights, models = 1) =>
     viewBytes(weights, isFew(weights), models) + models * (DESCENT_BYTES + 8) * weights,
 }

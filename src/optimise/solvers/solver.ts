@@ -143,8 +143,9 @@ export interface Run {
   /** Whether it is at its end by a rule of its own, whatever the gap. */
   endsByItself?(): boolean
   visit(group: RowGroup, turn: Turn): Promise<Seen>
-  /** All ranks have visited their groups of this pass: what they found is put together. `last`: no other pass follows. */
-  meet?(last: boolean): Promise<void>
+  /** All ranks have visited their groups of this pass: what they found is put together. `last`: no other pass follows. Gives the
+   *  work that it took, in passes over all rows. */
+  meet?(last: boolean): Promise<number>
   /** Works on rows that stay in memory, between two passes, towards a gap; how much, and at most how much, in passes. */
   settle?(gap: number, most: number): Promise<number>
   /** Of a method that looks at all rows before it moves: the pass is over. `target` is the relative gap to reach. */
