@@ -10,7 +10,7 @@ import type { TrainResult } from '../../src/train/training-run.ts'
 import { dataSet } from '../data-sets/data-sets.ts'
 import { readLines } from '../data-sets/rows.ts'
 import { fastFolder } from '../out-of-core/fixture.ts'
-import { exactObjective, type JsonModel } from '../train/exact-objective.ts'
+import { exactObjective, exactScores, type JsonModel } from '../train/exact-objective.ts'
 import { trainOnParts, trainOverRanks } from './ranks.ts'
 
 const folder = fastFolder()
@@ -127,6 +127,50 @@ describe('dual over ranks', () => {
   })
 })
 
+/** The share of rows that a model is right about. */
+function accuracy(text: string, { model }: TrainResult): number {
+  const json = jsonOf(model)
+  const lines = text.trim().split('\n')
+  const right = exactScores(text, json, 'f32').filter(([score], i) => {
+    const isFirst = Number.parseFloat(lines[i]) === Number(json.labels[0].text)
+    return score > 0 === isFirst
+  })
+  return right.length / lines.length
+}
+
+describe('average and admm over ranks', () => {
+  for (const loss of ['hinge', 'squared-hinge', 'logistic']) {
+    it(`average, ${loss}: nearly as right as the optimum, with a gap that is told`, async () => {
+      const options = { loss, normalize: 'unit', tolerance: 1e-4 } as const
+      const alone = await train(folder.write('average.svm', imdb), { ...options, solver: 'dual' }).result
+      const [first, second] = await trainOverRanks(folder, imdb, 2, { ...options, solver: 'average' })
+      assert.ok(Math.abs(accuracy(imdb, first) - accuracy(imdb, alone)) < 0.05)
+      near(first.primal!, objective(imdb, first), 1e-9, 'what the certificate says')
+      // The dual bounds the optimum from below, and the primal from above.
+      assert.ok(first.gap! > 1e-3 && first.dual! <= alone.primal! && first.primal! >= alone.primal! * (1 - 1e-4))
+      assert.deepEqual(jsonOf(second.model).weights, jsonOf(first.model).weights)
+    })
+  }
+
+  it('admm reaches the optimum', async () => {
+    const options = { loss: 'logistic', normalize: 'unit', tolerance: 1e-4, solver: 'admm' } as const
+    await sameOptimum(imdb, 3, options, 2e-4)
+    const [first] = await trainOverRanks(folder, imdb, 2, { ...options, loss: 'hinge', tolerance: 1e-2 })
+    near(first.primal!, objective(imdb, first), 1e-9, 'what the certificate says')
+    assert.equal(first.exitReason, 'converged')
+  })
+
+  it('are solver dual on one rank', async () => {
+    const data = folder.write('one.svm', a9a)
+    const options = { tolerance: 1e-3, maxPasses: 20 }
+    const dual = await train(data, { ...options, solver: 'dual' }).result
+    for (const solver of ['average', 'admm']) {
+      const result = await train(data, { ...options, solver }).result
+      assert.deepEqual(jsonOf(result.model).weights, jsonOf(dual.model).weights)
+    }
+  })
+})
+
 describe('what ranks agree on', () => {
   const newton: TrainOptions = { solver: 'newton', loss: 'squared-hinge', tolerance: 1e-8 }
 
@@ -172,6 +216,10 @@ describe('what ranks agree on', () => {
 
 describe('what several ranks cannot do', () => {
   const cases: [TrainOptions, RegExp][] = [
+    [{ multiclass: 'crammer-singer' }, /multiclass crammer-singer is not compatible with 2 ranks/],
+    [{ weights: 'f32' }, /weights f32 are not compatible with 2 ranks/],
+    [{ trainers: 2 }, /the option trainers is not compatible with 2 ranks/],
+    [{ solver: 'stream' }, /solver stream is not compatible with 2 ranks/],
     [{ solver: 'pegasos' }, /solver pegasos is not compatible with 2 ranks: missing a way to put together/],
     [{ loss: 'ramp', solver: 'newton' }, /the ramp loss is not compatible with 2 ranks/],
     [

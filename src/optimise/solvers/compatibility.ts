@@ -77,9 +77,10 @@ function checkRanks(solver: Solver, loss: Loss, options: Partial<Record<string, 
     const advice = `take --loss ${convexLoss(loss).name}, or one rank`
     throw refuse(`the ${loss.name} loss is`, 'each convex problem of its series looks at all rows', advice)
   }
-  if (options['multiclass'] === 'crammer-singer') {
+  const multiclass = (options['multiclass'] ?? 'one-vs-rest') as MulticlassKind
+  if (trainsTogether(multiclass) && !trainsByGradient(multiclass)) {
     const advice = 'take --multiclass softmax or one-vs-rest'
-    throw refuse('multiclass crammer-singer is', 'its dual variables are those of all classes at once', advice)
+    throw refuse(`multiclass ${multiclass} is`, 'its dual variables are those of all classes at once', advice)
   }
   if (options['calibrate'] !== undefined)
     throw refuse('the option calibrate is', 'scores of held-out rows stay on their ranks', 'calibrate on one rank')

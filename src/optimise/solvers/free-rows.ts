@@ -1,3 +1,5 @@
+// Steps that ranks take together, on the dual variables that are not at a bound.
+//
 // Ranks that train by dual coordinate descent agree soon on w, and late on who contributes what to it: where one rank's dual
 // variables ought to grow and those of another one to shrink, w hardly moves, and neither of them sees that in its own rows.
 // Then all of them together take a step of Newton's method on the dual variables that are not at a bound,
