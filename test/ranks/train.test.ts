@@ -204,14 +204,35 @@ describe('what ranks agree on', () => {
     await assert.rejects(trainOnParts(parts, newton), /rank 0 counts features from 0 and rank 1 from 1/)
   })
 
-  it('an interrupt on one rank ends all of them', async () => {
-    const stop = AbortSignal.timeout(300)
-    const options = (rank: number): TrainOptions => ({
-      ...{ solver: 'lbfgs', loss: 'logistic', cost: 1000, tolerance: 1e-15, maxPasses: 100_000 },
-      ...(rank === 1 && { signal: stop }),
-    })
-    for (const { exitReason } of await trainOverRanks(folder, a9a, 2, options)) assert.equal(exitReason, 'interrupted')
+  it('rows that have weights of their own', async () => {
+    const weights = a9a
+      .trimEnd()
+      .split('\n')
+      .map((_, k) => 1 + (k % 3))
+    const border = Math.floor(weights.length / 2)
+    for (const solver of ['newton', 'dual']) {
+      const options = { solver, loss: 'logistic', tolerance: 1e-7 }
+      const alone = await train(folder.write('weighted.svm', a9a), { ...options, rowWeights: weights }).result
+      const [first] = await trainOverRanks(folder, a9a, 2, rank => ({
+        ...options,
+        rowWeights: rank === 0 ? weights.slice(0, border) : weights.slice(border),
+      }))
+      near(first.primal!, alone.primal!, 1e-6, solver)
+    }
   })
+
+  for (const solver of ['lbfgs', 'dual', 'admm', 'average']) {
+    it(`an interrupt on one rank ends all of them, solver ${solver}`, async () => {
+      const stop = AbortSignal.timeout(400)
+      const options = (rank: number): TrainOptions => ({
+        ...{ solver, loss: 'logistic', cost: 1000, tolerance: 1e-15, maxPasses: 100_000 },
+        ...(rank === 1 && { signal: stop }),
+      })
+      const [first, second] = await trainOverRanks(folder, a9a, 2, options)
+      assert.deepEqual([first.exitReason, second.exitReason], ['interrupted', 'interrupted'])
+      assert.deepEqual(jsonOf(second.model).weights, jsonOf(first.model).weights)
+    })
+  }
 })
 
 describe('what several ranks cannot do', () => {
