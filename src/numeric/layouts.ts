@@ -290,7 +290,9 @@ export const PROBLEM_SMOOTHING = 88
 export const PROBLEM_FOLDS = 96
 /** u32: the fold whose rows count for nothing. */
 export const PROBLEM_HELD_OUT = 100
-export const PROBLEM_BYTES = 104
+/** f64: over ranks: how much further a sweep moves w than its rows ask for; else 1. */
+export const PROBLEM_DAMPING = 104
+export const PROBLEM_BYTES = 112
 
 // --- A sweep of dual coordinate descent: what it carries from slice to slice.
 /** u32: address of u32[rows], row numbers, the active ones first. */

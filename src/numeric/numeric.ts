@@ -122,6 +122,18 @@ export interface NumericFunctions {
   curvatureSoftmax(problem: Address, from: number, to: number, d: Address, product: Address, room: Address): void
   evaluateSoftmax(problem: Address, from: number, to: number, room: Address, sums: Address): void
   innerProduct(a: Address, b: Address, count: number): number
+  moveTowards(to: Address, from: Address, step: number, count: number): void
+  stepSums(problem: Address, from: number, to: number, before: Address, sums: Address): void
+  entropyAlong(alpha: Address, before: Address, step: number, rows: number): number
+  freeRows(
+    ...args: [problem: Address, from: number, to: number, slopes: Address, seconds: Address, holding: number]
+  ): void
+  overRows(problem: Address, from: number, to: number, slopes: Address, seconds: Address, out: Address): void
+  addMoves(problem: Address, from: number, to: number, moves: Address, u: Address): void
+  timesMoves(
+    ...args: [problem: Address, from: number, to: number, moves: Address, seconds: Address, u: Address, out: Address]
+  ): void
+  makeMoves(problem: Address, from: number, to: number, moves: Address): void
   combine(to: Address, s: number, a: Address, t: number, b: Address, count: number): void
   precondition(to: Address, a: Address, b: Address, count: number): void
   factorCholesky(matrix: Address, n: number): number

@@ -92,7 +92,7 @@ export async function loadRows(
 }
 
 /** One hash of many. */
-function hashOf(arena: Arena, hashes: bigint[]): string {
+export function hashOf(arena: Arena, hashes: bigint[]): string {
   const mark = arena.mark()
   const at = arena.allocate(hashes.length * 8, 'a hash')
   arena.u64(at, hashes.length).set(hashes)

@@ -4,7 +4,9 @@ import { type RowSpace, signedTableOf, tableOf, widthOf } from '../additive-kern
 import { rangeMark } from '../features/additive-kernel.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { SPACE_TABLE, SPACE_WIDTH } from '../numeric/layouts.ts'
+import type { Communicator } from '../ranks/communicator.ts'
 import type { Address } from '../sizes.ts'
+import { agreeOnRanges } from './agree-on-moments.ts'
 import type { RowSet } from './row-set.ts'
 import { minmaxFactor, type PlainRows } from './scale.ts'
 
@@ -25,11 +27,18 @@ export function placeSpace(arena: Arena, space: RowSpace, signs: boolean): void 
 
 /** Of rows in memory, packed plain: learns the ranges of features, and makes bins of the scaled values. Ranges are pairs: a
  *  factor, and the mark of where scaled values end. */
-export function binInMemory(arena: Arena, rows: RowSet, space: RowSpace, unit: boolean): Float64Array {
+export async function binInMemory(
+  arena: Arena,
+  rows: RowSet,
+  space: RowSpace,
+  unit: boolean,
+  ranks: Communicator,
+): Promise<Float64Array> {
   const mark = arena.mark()
   const at = arena.allocateZeroed(Math.max(rows.weights, 1) * 16, 'ranges of the features')
   // One thread, in the order of the rows, which is the order of the scaling loop, too.
   arena.numeric.gatherRanges(rows.table, 0, rows.rows, at)
+  await agreeOnRanges(arena, ranks, at, rows.weights)
   const { factors, signs, ranges } = toRanges(arena, at, rows.weights)
   arena.release(mark)
   placeSpace(arena, space, signs)

@@ -1,7 +1,10 @@
 // Renumbers the features of rows in memory: those that never occur get no weight, and frequent ones stand together, so
 // that the weights a sweep touches most share cache lines. The model keeps the user's numbers.
 
-import type { Arena } from '../numeric/arena.ts'
+import { type Arena, windowFull } from '../numeric/arena.ts'
+import type { Communicator } from '../ranks/communicator.ts'
+import { maxNumbers } from '../ranks/records.ts'
+import type { Address } from '../sizes.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { enterFeaturesTask, renumberRowsTask } from './renumber-task.ts'
 import type { RowSet } from './row-set.ts'
@@ -11,8 +14,14 @@ const WORTHWHILE_BYTES = 1 << 20
 /** Every so-many-th row is counted: an order of magnitude is all that matters. */
 const SAMPLE_STEP = 8
 
-export async function renumberFeatures(arena: Arena, pool: ThreadPool, rows: RowSet): Promise<void> {
-  if (rows.features * 8 <= WORTHWHILE_BYTES || rows.rows === 0) return
+/** `rows` are those of this rank; ranks agree on the new numbers. */
+export async function renumberFeatures(
+  arena: Arena,
+  pool: ThreadPool,
+  rows: RowSet,
+  ranks: Communicator,
+): Promise<void> {
+  if (rows.features * 8 <= WORTHWHILE_BYTES || (ranks.size === 1 && rows.rows === 0)) return
   const mark = arena.mark()
   const parts = pool.size
   const bound = (k: number): number => Math.floor((rows.rows * k) / parts)
@@ -22,12 +31,14 @@ export async function renumberFeatures(arena: Arena, pool: ThreadPool, rows: Row
   )
   const map = maps[0]
   for (const other of maps.slice(1)) arena.numeric.mergeMap(map, other)
-  const fixed = Math.max(...dense)
+  const [fixed] = await maxNumbers(ranks, [Math.max(...dense)])
+  await enterFeaturesOfOthers(arena, ranks, map)
   const used = arena.numeric.finishMap(map) >>> 0
   const list = arena.allocate(Math.max(used, 1) * 4, 'the feature map')
   arena.numeric.listFeatures(map, list)
   const places = arena.allocateZeroed(Math.max(used, 1) * 4, 'the feature map')
   arena.numeric.countFeatures(map, rows.table, rows.rows, SAMPLE_STEP, places)
+  await sumCounts(ranks, arena.u32(places, used))
   arena.numeric.orderByFrequency(places, used, fixed, arena.allocate(256, 'the feature map'))
   const pieces = parts * 4
   const cut = (k: number): number => Math.floor((rows.rows * k) / pieces)
@@ -40,6 +51,31 @@ export async function renumberFeatures(arena: Arena, pool: ThreadPool, rows: Row
   rows.renumbered = { features: arena.u32(list, used).slice(), weightOf: arena.u32(places, used).slice() }
   // New records lie behind the map.
   if (renewed.every(count => count === 0)) arena.release(mark)
+}
+
+/** Enters the features that other ranks' rows have. */
+async function enterFeaturesOfOthers(arena: Arena, ranks: Communicator, map: Address): Promise<void> {
+  if (ranks.size === 1) return
+  const used = arena.numeric.finishMap(map) >>> 0
+  const mark = arena.mark()
+  const list = arena.allocate(Math.max(used, 1) * 4, 'the feature map')
+  arena.numeric.listFeatures(map, list)
+  const own = arena.bytes(list, used * 4).slice()
+  arena.release(mark)
+  for (const bytes of await ranks.gather(own)) {
+    // Pages that are new stand behind the list.
+    const at = arena.allocate(Math.max(bytes.length, 4), 'the feature map')
+    arena.bytes(at, bytes.length).set(bytes)
+    if (!arena.numeric.enterFeatures(map, at, bytes.length / 4)) throw windowFull('the feature map')
+  }
+}
+
+/** Counts of all ranks' rows. */
+async function sumCounts(ranks: Communicator, counts: Uint32Array): Promise<void> {
+  if (ranks.size === 1) return
+  const sums = Float64Array.from(counts)
+  await ranks.sum(sums)
+  for (let j = 0; j < counts.length; j++) counts[j] = Math.min(sums[j], 0xffffffff)
 }
 
 /** Numbers that stand by weight (`vectors` each), put in the order of the user's features. */

@@ -11,22 +11,38 @@
 import type { Arena } from '../numeric/arena.ts'
 import { MomentsFields } from '../numeric/fields/moments.ts'
 import { MOMENTS_BYTES, SPACE_FACTORS } from '../numeric/layouts.ts'
+import type { Communicator } from '../ranks/communicator.ts'
 import type { Address } from '../sizes.ts'
+import { agreeOnExtremes, agreeOnMoments } from './agree-on-moments.ts'
 import type { RowSet } from './row-set.ts'
 
 export const scaleKinds = ['minmax', 'standard', 'numbers'] as const
 export type ScaleKind = (typeof scaleKinds)[number]
 
+/** Those that learn together, and how many rows they have in all. */
+export interface RowsOfRanks {
+  ranks: Communicator
+  rows: number
+}
+
 /** Learns the factors of rows in memory, one a weight, and applies them; rows end unit length if asked. Rows must be
  *  packed plain. */
-export function scaleInMemory(arena: Arena, rows: RowSet, kind: ScaleKind, unit: boolean): Float64Array {
+export async function scaleInMemory(
+  arena: Arena,
+  rows: RowSet,
+  kind: ScaleKind,
+  unit: boolean,
+  { ranks, rows: allRows }: RowsOfRanks,
+): Promise<Float64Array> {
   const factors = arena.allocateZeroed(factorBytes(rows.weights), 'scale factors')
   const mark = arena.mark()
   const at = arena.allocateZeroed(statisticsBytes(kind, rows.weights), 'feature statistics')
   // One thread, in the order of the rows: sums come out the same bits however the text was parsed.
   gather(arena, kind, rows.table, rows.rows, at)
+  if (kind === 'minmax') await agreeOnExtremes(arena, ranks, at, rows.weights)
+  else await agreeOnMoments(arena, ranks, at, rows.weights)
   const result = arena.f64(factors, rows.weights)
-  toFactors(arena, kind, at, result, rows.rows)
+  toFactors(arena, kind, at, result, allRows)
   arena.release(mark)
   arena.setU32(SPACE_FACTORS, factors)
   arena.numeric.scaleRows(rows.table, 0, rows.rows, factors, unit)

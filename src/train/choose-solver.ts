@@ -29,6 +29,7 @@ import {
 } from '../optimise/solvers/solver.ts'
 import { stream } from '../optimise/solvers/stream.ts'
 import { decodedBound, entryBytes } from '../optimise/sources/memory-plan.ts'
+import { onAnyRank } from '../ranks/records.ts'
 import { estimateText, sampleText, type TextSample } from '../rows/sample-text.ts'
 import { NODE_BYTES, PROGRAM_PAGES } from '../sizes.ts'
 import { startsSecondOrder } from './hand-over.ts'
@@ -81,7 +82,7 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
     return { solver, reason: `the ${options.multiclass} of all classes, ${where}` }
   }
   const needed = await inMemoryBytes(paths, options)
-  const fits = needed <= Math.min(allowed, WINDOW_BYTES)
+  const fits = await everywhere(options, needed <= Math.min(allowed, WINDOW_BYTES))
   const need = Number.isFinite(needed)
     ? `the data takes about ${formatBytes(needed)} in memory`
     : 'how much the data takes cannot be known'
@@ -115,6 +116,11 @@ async function mayIndex(paths: string[], { loss, scale }: ResolvedOptions): Prom
   return (manifest.usedFeatures || manifest.features) <= MOST_FOR_INDEX
 }
 
+/** Whether something is so on every rank: all of them take the same solver. */
+async function everywhere({ ranks }: ResolvedOptions, here: boolean): Promise<boolean> {
+  return !(await onAnyRank(ranks, !here))
+}
+
 /** Whether data that does not fit has so few features that second-order steps are the better ones. */
 async function hasFewFeatures(paths: string[], options: ResolvedOptions): Promise<boolean> {
   const plain =
@@ -135,7 +141,7 @@ async function hasFewFeatures(paths: string[], options: ResolvedOptions): Promis
 /** Of a solver that was asked for, and works in memory and in blocks alike. */
 async function whereItFits(paths: string[], options: ResolvedOptions, solver: MemorySolver): Promise<Choice> {
   const needed = (await inMemoryBytes(paths, options)) + (await vectorBytes(paths, options, solver.inBlocks!))
-  const fits = needed <= Math.min(allowedMemory(options), WINDOW_BYTES)
+  const fits = await everywhere(options, needed <= Math.min(allowedMemory(options), WINDOW_BYTES))
   const inBlocks = { solver: solver.inBlocks!, reason: 'as asked for, block by block' }
   if (!fits || ['resume', 'cold'].some(name => options.given.has(name))) return inBlocks
   return options.given.has('store') ? { ...inBlocks, fitsInMemory: needed } : { solver, reason: 'as asked for' }

@@ -26,6 +26,7 @@ import { newton } from '../optimise/solvers/newton.ts'
 import { type MemorySolver, trainsMany } from '../optimise/solvers/solver.ts'
 import { planLines } from '../optimise/sources/memory-plan.ts'
 import { RowsInMemory } from '../optimise/sources/rows-in-memory.ts'
+import type { AllRows } from '../rows/agree-on-rows.ts'
 import { byFeature, inSpace } from '../rows/renumber-features.ts'
 import { NODE_BYTES } from '../sizes.ts'
 import { allowedMemory, WINDOW_BYTES } from './choose-solver.ts'
@@ -85,18 +86,22 @@ export class InMemory extends Place {
     super({ arena, solver, options, wanted, tell, seconds, rows, features, labels, weights })
     this.#loaded = loaded
     // The choice was auto's: where coordinate descent is slow, another method may be taken.
-    this.#secondOrder = hasSecondOrder(this.facts) && newton.extraBytes!(weights + 1) <= this.#room
+    const sizes = { ...loaded.rows, rows: loaded.all.rows, nonzeros: loaded.all.nonzeros }
+    this.#secondOrder =
+      hasSecondOrder({ ...this.facts, rows: sizes.rows }) && newton.extraBytes!(weights + 1) <= this.#room
     const loss = convexLoss(findLoss(options.loss))
-    this.#few = this.#secondOrder && startsSecondOrder(loss, loaded.rows)
+    this.#few = this.#secondOrder && startsSecondOrder(loss, sizes)
     this.#dense =
       this.#secondOrder &&
       !isTruncated(wanted) &&
       wanted.problems.length === 1 &&
       !wanted.together &&
-      startsDense(loss, loaded.rows)
+      startsDense(loss, sizes)
     this.#each = this.#few ? newton : solver.startEach ? solver : undefined
     // Weights in f32 are trained one vector after the other.
-    const many = (wanted.problems.length > 1 || wanted.together) && trainsMany(solver) && options.weights === 'f64'
+    const isMany = (wanted.problems.length > 1 || wanted.together) && trainsMany(solver) && options.weights === 'f64'
+    // Over ranks, models whose dual variables are moved are trained one after the other.
+    const many = isMany && (options.ranks.size === 1 || this.#each !== undefined)
     if (many && !wanted.allClasses && !wanted.atOnce && !isTruncated(wanted)) {
       this.rounds = this.#roundsOf(wanted.problems)
     }
@@ -105,6 +110,8 @@ export class InMemory extends Place {
 
   /** Bytes that models may take besides the rows: what is allowed, inside the window that WebAssembly can address. */
   get #room(): number {
+    // Over ranks, what the one has that has the least: all of them take the same models at a time.
+    if (this.facts.options.ranks.size > 1) return this.#loaded.all.room
     return Math.max(0, Math.min(WINDOW_BYTES, allowedMemory(this.facts.options) - NODE_BYTES) - this.facts.arena.mark())
   }
 
@@ -152,7 +159,9 @@ export class InMemory extends Place {
     const solutions = isTruncated({ problems })
       ? [await this.#relax(objective as BinaryObjective, problems, tell, held!)]
       : await this.#solveConvex(objective, problems, tell)
-    return this.#loaded.cutShort ? solutions.map(solution => ({ ...solution, exitReason: 'interrupted' })) : solutions
+    return this.#loaded.all.cutShort
+      ? solutions.map(solution => ({ ...solution, exitReason: 'interrupted' }))
+      : solutions
   }
 
   /** The convex problems of a truncated one. Once a second-order method has taken over, it goes on with the others. */
@@ -221,7 +230,10 @@ export class InMemory extends Place {
     solutions: Solution[],
     { why, tell, limits = {} }: { why: string; tell: TellPass; limits?: Partial<DriverSettings> },
   ): Promise<Solution[]> {
-    const methods = successors(findLoss(this.facts.options.loss), this.#loaded.rows)
+    const methods = successors(findLoss(this.facts.options.loss), {
+      ...this.#loaded.rows,
+      ...this.#loaded.all,
+    })
     let ends = solutions
     for (const [k, solver] of methods.entries()) {
       // What was slow with one model is not tried with the next.
@@ -302,7 +314,7 @@ export class InMemory extends Place {
   protected override sourceOf(objective: Objective): RowsInMemory {
     const known = this.#sources.get(objective)
     if (known) return known
-    const source = new RowsInMemory(this.facts.arena, this.#loaded.pool, this.#loaded.rows)
+    const source = new RowsInMemory(this.facts.arena, this.#loaded.pool, this.#loaded.rows, this.#loaded.all)
     this.#sources.set(objective, source)
     return source
   }
@@ -345,7 +357,8 @@ export class InMemory extends Place {
 
   account(): Account {
     const { readSeconds, read } = this.#loaded
-    const { bytesRead, badRows, badRowMessages } = read
+    const { bytesRead, badRowMessages } = read
+    const { badRows } = this.#loaded.all
     return { readSeconds, bytesRead, badRows, badRowMessages }
   }
 
@@ -354,10 +367,15 @@ export class InMemory extends Place {
     const { space } = this.facts.options
     const width = space ? widthOf(space) : 1
     return {
-      data: rows,
+      data: { ...rows, ...countsOf(this.#loaded.all) },
       weights: inSpace(byFeature(rows, vectors * width, weights), width),
       factors: factors && byFeature(rows, space ? 2 : 1, factors),
       ...this.account(),
     }
   }
+}
+
+/** What a model says of the rows of all ranks. */
+function countsOf({ rows, nonzeros, fingerprint, sources }: AllRows) {
+  return { rows, nonzeros, fingerprint, sources }
 }

@@ -9,13 +9,16 @@ import { checkExpandable } from '../features/expansion-steps.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { isGivenRows, sourceName } from '../input-formats/given-rows.ts'
 import { Arena } from '../numeric/arena.ts'
+import { type AllRows, agreeOnRows } from '../rows/agree-on-rows.ts'
 import { loadRows, type ReadReport } from '../rows/load-rows.ts'
 import { binInMemory, placeSpace } from '../rows/place-space.ts'
 import { poolForText } from '../rows/pool-for-text.ts'
 import { renumberFeatures } from '../rows/renumber-features.ts'
 import type { RowSet } from '../rows/row-set.ts'
 import { scaleInMemory } from '../rows/scale.ts'
+import { NODE_BYTES } from '../sizes.ts'
 import type { ThreadPool } from '../threads/pool.ts'
+import { allowedMemory, WINDOW_BYTES } from './choose-solver.ts'
 import { refuseUnlearnable } from './class-problems.ts'
 import { expansionOf, type ResolvedOptions, refuseTextOptions } from './options.ts'
 import type { ProgressListener } from './progress.ts'
@@ -26,9 +29,9 @@ export interface LoadedRows {
   pool: ThreadPool
   rows: RowSet
   read: ReadReport
+  /** What is known of the rows of all ranks. */
+  all: AllRows
   factors: Float64Array | undefined
-  /** Whether the run was interrupted while rows were read. */
-  cutShort: boolean
   readSeconds: number
   /** Since the work began. */
   seconds(): number
@@ -53,16 +56,21 @@ export async function withRowsInMemory<T>(
   )
   // An abort while reading leaves part of the data: whatever comes of it, the run was interrupted.
   const cutShort = options.signal?.aborted === true
-  checkRows(rows, paths, cutShort, read.badRows)
+  const room = allowedMemory(options) - NODE_BYTES
+  const all = await agreeOnRows(arena, options.ranks, rows, {
+    ...{ badRows: read.badRows, cutShort },
+    room: Math.max(0, Math.min(WINDOW_BYTES, room) - arena.mark()),
+  })
+  checkRows({ ...rows, ...all }, paths)
   if (cutShort) {
     const reason = `interrupted while text was read; the model will be one of the ${rows.rows} rows that came until then`
     tell({ stage: 'plan', solver: '', reason })
   }
   placeRowWeights(arena, rows, options, { cutShort, badRows: read.badRows })
-  await renumberFeatures(arena, pool, rows)
-  const factors = scaled(arena, rows, options)
+  await renumberFeatures(arena, pool, rows, options.ranks)
+  const factors = await scaled(arena, rows, all.rows, options)
   if (options.space) rows.weights *= widthOf(options.space)
-  return await work({ arena, pool, rows, read, factors, cutShort, readSeconds: seconds(), seconds, tell })
+  return await work({ arena, pool, rows, all, read, factors, readSeconds: seconds(), seconds, tell })
 }
 
 /** Gives rows the weights that were said for them. A run that was interrupted has read the first rows. */
@@ -85,10 +93,16 @@ function placeRowWeights(
   arena.f64(rows.rowWeights, rows.rows).set(rowWeights.length > rows.rows ? rowWeights.slice(0, rows.rows) : rowWeights)
 }
 
-function scaled(arena: Arena, rows: RowSet, { space, scale, normalize }: ResolvedOptions): Float64Array | undefined {
+async function scaled(
+  arena: Arena,
+  rows: RowSet,
+  allRows: number,
+  { space, scale, normalize, ranks }: ResolvedOptions,
+): Promise<Float64Array | undefined> {
   if (!scale) return undefined
   const unit = normalize === 'unit'
-  return space ? binInMemory(arena, rows, space, unit) : scaleInMemory(arena, rows, scale, unit)
+  if (space) return binInMemory(arena, rows, space, unit, ranks)
+  return scaleInMemory(arena, rows, scale, unit, { ranks, rows: allRows })
 }
 
 /** Rows from text, or from a store when one folder is named. */
@@ -125,7 +139,8 @@ async function load(
   return loadRows(arena, pool, paths, settings, make, report, options.signal)
 }
 
-function checkRows(rows: RowSet, paths: string[], cutShort: boolean, badRows: number): void {
+function checkRows(rows: RowSet & AllRows, paths: string[]): void {
+  const { cutShort, badRows } = rows
   const where = paths.map(sourceName).join(', ')
   if (cutShort && rows.labels.length < 2) {
     const found = rows.rows === 0 ? 'no rows were' : `only rows of the label ${rows.labels[0].text} were`

@@ -214,7 +214,7 @@ interface ModelsBefore {
 }
 
 /** Trains objectives side by side, and has their models score the rows that they did not see. */
-export function solveTogether(
+export async function solveTogether(
   place: Place,
   together: Together[],
   { folds, scores }: Held,
@@ -222,20 +222,23 @@ export function solveTogether(
 ): Promise<Solution[][]> {
   const { arena, rows, tell } = place.facts
   const told: PassProgress[] = []
-  return Promise.all(
-    together.map(async ({ objective, problems }, b) => {
-      const solutions = await place.solve(objective, problems, progress => {
-        told[b] = progress
-        tell({ ...trainRecord(place, progress), ...togetherRecord(told, together, models) })
-      })
-      if (told[b]) told[b] = { ...told[b], done: problems.length }
-      if (scores) {
-        await place.score(objective, scores)
-        shortenScores(arena, problems, solutions, { at: scores, rows, folds })
-      }
-      return solutions
-    }),
-  )
+  const solve = async ({ objective, problems }: Together, b: number): Promise<Solution[]> => {
+    const solutions = await place.solve(objective, problems, progress => {
+      told[b] = progress
+      tell({ ...trainRecord(place, progress), ...togetherRecord(told, together, models) })
+    })
+    if (told[b]) told[b] = { ...told[b], done: problems.length }
+    if (scores) {
+      await place.score(objective, scores)
+      shortenScores(arena, problems, solutions, { at: scores, rows, folds })
+    }
+    return solutions
+  }
+  if (place.facts.options.ranks.size === 1) return Promise.all(together.map(solve))
+  // Ranks meet at the same objective.
+  const ends: Solution[][] = []
+  for (const [b, one] of together.entries()) ends.push(await solve(one, b))
+  return ends
 }
 
 /** What is told of models side by side, by what each objective told last. */

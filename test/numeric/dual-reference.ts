@@ -8,6 +8,7 @@ import {
   PROBLEM_BOUND_POSITIVE,
   PROBLEM_BYTES,
   PROBLEM_COUNT,
+  PROBLEM_DAMPING,
   PROBLEM_DIAGONAL_NEGATIVE,
   PROBLEM_DIAGONAL_POSITIVE,
   PROBLEM_LOGISTIC,
@@ -42,6 +43,8 @@ export interface PlainProblem {
   diagonalPositive: number
   diagonalNegative: number
   logistic: boolean
+  /** Over ranks: how much further w moves; 1 when not said. */
+  damping?: number
   /** α, and for the logistic loss the rest C − α. */
   alpha: number[]
   rest: number[]
@@ -117,11 +120,11 @@ export function sweepBox(p: PlainProblem, s: PlainSweep): void {
     s.gradientMax = Math.max(s.gradientMax, projected)
     s.gradientMin = Math.min(s.gradientMin, projected)
     if (Math.abs(projected) > 1e-12) {
-      const curvature = squaredNorm(p, row) + diagonal
+      const curvature = (p.damping ?? 1) * squaredNorm(p, row) + diagonal
       const wanted = curvature > 0 ? a - g / curvature : g < 0 ? bound : 0
       const next = Math.min(Math.max(wanted, 0), bound)
       p.alpha[i] = next
-      add(p, row, (next - a) * y)
+      add(p, row, (p.damping ?? 1) * (next - a) * y)
     }
     position++
   }
@@ -133,7 +136,7 @@ export function sweepLogistic(p: PlainProblem, s: PlainSweep): void {
     const row = p.rows[i]
     const { y, bound } = bounds(p, row)
     const margin = y * score(p, row)
-    const q = squaredNorm(p, row)
+    const q = (p.damping ?? 1) * squaredNorm(p, row)
     const loss = bound * logisticLoss(margin)
     s.loss += loss
     s.gap += loss + entropy(p.alpha[i], bound) + entropy(p.rest[i], bound) + p.alpha[i] * margin
@@ -153,7 +156,7 @@ export function sweepLogistic(p: PlainProblem, s: PlainSweep): void {
     if (!moved) continue
     p.alpha[i] = onAlpha ? z : bound - z
     p.rest[i] = onAlpha ? bound - z : z
-    add(p, row, sign * (z - old) * y)
+    add(p, row, (p.damping ?? 1) * sign * (z - old) * y)
   }
 }
 
@@ -186,6 +189,7 @@ export function writeProblem(
   arena.setF64(at + PROBLEM_DIAGONAL_POSITIVE, p.diagonalPositive)
   arena.setF64(at + PROBLEM_DIAGONAL_NEGATIVE, p.diagonalNegative)
   arena.setU32(at + PROBLEM_LOGISTIC, p.logistic ? 1 : 0)
+  arena.setF64(at + PROBLEM_DAMPING, p.damping ?? 1)
   return at
 }
 

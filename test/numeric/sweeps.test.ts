@@ -46,6 +46,7 @@ interface Case {
   cost: number
   weight: number
   shrink: boolean
+  damping?: number
 }
 
 const anyCase = (loss: LossName): fc.Arbitrary<Case> =>
@@ -57,10 +58,11 @@ const anyCase = (loss: LossName): fc.Arbitrary<Case> =>
     cost: fc.constantFrom(0.01, 1, 10, 300),
     weight: fc.constantFrom(1, 0.2, 7),
     shrink: fc.boolean(),
+    damping: fc.constantFrom(1, 1, 4, 0.3),
   })
 
 /** Random rows of every kind, among them empty ones, in the arena and as plain arrays; α somewhere, w = Σ α y x. */
-function make(arena: Arena, { loss, rows, start, bias, cost, weight, shrink }: Case) {
+function make(arena: Arena, { loss, rows, start, bias, cost, weight, shrink, damping = 1 }: Case) {
   const random = randomNumbers(start)
   const features = 25
   const logistic = loss === 'logistic'
@@ -76,6 +78,7 @@ function make(arena: Arena, { loss, rows, start, bias, cost, weight, shrink }: C
     diagonalPositive: diagonal[0],
     diagonalNegative: diagonal[1],
     logistic,
+    damping,
     alpha: [],
     rest: [],
     w: new Array(features + 1).fill(0),

@@ -5,8 +5,11 @@
 // One visit of row i:  G = y_i wᵀx_i − 1 + D_i α_i;  α_i ← clamp(α_i − G / (Q_ii + D_i), 0, U_i);  w += (Δα) y_i x_i.
 // Rows at a bound whose gradient lies beyond the last pass's extremes are shrunk: moved behind the active part of the
 // order. The sweep runs in slices, so that its thread can hear of an abort between them.
+//
+// Over ranks, each sweeps over its own rows, and others move w as well: a damping σ makes Q_ii σ times as large, and w moves σ times
+// as far, as if the others moved alike. See optimise/solvers/over-ranks.ts.
 import {
-  PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_GRADIENTS, PROBLEM_HOT, PROBLEM_LOGISTIC, PROBLEM_MARGINS,
+  PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_DAMPING, PROBLEM_GRADIENTS, PROBLEM_HOT, PROBLEM_LOGISTIC, PROBLEM_MARGINS,
   PROBLEM_OWN, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS,
   ROW_COUNT, ROW_NORM, SWEEP_ACTIVE, SWEEP_CURSOR, SWEEP_GAP, SWEEP_GRADIENT_MAX, SWEEP_GRADIENT_MIN, SWEEP_INNER,
   SWEEP_LOSS, SWEEP_LOWER, SWEEP_NEWTON, SWEEP_ORDER, SWEEP_SHRINK, SWEEP_UPPER, SWEEP_VISITED,
@@ -46,6 +49,7 @@ function sweepBox<W, S>(problem: usize, sweep: usize, budget: f64): bool {
   const rowWeights = rowWeightsOf(problem)
   const margins = <usize>load<u32>(problem, PROBLEM_MARGINS)
   const gradients = <usize>load<u32>(problem, PROBLEM_GRADIENTS)
+  const damping = load<f64>(problem, PROBLEM_DAMPING)
   const order = <usize>load<u32>(sweep, SWEEP_ORDER)
   const shrink = load<u32>(sweep, SWEEP_SHRINK) != 0
   const upper = load<f64>(sweep, SWEEP_UPPER)
@@ -119,12 +123,12 @@ function sweepBox<W, S>(problem: usize, sweep: usize, budget: f64): bool {
     gradientMin = min(gradientMin, projected)
 
     if (abs(projected) > 1e-12) {
-      const curvature = load<f64>(row, ROW_NORM) + bias * bias + diagonal
+      const curvature = damping * (load<f64>(row, ROW_NORM) + bias * bias) + diagonal
       // A row without entries does not move w: its best α is at the bound.
       const next = curvature > 0 ? min(max(a - gradient / curvature, 0), bound) : (gradient < 0 ? bound : 0)
       if (next != a) {
         store<f64>(alphaAt, next)
-        const step = (next - a) * y
+        const step = damping * (next - a) * y
         axpyParted<W, S>(row, step, w, own, hot)
         if (bias != 0) store<W>(biasAt, <W>(f64(load<W>(biasAt)) + step * bias))
         if (gradients != 0) store<f64>(gradients + (usize(i) << 3), gradient + curvature * (next - a))
@@ -161,6 +165,7 @@ function sweepLogistic<W, S>(problem: usize, sweep: usize, budget: f64): bool {
   const rowWeights = rowWeightsOf(problem)
   const margins = <usize>load<u32>(problem, PROBLEM_MARGINS)
   const gradients = <usize>load<u32>(problem, PROBLEM_GRADIENTS)
+  const damping = load<f64>(problem, PROBLEM_DAMPING)
   const order = <usize>load<u32>(sweep, SWEEP_ORDER)
   const active = load<u32>(sweep, SWEEP_ACTIVE)
   const inner = load<f64>(sweep, SWEEP_INNER)
@@ -191,7 +196,7 @@ function sweepLogistic<W, S>(problem: usize, sweep: usize, budget: f64): bool {
     if (bias != 0) dot += bias * f64(load<W>(biasAt))
     const margin = y * dot
     if (margins != 0) store<f64>(margins + (usize(i) << 3), margin)
-    const curvature = load<f64>(row, ROW_NORM) + bias * bias
+    const curvature = damping * (load<f64>(row, ROW_NORM) + bias * bias)
     const loss = bound * logisticLoss(margin)
     lossSum += loss
     gapSum += loss - negativeEntropy(a, rest, bound) + a * margin
@@ -217,7 +222,7 @@ function sweepLogistic<W, S>(problem: usize, sweep: usize, budget: f64): bool {
       const nextAlpha = flip ? bound - z : z
       store<f64>(alphaAt, nextAlpha)
       store<f64>(alphaAt, flip ? z : bound - z, 8)
-      const step = sign * (z - old) * y
+      const step = damping * sign * (z - old) * y
       axpyParted<W, S>(row, step, w, own, hot)
       if (bias != 0) store<W>(biasAt, <W>(f64(load<W>(biasAt)) + step * bias))
       if (gradients != 0) store<f64>(gradients + (usize(i) << 3), margin + curvature * sign * (z - old))
@@ -250,6 +255,7 @@ function startEntropic<W>(problem: usize, order: usize, listed: u32): void {
   const boundPositive = boundForPositive(problem)
   const boundNegative = boundForNegative(problem)
   const rowWeights = rowWeightsOf(problem)
+  const damping = load<f64>(problem, PROBLEM_DAMPING)
   for (let k: u32 = 0; k < listed; k++) {
     const i = order == 0 ? k : load<u32>(order + (usize(k) << 2))
     const at = alpha + (usize(i) << 4)
@@ -260,7 +266,7 @@ function startEntropic<W>(problem: usize, order: usize, listed: u32): void {
     const a = min(0.001 * cost, 1e-8)
     store<f64>(at, a)
     store<f64>(at, cost - a, 8)
-    const step = isPositive ? a : -a
+    const step = damping * (isPositive ? a : -a)
     axpyRow<W>(row, step, w)
     if (bias != 0) store<W>(biasAt, <W>(f64(load<W>(biasAt)) + step * bias))
   }

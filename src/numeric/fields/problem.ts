@@ -9,7 +9,7 @@ export class ProblemFields {
 
   constructor(arena: Arena, at: Address) {
     this.at = at
-    this.#view = arena.view(at, 104)
+    this.#view = arena.view(at, 112)
   }
 
   /** u32: address of u32[rows], row record addresses. */
@@ -171,5 +171,13 @@ export class ProblemFields {
   }
   set heldOut(value: number) {
     this.#view.setUint32(100, value, true)
+  }
+
+  /** f64: over ranks: how much further a sweep moves w than its rows ask for; else 1. */
+  get damping(): number {
+    return this.#view.getFloat64(104, true)
+  }
+  set damping(value: number) {
+    this.#view.setFloat64(104, value, true)
   }
 }

@@ -35,6 +35,7 @@ export const problems: readonly Part[] = [
         'the fold of each row, for methods that look at all rows before they move; 0 for none.',
       ],
       ['HELD_OUT', 'u32', 'the fold whose rows count for nothing.'],
+      ['DAMPING', 'f64', 'over ranks: how much further a sweep moves w than its rows ask for; else 1.'],
     ],
   },
   {

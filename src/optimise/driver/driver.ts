@@ -1,6 +1,8 @@
 // The driver: asks a method to visit group after group of rows, keeps checkpoints, asks the certificate for the truth, and
 // decides when to stop. Rows in memory are a source of one group; one model and many, all of them go through here.
 import type { Checkpoints, GapMet, RunState, Stretch } from '../../block-store/checkpoint.ts'
+import { alone, type Communicator } from '../../ranks/communicator.ts'
+import { onAnyRank, sumNumbers, sumVectors } from '../../ranks/records.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
 import { addSums, type Certificate, certificateOf, noSums } from '../objectives/certificate.ts'
 import { certificateAt, LossesAlong, penaltyOf } from '../objectives/line-search.ts'
@@ -72,6 +74,9 @@ export class Driver {
   readonly #objective: Objective
   readonly #settings: DriverSettings
   readonly #keeper: StateKeeper
+  readonly #ranks: Communicator
+  /** Over ranks: whether one of them was interrupted, as all of them know. */
+  #heard = false
   readonly #run: Run
   readonly #progress: Progress
   #lastCheckpoint = performance.now()
@@ -89,6 +94,7 @@ export class Driver {
     this.#objective = objective
     this.#settings = settings
     this.#keeper = keeper
+    this.#ranks = settings.ranks ?? alone
     this.#state = state
     this.#stalls = driving.stalls
     const { series } = driving
@@ -152,21 +158,57 @@ export class Driver {
   }
 
   async solve(): Promise<Solution[]> {
-    const { signal } = this.#settings
     for (;;) {
-      const cutShort = await this.#visitAll()
+      const { work } = this.#state
+      const cutShort = await this.#meet(await this.#visitAll(), work)
       if (cutShort) {
         await this.#checkpoint()
         return this.#end(this.#known, undefined, 'interrupted')
       }
       if (!this.#state.stockTaken) await this.#takeStock()
       // Until it is decided how to go on, the run stands at the end of this pass: one that is resumed decides the same.
-      if (signal?.aborted || this.#checkpointDue(this.#allBytes)) await this.#checkpoint()
+      if (this.#interrupted || this.#checkpointDue(this.#allBytes)) await this.#checkpoint()
       const done = await this.#decide()
       if (done) return done
       if (this.#hasStalled()) return this.#leave()
       this.#nextPass(this.#run.ledger?.owing(this.#settings.tolerance * this.#state.primals[0]) ?? null)
     }
+  }
+
+  /** Whether the run is to end: ranks decide together. */
+  get #interrupted(): boolean {
+    return this.#ranks.size > 1 ? this.#heard : this.#settings.signal?.aborted === true
+  }
+
+  /** The end of a pass over this rank's rows. What ranks have found is put together, so that all of them know the same, and decide
+   *  the same; whether one of them had to leave groups out. `before`: the work before this pass. */
+  async #meet(cutShort: boolean, before: number): Promise<boolean> {
+    const state = this.#state
+    const { settings, run, ranks, source } = {
+      settings: this.#settings,
+      run: this.#run,
+      ranks: this.#ranks,
+      source: this.#source,
+    }
+    if (ranks.size === 1) {
+      const last = cutShort || settings.signal?.aborted === true || state.work >= settings.maxPasses - ALMOST
+      state.work += (await run.meet?.(last)) ?? 0
+      return cutShort
+    }
+    const { losses, gaps, ready } = state
+    const share = source.rows / Math.max(source.all.rows, 1)
+    const aborted = settings.signal?.aborted === true
+    const flags = [cutShort, aborted, ready === false, this.#progress.partial].map(Number)
+    const sums = await sumNumbers(ranks, [...flags, (state.work - before) * share, ...losses, ...gaps])
+    const [left, stopped, notReady, partial, work] = sums.splice(0, flags.length + 1)
+    state.work = before + work
+    state.losses = sums.splice(0, losses.length)
+    state.gaps = sums
+    if (ready !== undefined) state.ready = notReady === 0
+    this.#progress.partial = partial > 0
+    this.#heard = stopped > 0
+    state.work += (await run.meet?.(this.#heard || state.work >= settings.maxPasses - ALMOST)) ?? 0
+    return left > 0
   }
 
   /** Whether it will not get there in reasonable time. The gap is the worst of the models that are not done; while rows are left
@@ -307,10 +349,10 @@ export class Driver {
 
   /** At the end of a pass: how the models ended, if they have. */
   async #decide(): Promise<Solution[] | undefined> {
-    const { tolerance, gradientTolerance, maxPasses, signal } = this.#settings
+    const { tolerance, gradientTolerance, maxPasses } = this.#settings
     const state = this.#state
     const last = state.work >= maxPasses - ALMOST
-    const stopped = signal?.aborted === true
+    const stopped = this.#interrupted
     if (!this.#ready() && !last && !stopped) return undefined
     const certificates = await this.certify(last)
     if (!certificates) return this.#end(this.#known, undefined, 'interrupted')
@@ -354,7 +396,7 @@ export class Driver {
     exitReason: ExitReason,
   ): Promise<Solution[]> {
     const { tolerance } = this.#settings
-    const { rows: all } = this.#source
+    const { rows: all } = this.#source.all
     if (known.every(solution => solution !== null)) return known
     if (this.#looks.length === 0 || this.#looks[0].rows < all) await this.#lookAtRows(exitReason === 'interrupted')
     const passes = this.#passes()
@@ -387,6 +429,12 @@ export class Driver {
       await this.#objective.lookAlong(this.#source.threads, group, this.#looks)
       if (briefly && performance.now() - began > BRIEF_SECONDS * 1000) break
     }
+    await this.#sumLooks()
+  }
+
+  /** What the rows of all ranks showed. */
+  async #sumLooks(): Promise<void> {
+    for (const look of this.#looks) await look.addOthers(this.#ranks)
   }
 
   #startLook(): void {
@@ -419,19 +467,23 @@ export class Driver {
     if (looks) this.#startLook()
     const totals = noSums(objective.models)
     const groups = this.#groups(-1, blocks)
-    let looked = 0
+    let [looked, cutShort] = [0, false]
     // In the order of the source, whatever order the method took: the sums are the same bits for the same weights.
     for await (const group of source.pass(groups)) {
       this.#progress.certifying(this.#state, looked++ / groups.length)
-      if (this.#settings.signal?.aborted && reads(source)) return undefined
+      cutShort = this.#settings.signal?.aborted === true && reads(source)
+      if (cutShort) break
       // Before the method looks: it may leave rows out of the group's table that it has elsewhere.
       if (looks) await objective.lookAlong(threads, group, this.#looks)
       if (ledger) await ledger.evaluate(group)
       else addSums(totals, await objective.evaluate(threads, group))
     }
+    if (await onAnyRank(this.#ranks, cutShort)) return undefined
     if (ledger) return [certificateOfAccount(await ledger.account(), source.rows)]
+    await this.#sumLooks()
+    await sumVectors(this.#ranks, objective.arena, [], totals)
     const lengths = objective.squaredLengths()
-    return totals.map((sums, k) => certificateOf(sums, lengths[k], source.rows, this.#dual))
+    return totals.map((sums, k) => certificateOf(sums, lengths[k], source.all.rows, this.#dual))
   }
 
   #nextPass(wanted: number[] | null): void {

@@ -3,12 +3,15 @@
 //   min_w  ½‖w‖² + Σ_i C_i loss(y_i wᵀx_i)          w = Σ_i α_i y_i x_i at the optimum
 import { isSmooth } from '../../losses/loss.ts'
 import type { Arena } from '../../numeric/arena.ts'
+import { ProblemFields } from '../../numeric/fields/problem.ts'
 import type { RowGroup } from '../sources/row-source.ts'
 import { OneProblem, type ProblemRooms } from './one-problem.ts'
 import { type ProblemSettings, writeProblem } from './problem.ts'
 
 export class BinaryObjective extends OneProblem {
   settings: ProblemSettings
+  /** Over ranks: how much further sweeps move w than their rows ask for. */
+  damping = 1
   readonly #rows: number
 
   /** `weights`: the bias not counted. */
@@ -64,6 +67,7 @@ export class BinaryObjective extends OneProblem {
     const { problem, table, rows, rowWeights, folds } = group
     const places = { table, rows, alpha, weights, biasFeature: this.weightCount - 1, rowWeights, folds }
     writeProblem(this.arena, problem, this.settings, places)
+    new ProblemFields(this.arena, problem).damping = this.damping
   }
 
   override squaredLengths(): number[] {

@@ -10,6 +10,7 @@ import { ALONG_BYTES, ALONG_FACTORS } from '../../numeric/along-layout.ts'
 import type { Arena } from '../../numeric/arena.ts'
 import { BUNDLE_LANES } from '../../numeric/bundle-layout.ts'
 import { AlongFields } from '../../numeric/fields/along.ts'
+import type { Communicator } from '../../ranks/communicator.ts'
 import type { RowGroup } from '../sources/row-source.ts'
 import { type Certificate, type Piece, piecesOf } from './certificate.ts'
 
@@ -47,6 +48,19 @@ export class LossesAlong {
       Math.max(this.#lengths[1], Math.sqrt(fields.longest)),
     ]
     this.rows += rows
+  }
+
+  /** Adds what other ranks have found. */
+  async addOthers(ranks: Communicator): Promise<void> {
+    if (ranks.size === 1) return
+    const rows = Float64Array.of(this.rows)
+    const ends = Float64Array.of(-this.#values[0], this.#values[1], -this.#lengths[0], this.#lengths[1])
+    await ranks.sum(this.#losses)
+    await ranks.sum(rows)
+    await ranks.max(ends)
+    this.rows = rows[0]
+    this.#values = [-ends[0], ends[1]]
+    this.#lengths = [-ends[2], ends[3]]
   }
 
   /** The best multiple of a model's weights, and the objective there. `penalty` is what t·w costs besides losses; `all`, the

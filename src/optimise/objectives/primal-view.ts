@@ -3,6 +3,7 @@
 import { ProblemFields } from '../../numeric/fields/problem.ts'
 import { PROBLEM_BYTES, SUMS_BYTES } from '../../numeric/layouts.ts'
 import { CACHE_LINE, roundUp } from '../../numeric/rounding.ts'
+import type { Vector } from '../../ranks/records.ts'
 import type { Address, ByteCount } from '../../sizes.ts'
 import type { LoopCall, RowCall } from '../../threads/loop-task.ts'
 import { type RowGroup, type RowSource, reads } from '../sources/row-source.ts'
@@ -56,7 +57,7 @@ function pieceBytes(weights: number, withMatrix: boolean): number {
 }
 
 /** What a view has of a source. */
-export interface Ground extends Pick<RowSource, 'rows' | 'nonzeros' | 'blockBytes'> {
+export interface Ground extends Pick<RowSource, 'all' | 'blockBytes'> {
   room(name: string, bytes: ByteCount): Address
   /** Room that is free for others between two visits. */
   passing?(name: string, bytes: ByteCount): Address
@@ -87,7 +88,7 @@ export class PrimalView {
 
   constructor(objective: OneProblem, source: Ground, withMatrix: boolean) {
     this.#objective = objective
-    this.#rows = source.rows
+    this.#rows = source.all.rows
     this.count = objective.weightCount
     const vector = (what: string): number => source.room(what, this.count * 8)
     this.point = vector('a point')
@@ -167,6 +168,20 @@ export class PrimalView {
     if (pass === 'slope') return slope
     const fold: LoopCall = { loop: 'foldTriangles', numbers: [this.matrix, count] }
     return [...slope, gather(this.matrix, count * 16, count ** 2), fold]
+  }
+
+  /** What is to be summed over ranks once a pass is closed. */
+  shared(pass: PrimalPass): { vectors: Vector[]; numbers: Float64Array[] } {
+    const { count } = this
+    if (pass === 'line') {
+      const own = { at: this.#line + STEPS.length * 8, count: this.#pieces.length * STEPS.length }
+      return { vectors: [own], numbers: [] }
+    }
+    const sum = { at: this.sum, count }
+    if (pass === 'product') return { vectors: [sum], numbers: [] }
+    const slope = { vectors: [sum, { at: this.diagonal, count }], numbers: this.#totals }
+    if (pass === 'slope') return slope
+    return { ...slope, vectors: [...slope.vectors, { at: this.matrix, count: count ** 2 }] }
   }
 
   /** After a pass for the gradient, which is put at an address. */

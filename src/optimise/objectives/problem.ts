@@ -68,5 +68,6 @@ export function writeProblem(arena: Arena, at: number, settings: ProblemSettings
   fields.smoothing = 0
   fields.folds = settings.heldOut === undefined ? 0 : (places.folds ?? 0)
   fields.heldOut = settings.heldOut ?? 0
+  fields.damping = 1
   fields.logistic = settings.loss.entropicDual === true ? 1 : 0
 }

@@ -1,5 +1,7 @@
 // Every solver, one line each.
 import { UsageError } from '../../errors.ts'
+import { admm } from './admm.ts'
+import { average } from './average.ts'
 import { block } from './block.ts'
 import { dual } from './dual.ts'
 import { indexed } from './indexed.ts'
@@ -23,6 +25,8 @@ export const allSolvers: Solver[] = [
   primalCoordinate,
   newton,
   lbfgs,
+  average,
+  admm,
 ]
 
 const AUTO = 'auto'

@@ -11,6 +11,7 @@ import {
   trainsTogether,
 } from '../../losses/formulations.ts'
 import { convexLoss, type Loss } from '../../losses/loss.ts'
+import { alone, type Communicator } from '../../ranks/communicator.ts'
 import { secondDerivative } from './descent.ts'
 import { type IndexMethod, regularizersOf, type Solver, solverOptions, stepsOnIndex } from './solver.ts'
 
@@ -24,6 +25,7 @@ export function checkCompatible(
   options: { given: ReadonlySet<string>; solver?: string; folds?: number } & Partial<Record<string, unknown>>,
 ): void {
   const { given } = options
+  checkRanks(solver, loss, options)
   const regularizer = (options['regularizer'] ?? 'l2') as Regularizer
   checkRegularizer(solver, loss, regularizer)
   // With solver auto these options are for the case that there is a store. Under l1 there never is one.
@@ -56,6 +58,37 @@ export function checkCompatible(
   if (solver.data === 'blocks' && solver.needsIndex) checkIndexed(solver, loss, options)
   const ignored = solverOptions.find(option => given.has(option) && !solver.options.includes(option))
   if (ignored) throw optionIgnored(ignored, solver)
+}
+
+/** What several ranks cannot do together. */
+function checkRanks(solver: Solver, loss: Loss, options: Partial<Record<string, unknown>>): void {
+  const { size } = (options['ranks'] ?? alone) as Communicator
+  if (size === 1) return
+  const refuse = (what: string, why: string, advice: string): UsageError =>
+    new UsageError(`${what} not compatible with ${size} ranks: ${why}`, advice)
+  const alternatives = 'take --solver dual, newton, lbfgs, average or admm, or leave the choice to --solver auto'
+  if (solver.data === 'blocks' && options['solver'] !== solver.name) {
+    const advice = 'give each rank more --memory, or start more of them: each has a part of the rows'
+    throw refuse('data that does not fit in memory is', 'each rank keeps its rows in memory', advice)
+  }
+  if (!solver.overRanks)
+    throw refuse(`solver ${solver.name} is`, 'missing a way to put together what ranks learn', alternatives)
+  if (loss.truncates) {
+    const advice = `take --loss ${convexLoss(loss).name}, or one rank`
+    throw refuse(`the ${loss.name} loss is`, 'each convex problem of its series looks at all rows', advice)
+  }
+  const multiclass = (options['multiclass'] ?? 'one-vs-rest') as MulticlassKind
+  if (trainsTogether(multiclass) && !trainsByGradient(multiclass)) {
+    const advice = 'take --multiclass softmax or one-vs-rest'
+    throw refuse(`multiclass ${multiclass} is`, 'its dual variables are those of all classes at once', advice)
+  }
+  if (options['calibrate'] !== undefined)
+    throw refuse('the option calibrate is', 'scores of held-out rows stay on their ranks', 'calibrate on one rank')
+  if (options['folds'] !== undefined)
+    throw refuse('the option folds is', 'scores of held-out rows stay on their ranks', 'take one rank')
+  if (options['weights'] === 'f32') throw refuse('weights f32 are', 'sums over ranks are f64', 'leave out --weights')
+  if ((options['given'] as ReadonlySet<string>).has('trainers'))
+    throw refuse('the option trainers is', 'a rank has one trainer', 'start more ranks in place of trainers')
 }
 
 /** An index holds rows as they are in the store. Unit length is a matter of angles, which it knows. */

@@ -2,6 +2,7 @@
 // is shortened, and what a checkpoint holds. They differ in how they find the step.
 import type { Stretch } from '../../block-store/checkpoint.ts'
 import { isSmooth } from '../../losses/loss.ts'
+import type { Vector } from '../../ranks/records.ts'
 import type { LoopCall, RowCall } from '../../threads/loop-task.ts'
 import type { Certificate } from '../objectives/certificate.ts'
 import type { OneProblem } from '../objectives/one-problem.ts'
@@ -94,6 +95,15 @@ export abstract class Descent<Own extends object = object> implements Saved {
   /** What is to be called when all rows have been visited, before the end of the pass. */
   closing(): LoopCall[] {
     return this.view.closing(this.pass)
+  }
+
+  /** What is summed over ranks then, and what is to be called behind that. */
+  shared(): { vectors: Vector[]; numbers: Float64Array[] } {
+    return this.view.shared(this.pass)
+  }
+
+  settling(): LoopCall[] {
+    return []
   }
 
   /** The pass is over; the relative gap to reach is told. */

@@ -1,6 +1,8 @@
 // Models that go down side by side, one or many: every pass over the rows serves all that are not there yet. Each has vectors
 // of its own and does what it would do alone, bit by bit.
 import type { Stretch } from '../../block-store/checkpoint.ts'
+import { alone, type Communicator } from '../../ranks/communicator.ts'
+import { sumVectors } from '../../ranks/records.ts'
 import { runLoops, runOverRows } from '../../threads/loop-task.ts'
 import type { Certificate } from '../objectives/certificate.ts'
 import type { EachObjective } from '../objectives/each.ts'
@@ -15,12 +17,12 @@ type NewDescent = (objective: OneProblem, source: Ground, settings: SolverSettin
 /** How a method starts whose models go down this way. */
 export function startDescents(newDescent: NewDescent) {
   const start: Start<OneProblem> = (objective, source, settings) =>
-    new DescentsRun(source, [newDescent(objective, source, settings)])
+    new DescentsRun(source, [newDescent(objective, source, settings)], settings)
   const startEach: Start<EachObjective> = (objective, source, settings) => {
     const shared = new SharedRooms(source)
     objective.prepare(source)
     const descents = objective.members.map((member, k) => newDescent(member, shared.groundOf(k), settings))
-    return new DescentsRun(source, descents, objective, shared)
+    return new DescentsRun(source, descents, settings, objective, shared)
   }
   return { start, startEach, startAllClasses: start }
 }
@@ -37,9 +39,9 @@ class SharedRooms {
 
   groundOf(model: number): Ground {
     const source = this.#source
-    const { rows, nonzeros, blockBytes } = source
+    const { all, blockBytes } = source
     return {
-      ...{ rows, nonzeros, blockBytes },
+      ...{ all, blockBytes },
       room: (name, bytes) => source.room(`${name}, model ${model + 1}`, bytes),
       passing: (name, bytes) => {
         this.atATime = viewsAtATime(bytes)
@@ -58,11 +60,19 @@ export class DescentsRun implements Run, Saved {
   readonly saved: Saved = this
   readonly #source: RowSource
   readonly #descents: Descent[]
+  readonly #ranks: Communicator
   readonly #many: EachObjective | undefined
   readonly #shared: SharedRooms | undefined
 
-  constructor(source: RowSource, descents: Descent[], many?: EachObjective, shared?: SharedRooms) {
+  constructor(
+    source: RowSource,
+    descents: Descent[],
+    { ranks = alone }: SolverSettings,
+    many?: EachObjective,
+    shared?: SharedRooms,
+  ) {
     this.#source = source
+    this.#ranks = ranks
     this.#descents = descents
     this.#many = many
     this.#shared = shared
@@ -81,9 +91,9 @@ export class DescentsRun implements Run, Saved {
     for (const turn of this.#turns) {
       const calls = turn.flatMap(k => this.#descents[k].calls(folded))
       await runOverRows(threads, group, calls)
+      for (const k of turn) losses[k] = this.#descents[k].met()
       // All rows have been visited: the next turn may use the same rooms.
       if (!reads(this.#source)) await this.#close(turn)
-      for (const k of turn) losses[k] = this.#descents[k].met()
     }
     return { losses, gaps: losses.map(() => 0) }
   }
@@ -101,7 +111,20 @@ export class DescentsRun implements Run, Saved {
   }
 
   async #close(models: number[]): Promise<void> {
-    await Promise.all(models.map(k => runLoops(this.#source.threads, this.#descents[k].closing())))
+    const { threads, arena } = this.#source
+    const descents = models.map(k => this.#descents[k])
+    await Promise.all(descents.map(descent => runLoops(threads, descent.closing())))
+    if (this.#ranks.size > 1) {
+      const shared = descents.map(descent => descent.shared())
+      const numbers = shared.flatMap(one => one.numbers)
+      await sumVectors(
+        this.#ranks,
+        arena,
+        shared.flatMap(one => one.vectors),
+        numbers,
+      )
+    }
+    await Promise.all(descents.map(descent => runLoops(threads, descent.settling())))
   }
 
   /** Of many models that which has come the least far. */

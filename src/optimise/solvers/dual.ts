@@ -10,12 +10,14 @@
 // entropy models (Machine Learning 85, 2011), Algorithm 5. The loops are in numeric/assembly/dual.ts. The sum of what
 // each row owes to the duality gap, P − D = Σ_i loss_i − dual part_i + α_i m_i, is kept as rows are met, so that the
 // certificate is asked for when it is likely to hold.
+import { alone } from '../../ranks/communicator.ts'
 import type { OneProblem } from '../objectives/one-problem.ts'
 import type { RowGroup } from '../sources/row-source.ts'
 import { bundleRun } from './bundle-run.ts'
+import { dualOverRanks } from './dual-over-ranks.ts'
 import { dualSweepsTask } from './dual-sweeps-task.ts'
 import { dualTogether } from './dual-together.ts'
-import { anyDual, type MemorySolver, type Start } from './solver.ts'
+import { anyDual, type MemorySolver, type SolverSettings, type Start } from './solver.ts'
 import { activateAll, startSweeps } from './sweeps.ts'
 
 /** Nonzeros of a binary model between two looks at the abort signal and the clock: some tens of milliseconds. */
@@ -63,6 +65,8 @@ const sweepingRun: Start<OneProblem> = (objective, { arena, threads }, { seed, s
   }
 }
 
+const isOverRanks = ({ ranks = alone }: SolverSettings): boolean => ranks.size > 1
+
 export const dual: MemorySolver = {
   name: 'dual',
   data: 'memory',
@@ -72,8 +76,13 @@ export const dual: MemorySolver = {
   leavesOut: true,
   summary: 'dual coordinate descent, all rows in memory',
   lossNeeds: anyDual,
+  overRanks: true,
   start: (objective, source, settings) =>
-    (settings.trainers > 1 ? dualTogether(sweepingRun) : sweepingRun)(objective, source, settings),
+    (isOverRanks(settings) ? dualOverRanks : settings.trainers > 1 ? dualTogether(sweepingRun) : sweepingRun)(
+      objective,
+      source,
+      settings,
+    ),
   startMany: bundleRun,
   startAllClasses: sweepingRun,
 }

@@ -34,7 +34,7 @@ export class StepsOnSet {
     const here: RowGroup = { ...group, table: memory.table, rows: fill.count, alpha: memory.alpha }
     const groups = fill.away > 0 ? this.#away.groups(fill, draw) : []
     const source = this.#asSource(fill.count + fill.away)
-    const run = new DescentsRun(source, [new NewtonDescent(objective, source, settings)])
+    const run = new DescentsRun(source, [new NewtonDescent(objective, source, settings)], settings)
     let [gap, primal, passes] = [Number.POSITIVE_INFINITY, 0, 0]
     for (; gap > target && passes < MOST_PASSES; passes++) {
       await run.visit(here)
@@ -66,8 +66,9 @@ export class StepsOnSet {
   #asSource(count: number): RowSource {
     const { engine } = this.#of
     const { arena, threads, nonzeros, rows } = engine
+    const all = { rows: count, nonzeros: (nonzeros / Math.max(1, rows)) * count }
     return {
-      ...{ arena, threads, rows: count, nonzeros: (nonzeros / Math.max(1, rows)) * count, blockBytes: [1] },
+      ...{ arena, threads, ...all, all, blockBytes: [1] },
       ...{ counts: { blocksRead: 0, bytesRead: 0, bytesSkipped: 0 }, groups: () => [[0]] },
       room: (name, bytes, zeroed) => engine.room(`the active set: ${name}`, bytes, zeroed),
       pass: async function* () {},

@@ -43,6 +43,8 @@ class LbfgsDescent extends Descent<History> {
    *  taken if their point is no good stands here. */
   readonly #history: number
   readonly #mostPairs: number
+  /** Whether the step holds sums over ranks. */
+  #mean = false
 
   constructor(objective: OneProblem, source: Ground, { space }: SolverSettings) {
     // Rows that an additive kernel binned have no entries to make steps with, and classes together have no such steps.
@@ -67,9 +69,24 @@ class LbfgsDescent extends Descent<History> {
     return [...calls, { ...over, loop: 'adagradRows', numbers: [step, view.count, this.#history] }]
   }
 
+  /** Each rank has made stochastic gradient steps over its own rows. Of each weight the mean is taken that counts ranks by G, which
+   *  tells how often and how far its rows have moved it. */
+  override shared() {
+    const { course, step, view, objective } = this
+    const shared = super.shared()
+    if (course.opening !== 'sgd') return shared
+    const { arena } = objective
+    const squares = this.#history + COUNTS_BYTES
+    const [weights, counts] = [arena.f64(step, view.count), arena.f64(squares, view.count)]
+    for (let j = 0; j < weights.length; j++) weights[j] *= counts[j]
+    this.#mean = true
+    return { ...shared, vectors: [...shared.vectors, ...[step, squares].map(at => ({ at, count: view.count }))] }
+  }
+
   protected override findStep(): void {
     const { course } = this
     if (course.opening === 'sgd') {
+      if (this.#mean) this.#takeMean()
       // From w = 0 the step is the point where stochastic gradients led. All it has to be is better.
       this.#goDown(this.#history)
       course.opening = 'trial'
@@ -96,6 +113,15 @@ class LbfgsDescent extends Descent<History> {
     this.course.opening = 'over'
     this.copy(this.step, this.#history)
     this.take()
+  }
+
+  /** Sums of weights over ranks become means. */
+  #takeMean(): void {
+    const { step, view, objective } = this
+    const weights = objective.arena.f64(step, view.count)
+    const counts = objective.arena.f64(this.#history + COUNTS_BYTES, view.count)
+    for (let j = 0; j < weights.length; j++) weights[j] = counts[j] > 0 ? weights[j] / counts[j] : 0
+    this.#mean = false
   }
 
   /** Puts −H ∇P at an address. */
@@ -193,7 +219,7 @@ const lbfgsInBlocks: BlockSolver = {
 
 export const lbfgs: MemorySolver = {
   ...traits,
-  ...{ data: 'memory', rowWeights: true, inBlocks: lbfgsInBlocks },
+  ...{ data: 'memory', rowWeights: true, overRanks: true, inBlocks: lbfgsInBlocks },
   extraBytes: (weights, models = 1) =>
     viewBytes(weights, false, models) + models * weights * (DESCENT_BYTES + historyBytes(weights)),
 }

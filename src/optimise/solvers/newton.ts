@@ -87,7 +87,7 @@ export class NewtonDescent extends Descent<Inner> {
     const few = isFew(weightCount) && objective.primalLoops!.matrix && !space
     if (!few && !isSmooth) throw tooManyFeatures()
     super(objective, source, { ...START, smoothing: isSmooth ? 0 : FIRST_SMOOTHING, stageGaps: [] }, few)
-    this.#always = source.nonzeros <= MATRIX_NONZEROS * source.rows
+    this.#always = source.all.nonzeros <= MATRIX_NONZEROS * source.all.rows
     this.#residual = source.room('the residual', weightCount * 8)
     this.view.smoothing = this.course.smoothing
   }
@@ -98,10 +98,9 @@ export class NewtonDescent extends Descent<Inner> {
   }
 
   /** The matrix is factored where it was summed: of many models, by all threads. */
-  override closing(): LoopCall[] {
+  override settling(): LoopCall[] {
     const { count, matrix } = this.view
-    const calls = super.closing()
-    return this.pass === 'matrix' ? [...calls, { loop: 'factorCholesky', numbers: [matrix, count] }] : calls
+    return this.pass === 'matrix' ? [{ loop: 'factorCholesky', numbers: [matrix, count] }] : []
   }
 
   /** A full step that does little is looked along. A step that a look told is the best that there is, up to rounding. */
@@ -281,7 +280,7 @@ const newtonInBlocks: BlockSolver = {
 
 export const newton: MemorySolver = {
   ...traits,
-  ...{ data: 'memory', rowWeights: true, inBlocks: newtonInBlocks },
+  ...{ data: 'memory', rowWeights: true, overRanks: true, inBlocks: newtonInBlocks },
   extraBytes: (weights, models = 1) =>
     viewBytes(weights, isFew(weights), models) + models * (DESCENT_BYTES + 8) * weights,
 }

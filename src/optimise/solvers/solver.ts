@@ -4,6 +4,7 @@
 import type { Stretch } from '../../block-store/checkpoint.ts'
 import type { Regularizer } from '../../losses/formulations.ts'
 import type { Loss } from '../../losses/loss.ts'
+import type { Communicator } from '../../ranks/communicator.ts'
 import { AllClassesObjective } from '../objectives/all-classes.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
 import { BundlesObjective } from '../objectives/bundles.ts'
@@ -16,6 +17,8 @@ import type { WorkingSet } from './working-set.ts'
 
 export interface SolverSettings {
   seed: number
+  /** Processes that train together; this one alone when not said. */
+  ranks?: Communicator
   shrinking: boolean
   /** Threads that train at the same time, for a solver that can have several. */
   trainers: number
@@ -140,6 +143,9 @@ export interface Run {
   /** Whether it is at its end by a rule of its own, whatever the gap. */
   endsByItself?(): boolean
   visit(group: RowGroup, turn: Turn): Promise<Seen>
+  /** All ranks have visited their groups of this pass: what they found is put together. `last`: no other pass follows. Gives the
+   *  work that it took, in passes over all rows. */
+  meet?(last: boolean): Promise<number>
   /** Works on rows that stay in memory, between two passes, towards a gap; how much, and at most how much, in passes. */
   settle?(gap: number, most: number): Promise<number>
   /** Of a method that looks at all rows before it moves: the pass is over. `target` is the relative gap to reach. */
@@ -202,6 +208,8 @@ interface AnySolver {
   rowWeights?: true
   /** Whether it passes over rows that are left out, the outliers of a truncated loss; others refuse such a loss. */
   leavesOut?: true
+  /** Whether several ranks can train by it, each on its rows. */
+  overRanks?: true
 }
 
 export type Start<O, Source = RowSource> = (objective: O, source: Source, settings: SolverSettings) => Run

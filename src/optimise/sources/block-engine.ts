@@ -14,7 +14,7 @@ import type { Binning } from '../../rows/place-space.ts'
 import type { Address, ByteCount } from '../../sizes.ts'
 import { ThreadPool } from '../../threads/pool.ts'
 import { groupsOf, type MemoryPlan } from './memory-plan.ts'
-import type { BlockOrder, RowGroup, RowSource, SourceCounts } from './row-source.ts'
+import type { BlockOrder, RowCounts, RowGroup, RowSource, SourceCounts } from './row-source.ts'
 
 /** Decoding costs more than solving: two threads share it, and the system shares the cores among all three. */
 export const READERS = 2
@@ -42,6 +42,8 @@ export interface EngineSettings {
   trainers?: number
   /** Threads of the arena that have nothing else to do; new ones when not given. */
   reader?: ThreadPool
+  /** Rows and nonzeros of all ranks; those of the store when not given. */
+  all?: RowCounts
 }
 
 /** How rows are changed on their way into memory. */
@@ -61,6 +63,7 @@ export class BlockEngine implements RowSource {
   readonly threads: ThreadPool
   readonly rows: number
   readonly nonzeros: number
+  readonly all: RowCounts
   readonly blockBytes: readonly number[]
   readonly counts: EngineCounts = {
     ...{ blocksRead: 0, bytesRead: 0, bytesSkipped: 0 },
@@ -78,7 +81,12 @@ export class BlockEngine implements RowSource {
   readonly firstRows: number[] = []
   #transforms: RowTransforms = { map: 0, factors: 0, unit: false, plain: false }
 
-  constructor(arena: Arena, store: Store, plan: MemoryPlan, { alphaStride, trainers = 1, reader }: EngineSettings) {
+  constructor(
+    arena: Arena,
+    store: Store,
+    plan: MemoryPlan,
+    { alphaStride, trainers = 1, reader, all }: EngineSettings,
+  ) {
     this.arena = arena
     this.store = store
     this.plan = plan
@@ -86,6 +94,7 @@ export class BlockEngine implements RowSource {
     this.threads = new ThreadPool(arena.share, trainers)
     this.rows = store.manifest.rows
     this.nonzeros = store.manifest.nonzeros
+    this.all = all ?? this
     this.blockBytes = store.manifest.blocks.map(block => block.bytes)
     this.#alphaStride = alphaStride
     const bytes = this.blockBytes.reduce((sum, each) => sum + each, 0)

@@ -44,6 +44,11 @@ export interface SourceCounts {
   index?: { rowsTouched: number; pagesRead: number; bytesRead: number }
 }
 
+export interface RowCounts {
+  readonly rows: number
+  readonly nonzeros: number
+}
+
 export interface RowSource {
   readonly arena: Arena
   /** Threads that methods run their loops on. */
@@ -51,6 +56,8 @@ export interface RowSource {
   /** Rows in all, and their nonzeros. */
   readonly rows: number
   readonly nonzeros: number
+  /** The same of all ranks. */
+  readonly all: RowCounts
   /** Bytes of each block, as it is read; one block of 0 bytes where nothing is. */
   readonly blockBytes: readonly number[]
   readonly counts: SourceCounts

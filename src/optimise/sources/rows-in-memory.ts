@@ -3,7 +3,7 @@ import type { Arena } from '../../numeric/arena.ts'
 import { PROBLEM_BYTES, SWEEP_BYTES } from '../../numeric/layouts.ts'
 import type { Address, ByteCount } from '../../sizes.ts'
 import type { ThreadPool } from '../../threads/pool.ts'
-import type { RowGroup, RowSource } from './row-source.ts'
+import type { RowCounts, RowGroup, RowSource } from './row-source.ts'
 
 type RowTable = Pick<RowGroup, 'table' | 'rows' | 'nonzeros' | 'rowWeights'>
 
@@ -23,16 +23,19 @@ export class RowsInMemory implements RowSource {
   readonly threads: ThreadPool
   readonly rows: number
   readonly nonzeros: number
+  readonly all: RowCounts
   readonly blockBytes = [0]
   readonly counts = { blocksRead: 0, bytesRead: 0, bytesSkipped: 0 }
   readonly #group: RowGroup
   readonly #rooms = new Map<string, { at: Address; bytes: ByteCount }>()
 
-  constructor(arena: Arena, threads: ThreadPool, rows: RowTable) {
+  /** `all`: of all ranks; these rows when not said. */
+  constructor(arena: Arena, threads: ThreadPool, rows: RowTable, all: RowCounts = rows) {
     this.arena = arena
     this.threads = threads
     this.rows = rows.rows
     this.nonzeros = rows.nonzeros
+    this.all = { rows: all.rows, nonzeros: all.nonzeros }
     this.#group = wholeGroup(arena, rows)
   }
 

@@ -32,6 +32,10 @@ export class SomeBlocks implements RowSource {
     this.nonzeros = of('nonzeros')
   }
 
+  get all(): RowSource['all'] {
+    return this
+  }
+
   get arena() {
     return this.#engine.arena
   }
