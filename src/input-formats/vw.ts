@@ -3,6 +3,7 @@
 
 import type { InputFormat } from './input-format.ts'
 import { LINE_FEED } from './line-chunks.ts'
+import { risingEntries } from './rising-entries.ts'
 import { type MadeRow, type RefusedRow, RowsParser } from './rows-parser.ts'
 import { shownToken } from './text-parser.ts'
 
@@ -101,7 +102,7 @@ class VwParser extends RowsParser {
       const head = this.#head(start, start + bar)
       let at = start + bar
       while (at < stop) at = this.#namespace(at + 1, stop)
-      return { ...head, ...inOrder(this.#indices, this.#values), column: 1 }
+      return { ...head, ...risingEntries(this.#indices, this.#values), column: 1 }
     } catch (error) {
       if (error instanceof Refusal) return error.row
       throw error
@@ -219,24 +220,6 @@ class VwParser extends RowsParser {
     const found = shownToken(this.#text(from, Math.min(to, from + 200)))
     return new Refusal({ column: from - this.#lineStart + 1, found, expected, ...(advice && { advice }) })
   }
-}
-
-/** Features in rising order. A feature that is there several times has the sum of its values. */
-function inOrder(indices: number[], values: number[]): { indices: number[]; values: number[] } {
-  let rises = true
-  for (let k = 1; k < indices.length && rises; k++) rises = indices[k - 1] < indices[k]
-  if (rises) return { indices, values }
-  const order = indices.map((_, k) => k).sort((a, b) => indices[a] - indices[b] || a - b)
-  const sorted: number[] = []
-  const sums: number[] = []
-  for (const k of order) {
-    if (sorted.length > 0 && sorted.at(-1) === indices[k]) sums[sums.length - 1] += values[k]
-    else {
-      sorted.push(indices[k])
-      sums.push(values[k])
-    }
-  }
-  return { indices: sorted, values: sums }
 }
 
 /** Whether a line is a row of this format: a label, perhaps a weight and a tag, then a bar, then names. Cells between bars that

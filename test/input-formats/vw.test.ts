@@ -93,7 +93,10 @@ describe('Vowpal Wabbit text', () => {
 
   it('has its weights refused by a solver that would ignore them', async () => {
     const path = folder.write('ignored.vw', '1 2 | 1\n-1 | 2\n')
-    await assert.rejects(modelOf(path, { regularizer: 'l1', loss: 'squared-hinge' }), /weights of rows in the data are not compatible with/)
+    await assert.rejects(
+      modelOf(path, { regularizer: 'l1', loss: 'squared-hinge' }),
+      /weights of rows in the data are not compatible with/,
+    )
   })
 
   it('is told from tables whose cells stand between bars', () => {
