@@ -85,7 +85,7 @@ export function describeRow(
   return why === undefined ? words : { ...words, expected: `${words.expected}; ${why}` }
 }
 
-class TableParser extends TextParser {
+export class TableParser extends TextParser {
   readonly #table: TableFields
   #about: AboutTable | undefined
   #room = 0
@@ -201,7 +201,7 @@ export function cutTable(
   }
 }
 
-function aboutTable(
+export function aboutTable(
   layout: ReturnType<typeof layoutOf>,
   { placed, needsLabel, name, header }: TableOfInput,
 ): AboutTable {
