@@ -1,5 +1,6 @@
 // What the columns of a table become is learnt before its rows are read, by a pass over the text: whether cells are numbers, and
 // the values of those that are not. Where no lists of values are wanted, the first rows are enough.
+import { stat } from 'node:fs/promises'
 import { SpillwayError, UsageError } from '../errors.ts'
 import { askedInputFormat } from '../input-formats/all-input-formats.ts'
 import { openSource } from '../input-formats/byte-source.ts'
@@ -65,9 +66,16 @@ export async function learnSchema(paths: string[], options: TableToLearn): Promi
   return { format: format.name, schema: scan.schema() }
 }
 
+/** Whether data can be read once alone. A named pipe that is closed again loses its writer. */
+async function isReadOnce(path: string): Promise<boolean> {
+  if (path === '-' || isGivenRows(path)) return true
+  const found = await stat(path).catch(() => undefined)
+  return found !== undefined && !found.isFile() && !found.isDirectory()
+}
+
 /** Whether data is a table in columns, and which columns it has. */
 async function decodedTable(path: string, asked: string | undefined) {
-  if (path === '-' || isGivenRows(path)) return undefined
+  if (await isReadOnce(path)) return undefined
   const input = new Input(path)
   try {
     const reading = new Reading(asked, undefined)
@@ -105,7 +113,7 @@ function refuseTableOptions(options: TableOptions, format: InputFormat | undefin
 async function headOf(path: string, asked: string | undefined): Promise<Uint8Array | undefined> {
   const format = askedInputFormat(asked)
   const mayBeTable = !format || (format.cut.by === 'lines' && format.cut.delimiters)
-  if (!mayBeTable || path === '-' || isGivenRows(path)) return undefined
+  if (!mayBeTable || (await isReadOnce(path))) return undefined
   const source = await openSource(path)
   try {
     const head = new Uint8Array(HEAD_BYTES)
