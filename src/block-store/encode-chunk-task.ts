@@ -1,4 +1,5 @@
 // One chunk of data to encoded segments: what a worker does during an ingest.
+import { UsageError } from '../errors.ts'
 import { newFeatureMap } from '../numeric/feature-map.ts'
 import { roundUp } from '../numeric/rounding.ts'
 import { type ChunkToParse, type ParsedChunk, rowsOfChunk } from '../rows/chunk-task.ts'
@@ -53,6 +54,7 @@ async function encodeChunk(context: TaskContext, options: EncodeChunkOptions): P
   for (const parsed of chunk.batches(bins > 0)) {
     const { batch, rows } = parsed
     if (bins) arena.numeric.roundBatch(batch, bins)
+    if (chunk.weights(parsed)) throw weightsNotKept()
     const codes = chunk.classes(parsed)
     // Rows after one that has no room are not packed: those that are have to be the first.
     if (packing) packing = packer.rows + rows <= pack!.rows && packer.pack(batch, rows, codes)
@@ -73,4 +75,12 @@ async function encodeChunk(context: TaskContext, options: EncodeChunkOptions): P
     before += rows
   }
   return { ...chunk.account(), segments, out, packed: pack ? packer.rows : 0, map: tools.map }
+}
+
+/** The segments of a store have no place for weights of rows. */
+export function weightsNotKept(): UsageError {
+  return new UsageError(
+    'weights of rows are not kept in a store',
+    'train on the text, in memory: leave out --store and name more with --memory; or leave the weights out',
+  )
 }

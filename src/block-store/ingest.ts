@@ -2,7 +2,7 @@
 
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileError, UsageError } from '../errors.ts'
+import { fileError } from '../errors.ts'
 import { refuseSameFile } from '../files/same-file.ts'
 import { readsFiles, usualInputFormat } from '../input-formats/all-input-formats.ts'
 import { requireReadable } from '../input-formats/byte-source.ts'
@@ -13,6 +13,7 @@ import { hasWeights, type Schema } from '../tables/schema.ts'
 import type { TableOptions } from '../tables/table-options.ts'
 import { version } from '../version.ts'
 import type { CompressionChoice } from './compression.ts'
+import { weightsNotKept } from './encode-chunk-task.ts'
 import { UNSAVED_MARKER } from './file-layout.ts'
 import type { Manifest } from './manifest.ts'
 import {
@@ -157,11 +158,7 @@ async function tableOf(paths: string[], options: IngestOptions): Promise<{ schem
   const learnt = schema ? { schema } : await learnSchema(paths, { ...options, format, onBadRow })
   const found: { schema?: Schema; format?: string } = { ...(format !== undefined && { format }), ...learnt }
   if (!found.schema || !hasWeights(found.schema)) return found
-  // The segments of a store have no place for them.
-  throw new UsageError(
-    'weights of rows are not kept in a store',
-    'train on the text, in memory: leave out --store and name more with --memory; or leave out --weight',
-  )
+  throw weightsNotKept()
 }
 
 /** What cannot be read, or not so, is told before a store that is to be replaced goes. */

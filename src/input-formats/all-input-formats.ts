@@ -4,10 +4,14 @@ import { csv } from './csv.ts'
 import type { InputFormat } from './input-format.ts'
 import { labelString } from './label-string.ts'
 import { libsvm } from './libsvm.ts'
+import { npy } from './npy.ts'
+import { npz } from './npz.ts'
+import { parquet } from './parquet.ts'
 import { tsv } from './tsv.ts'
+import { vw } from './vw.ts'
 
 /** The first one is what text is taken for that shows nothing else. */
-export const allInputFormats: InputFormat[] = [libsvm, labelString, csv, tsv]
+export const allInputFormats: InputFormat[] = [libsvm, labelString, vw, csv, tsv, npy, npz, parquet]
 
 /** What text was before a file could say its format: files that do not say it are in this one. */
 export const usualInputFormat = allInputFormats[0]

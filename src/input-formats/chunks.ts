@@ -6,9 +6,10 @@ import type { ByteSource } from './byte-source.ts'
 import { ChunkSlots, type Slot } from './chunk-slots.ts'
 import { tableWithoutSchema } from './csv.ts'
 import { lookAtBeginning } from './data-beginning.ts'
+import { type AboutDecoded, aboutColumns } from './decoded-table.ts'
 import { filePart } from './file-part.ts'
 import { Input, noRandomAccess } from './input.ts'
-import type { ByLines, ChunkBytes, InputFormat, OpenedInput, PlannedChunk } from './input-format.ts'
+import type { ByLines, ChunkBytes, InputFormat, OpenedInput, PlannedChunk, TableOfInput } from './input-format.ts'
 import { cutLines, linesWithin } from './line-chunks.ts'
 import { isText, type Reading } from './reading.ts'
 
@@ -161,16 +162,17 @@ export class Chunks {
     return result
   }
 
-  async *#planned({ chunks }: OpenedInput, input: Input): AsyncGenerator<InSlot> {
+  async *#planned({ chunks, columns }: OpenedInput, input: Input): AsyncGenerator<InSlot> {
     let first = true
     for await (const planned of chunks) {
-      yield this.#fill(planned, input, first)
+      yield this.#fill(planned, input, first, columns)
       first = false
     }
   }
 
-  async #fill(planned: PlannedChunk, input: Input, first: boolean): Promise<InSlot> {
-    const { name, bytes, about } = planned
+  async #fill(planned: PlannedChunk, input: Input, first: boolean, columns?: string[]): Promise<InSlot> {
+    const { name, bytes } = planned
+    const about = columns ? this.#aboutDecoded(planned.about, columns, input.name) : planned.about
     const slot = await this.#slots.take()
     // Chunks of a file differ in size: a slot grows a few times, not with each.
     if (bytes > slot.capacity) this.#slots.enlarge(slot, Math.max(bytes, Math.ceil(slot.capacity * 1.5)), 0)
@@ -213,16 +215,25 @@ export class Chunks {
 
   /** What every chunk of a file has to know, by the beginning of the file. */
   #about({ about, delimiters }: ByLines, text: Uint8Array, name: string): unknown {
-    const { schema, needsLabel = true, header } = this.#table
-    if (delimiters && !schema) throw tableWithoutSchema(name)
-    if (schema && schema !== 'scan') this.#placed ??= new PlacedSchema(this.#arena, schema)
-    return about?.(text, { name, placed: this.#placed, needsLabel, header })
+    return about?.(text, this.#tableOf(name, delimiters !== undefined))
   }
 
-  async #samplePlan({ chunks }: OpenedInput, input: Input, place: number): Promise<InSlot | undefined> {
+  /** What workers are told of a chunk that they decode. */
+  #aboutDecoded(decode: unknown, columns: string[], name: string): AboutDecoded {
+    return { ...aboutColumns(columns, this.#tableOf(name, true)), decode }
+  }
+
+  #tableOf(name: string, isTable: boolean): TableOfInput {
+    const { schema, needsLabel = true, header } = this.#table
+    if (isTable && !schema) throw tableWithoutSchema(name)
+    if (schema && schema !== 'scan') this.#placed ??= new PlacedSchema(this.#arena, schema)
+    return { name, placed: this.#placed, needsLabel, header }
+  }
+
+  async #samplePlan({ chunks, columns }: OpenedInput, input: Input, place: number): Promise<InSlot | undefined> {
     if (!Array.isArray(chunks) || chunks.length === 0) return undefined
     const k = Math.min(chunks.length - 1, Math.floor((place / Math.max(1, input.size ?? 1)) * chunks.length))
-    return this.#isNew(`${input.path} ${k}`) ? this.#fill(chunks[k], input, k === 0) : undefined
+    return this.#isNew(`${input.path} ${k}`) ? this.#fill(chunks[k], input, k === 0, columns) : undefined
   }
 
   async #sampleLines(input: Input, place: number): Promise<InSlot | undefined> {

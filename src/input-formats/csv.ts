@@ -23,6 +23,7 @@ import { hasWeights } from '../tables/schema.ts'
 import type { BadRow, ByLines, ChunkBytes, ChunkParser, InputFormat, TableOfInput } from './input-format.ts'
 import { textLabelComplaint } from './labels.ts'
 import { type ParseError, shownToken, TextParser } from './text-parser.ts'
+import { looksLikeVw } from './vw.ts'
 
 /** What a parser is told of a text. */
 export interface AboutTable extends MatchedText {
@@ -84,7 +85,7 @@ export function describeRow(
   return why === undefined ? words : { ...words, expected: `${words.expected}; ${why}` }
 }
 
-class TableParser extends TextParser {
+export class TableParser extends TextParser {
   readonly #table: TableFields
   #about: AboutTable | undefined
   #room = 0
@@ -203,7 +204,7 @@ export function cutTable(
   }
 }
 
-function aboutTable(
+export function aboutTable(
   layout: ReturnType<typeof layoutOf>,
   { placed, needsLabel, name, header }: TableOfInput,
 ): AboutTable {
@@ -215,7 +216,7 @@ function aboutTable(
 
 /** Tabs come first: what stands between them may have commas in it. */
 const isCsv = (line: string): boolean =>
-  !looksDelimited(line, TAB) && DELIMITERS.some(delimiter => looksDelimited(line, delimiter))
+  !looksLikeVw(line) && !looksDelimited(line, TAB) && DELIMITERS.some(delimiter => looksDelimited(line, delimiter))
 
 export const csv: InputFormat = {
   module: import.meta.url,

@@ -58,8 +58,16 @@ export interface ByPlan {
   noFiles?: boolean
   /** The number that is shown for the first feature. */
   indexBase: number
+  /** Of tables: what decodes a chunk. Rows are read by a schema, which is learnt before. */
+  tables?: DecodedTables
   /** Chunks should have about `chunkBytes` where the format leaves a choice. */
   open(input: InputToOpen, chunkBytes: number): Promise<OpenedInput>
+}
+
+/** How chunks of a table become text, whose cells are separated by tabs. */
+export interface DecodedTables {
+  /** Runs in a worker thread. `about` is that of the planned chunk. */
+  toText(bytes: Uint8Array, about: unknown): Promise<Uint8Array>
 }
 
 /** What a format is given to open. */
@@ -82,6 +90,8 @@ export interface RandomAccess {
 export interface OpenedInput {
   /** In the order of the rows. A list lets samples be taken; what comes one after the other is read once. */
   chunks: PlannedChunk[] | AsyncIterable<PlannedChunk>
+  /** Of tables: the names of the columns. */
+  columns?: string[]
   close?(): Promise<void>
 }
 

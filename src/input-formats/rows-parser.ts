@@ -25,6 +25,10 @@ export interface MadeRow {
   /** Numbers of features, from 0 on and rising. */
   indices: ArrayLike<number>
   values: ArrayLike<number>
+  /** What the cost of the row is multiplied by; 1 when not given. */
+  weight?: number
+  /** Where it begins in its line, from 1 on, where rows are text. */
+  column?: number
 }
 
 /** A row that a format cannot make: the words for it, and the column where rows are text. */
@@ -51,6 +55,8 @@ export abstract class RowsParser implements ChunkParser {
   /** Of the rows of the batch. */
   readonly #labels: string[] = []
   readonly #places: number[] = []
+  /** Empty as long as every row has the weight 1. */
+  readonly #weights: number[] = []
 
   constructor(arena: Arena) {
     this.#arena = arena
@@ -72,7 +78,8 @@ export abstract class RowsParser implements ChunkParser {
       const refused = 'found' in row ? row : complaint(row, settings)
       if (refused) {
         this.badRows++
-        if (this.bad.length < PARSE_ERROR_ROOM) this.bad.push({ line: this.lines, ...refused })
+        const column = row.column === undefined ? {} : { column: row.column }
+        if (this.bad.length < PARSE_ERROR_ROOM) this.bad.push({ line: this.lines, ...column, ...refused })
         if (!settings.skipBad) break
       } else {
         const made = row as MadeRow
@@ -99,6 +106,11 @@ export abstract class RowsParser implements ChunkParser {
     return { line: this.#places[row] }
   }
 
+  rowWeights(rows: number): Float64Array | undefined {
+    if (this.#weights.length === 0) return undefined
+    return Float64Array.from({ length: rows }, (_, row) => this.#weights[row] ?? 1)
+  }
+
   /** Buffers for so many entries; what is in the batch is lost. */
   #makeRoom(entries: number, valueBytes: number): void {
     if (entries <= this.#entryRoom && valueBytes === this.#valueBytes) return
@@ -122,6 +134,7 @@ export abstract class RowsParser implements ChunkParser {
   #start(): void {
     this.#labels.length = 0
     this.#places.length = 0
+    this.#weights.length = 0
     this.#codes.clear()
     this.#textsFilled = 0
     this.#arena.setU32(this.#field(BATCH_STARTS), 0)
@@ -132,7 +145,7 @@ export abstract class RowsParser implements ChunkParser {
   }
 
   /** Writes a row behind the entries that there are; how many there are then. */
-  #add({ label, indices, values }: MadeRow, before: number): number {
+  #add({ label, indices, values, weight = 1 }: MadeRow, before: number): number {
     const arena = this.#arena
     const row = this.#labels.length
     const indicesAt = arena.u32(this.#field(BATCH_INDICES) + before * 4, indices.length)
@@ -152,6 +165,10 @@ export abstract class RowsParser implements ChunkParser {
       arena.u64(labelAt, 1)[0] = code
       arena.setU32(this.#field(BATCH_LABEL_AT) + row * 4, at)
     } else arena.setF64(labelAt, value)
+    if (weight !== 1 || this.#weights.length > 0) {
+      while (this.#weights.length < row) this.#weights.push(1)
+      this.#weights.push(weight)
+    }
     this.#labels.push(text)
     this.#places.push(this.lines)
     return before + count

@@ -1,10 +1,13 @@
 // What the columns of a table become is learnt before its rows are read, by a pass over the text: whether cells are numbers, and
 // the values of those that are not. Where no lists of values are wanted, the first rows are enough.
+import { stat } from 'node:fs/promises'
 import { SpillwayError, UsageError } from '../errors.ts'
 import { askedInputFormat } from '../input-formats/all-input-formats.ts'
 import { openSource } from '../input-formats/byte-source.ts'
 import type { Chunk } from '../input-formats/chunks.ts'
+import { type AboutDecoded, layoutOfColumns } from '../input-formats/decoded-table.ts'
 import { isGivenRows, sourceName } from '../input-formats/given-rows.ts'
+import { Input } from '../input-formats/input.ts'
 import type { InputFormat } from '../input-formats/input-format.ts'
 import { blankByteOrderMark, LINE_FEED } from '../input-formats/line-chunks.ts'
 import { isText, Reading } from '../input-formats/reading.ts'
@@ -45,6 +48,12 @@ const SMALL_CHUNK_BYTES = 1 << 18
 
 /** Looks whether data is a table, and learns its columns; undefined where it is none. */
 export async function learnSchema(paths: string[], options: TableToLearn): Promise<LearntSchema | undefined> {
+  const decoded = await decodedTable(paths[0], options.format)
+  if (decoded) {
+    const scan = new TableScan(decoded.layout, { ...options, header: 'yes' })
+    await scan.run(paths, decoded.format)
+    return { format: decoded.format, schema: scan.schema() }
+  }
   const head = await headOf(paths[0], options.format)
   const format = head && formatOf(head, options.format, sourceName(paths[0]))
   if (!head || format?.cut.by !== 'lines' || !format.cut.delimiters) {
@@ -64,6 +73,39 @@ export async function learnSchema(paths: string[], options: TableToLearn): Promi
   return learnt
 }
 
+/** Whether data can be read once alone. A named pipe that is closed again loses its writer. */
+async function isReadOnce(path: string): Promise<boolean> {
+  if (path === '-' || isGivenRows(path)) return true
+  const found = await stat(path).catch(() => undefined)
+  return found !== undefined && !found.isFile() && !found.isDirectory()
+}
+
+/** Whether data is a table in columns, and which columns it has. */
+async function decodedTable(path: string, asked: string | undefined) {
+  if (await isReadOnce(path)) return undefined
+  const input = new Input(path)
+  try {
+    const reading = new Reading(asked, undefined)
+    if (!reading.known) {
+      const { name, head } = await input.source()
+      if (head && !isText(head)) reading.lookAtHead(name, head)
+    }
+    const { cut, title, name: format } = reading.known ?? {}
+    if (cut?.by !== 'plan' || !cut.tables || !title || !format) return undefined
+    const opened = await cut.open({ path, name: input.name, file: () => input.randomAccess(title) }, CHUNK_BYTES)
+    await opened.close?.()
+    return { format, layout: layoutOfColumns(opened.columns ?? []) }
+  } finally {
+    await input.close()
+  }
+}
+
+/** What a worker has to know to decode a chunk. */
+function decodeOf({ about }: Chunk): AboutDecoded | undefined {
+  const { decode } = about as Partial<AboutDecoded>
+  return decode === undefined ? undefined : { decode }
+}
+
 /** Options of tables say nothing of other data. */
 function refuseTableOptions(options: TableOptions, format: InputFormat | undefined): void {
   const said = tableOptionNames.find(name => options[name] !== undefined)
@@ -78,7 +120,7 @@ function refuseTableOptions(options: TableOptions, format: InputFormat | undefin
 async function headOf(path: string, asked: string | undefined): Promise<Uint8Array | undefined> {
   const format = askedInputFormat(asked)
   const mayBeTable = !format || (format.cut.by === 'lines' && format.cut.delimiters)
-  if (!mayBeTable || path === '-' || isGivenRows(path)) return undefined
+  if (!mayBeTable || (await isReadOnce(path))) return undefined
   const source = await openSource(path)
   try {
     const head = new Uint8Array(HEAD_BYTES)
@@ -187,7 +229,7 @@ class TableScan {
       (chunk, toParse) => {
         const text = texts.get(chunk.source) ?? this.#match(chunk)
         texts.set(chunk.source, text)
-        return pool.run(scanTableTask, { ...toParse, about: undefined, text, looks: this.#looks(listed) })
+        return pool.run(scanTableTask, { ...toParse, about: decodeOf(chunk), text, looks: this.#looks(listed) })
       },
       (chunk, { columns, lines: more }) => {
         if (chunk.source !== source) lines = 0

@@ -5,6 +5,7 @@ import { windowFull } from '../numeric/arena.ts'
 import { declareTask, keep, type TaskContext } from '../threads/task.ts'
 import { type ChunkToParse, type ParsedChunk, rowsOfChunk } from './chunk-task.ts'
 import { type PackSettings, RowPacker } from './row-packer.ts'
+import { RowWeights } from './row-weights.ts'
 
 export interface ParseRowsOptions extends ChunkToParse {
   expansion?: ExpansionOptions | undefined
@@ -45,11 +46,10 @@ async function parseRows(context: TaskContext, options: ParseRowsOptions): Promi
   })
   packer.start(pack)
   let nonzeros = 0
-  const weights: Float64Array[] = []
+  const weights = new RowWeights()
   for (const batch of chunk.batches(Boolean(pack.bins))) {
     const classes = chunk.classes(batch)
-    const some = chunk.weights(batch)
-    if (some) weights.push(some)
+    weights.add(chunk.weights(batch), batch.rows)
     for (const piece of piecesOf(arena, batch.batch, expander)) {
       if (!packer.pack(piece.batch, piece.rows, classes + piece.first * 4)) throw windowFull('the rows')
       nonzeros += piece.nonzeros
@@ -61,17 +61,7 @@ async function parseRows(context: TaskContext, options: ParseRowsOptions): Promi
     table: packer.table(),
     names: expander?.namesComplete ? names : 0,
     packedBytes: packer.written,
-    ...(weights.length > 0 && { rowWeights: together(weights) }),
+    ...(weights.some && { rowWeights: weights.together() }),
     hash: arena.numeric.xxh64(at, bytes),
   }
-}
-
-function together(parts: Float64Array[]): Float64Array {
-  const all = new Float64Array(parts.reduce((sum, { length }) => sum + length, 0))
-  let filled = 0
-  for (const part of parts) {
-    all.set(part, filled)
-    filled += part.length
-  }
-  return all
 }

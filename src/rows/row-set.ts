@@ -5,6 +5,7 @@ import type { LabelKey } from '../input-formats/labels.ts'
 import type { Arena } from '../numeric/arena.ts'
 import type { Address, ByteCount } from '../sizes.ts'
 import type { ExpansionOptions } from './parse-rows-task.ts'
+import { RowWeights } from './row-weights.ts'
 
 /** Rows as solvers see them: records in the arena and a table of their addresses. */
 export interface RowSet {
@@ -65,11 +66,11 @@ export class RowCollector {
   packedBytes = 0
   readonly #byKey = new Map<LabelKey, number>()
   readonly #pieces: { table: Uint32Array; map: Uint32Array | undefined }[] = []
-  readonly #weights: Float64Array[] = []
+  readonly #weights = new RowWeights()
 
   add(piece: PackedPiece): void {
     this.#pieces.push({ table: piece.table, map: mergeLabels(this.labels, this.#byKey, piece.labels) })
-    if (piece.rowWeights) this.#weights.push(piece.rowWeights)
+    this.#weights.add(piece.rowWeights, piece.table.length)
     this.rows += piece.table.length
     this.packedBytes += piece.packedBytes
   }
@@ -90,17 +91,12 @@ export class RowCollector {
       }
       filled += part.length
     }
-    return this.#weights.length === 0 ? { table } : { table, rowWeights: this.#placeWeights(arena) }
+    return this.#weights.some ? { table, rowWeights: this.#placeWeights(arena) } : { table }
   }
 
   #placeWeights(arena: Arena): Address {
     const at = arena.allocate(this.rows * 8, 'the weights of the rows')
-    const all = arena.f64(at, this.rows)
-    let filled = 0
-    for (const part of this.#weights.splice(0)) {
-      all.set(part, filled)
-      filled += part.length
-    }
+    this.#weights.fill(arena.f64(at, this.rows))
     return at
   }
 }

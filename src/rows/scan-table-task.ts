@@ -1,5 +1,7 @@
 // One chunk of a table looked at: of each column whether its cells are numbers, how many are missing, and its values.
+import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { describeRow } from '../input-formats/csv.ts'
+import { TextRoom } from '../input-formats/decoded-table.ts'
 import type { BadRow } from '../input-formats/input-format.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { ParseFields } from '../numeric/fields/parse.ts'
@@ -50,9 +52,13 @@ export interface ScanTableOptions extends ChunkToParse {
 
 export const scanTableTask = declareTask(import.meta.url, 'scan-table', scanTable)
 
-function scanTable(context: TaskContext, options: ScanTableOptions): ScannedTable {
+async function scanTable(context: TaskContext, options: ScanTableOptions): Promise<ScannedTable> {
   const scanner = keep(context, 'table scanner', () => new TableScanner(context.arena))
-  return scanner.scan(options)
+  const { cut } = findInputFormat(options.format.name)
+  if (cut.by === 'lines' || !cut.tables) return scanner.scan(options)
+  // Values are looked up in the text after this task: it stays until the slot of the chunk has another one.
+  const room = keep(context, `text of ${options.at}`, () => new TextRoom(context.arena))
+  return scanner.scan({ ...options, ...(await room.decode(cut.tables, options)) })
 }
 
 /** Values that a list has room for at first. */

@@ -22,6 +22,7 @@ import type { Objective } from '../optimise/objectives/objective.ts'
 import { Outliers } from '../optimise/objectives/outliers.ts'
 import { newAllClasses } from '../optimise/objectives/softmax.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
+import { checkRowWeights } from '../optimise/solvers/compatibility.ts'
 import { newton } from '../optimise/solvers/newton.ts'
 import { type MemorySolver, trainsMany } from '../optimise/solvers/solver.ts'
 import { planLines } from '../optimise/sources/memory-plan.ts'
@@ -84,6 +85,8 @@ export class InMemory extends Place {
     const { arena, seconds, tell } = loaded
     const { rows, features, labels, weights } = loaded.rows
     super({ arena, solver, options, wanted, tell, seconds, rows, features, labels, weights })
+    if (loaded.rows.rowWeights && !options.rowWeights)
+      checkRowWeights(solver, options, 'weights of rows in the data are')
     this.#loaded = loaded
     // The choice was auto's: where coordinate descent is slow, another method may be taken.
     const sizes = { ...loaded.rows, rows: loaded.all.rows, nonzeros: loaded.all.nonzeros }

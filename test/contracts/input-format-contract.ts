@@ -41,6 +41,7 @@ export function inputFormatContract(format: InputFormat, pair?: FilePair): void 
     })
     if (format.cut.by === 'lines' && format.cut.delimiters) ofTables(format, format.cut, pair!)
     else if (format.cut.by === 'lines') ofLines(format, format.cut)
+    else if (format.cut.tables) ofDecodedTables(format, pair!)
     else ofOpened(format, pair!)
   })
 }
@@ -120,6 +121,52 @@ function toldByRows(format: InputFormat, examples: string[]): void {
   }
 }
 
+/** The rows of a table, or of LIBSVM text. */
+async function rowsOfTable(path: string, other: { format?: string; threads?: number; valueBits?: 32 | 64 }) {
+  const learnt = await learnSchema([path], { format: other.format, onBadRow: 'fail' })
+  const table = { schema: learnt?.schema }
+  return load([path], { ...other, format: learnt?.format ?? 'libsvm', table }, ({ arena, rows }) => ({
+    records: Array.from(arena.u32(rows.table, rows.rows), at => {
+      const { indices, values, scale, norm, classNumber } = decodeRow(arena, at)
+      return { indices, values: values.map(value => value * scale), norm, classNumber }
+    }),
+    labels: rows.labels,
+    features: rows.features,
+  }))
+}
+
+/** Tables that are decoded give the rows of their pair, and are refused where they are damaged. */
+function ofDecodedTables(format: InputFormat, { file, text }: FilePair): void {
+  const folder = testFolder()
+  const bytes = readFileSync(file)
+
+  it('is told by how a file begins, and reads the rows of its pair by any number of threads', async () => {
+    const learnt = await learnSchema([file], { format: undefined, onBadRow: 'fail' })
+    assert.equal(learnt?.format, format.name)
+    for (const valueBits of [32, 64] as const) {
+      const expected = await rowsOfTable(text, { valueBits })
+      assert.ok(expected.records.length > 0)
+      for (const threads of [1, 2]) assert.deepEqual(await rowsOfTable(file, { valueBits, threads }), expected)
+    }
+  })
+
+  it('refuses a compressed file, a file of another kind, and one that is cut short, wherever that is', async () => {
+    const refuses = async (path: string, pattern: RegExp) =>
+      assert.rejects(rowsOfTable(path, { format: format.name }), error => {
+        assert.ok(error instanceof SpillwayError, String((error as Error).stack))
+        assert.match(error.message, pattern)
+        assert.ok(error.advice)
+        return true
+      })
+    await refuses(folder.write('packed.gz', gzipSync(bytes)), /found gzip data, expected a file that is not compressed/)
+    await refuses(text, /found .*, expected /)
+    for (let k = 0; k < 8; k++) {
+      const path = folder.write('short', bytes.subarray(0, Math.floor((k * bytes.length) / 8)))
+      await refuses(path, /short.*: found .*, expected /s)
+    }
+  })
+}
+
 /** Columns of a table become the features that the LIBSVM text of its pair has. */
 function ofTables(format: InputFormat, { examples }: ByLines, { file, text }: FilePair): void {
   it('is told by its rows', () => toldByRows(format, examples))
@@ -127,18 +174,7 @@ function ofTables(format: InputFormat, { examples }: ByLines, { file, text }: Fi
   it('reads the rows of its pair, in f32 and in f64, by any number of threads, compressed or not', async () => {
     const folder = testFolder()
     const packed = folder.write(`${basename(file)}.gz`, gzipSync(readFileSync(file)))
-    const rowsOf = async (path: string, other: { threads?: number; valueBits?: 32 | 64 }) => {
-      const learnt = await learnSchema([path], { format: undefined, onBadRow: 'fail' })
-      const table = { schema: learnt?.schema }
-      return load([path], { format: learnt?.format ?? 'libsvm', table, ...other }, ({ arena, rows }) => ({
-        records: Array.from(arena.u32(rows.table, rows.rows), at => {
-          const { indices, values, scale, norm, classNumber } = decodeRow(arena, at)
-          return { indices, values: values.map(value => value * scale), norm, classNumber }
-        }),
-        labels: rows.labels,
-        features: rows.features,
-      }))
-    }
+    const rowsOf = rowsOfTable
     for (const valueBits of [32, 64] as const) {
       const expected = await rowsOf(text, { valueBits })
       assert.ok(expected.records.length > 0)

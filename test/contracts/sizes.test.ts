@@ -24,6 +24,8 @@ const forBits: Record<string, [what: string, ...operators: string[]]> = {
   'block-store/split-blocks.ts': ['random words', 'imul'],
   'generate/distributions.ts': ['the bits of a byte, reversed', '>>', '<<'],
   'input-formats/text-size.ts': ['fields of a header', '>>'],
+  'input-formats/npy-header.ts': ['numbers of an array', 'i32'],
+  'input-formats/vw.ts': ['words of a hash', '<<', '| 0', 'imul', '~', '^'],
   'input-formats/zstd-frames.ts': ['fields of a header', '>>', '<<', '& 0x8…'],
   'numeric/feature-bits.ts': ['words of bits', 'imul'],
   'model/liblinear-file.ts': ["labels, as LIBLINEAR's C has them", '| 0'],

@@ -171,10 +171,15 @@ function checkTruncated(
   )
 }
 
-function checkRowWeights(solver: Solver, options: { folds?: number; calibrate?: unknown; solver?: string }): void {
+/** Refuses weights of rows where nothing heeds them: an option, or those that came with the data. */
+export function checkRowWeights(
+  solver: Solver,
+  options: { folds?: number; calibrate?: unknown; solver?: string },
+  weights = 'the option rowWeights is',
+): void {
   const works = 'row weights are for train with solver dual or newton, all rows in memory, without calibrate'
   const refuse = (what: string, why: string): UsageError =>
-    new UsageError(`the option rowWeights is not compatible with ${what}: ${why}`, works)
+    new UsageError(`${weights} not compatible with ${what}: ${why}`, works)
   if (options.folds !== undefined) throw refuse('folds', 'accuracy counts every row once')
   if (options.calibrate !== undefined) throw refuse('calibrate', 'a calibration counts every row once')
   if (solver.rowWeights) return
