@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib'
 import { assertPlainWords, filesIn, good, inFolder, run } from './run.ts'
 import { asText, someRows } from './some-data.ts'
 
-const binary = Buffer.from([0x50, 0x41, 0x52, 0x31, 0x15, 0x04, 0x15, 0x00, 0x0a, 0x2b])
+const binary = Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0x15, 0x04, 0x15, 0x00, 0x0a, 0x2b])
 
 const withFiles = (check: (cwd: string) => Promise<void>): Promise<void> =>
   inFolder(async cwd => {
@@ -40,7 +40,7 @@ describe('text and then a binary file', { concurrency: 2 }, () => {
           const told = stderr.replace(/^reading .*\n/gm, '')
           assert.equal(
             told,
-            `spillway: ${second} looks like a binary file (its first bytes are 50 41 52 31 15 04 15 00), and ${first} like text: ` +
+            `spillway: ${second} looks like a binary file (its first bytes are 7f 45 4c 46 15 04 15 00), and ${first} like text: ` +
               'the files of one data set are in one format\n  leave one of them out, or bring them into one format\n',
           )
           assert.deepEqual([status, stdout], [2, ''])
@@ -54,7 +54,7 @@ describe('text and then a binary file', { concurrency: 2 }, () => {
       await good(['ingest', 'a.svm', 'a.spill', '-q'], { cwd })
       writeFileSync(join(cwd, 'nul.svm'), '1 1:1\n-1 2:\x001\n')
       const before = filesIn(cwd)
-      const heads = { 'b.bin': '50 41 52 31 15 04 15 00', 'b.bin.gz': '50 41 52 31 15 04 15 00' }
+      const heads = { 'b.bin': '7f 45 4c 46 15 04 15 00', 'b.bin.gz': '7f 45 4c 46 15 04 15 00' }
       for (const [name, bytes] of Object.entries({ ...heads, 'nul.svm': '31 20 31 3a 31 0a 2d 31' })) {
         for (const words of [
           ['add', name, 'a.spill'],
