@@ -9,7 +9,15 @@ import { lookAtBeginning } from './data-beginning.ts'
 import { type AboutDecoded, aboutColumns } from './decoded-table.ts'
 import { filePart } from './file-part.ts'
 import { Input, noRandomAccess } from './input.ts'
-import type { ByLines, ChunkBytes, InputFormat, OpenedInput, PlannedChunk, TableOfInput } from './input-format.ts'
+import type {
+  AboutEncoded,
+  ByLines,
+  ChunkBytes,
+  InputFormat,
+  OpenedInput,
+  PlannedChunk,
+  TableOfInput,
+} from './input-format.ts'
 import { cutLines, linesWithin } from './line-chunks.ts'
 import { isText, type Reading } from './reading.ts'
 
@@ -172,7 +180,7 @@ export class Chunks {
 
   async #fill(planned: PlannedChunk, input: Input, first: boolean, columns?: string[]): Promise<InSlot> {
     const { name, bytes } = planned
-    const about = columns ? this.#aboutDecoded(planned.about, columns, input.name) : planned.about
+    const about = columns ? this.#aboutDecoded(planned.about as AboutEncoded, columns, input.name) : planned.about
     const slot = await this.#slots.take()
     // Chunks of a file differ in size: a slot grows a few times, not with each.
     if (bytes > slot.capacity) this.#slots.enlarge(slot, Math.max(bytes, Math.ceil(slot.capacity * 1.5)), 0)
@@ -219,7 +227,7 @@ export class Chunks {
   }
 
   /** What workers are told of a chunk that they decode. */
-  #aboutDecoded(decode: unknown, columns: string[], name: string): AboutDecoded {
+  #aboutDecoded(decode: AboutEncoded, columns: string[], name: string): AboutDecoded {
     return { ...aboutColumns(columns, this.#tableOf(name, true)), decode }
   }
 

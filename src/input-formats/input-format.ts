@@ -3,6 +3,7 @@
 import type { Arena } from '../numeric/arena.ts'
 import type { Address, ByteCount } from '../sizes.ts'
 import type { PlacedSchema } from '../tables/place-schema.ts'
+import type { DeclaredTask } from '../threads/task.ts'
 
 export interface InputFormat {
   /** import.meta.url of its file, which worker threads load. */
@@ -66,8 +67,22 @@ export interface ByPlan {
 
 /** How chunks of a table become text, whose cells are separated by tabs. */
 export interface DecodedTables {
-  /** Runs in a worker thread. `about` is that of the planned chunk. */
-  toText(bytes: Uint8Array, about: unknown): Promise<Uint8Array>
+  /** Runs in a thread of its own, which ends when it takes too long or too much memory. */
+  toText: DeclaredTask<ChunkToDecode, Uint8Array>
+}
+
+export interface ChunkToDecode {
+  bytes: Uint8Array
+  /** That of the planned chunk. */
+  about: AboutEncoded
+}
+
+/** Plain data of the format. */
+export interface AboutEncoded {
+  /** What messages call the chunk. */
+  name: string
+  /** Bytes of its cells, as far as its file tells. */
+  decodedBytes: number
 }
 
 /** What a format is given to open. */

@@ -1,17 +1,9 @@
-// Parquet files. A chunk is a row group: its bytes are read by the main thread, and decoded in worker threads.
+// Parquet files. A chunk is a row group: its bytes are read by the main thread, and decoded in threads of their own.
 import type { FileMetaData, RowGroup } from 'hyparquet'
 import { SpillwayError } from '../errors.ts'
-import { columnsToText, DecodedTableParser } from './decoded-table.ts'
+import { DecodedTableParser } from './decoded-table.ts'
 import type { DecodedTables, InputFormat, InputToOpen, OpenedInput, PlannedChunk } from './input-format.ts'
-
-interface AboutRowGroup {
-  /** For messages. */
-  name: string
-  metadata: FileMetaData
-  /** Where the bytes of the chunk are in the file. */
-  from: number
-  columns: string[]
-}
+import { type AboutRowGroup, damaged, reason, rowGroupToTextTask } from './parquet-task.ts'
 
 const MAGIC = 'PAR1'
 const LONGEST_METADATA = 1 << 28
@@ -19,15 +11,6 @@ const LONGEST_METADATA = 1 << 28
 const LARGEST_GROUP = 1 << 28
 
 const isMagic = (bytes: Uint8Array): boolean => Buffer.from(bytes).toString('latin1') === MAGIC
-const reason = (error: unknown): string => (error instanceof Error ? error.message : String(error)).split('\n')[0]
-
-function damaged(name: string, found: string): SpillwayError {
-  return new SpillwayError(
-    `${name}: found ${found}, expected a Parquet file`,
-    'is the file cut short? Copy or download it again',
-  )
-}
-
 async function open(input: InputToOpen): Promise<OpenedInput> {
   // The library is loaded by those who have such files.
   const { parquetMetadata, parquetSchema } = await import('hyparquet')
@@ -49,12 +32,11 @@ async function open(input: InputToOpen): Promise<OpenedInput> {
   }
   const chunks = metadata.row_groups.map((group, k): PlannedChunk => {
     const part = `row group ${k + 1}`
-    const { from, to } = placeOf(`${name}, ${part}`, group, file.size)
+    const { from, to, decodedBytes } = placeOf(`${name}, ${part}`, group, file.size)
     const about: AboutRowGroup = {
       name: `${name}, ${part}`,
       metadata: { ...metadata, row_groups: [group] },
-      from,
-      columns,
+      ...{ from, columns, decodedBytes },
     }
     return { name: part, bytes: to - from, fill: target => file.fill(target, from), about }
   })
@@ -62,7 +44,7 @@ async function open(input: InputToOpen): Promise<OpenedInput> {
 }
 
 /** Where the pages of a row group stand. */
-function placeOf(name: string, group: RowGroup, size: number): { from: number; to: number } {
+function placeOf(name: string, group: RowGroup, size: number): { from: number; to: number; decodedBytes: number } {
   let [from, to] = [Number.POSITIVE_INFINITY, 0]
   let whole = 0
   for (const { meta_data: column } of group.columns) {
@@ -80,45 +62,10 @@ function placeOf(name: string, group: RowGroup, size: number): { from: number; t
       'write the file with smaller row groups, e.g. row_group_size=100000',
     )
   }
-  return { from, to }
+  return { from, to, decodedBytes: Math.max(whole, to - from) }
 }
 
-const tables: DecodedTables = {
-  async toText(bytes, about) {
-    const [{ parquetRead }, { compressors }] = await Promise.all([import('hyparquet'), import('hyparquet-compressors')])
-    const { name, metadata, from, columns } = about as AboutRowGroup
-    const rows = Number(metadata.row_groups[0].num_rows)
-    const cells = columns.map(() => new Array<unknown>(0))
-    const places = new Map(columns.map((column, k) => [column, k]))
-    const found: { place: number; start: number; data: ArrayLike<unknown> }[] = []
-    try {
-      await parquetRead({
-        file: {
-          byteLength: from + bytes.length,
-          slice: (start, end = from + bytes.length) => {
-            if (start < from || end > from + bytes.length) throw new Error(`bytes ${start} to ${end} are not there`)
-            return bytes.buffer.slice(bytes.byteOffset + start - from, bytes.byteOffset + end - from) as ArrayBuffer
-          },
-        },
-        metadata,
-        compressors,
-        onChunk: ({ columnName, columnData, rowStart }) =>
-          void found.push({ place: places.get(columnName) ?? -1, start: rowStart, data: columnData }),
-      })
-    } catch (error) {
-      throw damaged(name, `data that cannot be read (${reason(error)})`)
-    }
-    for (const { place, start, data } of found.sort((a, b) => a.place - b.place || a.start - b.start)) {
-      if (place < 0 || start !== cells[place].length) continue
-      for (let k = 0; k < data.length; k++) cells[place].push(data[k])
-    }
-    const short = cells.findIndex(({ length }) => length !== rows)
-    if (short >= 0) {
-      throw damaged(name, `${cells[short].length} cells in column ${JSON.stringify(columns[short])} of ${rows} rows`)
-    }
-    return columnsToText(columns, cells)
-  },
-}
+const tables: DecodedTables = { toText: rowGroupToTextTask }
 
 export const parquet: InputFormat = {
   module: import.meta.url,

@@ -39,11 +39,18 @@ export class ThreadPool {
   /** There as long as tasks run in place. */
   #here: { context: TaskContext; microseconds: number; running: Job | undefined } | undefined
   #closed = false
+  readonly #heapMegabytes: number | undefined
 
-  /** `small`: the work is likely to be done before workers would have started. */
-  constructor(share: NumericShare, size = defaultThreads(), { small = false }: { small?: boolean } = {}) {
+  /** `small`: the work is likely to be done before workers would have started. `heapMegabytes`: a worker whose objects take more
+   *  ends, and its task fails. */
+  constructor(
+    share: NumericShare,
+    size = defaultThreads(),
+    { small = false, heapMegabytes }: { small?: boolean; heapMegabytes?: number } = {},
+  ) {
     this.size = size
     this.#share = share
+    this.#heapMegabytes = heapMegabytes
     if (small) {
       this.#here = { context: { arena: new Arena(share), kept: new Map() }, microseconds: 0, running: undefined }
     } else while (this.#workers.length < size) this.#idle.push(this.#start())
@@ -87,7 +94,10 @@ export class ThreadPool {
     const worker = new Worker(script, {
       workerData: this.#share,
       execArgv: [],
-      resourceLimits: { maxYoungGenerationSizeMb: 2 },
+      resourceLimits: {
+        maxYoungGenerationSizeMb: 2,
+        ...(this.#heapMegabytes !== undefined && { maxOldGenerationSizeMb: this.#heapMegabytes }),
+      },
     })
     worker.on('message', (answer: Answer) => this.#finish(worker, answer))
     worker.on('error', error => this.#fail(worker, error))

@@ -70,6 +70,35 @@ describe('a Parquet file', () => {
     }
   })
 
+  it('costs one clear error where its pages are damaged, and neither time nor memory', async () => {
+    // The library writes a run of two thousand million cells where a count was overwritten.
+    const n = 3000
+    const data = Array.from({ length: n }, (_, i) => i)
+    const whole = Buffer.from(
+      parquetWriteBuffer({
+        columnData: [
+          { name: 'bought', data: data.map(i => (i % 2 ? 'yes' : 'no')), type: 'STRING' },
+          { name: 'a', data: data.map(i => i * 0.5), type: 'DOUBLE' },
+          { name: 'b', data: data.map(i => (i % 7 === 0 ? null : i % 50)), type: 'INT32', nullable: true },
+          { name: 'c', data: data.map(i => `v${i % 13}`), type: 'STRING' },
+        ],
+      }),
+    )
+    const ends = whole.length - 8 - whole.readUInt32LE(whole.length - 8)
+    const damages = [{ at: 4768, bytes: 4, byte: 252 }]
+    for (let k = 0; k < 12; k++)
+      damages.push({ at: 4 + ((k * 1237) % (ends - 20)), bytes: 1 + (k % 3) * 7, byte: (k * 97) % 256 })
+    let refused = 0
+    for (const { at, bytes, byte } of damages) {
+      const path = folder.write('damaged.parquet', Buffer.from(whole).fill(byte, at, at + bytes))
+      await modelOf(path, { maxPasses: 2 }).then(undefined, error => {
+        assert.ok(error instanceof SpillwayError, `at ${at}: ${(error as Error).stack}`)
+        refused++
+      })
+    }
+    assert.ok(refused > 0)
+  })
+
   it('is refused where it has records', async () => {
     const nested = parquetWriteBuffer({
       columnData: [
