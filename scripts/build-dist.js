@@ -34,8 +34,8 @@ const settings = {
   legalComments: 'none',
   logLevel: 'warning',
   plugins: [nodeModules],
-  // Loaded from where the user installed it, under mpirun alone.
-  external: ['koffi'],
+  // Loaded by those who need them: under mpirun, and for Parquet files.
+  external: ['koffi', 'hyparquet', 'hyparquet-compressors'],
 }
 
 async function bundle() {

@@ -115,16 +115,16 @@ describe('the package', () => {
       assert.match(stdout, /bundler +│ 🟢 +│ 🟢 +│ 🟢 \(JSON\)/)
     }))
 
-  it('installs from its tarball into an empty folder, with nothing from elsewhere', () =>
+  it('installs from its tarball into an empty folder, with what reads Parquet and nothing else', () =>
     inFolder(async cwd => {
       const tarball = await pack(cwd)
       writeFileSync(join(cwd, 'package.json'), '{"type":"module","private":true}')
-      const words = ['install', '--offline', '--no-audit', '--no-fund', '--ignore-scripts', tarball]
+      const words = ['install', '--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts', tarball]
       const installed = await outcomeOf(spawn('npm', words, { cwd }))
       assert.equal(installed.status, 0, installed.stderr)
       assert.deepEqual(
         readdirSync(join(cwd, 'node_modules')).filter(each => !each.startsWith('.')),
-        [name],
+        ['fzstd', 'hyparquet', 'hyparquet-compressors', 'hysnappy', name],
       )
       writeFileSync(join(cwd, 'a.svm'), asText(someRows(100, 10)))
       const program = join(cwd, 'node_modules/.bin/spillway')
