@@ -225,6 +225,18 @@ class NpzParser extends RowsParser {
 }
 
 const MAGIC = [0x50, 0x4b, 0x03, 0x04]
+/** Where the header of a zip's first entry has the length of its name, and the name. */
+const NAME_LENGTH = 26
+const NAME = 30
+
+/** A zip whose first entry is an array: other programs make zips, too. */
+function isNpz(head: Uint8Array): boolean {
+  if (head.length < NAME || !MAGIC.every((byte, k) => head[k] === byte)) return false
+  const length = head[NAME_LENGTH] + 256 * head[NAME_LENGTH + 1]
+  return Buffer.from(head.subarray(NAME, NAME + length))
+    .toString('latin1')
+    .endsWith('.npy')
+}
 
 export const npz: InputFormat = {
   module: import.meta.url,
@@ -235,7 +247,7 @@ export const npz: InputFormat = {
   letters: false,
   cut: {
     by: 'plan',
-    detect: head => MAGIC.every((byte, k) => head[k] === byte),
+    detect: isNpz,
     indexBase: 0,
     open: (input, chunkBytes) => new SparseMatrix(input).open(chunkBytes),
   },

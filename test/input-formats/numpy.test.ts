@@ -103,7 +103,9 @@ describe('a SciPy matrix', () => {
     for (const [change, pattern] of wrong) {
       await refused(folder.write('w.npz', zipBytes({ ...csrArrays(), ...change }, { deflate: true })), pattern)
     }
-    await refused(folder.write('w.npz', zipBytes({ 'a.txt': Buffer.from('hello') })), /found no array "format"/)
+    await refused(folder.write('w.npz', zipBytes({ 'a.npy': Buffer.from('hello') })), /found no array "format"/)
+    // Other programs make zips, too.
+    await refused(folder.write('w.npz', zipBytes({ 'a.txt': Buffer.from('hello') })), /looks like a binary file/)
     await refused(folder.write('w.npz', zipBytes(csrArrays(), { method: 12 })), /found the compression 12/)
     const damaged = zipBytes(csrArrays(), { deflate: true })
     damaged.fill(0xff, 60, 90)

@@ -318,7 +318,7 @@ describe('what is refused about expansions', () => {
 
   it('an expansion that does not exist, before anything is read', () => {
     assert.throws(() => train('no-such-file', { expand: 'wavelet:3' }), UsageError)
-    assert.throws(() => train(text, { format: 'csv' }), /format is "csv"; expected one of auto, libsvm, label-string/)
+    assert.throws(() => train(text, { format: 'xlsx' }), /format is "xlsx"; expected one of auto, libsvm, label-string/)
   })
 
   it('text options for a store', async () => {
