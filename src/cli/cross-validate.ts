@@ -6,13 +6,13 @@ import { formatCount, formatGap, formatSeconds, formatShare, sourceName } from '
 import { fromLiblinear } from './liblinear-words.ts'
 import { print } from './print.ts'
 import { showProgress } from './terminal.ts'
-import { expandNotes, trainCommand, trainOptions } from './train.ts'
+import { expandNotes, optionsOfTrain, trainOptions } from './train-options.ts'
 
 export const crossValidateCommand: Command = {
   name: 'cross-validate',
   takes: 'DATA…',
   count: [1, Number.POSITIVE_INFINITY],
-  options: { cost: trainCommand.options['cost'], ...foldOptions },
+  options: { cost: optionsOfTrain['cost'], ...foldOptions },
   examples: [
     { line: 'spillway cross-validate reviews.svm', does: 'five folds, hinge loss, C = 1' },
     {

@@ -4,7 +4,7 @@ import { allSolvers, solverChoices } from '../optimise/solvers/all-solvers.ts'
 import { trainsFolds } from '../optimise/solvers/solver.ts'
 import type { OptionSpec } from './command.ts'
 import { tableOptions } from './table-options.ts'
-import { trainCommand } from './train.ts'
+import { optionsOfTrain } from './train-options.ts'
 
 const SHARED = [
   ...['loss', 'solver', 'bias', 'class-weight', 'tolerance', 'max-passes', 'seed', 'no-shrinking', 'memory'],
@@ -38,12 +38,12 @@ export const foldOptions: Record<string, OptionSpec> = {
     fallback: '5',
     group: 'The folds',
   },
-  ...Object.fromEntries(SHARED.map(name => [name, trainCommand.options[name]])),
+  ...Object.fromEntries(SHARED.map(name => [name, optionsOfTrain[name]])),
   solver: {
-    ...trainCommand.options['solver'],
+    ...optionsOfTrain['solver'],
     choices: solverChoices(allSolvers.filter(trainsFolds)),
   },
-  'max-passes': { ...trainCommand.options['max-passes'], fallback: '1000; indexed and truncated losses 10000' },
+  'max-passes': { ...optionsOfTrain['max-passes'], fallback: '1000; indexed and truncated losses 10000' },
   threads: { value: 'N', help: 'number of threads', fallback: 'as many as there are cores', group: 'The data' },
 }
 

@@ -10,7 +10,8 @@ import { fromLiblinear } from './liblinear-words.ts'
 import { print } from './print.ts'
 import { exitCodeOf, keptLines, type SavedModel, saveTrained } from './save-trained.ts'
 import { showProgress } from './terminal.ts'
-import { expandNotes, splitArguments, trainOptions } from './train.ts'
+import { splitArguments } from './train.ts'
+import { expandNotes, trainOptions } from './train-options.ts'
 
 export const tuneCommand: Command = {
   name: 'tune',

@@ -221,6 +221,7 @@ const isCsv = (line: string): boolean =>
 export const csv: InputFormat = {
   module: import.meta.url,
   name: 'csv',
+  endings: ['csv'],
   summary: 'tables: cells separated by commas, semicolons or bars',
   title: 'a table',
   row: 'CELL,CELL,…,LABEL',

@@ -9,6 +9,8 @@ export interface InputFormat {
   /** import.meta.url of its file, which worker threads load. */
   module: string
   name: string
+  /** What its files' names end with, if they do: such a name is never taken for that of a model. */
+  endings?: readonly string[]
   summary: string
   /** What such data is called, e.g. `LIBSVM text`. */
   title: string

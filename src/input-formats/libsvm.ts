@@ -100,6 +100,7 @@ class LibsvmParser extends TextParser {
 export const libsvm: InputFormat = {
   module: import.meta.url,
   name: 'libsvm',
+  endings: ['svm', 'libsvm'],
   summary: 'LIBSVM text: LABEL INDEX:VALUE INDEX:VALUE …',
   title: 'LIBSVM text',
   row: 'LABEL INDEX:VALUE INDEX:VALUE …',

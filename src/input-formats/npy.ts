@@ -133,6 +133,7 @@ class NpyParser extends RowsParser {
 export const npy: InputFormat = {
   module: import.meta.url,
   name: 'npy',
+  endings: ['npy'],
   summary: 'a dense NumPy array (.npy): the label, then a number for each feature',
   title: 'a NumPy array',
   row: 'LABEL and the values of all features',

@@ -241,6 +241,7 @@ function isNpz(head: Uint8Array): boolean {
 export const npz: InputFormat = {
   module: import.meta.url,
   name: 'npz',
+  endings: ['npz'],
   summary: 'a sparse matrix of SciPy in CSR form (.npz), with its labels',
   title: 'a SciPy matrix',
   row: 'LABEL, features and values',

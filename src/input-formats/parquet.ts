@@ -70,6 +70,7 @@ const tables: DecodedTables = { toText: rowGroupToTextTask }
 export const parquet: InputFormat = {
   module: import.meta.url,
   name: 'parquet',
+  endings: ['parquet'],
   summary: 'Parquet files: tables in columns',
   title: 'a Parquet file',
   row: 'LABEL and the cells of the other columns',

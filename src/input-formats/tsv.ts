@@ -7,6 +7,7 @@ export const tsv: InputFormat = {
   ...csv,
   module: import.meta.url,
   name: 'tsv',
+  endings: ['tsv'],
   summary: 'tables: cells separated by tabs',
   row: 'CELL⇥CELL⇥…⇥LABEL',
   cut: cutTable([TAB], ['39\tState-gov\t0.5', '"a, b"\t1e-3'], line => looksDelimited(line, TAB)),

@@ -236,6 +236,7 @@ export function looksLikeVw(line: string): boolean {
 export const vw: InputFormat = {
   module: import.meta.url,
   name: 'vw',
+  endings: ['vw'],
   summary: 'Vowpal Wabbit text: LABEL [IMPORTANCE] |NAMESPACE NAME:VALUE …',
   title: 'Vowpal Wabbit text',
   row: ROW,

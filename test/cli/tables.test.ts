@@ -1,6 +1,6 @@
 // The commands on tables: what they say of columns, and of options that do not fit.
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { assertPlainWords, good, inFolder, run } from './run.ts'
@@ -39,6 +39,16 @@ describe('the commands on a table', () => {
       const lines = readFileSync(join(cwd, 'out.txt'), 'utf8').split('\n')
       assert.equal(lines.length, 61)
       assert.match(lines[1], /^yes\t\+[\d.]+\t\+[\d.]+ town=Ulm\t-[\d.]+ all others$/)
+    }))
+
+  it('take no name of data for that of a model, in whatever format', () =>
+    withTable(async cwd => {
+      for (const missing of ['more.csv', 'more.parquet', 'more.npz', 'more.vw', 'more.svm.gz']) {
+        const { status, stderr } = await run(['train', 'people.csv', missing, '--label', 'bought', '-q'], { cwd })
+        assertPlainWords(stderr)
+        assert.match(stderr, new RegExp(`${missing}.*(not|no) `))
+        assert.deepEqual([status, existsSync(join(cwd, missing))], [1, false], missing)
+      }
     }))
 
   it('go through a store', () =>
