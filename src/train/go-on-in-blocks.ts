@@ -1,7 +1,8 @@
 // What follows when coordinate descent over blocks has stalled: models that are not done go on by second-order steps, one
 // after the other, from the weights that they have. The state of the first run stays, and that of the second lies in it.
 import type { Checkpoints, RunState } from '../block-store/checkpoint.ts'
-import { Driver, freshState, nowhere, type StateKeeper } from '../optimise/driver/driver.ts'
+import { Driver } from '../optimise/driver/driver.ts'
+import { freshState, nowhere, type StateKeeper } from '../optimise/driver/driving.ts'
 import type { BinaryObjective } from '../optimise/objectives/binary.ts'
 import { BundlesObjective } from '../optimise/objectives/bundles.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'

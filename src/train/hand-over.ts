@@ -3,7 +3,7 @@
 import { findLoss } from '../losses/all-losses.ts'
 import { isSparse, trainsTogether } from '../losses/formulations.ts'
 import { convexLoss, isSmooth, type Loss } from '../losses/loss.ts'
-import type { Driving } from '../optimise/driver/driver.ts'
+import type { Driving } from '../optimise/driver/driving.ts'
 import { askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { lbfgs } from '../optimise/solvers/lbfgs.ts'
 import { newton } from '../optimise/solvers/newton.ts'

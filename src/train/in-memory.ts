@@ -6,7 +6,8 @@ import { trainsByGradient } from '../losses/formulations.ts'
 import { convexLoss } from '../losses/loss.ts'
 import { formatBytes } from '../numeric/arena.ts'
 import { drawSome } from '../numeric/draw.ts'
-import { Driver, type DriverSettings } from '../optimise/driver/driver.ts'
+import { Driver } from '../optimise/driver/driver.ts'
+import type { DriverSettings } from '../optimise/driver/driving.ts'
 import { type Course, relax, SAMPLE_ROWS, startOfCourse } from '../optimise/driver/relaxations.ts'
 import {
   type AllClassesObjective,

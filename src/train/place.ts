@@ -2,7 +2,7 @@
 // how many models it has room for at a time. What is trained over them, and how, is the same for both.
 import type { LabelCount } from '../input-formats/label-numbers.ts'
 import type { Arena } from '../numeric/arena.ts'
-import type { DriverSettings, Driving } from '../optimise/driver/driver.ts'
+import type { DriverSettings, Driving } from '../optimise/driver/driving.ts'
 import { type PassProgress, sum } from '../optimise/driver/progress.ts'
 import type { Looked } from '../optimise/driver/relaxations.ts'
 import type { AllClassesObjective, AllClassesSettings } from '../optimise/objectives/all-classes.ts'

@@ -1,7 +1,8 @@
 // A truncated loss over blocks: each convex problem of the series goes on from where the last one ended, and a run that is
 // killed goes on with the convex problem that it was at.
 import type { RunState } from '../block-store/checkpoint.ts'
-import { Driver, nowhere, type StateKeeper } from '../optimise/driver/driver.ts'
+import { Driver } from '../optimise/driver/driver.ts'
+import { nowhere, type StateKeeper } from '../optimise/driver/driving.ts'
 import { type Course, relax, SAMPLE_ROWS, startOfCourse } from '../optimise/driver/relaxations.ts'
 import type { BinaryObjective } from '../optimise/objectives/binary.ts'
 import { type HeldOutRows, Outliers } from '../optimise/objectives/outliers.ts'

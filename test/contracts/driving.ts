@@ -1,5 +1,6 @@
 // A driver over rows in memory, with everything that a test does not care about filled in.
-import { Driver, type DriverSettings } from '../../src/optimise/driver/driver.ts'
+import { Driver } from '../../src/optimise/driver/driver.ts'
+import type { DriverSettings } from '../../src/optimise/driver/driving.ts'
 import type { PassProgress } from '../../src/optimise/driver/progress.ts'
 import type { Objective } from '../../src/optimise/objectives/objective.ts'
 import type { Solution } from '../../src/optimise/objectives/solution.ts'

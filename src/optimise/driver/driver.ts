@@ -1,35 +1,19 @@
 // The driver: asks a method to visit group after group of rows, keeps checkpoints, asks the certificate for the truth, and
 // decides when to stop. Rows in memory are a source of one group; one model and many, all of them go through here.
-import type { Checkpoints, GapMet, RunState, Stretch } from '../../block-store/checkpoint.ts'
+import type { RunState, Stretch } from '../../block-store/checkpoint.ts'
 import { alone, type Communicator } from '../../ranks/communicator.ts'
 import { onAnyRank, sumNumbers, sumVectors } from '../../ranks/records.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
 import { addSums, type Certificate, certificateOf, noSums } from '../objectives/certificate.ts'
-import { certificateAt, LossesAlong, penaltyOf } from '../objectives/line-search.ts'
 import type { Objective } from '../objectives/objective.ts'
 import type { ExitReason, Solution } from '../objectives/solution.ts'
 import type { FirstPass } from '../solvers/first-pass.ts'
-import { type Account, type Run, type Seen, type Solver, type SolverSettings, startRun } from '../solvers/solver.ts'
+import { type Account, type Run, type Seen, startRun } from '../solvers/solver.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
 import { type RowGroup, type RowSource, reads } from '../sources/row-source.ts'
-import { type PassProgress, Progress, sum } from './progress.ts'
-
-export interface DriverSettings extends SolverSettings {
-  tolerance: number
-  /** Stop when the projected gradients of a round lie so close together, whatever the gap. */
-  gradientTolerance?: number | undefined
-  maxPasses: number
-  blockOrder: 'random' | 'fixed'
-  /** Seconds between two checkpoints. */
-  checkpointSeconds: number
-  signal?: AbortSignal | undefined
-}
-
-/** Where the driver leaves what a run that is killed goes on from. */
-export type StateKeeper = Pick<Checkpoints, 'touch' | 'save' | 'loadMemory'>
-
-/** For runs that nobody goes on with. */
-export const nowhere: StateKeeper = { touch: () => {}, save: async () => {}, loadMemory: async () => {} }
+import { type DriverSettings, type Driving, freshState, nowhere, type StateKeeper } from './driving.ts'
+import { LastLook } from './last-look.ts'
+import { Progress, sum } from './progress.ts'
 
 /** A certificate that did not confirm an estimate makes the next one count for less. */
 const DOUBT = 0.7
@@ -40,33 +24,6 @@ const ALMOST = 1e-3
 const CHEAP_SHARE = 0.1
 /** After an interrupt, rows are looked at for so long: all of a small store, a sample of a large one. */
 const BRIEF_SECONDS = 2
-
-/** The state of a run that has not begun. */
-export function freshState(models: number, settings: RunState['settings'] = {}, fingerprint = ''): RunState {
-  const each = <T>(value: T): T[] => new Array<T>(models).fill(value)
-  return {
-    ...{ settings, fingerprint, pass: 0, position: 0, stockTaken: false, wanted: null, work: 0 },
-    ...{ losses: each(0), gaps: each(0), primals: each(0), optimism: each(1), resting: each(false) },
-    ...{ solutions: each(null), spread: Number.MAX_VALUE, bytesRead: 0, solver: undefined },
-  }
-}
-
-/** What is solved: by whom, with which rows, and who hears of it. */
-export interface Driving {
-  source: RowSource
-  solver: Solver
-  objective: Objective
-  settings: DriverSettings
-  tell: (progress: PassProgress) => void
-  keeper?: StateKeeper
-  state?: RunState
-  /** Of one of a series of convex problems: the driver of the one before, and whether the weights are known that said which rows
-   *  are left out. */
-  series?: { before?: Driver | undefined; anchored: boolean }
-  /** Asked at the end of a pass, with the passes so far and the gaps that were met: whether the run should end there, for another
-   *  method to go on. */
-  stalls?: (work: number, trail: readonly GapMet[]) => boolean
-}
 
 export class Driver {
   readonly #source: RowSource
@@ -80,8 +37,7 @@ export class Driver {
   readonly #run: Run
   readonly #progress: Progress
   #lastCheckpoint = performance.now()
-  /** For the last line search: what rows showed. */
-  #looks: LossesAlong[] = []
+  readonly #look: LastLook
   #state: RunState
   readonly #stalls: Driving['stalls']
   /** Whether it was left for another method. */
@@ -95,6 +51,7 @@ export class Driver {
     this.#settings = settings
     this.#keeper = keeper
     this.#ranks = settings.ranks ?? alone
+    this.#look = new LastLook(objective, source)
     this.#state = state
     this.#stalls = driving.stalls
     const { series } = driving
@@ -388,32 +345,20 @@ export class Driver {
     return this.#state.solutions as (Solution | null)[]
   }
 
-  /** Models that did not get there end by the best multiple of their weights. Methods that know no tolerance, and the paper's
-   *  rule, end where they meant to: their weights stay as they are, unless w = 0 is better. */
+  /** Models that did not get there end by the best multiple of their weights. */
   async #end(
     known: (Solution | null)[],
     certificates: Certificate[] | undefined,
     exitReason: ExitReason,
   ): Promise<Solution[]> {
-    const { tolerance } = this.#settings
-    const { rows: all } = this.#source.all
     if (known.every(solution => solution !== null)) return known
-    if (this.#looks.length === 0 || this.#looks[0].rows < all) await this.#lookAtRows(exitReason === 'interrupted')
-    const passes = this.#passes()
-    const onlyIfWorse = !this.#dual || exitReason === 'converged'
-    const penalties = this.#objective.penalties?.() ?? this.#objective.squaredLengths().map(penaltyOf)
-    const places = this.#objective.looks
-    return known.map((solution, k): Solution => {
-      if (solution) return solution
-      const certificate = certificates?.[k]
-      const { look, lane } = places[k]
-      const { primal, ...short } = this.#looks[look].best(lane, penalties[k], { all, onlyIfWorse })
-      if (onlyIfWorse && short.factor === 1 && certificate) return { certificate, passes, exitReason }
-      // A sample tells which multiple is better, not what its objective is.
-      const exact = short.factor === 1 || this.#looks[look].rows >= all ? certificate : undefined
-      const found = exact && certificateAt(exact, { ...short, primal })
-      const close = found !== undefined && found.gap !== null && found.gap <= tolerance
-      return { certificate: found, passes, exitReason: close ? 'converged' : exitReason, short }
+    if (!this.#look.hasSeenAll) await this.#lookAtRows(exitReason === 'interrupted')
+    const { tolerance } = this.#settings
+    return this.#look.solutions(known, certificates, {
+      exitReason,
+      tolerance,
+      passes: this.#passes(),
+      dual: this.#dual,
     })
   }
 
@@ -421,25 +366,15 @@ export class Driver {
    *  would have been next. Blocks are drawn at random, so some stand for all. */
   async #lookAtRows(briefly: boolean): Promise<void> {
     const began = performance.now()
-    this.#startLook()
+    this.#look.begin()
     const { pass, position, wanted } = this.#state
     const groups = this.#groups(briefly ? pass : -1)
     const next = briefly && !wanted ? position % Math.max(groups.length, 1) : 0
     for await (const group of this.#source.pass([...groups.slice(next), ...groups.slice(0, next)])) {
-      await this.#objective.lookAlong(this.#source.threads, group, this.#looks)
+      await this.#look.at(group)
       if (briefly && performance.now() - began > BRIEF_SECONDS * 1000) break
     }
-    await this.#sumLooks()
-  }
-
-  /** What the rows of all ranks showed. */
-  async #sumLooks(): Promise<void> {
-    for (const look of this.#looks) await look.addOthers(this.#ranks)
-  }
-
-  #startLook(): void {
-    const looks = 1 + Math.max(...this.#objective.looks.map(({ look }) => look))
-    this.#looks = Array.from({ length: looks }, () => new LossesAlong())
+    await this.#look.addOthers(this.#ranks)
   }
 
   /** Passes so far. A run that leaves blocks out, or works on rows in memory, makes them in parts. */
@@ -454,7 +389,7 @@ export class Driver {
     const source = this.#source
     const objective = this.#objective
     const { threads } = source
-    this.#looks = []
+    this.#look.forget()
     const known = await this.#run.certificates?.()
     if (known) return known
     if (objective.certify) return objective.certify(source)
@@ -464,7 +399,7 @@ export class Driver {
     if (ledger) this.#countSkipped(blocks)
     // Where every block is read here, once is enough for the line search.
     const looks = look && (!blocks || blocks.length === source.blockBytes.length)
-    if (looks) this.#startLook()
+    if (looks) this.#look.begin()
     const totals = noSums(objective.models)
     const groups = this.#groups(-1, blocks)
     let [looked, cutShort] = [0, false]
@@ -474,13 +409,13 @@ export class Driver {
       cutShort = this.#settings.signal?.aborted === true && reads(source)
       if (cutShort) break
       // Before the method looks: it may leave rows out of the group's table that it has elsewhere.
-      if (looks) await objective.lookAlong(threads, group, this.#looks)
+      if (looks) await this.#look.at(group)
       if (ledger) await ledger.evaluate(group)
       else addSums(totals, await objective.evaluate(threads, group))
     }
     if (await onAnyRank(this.#ranks, cutShort)) return undefined
     if (ledger) return [certificateOfAccount(await ledger.account(), source.rows)]
-    await this.#sumLooks()
+    await this.#look.addOthers(this.#ranks)
     await sumVectors(this.#ranks, objective.arena, [], totals)
     const lengths = objective.squaredLengths()
     return totals.map((sums, k) => certificateOf(sums, lengths[k], source.all.rows, this.#dual))

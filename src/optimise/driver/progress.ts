@@ -3,7 +3,7 @@ import type { RunState } from '../../block-store/checkpoint.ts'
 import type { Certificate } from '../objectives/certificate.ts'
 import type { Run, Steps } from '../solvers/solver.ts'
 import type { RowSource } from '../sources/row-source.ts'
-import type { Driving } from './driver.ts'
+import type { Driving } from './driving.ts'
 
 export interface PassProgress {
   /** Passes over all rows so far. */
