@@ -16,17 +16,9 @@ import type { Address } from '../../sizes.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
 import { type Certificate, noSums } from '../objectives/certificate.ts'
 import type { RowGroup, RowSource } from '../sources/row-source.ts'
-import { dual } from './dual.ts'
+import { betweenRanks } from './between-ranks.ts'
 import { RankSweeps } from './rank-sweeps.ts'
-import {
-  anyDual,
-  type MemorySolver,
-  type PassEnd,
-  type Run,
-  type Seen,
-  type SolverSettings,
-  type Turn,
-} from './solver.ts'
+import type { PassEnd, Run, Seen, SolverSettings, Turn } from './solver.ts'
 
 /** Rows that owe no more than such a share of what they owed in the first sweep of a step wait for the others. */
 const LITTLE = 0.1
@@ -143,18 +135,7 @@ class AdmmRun implements Run {
   }
 }
 
-export const admm: MemorySolver = {
-  name: 'admm',
-  summary: 'alternating directions: ranks have weights of their own, drawn to a consensus',
-  data: 'memory',
-  dual: true,
-  options: ['shrinking', 'tolerance'],
-  wideWeights: true,
-  rowWeights: true,
-  overRanks: true,
-  lossNeeds: anyDual,
-  start: (objective, source, settings) =>
-    (settings.ranks ?? alone).size > 1
-      ? new AdmmRun(objective, source, settings)
-      : dual.start(objective, source, settings),
-}
+export const admm = betweenRanks(
+  { name: 'admm', summary: 'alternating directions: ranks have weights of their own, drawn to a consensus' },
+  (objective, source, settings) => new AdmmRun(objective, source, settings),
+)

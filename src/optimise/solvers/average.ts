@@ -10,9 +10,9 @@
 import { alone } from '../../ranks/communicator.ts'
 import { onAnyRank, sumVectors } from '../../ranks/records.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
-import { dual } from './dual.ts'
+import { betweenRanks } from './between-ranks.ts'
 import { RankSweeps } from './rank-sweeps.ts'
-import { anyDual, type MemorySolver, type Start } from './solver.ts'
+import type { Start } from './solver.ts'
 
 const averageRun: Start<BinaryObjective> = (objective, source, settings) => {
   const { ranks = alone } = settings
@@ -49,16 +49,7 @@ const averageRun: Start<BinaryObjective> = (objective, source, settings) => {
   }
 }
 
-export const average: MemorySolver = {
-  name: 'average',
-  summary: 'the mean of models that ranks trained on their own rows: near the optimum, not at it',
-  data: 'memory',
-  dual: true,
-  options: ['shrinking', 'tolerance'],
-  wideWeights: true,
-  rowWeights: true,
-  overRanks: true,
-  lossNeeds: anyDual,
-  start: (objective, source, settings) =>
-    ((settings.ranks ?? alone).size > 1 ? averageRun : dual.start)(objective, source, settings),
-}
+export const average = betweenRanks(
+  { name: 'average', summary: 'the mean of models that ranks trained on their own rows: near the optimum, not at it' },
+  averageRun,
+)
