@@ -150,7 +150,9 @@ class Run {
       })
     }
     const oneChunk = (options.rows ?? Number.POSITIVE_INFINITY) <= plan.chunkRows
-    this.#pool = new ThreadPool(arena.share, threads, { small: oneChunk && options.threads === undefined })
+    this.#pool = new ThreadPool(arena.share, threads, {
+      inPlace: oneChunk && options.threads === undefined ? 'small' : 'never',
+    })
   }
 
   /** Writes one file of so many rows, or, without a number of rows, of so many bytes. */

@@ -16,8 +16,8 @@ export async function textSize(path: string): Promise<number | undefined> {
   return Math.min(Math.max(said, found.size * LEAST_FACTOR), found.size * MOST_FACTOR)
 }
 
-/** Text that one thread parses in one piece, and in less time than threads take to start. */
-const SMALL = 2 << 20
+/** Text that one thread parses in about the time that others take to start. */
+const SMALL = 16 << 20
 
 /** Whether there is text in the files, and little of it. What is missing holds none; what is no file may hold any amount. */
 export async function isSmallText(paths: string[]): Promise<boolean> {

@@ -245,7 +245,7 @@ async function runText(data: DataFor<RowToRead>, { model, options, settings, tak
   const { indexBase = model.indexBase } = options
   using from = pathsOf(data, { indexBase, needsLabel: false })
   const { paths, given } = from
-  const pool = await poolForText(arena, paths, options.threads)
+  const pool = await poolForText(arena, paths, options.threads, lent === undefined)
   const expand = model.transforms.expand?.steps
   try {
     const scorer = placeModel(arena, model)

@@ -1,12 +1,12 @@
 // A pool of worker threads over one shared memory. A task's file and name and its options cross to a worker, nothing else,
-// and a plain object comes back. Tasks are handed out in the order they were asked for. The pool of a small work starts no
-// worker: it runs tasks in its own thread, until they have taken longer than workers take to start.
+// and a plain object comes back. Tasks are handed out in the order they were asked for. A pool may run tasks in its own thread
+// as well: that of a small work until they have taken longer than workers take to start, others until a worker is there.
 import type { Worker } from 'node:worker_threads'
 import { SpillwayError } from '../errors.ts'
 import { usableCores } from '../machine-memory.ts'
 import { Arena } from '../numeric/arena.ts'
 import type { NumericShare } from '../numeric/numeric.ts'
-import { type DeclaredTask, findTask, type TaskContext } from './task.ts'
+import { type DeclaredTask, findTask, READY, type TaskContext } from './task.ts'
 
 interface Job {
   module: string
@@ -14,6 +14,13 @@ interface Job {
   options: unknown
   resolve: (value: never) => void
   reject: (reason: unknown) => void
+}
+
+/** Tasks that run in the pool's own thread: what they keep, what they took so far, and the one that runs. */
+interface Here {
+  context: TaskContext
+  microseconds: number
+  running: Job | undefined
 }
 
 /** What a worker answers. */
@@ -26,34 +33,40 @@ export function defaultThreads(): number {
   return usableCores()
 }
 
-/** Microseconds of computing that tasks may take in the pool's own thread: about what starting workers takes. */
-const MOST_IN_PLACE = 50_000
+/** Microseconds of computing that tasks may take in the pool's own thread before workers are started: about what that takes. */
+const MOST_IN_PLACE = 100_000
+
+/** Whether tasks run in the pool's own thread: `small`, where the work is likely to be done before workers would have started, and
+ *  none is; `until-ready`, while workers start; or `never`, for what they keep takes memory in every thread. */
+export type InPlace = 'small' | 'until-ready' | 'never'
 
 export class ThreadPool {
   readonly size: number
   readonly #share: NumericShare
   readonly #workers: Worker[] = []
   readonly #idle: Worker[] = []
+  /** Workers that have not said yet that they are there. */
+  readonly #starting = new Set<Worker>()
   readonly #running = new Map<Worker, Job>()
   readonly #waiting: Job[] = []
-  /** There as long as tasks run in place. */
-  #here: { context: TaskContext; microseconds: number; running: Job | undefined } | undefined
+  /** Where tasks may run in place. */
+  readonly #here: Here | undefined
   #closed = false
   readonly #heapMegabytes: number | undefined
 
-  /** `small`: the work is likely to be done before workers would have started. `heapMegabytes`: a worker whose objects take more
-   *  ends, and its task fails. */
+  /** `heapMegabytes`: a worker whose objects take more ends, and its task fails. */
   constructor(
     share: NumericShare,
     size = defaultThreads(),
-    { small = false, heapMegabytes }: { small?: boolean; heapMegabytes?: number } = {},
+    { inPlace = 'never', heapMegabytes }: { inPlace?: InPlace; heapMegabytes?: number } = {},
   ) {
     this.size = size
     this.#share = share
     this.#heapMegabytes = heapMegabytes
-    if (small) {
+    if (inPlace !== 'never') {
       this.#here = { context: { arena: new Arena(share), kept: new Map() }, microseconds: 0, running: undefined }
-    } else while (this.#workers.length < size) this.#idle.push(this.#start())
+    }
+    if (inPlace !== 'small') while (this.#workers.length < size) this.#start()
   }
 
   /** Runs a task on the next free thread. */
@@ -85,7 +98,7 @@ export class ThreadPool {
     return this.close()
   }
 
-  #start(): Worker {
+  #start(): void {
     // Beside this file: worker.ts among the sources, worker.js in dist/.
     const script = new URL(import.meta.url.replace(/[^/]+\.(ts|js)$/, 'worker.$1'))
     // Loaded late: a run without workers does without it.
@@ -99,24 +112,36 @@ export class ThreadPool {
         ...(this.#heapMegabytes !== undefined && { maxOldGenerationSizeMb: this.#heapMegabytes }),
       },
     })
-    worker.on('message', (answer: Answer) => this.#finish(worker, answer))
+    worker.on('message', (answer: Answer | typeof READY) => {
+      if (answer === READY) this.#welcome(worker)
+      else this.#finish(worker, answer)
+    })
     worker.on('error', error => this.#fail(worker, error))
     worker.on('exit', code => {
       if (!this.#closed) this.#fail(worker, new Error(`a worker thread ended with code ${code}`))
     })
     worker.unref()
     this.#workers.push(worker)
-    return worker
+    this.#starting.add(worker)
+    // Without a place of its own for tasks, the pool gives them to workers before they are there.
+    if (!this.#here) this.#idle.push(worker)
+  }
+
+  /** A worker is there. */
+  #welcome(worker: Worker): void {
+    this.#starting.delete(worker)
+    if (!this.#here) return
+    this.#idle.push(worker)
+    this.#next()
   }
 
   #next(): void {
     while (this.#waiting.length > 0) {
-      if (this.#here) {
-        if (!this.#here.running) this.#runHere(this.#waiting.shift()!)
+      const worker = this.#idle.shift()
+      if (!worker) {
+        if (this.#here) this.#helpOut(this.#here)
         return
       }
-      const worker = this.#idle.shift() ?? (this.#workers.length < this.size ? this.#start() : undefined)
-      if (!worker) return
       const job = this.#waiting.shift()!
       this.#running.set(worker, job)
       // While a task runs the process stays alive for it; an idle pool keeps nobody waiting.
@@ -125,9 +150,17 @@ export class ThreadPool {
     }
   }
 
+  /** No worker is free. Where some are not there yet, this thread does what it can. */
+  #helpOut(here: Here): void {
+    if (here.microseconds > MOST_IN_PLACE) {
+      while (this.#workers.length < this.size && this.#starting.size < this.#waiting.length) this.#start()
+    }
+    const allThere = this.#workers.length > 0 && this.#starting.size === 0
+    if (!here.running && !allThere) this.#runHere(here, this.#waiting.shift()!)
+  }
+
   /** Runs a task in this thread. Options and result are copied, as on the way to a worker and back. */
-  #runHere(job: Job): void {
-    const here = this.#here!
+  #runHere(here: Here, job: Job): void {
     here.running = job
     // Between two tasks signals, timers and other work have their turn.
     setImmediate(async () => {
@@ -143,7 +176,6 @@ export class ThreadPool {
       here.running = undefined
       const { user, system } = process.threadCpuUsage(before)
       here.microseconds += user + system
-      if (here.microseconds > MOST_IN_PLACE) this.#here = undefined
       this.#next()
     })
   }

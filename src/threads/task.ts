@@ -14,6 +14,9 @@ export function keep<T>({ kept }: TaskContext, name: string, make: () => T): T {
   return kept.get(name) as T
 }
 
+/** What a worker says when it is there. */
+export const READY = 'ready'
+
 export type Task<Options, Result> = (context: TaskContext, options: Options) => Result | Promise<Result>
 
 /** A task as its callers know it. */

@@ -4,7 +4,7 @@ import { SpillwayError } from '../errors.ts'
 import { Arena } from '../numeric/arena.ts'
 import type { NumericShare } from '../numeric/numeric.ts'
 import type { Answer } from './pool.ts'
-import { findTask } from './task.ts'
+import { findTask, READY } from './task.ts'
 
 const arena = new Arena(workerData as NumericShare)
 const context = { arena, kept: new Map<string, unknown>() }
@@ -24,3 +24,4 @@ parentPort!.on('message', async ({ module, name, options }: { module: string; na
   }
   parentPort!.postMessage(answer)
 })
+parentPort!.postMessage(READY)

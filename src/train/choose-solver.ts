@@ -131,11 +131,11 @@ async function hasFewFeatures(paths: string[], options: ResolvedOptions): Promis
   const loss = convexLoss(findLoss(options.loss))
   if (manifest) {
     const { rows, nonzeros, usedFeatures, features } = manifest
-    return startsSecondOrder(loss, { rows, nonzeros, weights: usedFeatures || features })
+    return startsSecondOrder(loss, { rows, nonzeros, weights: usedFeatures || features }, 'otherwise')
   }
   const estimate = await estimateText(paths, text, options)
   if (!estimate || estimate.letters) return false
-  return startsSecondOrder(loss, { ...estimate, weights: estimate.usedMost })
+  return startsSecondOrder(loss, { ...estimate, weights: estimate.usedMost }, 'otherwise')
 }
 
 /** Of a solver that was asked for, and works in memory and in blocks alike. */

@@ -94,13 +94,9 @@ export class InMemory extends Place {
     this.#secondOrder =
       hasSecondOrder({ ...this.facts, rows: sizes.rows }) && newton.extraBytes!(weights + 1) <= this.#room
     const loss = convexLoss(findLoss(options.loss))
-    this.#few = this.#secondOrder && startsSecondOrder(loss, sizes)
-    this.#dense =
-      this.#secondOrder &&
-      !isTruncated(wanted) &&
-      wanted.problems.length === 1 &&
-      !wanted.together &&
-      startsDense(loss, sizes)
+    const isOne = wanted.problems.length === 1 && !wanted.together && !isTruncated(wanted)
+    this.#few = this.#secondOrder && startsSecondOrder(loss, sizes, isOne ? 'oneInMemory' : 'otherwise')
+    this.#dense = this.#secondOrder && isOne && startsDense(loss, sizes)
     this.#each = this.#few ? newton : solver.startEach ? solver : undefined
     // Weights in f32 are trained one vector after the other.
     const isMany = (wanted.problems.length > 1 || wanted.together) && trainsMany(solver) && options.weights === 'f64'
@@ -301,7 +297,9 @@ export class InMemory extends Place {
     { solver, isLast, tell, limits }: Successor,
   ): Promise<Ended> {
     const driving = this.driving(objective, progress => tell({ ...progress, pass: progress.pass + passes }), limits)
-    const maxPasses = Math.max(1, driving.settings.maxPasses - passes)
+    // A limit that was named is one for all methods together. Else each has its own.
+    const isShared = limits.maxPasses !== undefined || this.facts.options.given.has('maxPasses')
+    const maxPasses = Math.max(1, driving.settings.maxPasses - (isShared ? passes : 0))
     const driver = new Driver({
       ...driving,
       settings: { ...driving.settings, maxPasses },

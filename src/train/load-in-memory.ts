@@ -48,7 +48,7 @@ export async function withRowsInMemory<T>(
   const started = performance.now()
   const seconds = (): number => (performance.now() - started) / 1000
   const arena = new Arena()
-  await using pool = await poolForText(arena, paths, options.threads)
+  await using pool = await poolForText(arena, paths, options.threads, options.memory === undefined)
   const throttled = throttle(tell, 50)
   if (options.space && !options.scale) placeSpace(arena, options.space, false)
   const { rows, read } = await load(arena, pool, paths, options, ({ bytesRead, bytesTotal, rows, badRows }) =>

@@ -102,6 +102,11 @@ const noRows = (arena: Arena): LoopOptions => ({
   numbers: [arena.allocateZeroed(128, 'a problem'), 0, 0, arena.allocate(1024, 'sums')],
 })
 
+/** Gives a pool tasks until a worker has done one. */
+async function untilElsewhere(pool: ThreadPool): Promise<void> {
+  while ((await pool.run(toldTask, { list: [] })).isMainThread);
+}
+
 describe('the thread pool', () => {
   it('a failing task rejects alone; the pool goes on, and closes for good', async () => {
     const arena = new Arena()
@@ -152,7 +157,7 @@ describe('the thread pool', () => {
 
   it('of a small work runs tasks in its own thread, one after the other, and starts no worker', async () => {
     const arena = new Arena()
-    await using pool = new ThreadPool(arena.share, 2, { small: true })
+    await using pool = new ThreadPool(arena.share, 2, { inPlace: 'small' })
     const list = [1, 2]
     const first = pool.run(toldTask, { list })
     const wrong = pool.run(toldTask, { list, fail: true })
@@ -166,23 +171,33 @@ describe('the thread pool', () => {
     assert.deepEqual([pool.pending, pool.workers], [0, 0])
   })
 
-  it('of a small work that turns out long goes on with workers, as many as there are tasks', async () => {
+  it('of a small work that turns out long starts workers, and goes on here until they are there', async () => {
     const arena = new Arena()
-    await using pool = new ThreadPool(arena.share, 3, { small: true })
-    const longer = await pool.run(toldTask, { list: [], milliseconds: 60 })
+    await using pool = new ThreadPool(arena.share, 3, { inPlace: 'small' })
+    const longer = await pool.run(toldTask, { list: [], milliseconds: 120 })
     assert.ok(longer.isMainThread)
     assert.equal(pool.workers, 0)
-    const others = await Promise.all([1, 2].map(() => pool.run(toldTask, { list: [] })))
-    assert.deepEqual(
-      others.map(({ isMainThread }) => isMainThread),
-      [false, false],
-    )
+    const others = [1, 2, 3].map(() => pool.run(toldTask, { list: [] }))
+    assert.equal(pool.workers, 2, 'as many as tasks wait')
+    assert.ok((await Promise.all(others))[0].isMainThread)
+    await untilElsewhere(pool)
+  })
+
+  it('that helps itself while workers start leaves tasks to them when they are there', async () => {
+    const arena = new Arena()
+    await using pool = new ThreadPool(arena.share, 2, { inPlace: 'until-ready' })
     assert.equal(pool.workers, 2)
+    assert.ok((await pool.run(toldTask, { list: [] })).isMainThread)
+    await untilElsewhere(pool)
+    const later = await Promise.all(Array.from({ length: 8 }, () => pool.run(toldTask, { list: [] })))
+    // One worker may still be on its way: then this thread has done some of them.
+    assert.ok(later.some(({ isMainThread }) => !isMainThread))
+    assert.equal(pool.pending, 0)
   })
 
   it('of a small work rejects what waits when it is closed', async () => {
     const arena = new Arena()
-    const pool = new ThreadPool(arena.share, 1, { small: true })
+    const pool = new ThreadPool(arena.share, 1, { inPlace: 'small' })
     const waiting = [1, 2, 3].map(() => pool.run(toldTask, { list: [] }))
     const settled = Promise.allSettled(waiting)
     await pool.close()

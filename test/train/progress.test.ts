@@ -22,7 +22,7 @@ const ofTraining = (records: Progress[]): TrainProgress[] => records.filter(reco
 describe('progress', () => {
   it('keeps the primal of the last sweep over all rows while rows are shrunk', () =>
     withData(2000, async path => {
-      const run = train(path, { tolerance: 1e-6, cost: 10 })
+      const run = train(path, { solver: 'dual', tolerance: 1e-6, cost: 10 })
       const records: Progress[] = []
       for await (const record of run) records.push(record)
       const told = ofTraining(records)
