@@ -5,7 +5,8 @@
 //   read(P)    bytes of text / P, by what is slower: the disk or parsing
 //   sweep(P)   nonzeros / P · seconds a nonzero · what the slowest of P ranks takes more than the mean
 //   sum(n, P)  an AllReduce of n numbers of 8 bytes: each rank sends 2 · (P − 1) / P · 8 n bytes, in calls of at most 4 MiB, and a
-//              call has 2 log2 P steps by halving (Rabenseifner), 2 (P − 1) by a ring
+//              call has 2 (P − 1) steps by a ring, 2 log2 P by halving (Rabenseifner). Halving takes a power of two: of other
+//              numbers, some ranks send 1.5 · 8 n bytes more, as Open MPI does it (counted on three ranks and on four)
 //
 // Threads that share a machine share its cores: t threads on c cores do the work of min(t, c), and when all cores are at work each
 // is slower than one alone, by a factor that is measured. Pure functions: nothing is measured here.
@@ -14,12 +15,16 @@
 export interface Rates {
   /** Seconds from the start of the launcher to the first byte, and from the model to the end. */
   startSeconds: number
+  /** What a start takes longer where there are several ranks, which load MPI and find each other. */
+  joinSeconds: number
   /** Bytes of text that a core turns into rows in a second. */
   parseBytesPerSecond: number
   /** Of a pass. */
   secondsPerNonzero: number
-  /** How much longer the same work takes a core while all others of its machine do such work, too: they share the memory. */
+  /** How much longer the same pass, and the same reading, take a core while all others of its machine do such work, too: they
+   *  share the memory. */
   contention: number
+  readContention: number
   /** Standard deviation of the time of a pass, as a share of it. */
   jitter: number
 }
@@ -74,6 +79,9 @@ export interface Prediction {
 /** Bytes of a call at most: longer vectors take several. */
 const CALL_BYTES = 4 * 2 ** 20
 const NUMBER_BYTES = 8
+/** By halving, where ranks are no power of two: what some of them send besides, and the steps that takes. */
+const MORE_VECTORS = 1.5
+const MORE_STEPS = 3
 /** What a process has for rows, weights and vectors. */
 const WINDOW_BYTES = 4 * 2 ** 30
 /** Of a nonzero and of a row, in memory. */
@@ -84,14 +92,24 @@ const ROW_BYTES = 24
 export function sumSeconds(numbers: number, ranks: number, network: Network, algorithm: Algorithm): number {
   if (ranks === 1) return 0
   const calls = Math.ceil((numbers * NUMBER_BYTES) / CALL_BYTES)
-  const steps = algorithm === 'ring' ? 2 * (ranks - 1) : 2 * Math.ceil(Math.log2(ranks))
   const adding = ((ranks - 1) / ranks) * numbers * (network.secondsPerNumber ?? 0)
-  return calls * steps * network.latency + bytesSent(numbers, ranks) / network.bandwidth + adding
+  const sending = bytesSent(numbers, ranks, algorithm) / network.bandwidth
+  return calls * stepsOf(ranks, algorithm) * network.latency + sending + adding
 }
 
-/** Bytes that each rank sends for a sum: each number goes out once to be added, and once as a sum, but for a rank's own share. */
-export function bytesSent(numbers: number, ranks: number): number {
-  return ((2 * (ranks - 1)) / ranks) * numbers * NUMBER_BYTES
+/** Bytes that a rank sends for a sum, the busiest one: each number goes out once to be added, and once as a sum, but for a rank's
+ *  own share. */
+export function bytesSent(numbers: number, ranks: number, algorithm: Algorithm): number {
+  const halved = 2 ** Math.floor(Math.log2(ranks))
+  const [among, more] = algorithm === 'ring' || halved === ranks ? [ranks, 0] : [halved, MORE_VECTORS]
+  return ((2 * (among - 1)) / among + more) * numbers * NUMBER_BYTES
+}
+
+/** Messages that follow upon each other in a call. */
+function stepsOf(ranks: number, algorithm: Algorithm): number {
+  if (algorithm === 'ring') return 2 * (ranks - 1)
+  const halvings = Math.floor(Math.log2(ranks))
+  return 2 * halvings + (2 ** halvings === ranks ? 0 : MORE_STEPS)
 }
 
 /** How much longer than the mean the slowest of so many ranks takes, for times that are spread like a normal distribution. */
@@ -133,11 +151,13 @@ export function predict(
 ): Prediction {
   const ranks = nodes.count * nodes.ranksPerNode
   const { cores, ranksPerNode, threadsPerRank } = nodes
-  // Of one thread of a rank, and of the rank.
-  const shared = sharedCores(ranksPerNode * threadsPerRank, cores, rates.contention)
+  const threads = ranksPerNode * threadsPerRank
+  const shared = sharedCores(threads, cores, rates.contention)
+  // How much longer a rank takes than one thread alone.
   const slower = shared / threadsPerRank
+  const readsSlower = sharedCores(threads, cores, rates.readContention) / threadsPerRank
   const bytes = work.textBytes / ranks
-  const parsing = (bytes / rates.parseBytesPerSecond) * slower
+  const parsing = (bytes / rates.parseBytesPerSecond) * readsSlower
   const fromDisk = (bytes * ranksPerNode) / nodes.diskBytesPerSecond
   const sweep = (work.nonzeros / ranks) * rates.secondsPerNonzero * slower * slowest(ranks, rates.jitter)
   // Ranks of a node share its network. Where ranks share cores, a step of a sum waits for all of them to have their turn.
@@ -147,13 +167,14 @@ export function predict(
     secondsPerNumber: (network.secondsPerNumber ?? 0) * shared,
   }
   const sum = work.vectorsPerPass * sumSeconds(work.weights, ranks, link, algorithm)
-  const start = rates.startSeconds * Math.max(1, ranksPerNode / cores)
+  const starting = rates.startSeconds + (ranks > 1 ? rates.joinSeconds : 0)
+  const start = starting * Math.max(1, ranksPerNode / cores)
   const read = Math.max(parsing, fromDisk)
   const [sweeps, sums] = [work.passes * sweep, work.passes * sum]
   const rowBytes = (NONZERO_BYTES * work.nonzeros + ROW_BYTES * work.rows) / ranks
   return {
     ...{ ranks, start, read, sweeps, sums, total: start + read + sweeps + sums },
-    sentPerPass: work.vectorsPerPass * bytesSent(work.weights, ranks),
+    sentPerPass: work.vectorsPerPass * bytesSent(work.weights, ranks, algorithm),
     ...{ rowBytes, fits: rowBytes + work.bytesPerWeight * work.weights <= WINDOW_BYTES },
   }
 }
@@ -169,7 +190,7 @@ export function networkFrom(
     sumSeconds(numbers, ranks, { latency: 1, bandwidth: Number.POSITIVE_INFINITY }, algorithm)
   const latency = short.seconds / steps(short.numbers)
   const left = Math.max(long.seconds - latency * steps(long.numbers), 0.01 * long.seconds)
-  return { latency, bandwidth: bytesSent(long.numbers, ranks) / left }
+  return { latency, bandwidth: bytesSent(long.numbers, ranks, algorithm) / left }
 }
 
 /** The mean and, as a share of it, the standard deviation. */

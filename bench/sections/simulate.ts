@@ -1,5 +1,7 @@
 // Times of many ranks by calculation: rates are measured on one rank of this machine, predictions are checked against runs on one to
 // four of them, and a plan for a thousand nodes is worked out for a network that is given.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
   type Network,
@@ -36,7 +38,7 @@ const SUM_RANKS = 2
 /** The plan: as many rows as the talk tells of, each with the 39 columns of Criteo's logs, hashed. */
 const PLAN = {
   ...{ rows: 17e9, nonzerosPerRow: 39, bytesPerRow: 350, passes: 50 },
-  ...{ nodes: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000], diskBytesPerSecond: 500e6 },
+  ...{ nodes: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 1024], diskBytesPerSecond: 500e6 },
 }
 /** Methods of the plan and their numbers of weights: lbfgs keeps more vectors, and 2^24 weights leave it no room for rows. */
 const PLAN_WEIGHTS: Record<string, number> = { lbfgs: 2 ** 20, newton: 2 ** 24 }
@@ -59,7 +61,7 @@ export async function simulateSection(context: SuiteContext, names: string[]): P
     title: 'Times of many ranks, by calculation',
     goal: 'a model of the time that ranks take, checked against measured runs at 1 to 4 ranks.',
     protocol: [
-      `Measured at one rank with one thread, to a gap of ${GAP}: start (whole job less reading and computing), reading, seconds for each nonzero and pass. How much ${CORES} such processes at a time slow each other down: contention. Sums of one number and of n numbers on ${SUM_RANKS} ranks: latency and bandwidth within this machine. Vectors that are given to sums in a pass: by Open MPI's count of bytes.`,
+      `Measured at one rank with one thread, to a gap of ${GAP}: start (whole job less reading and computing), reading, seconds for each nonzero and pass. How many times as long ${CORES} such processes at a time take for passes and for reading. What a job of a few rows takes longer on two ranks than on one. Sums of one number and of n numbers on ${SUM_RANKS} ranks: latency and bandwidth within this machine. Vectors that are given to sums in a pass: by Open MPI's count of bytes.`,
       `Predicted: bench/cluster-model.ts. Ranks beyond the ${CORES} cores share them. Passes are those of one rank for newton and lbfgs, which make the same steps on any number; for dual they are those of that run.`,
       'The error is (predicted − measured) / measured, of whole jobs. A busy machine shows in it: rates and runs are not of the same moment.',
       planProtocol(context.network),
@@ -108,9 +110,11 @@ const rateColumns: Table['columns'] = {
   data: { title: 'data' },
   solver: { title: 'solver' },
   start: { title: 'start s', show: 'seconds' },
+  join: { title: 'more for ranks', show: 'seconds' },
   parse: { title: 'text MB/s', show: 'megabytes' },
   nanoseconds: { title: 'ns a nonzero and pass', show: 'fixed2' },
-  contention: { title: `${CORES} at a time: slower by`, show: 'ratio' },
+  contention: { title: `${CORES} at a time: passes`, show: 'ratio' },
+  readContention: { title: 'reading', show: 'ratio' },
   jitter: { title: 'deviation of passes', show: 'share' },
   weights: { title: 'n', show: 'count' },
   vectors: { title: 'vectors in a pass', show: 'fixed2' },
@@ -156,13 +160,13 @@ async function measureMethod(
   const timings = await runs.time(plan)
   const one = timings.find(({ run }) => run.ranks === 1)
   if (!one) throw new Error('one rank alone could not be measured')
-  const contention = await crowdedBy(runs, plan[0], one)
+  const beside = { ...(await crowdedBy(runs, plan[0], one)), joinSeconds: await joining(context, runs, plan) }
   const two = timings.find(({ run }) => run.ranks === 2)
   const [first, all] = two ? await countPasses(context, runs, two.run) : []
   const given = two && two.passes > 1 ? (all.givenByRank - first.givenByRank) / (two.passes - 1) : undefined
   const vectorsPerPass = given === undefined ? (method.vectors ?? 1) : given / (8 * weights)
   return {
-    rates: ratesOf(data, one, contention),
+    rates: ratesOf(data, one, beside),
     work: workOf(data, one, { weights, vectorsPerPass, bytesPerWeight: method.bytesPerWeight ?? 0 }),
     loopback: await loopbackOf(mpirun, weights),
     timings,
@@ -178,23 +182,41 @@ function workOf(
 }
 
 /** What one rank on one core does. */
-export function ratesOf({ bytes }: Pick<PreparedData, 'bytes'>, one: RankTiming, contention: number): Rates {
+export function ratesOf(
+  { bytes }: Pick<PreparedData, 'bytes'>,
+  one: RankTiming,
+  beside: Pick<Rates, 'contention' | 'readContention' | 'joinSeconds'>,
+): Rates {
   const { timing, inside, passes, told, computing } = one
   return {
     startSeconds: Math.max(0, timing.seconds - insideSeconds(inside)),
     parseBytesPerSecond: bytes / inside.read,
     secondsPerNonzero: inside.compute / (passes * Number(told['nonzeros'])),
-    contention,
+    ...beside,
     jitter: spreadOf(computing).deviation,
   }
 }
 
-/** How much longer the same job computes while every core does such a job. */
-async function crowdedBy(runs: RankRuns, run: RankRun, { inside }: RankTiming): Promise<number> {
+/** How much longer the same job computes and reads while every core does such a job. */
+async function crowdedBy(
+  runs: RankRuns,
+  run: RankRun,
+  { inside }: RankTiming,
+): Promise<Pick<Rates, 'contention' | 'readContention'>> {
   const together = Array.from({ length: CORES }, (_, k) => runs.train({ ...run, name: `${run.name}, at a time ${k}` }))
-  const all = await Promise.all(together)
-  const seconds = all.map(({ told }) => (told!['seconds'] as Inside).compute)
-  return Math.max(1, spreadOf(seconds).mean / inside.compute)
+  const all = (await Promise.all(together)).map(({ told }) => told!['seconds'] as Inside)
+  const against = (part: keyof Inside): number => Math.max(1, spreadOf(all.map(each => each[part])).mean / inside[part])
+  return { contention: against('compute'), readContention: against('read') }
+}
+
+/** What a start takes longer on two ranks than on one: a job of a few rows, the smallest time of all rounds. */
+async function joining({ workFolder, rounds }: SuiteContext, runs: RankRuns, plan: RankRun[]): Promise<number> {
+  const data = join(workFolder, 'few-rows.svm')
+  await writeFile(data, '+1 1:1\n-1 2:1\n'.repeat(8))
+  const least = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
+  for (let round = 0; round < rounds; round++)
+    for (const k of [0, 1]) least[k] = Math.min(least[k], (await runs.train({ ...plan[k], data })).seconds)
+  return Math.max(0, least[1] - least[0])
 }
 
 /** Sums within this machine. */
@@ -231,8 +253,9 @@ const thisMachine: Nodes = {
 
 function rateRow(data: string, solver: string, { rates, work, loopback }: Measured): Record<string, Cell> {
   return {
-    ...{ data, solver, start: rates.startSeconds, parse: rates.parseBytesPerSecond },
-    ...{ nanoseconds: 1e9 * rates.secondsPerNonzero, contention: rates.contention, jitter: rates.jitter },
+    ...{ data, solver, start: rates.startSeconds, join: rates.joinSeconds, parse: rates.parseBytesPerSecond },
+    ...{ nanoseconds: 1e9 * rates.secondsPerNonzero, contention: rates.contention },
+    ...{ readContention: rates.readContention, jitter: rates.jitter },
     ...{ weights: work.weights, vectors: work.vectorsPerPass },
     ...{ latency: 1e6 * loopback.latency, bandwidth: loopback.bandwidth },
   }

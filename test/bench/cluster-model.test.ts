@@ -23,7 +23,8 @@ const near = (found: number, expected: number, most = 1e-9): void =>
 
 const network: Network = { latency: 1e-5, bandwidth: 1e9 }
 const rates: Rates = {
-  ...{ startSeconds: 0.5, parseBytesPerSecond: 1e8, secondsPerNonzero: 2e-9, contention: 1.2, jitter: 0 },
+  ...{ startSeconds: 0.5, joinSeconds: 0.25, parseBytesPerSecond: 1e8, secondsPerNonzero: 2e-9 },
+  ...{ contention: 1.2, readContention: 1.1, jitter: 0 },
 }
 const work: Work = {
   rows: 1e6,
@@ -40,15 +41,21 @@ const alone: Nodes = {
 
 describe('a sum over ranks', () => {
   it('sends nearly twice what is summed, whatever the number of ranks', () => {
-    assert.equal(bytesSent(1e6, 1), 0)
-    assert.equal(bytesSent(1e6, 2), 8e6)
-    near(bytesSent(1e6, 1000), 2 * 8e6 * 0.999)
+    for (const algorithm of ['ring', 'halving'] as const) {
+      assert.equal(bytesSent(1e6, 1, algorithm), 0)
+      assert.equal(bytesSent(1e6, 2, algorithm), 8e6)
+      assert.equal(bytesSent(1e6, 4, algorithm), 1.5 * 8e6)
+    }
+    near(bytesSent(1e6, 1000, 'ring'), 2 * 8e6 * 0.999)
+    // As Open MPI was seen to send it.
+    near(bytesSent(1e6, 3, 'halving'), 2.5 * 8e6)
   })
 
   it('has a latency that grows with ranks in a ring, and with their logarithm by halving', () => {
     assert.equal(sumSeconds(1, 1, network, 'ring'), 0)
     near(sumSeconds(1, 4, network, 'ring'), 6e-5 + (1.5 * 8) / 1e9)
-    near(sumSeconds(1, 1000, network, 'halving'), 20e-5, 1e-6)
+    near(sumSeconds(1, 1024, network, 'halving'), 20e-5, 1e-6)
+    near(sumSeconds(1, 1000, network, 'halving'), 21e-5, 1e-6)
     // Two calls of 4 MiB have twice the latency.
     const endless = { latency: 1e-5, bandwidth: Number.POSITIVE_INFINITY }
     near(sumSeconds(2 ** 20, 2, endless, 'ring'), 4e-5)
@@ -98,14 +105,14 @@ describe('a prediction', () => {
 
   it('halves the work of two ranks on two cores, but for what they share', () => {
     const two = predict(work, rates, { ...alone, ranksPerNode: 2 }, network)
-    near(two.read, (10 / 2) * 1.2)
+    near(two.read, (10 / 2) * 1.1)
     near(two.sweeps, 1.2)
     near(two.sums, 10 * 2 * sumSeconds(1e6, 2, network, 'ring'))
     assert.equal(two.sentPerPass, 16e6)
     // Four ranks have no more cores.
     const four = predict(work, rates, { ...alone, ranksPerNode: 4 }, network)
     near(four.sweeps, 1.2)
-    assert.equal(four.start, 1)
+    assert.deepEqual([two.start, four.start], [0.75, 1.5])
   })
 
   it('takes the disk where that is slower, and all threads of a rank', () => {
@@ -127,8 +134,8 @@ describe('the plan for a thousand nodes', () => {
   const rows = ofTwoCores('lbfgs', 232)
 
   it('goes up to a thousand nodes, and says whether rows fit', () => {
-    const last = rows.at(-1)!
-    assert.deepEqual([last['nodes'], last['ranks'], last['weights'], last['fits']], [1000, 2000, 2 ** 20, true])
+    const last = rows.find(row => row['nodes'] === 1000)!
+    assert.deepEqual([last['ranks'], last['weights'], last['fits']], [2000, 2 ** 20, true])
     assert.equal(rows[0]['fits'], false)
     // 17 billion rows of 39 nonzeros, 8 bytes each and 24 a row, over 2,000 ranks.
     near(Number(last['gibibytes']), (17e9 * (39 * 8 + 24)) / 2000 / 2 ** 30)
@@ -142,7 +149,8 @@ describe('the plan for a thousand nodes', () => {
     for (const [k, row] of rows.slice(1).entries()) {
       for (const shared of ['read', 'sweeps']) assert.ok(Number(row[shared]) < Number(rows[k][shared]))
       assert.ok(Number(row['ring']) >= Number(rows[k]['ring']))
-      assert.ok(Number(row['halving']) <= Number(row['ring']))
     }
+    const last = rows.at(-1)!
+    assert.ok(Number(last['halving']) < 0.1 * Number(last['ring']))
   })
 })
