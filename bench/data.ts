@@ -33,6 +33,8 @@ export interface PreparedData {
 }
 
 interface DataSet extends Pick<PreparedData, 'kind' | 'values' | 'about'> {
+  /** Of a published set: the name of its file. */
+  source?: string
   prepare(size: Size): Promise<{ file: string; testFile?: string }>
 }
 
@@ -60,6 +62,8 @@ const SMALL_ROWS = 4000
 /** Small sets of deformed digits have so many times fewer rows; and rows to test on. */
 const SMALL_SHARE = 50
 const TEST_DIGITS = 20_000
+/** Rows of 5 GiB in memory, at 15 bytes of text for each nonzero. */
+const WINDOW_SIZE: Record<Size, string> = { small: '60M', full: '9600M' }
 /** A little over ten times the memory that the suite out-of-core allows, 256M. */
 const LARGE_SIZE: Record<Size, string> = { small: '60M', full: '2600M' }
 
@@ -80,6 +84,12 @@ export const dataSets: Record<string, DataSet> = {
       return { file: scaled }
     },
   },
+  'words-million': generated('yahoo-korea', 'text', 'sparse rows, 1 M features', GENERATED_SIZE, {
+    features: 1_000_000,
+  }),
+  'epsilon-window': generated('epsilon', 'dense', '2,000 features, all present, 5 GiB of rows', WINDOW_SIZE, {
+    testRows: 1000,
+  }),
   'webspam-medium': generated('webspam', 'text', 'long sparse rows, 16.6 M features', MEDIUM_SIZE),
   'yahoo-korea-medium': generated('yahoo-korea', 'text', 'sparse rows, 3.1 M features', MEDIUM_SIZE),
   'epsilon-medium': generated('epsilon', 'dense', '2,000 features, all present', MEDIUM_SIZE),
@@ -121,6 +131,7 @@ export const dataSets: Record<string, DataSet> = {
   news20bydate: real('news20bydate', {
     values: 'text',
     about: 'word counts, rows scaled to length 1, 20 classes',
+    test: 'news20bydate.t',
     change: async () => unitLength,
     ending: 'unit',
     cut: true,
@@ -209,6 +220,7 @@ interface RealOptions extends Pick<PreparedData, 'values' | 'about'> {
 function real(source: string, { values, about, test, change, ending = 'prepared', cut }: RealOptions): DataSet {
   return {
     kind: 'real',
+    source,
     values,
     about,
     async prepare(size) {
@@ -274,13 +286,14 @@ function generated(
   values: PreparedData['values'],
   about: string,
   sizes: Record<Size, string> = GENERATED_SIZE,
+  { features, testRows }: { features?: number; testRows?: number } = {},
 ): DataSet {
   return {
     kind: 'generated',
     values,
     about,
     async prepare(size) {
-      const stem = join(cacheFolder, `${like}-${sizes[size]}-seed${SEED}`)
+      const stem = join(cacheFolder, `${like}-${sizes[size]}${features ? `-${features}-features` : ''}-seed${SEED}`)
       const [file, testFile] = [`${stem}.svm`, `${stem}.test.svm`]
       if (existsSync(file) && existsSync(testFile)) return { file, testFile }
       if (!(await spillway.has('generate'))) {
@@ -289,7 +302,7 @@ function generated(
       await mkdir(cacheFolder, { recursive: true })
       const [part, testPart] = [`${stem}.part.svm`, `${stem}.part.test.svm`]
       try {
-        await spillway.generate(part, { like, size: sizes[size], seed: SEED, test: testPart })
+        await spillway.generate(part, { like, size: sizes[size], seed: SEED, test: testPart, testRows, features })
         await rename(testPart, testFile)
         await rename(part, file)
       } finally {

@@ -3,31 +3,16 @@ import { rmSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
-import { cacheFolder, DataMissing, type PreparedData, prepareData, type Size } from './data.ts'
-import { type LossName, lossNames } from './evaluator.ts'
+import { cacheFolder, DataMissing, type PreparedData, prepareData } from './data.ts'
 import { describeMachine } from './machine.ts'
-import { readPeers } from './peers/all-given.ts'
 import { liblinear } from './peers/liblinear.ts'
 import { spillway } from './peers/spillway.ts'
-import { type Results, writeResults } from './results.ts'
-import { LEAST_ROUNDS } from './rounds.ts'
-import type { Suite, SuiteContext, SuiteOption } from './suite.ts'
+import { earlierResults, type Results, writeResults } from './results.ts'
+import { type Asked, OPTIONS, readSettings } from './settings.ts'
+import type { Section, SuiteContext } from './suite.ts'
 import { allSuites } from './suites/all-suites.ts'
 
-const OPTIONS = `Options:
-  --rounds N          times each peer is run (3)
-  --size small|full   generated files of about 60 MB or 600 MB, 2.6 GB for budget (full)
-  --only NAMES        data sets and sections to run, separated by commas (all)
-  --cold              drop the page cache before every timed run
-  --limit M           a memory cap for every timed run, page cache included, e.g. 2G
-  --losses NAMES      hard, second-order: hinge, squared-hinge, logistic, separated by commas (all that apply)
-  --costs NUMBERS     hard, second-order, indexed: values of C, separated by commas (0.01,1,100; second-order 1,100)
-  --fifth             hard: with memory for a fifth of the rows
-  --peer NAME=PATH    out-of-core: another program, cdblock=FOLDER or vw=PROGRAM; once for each
-  --keep              leave models, stores and labels in bench/data/work
-  --out DIR           where the results go (bench/results)`
-
+const resultsFolder = fileURLToPath(new URL('./results', import.meta.url))
 const root = fileURLToPath(new URL('../', import.meta.url))
 
 const say = (text: string): void => {
@@ -35,53 +20,17 @@ const say = (text: string): void => {
 }
 
 async function main(): Promise<number> {
-  const { positionals, values } = parseArgs({
-    allowPositionals: true,
-    options: {
-      rounds: { type: 'string', default: String(LEAST_ROUNDS) },
-      size: { type: 'string', default: 'full' },
-      only: { type: 'string' },
-      cold: { type: 'boolean', default: false },
-      limit: { type: 'string' },
-      losses: { type: 'string' },
-      costs: { type: 'string' },
-      fifth: { type: 'boolean', default: false },
-      peer: { type: 'string', multiple: true },
-      keep: { type: 'boolean', default: false },
-      out: { type: 'string', default: fileURLToPath(new URL('./results', import.meta.url)) },
-      help: { type: 'boolean', short: 'h', default: false },
-    },
-  })
-  const [name] = positionals
-  if (!name || values.help) {
+  const asked = readSettings(process.argv.slice(2))
+  if (asked === undefined) {
     const list = allSuites.map(suite => `  ${suite.name.padEnd(14)} ${suite.summary}`).join('\n')
     console.log(`npm run bench -- SUITE [options]\n\nSuites:\n${list}\n\n${OPTIONS}`)
     return 0
   }
-  const suite = allSuites.find(each => each.name === name)
-  if (!suite) return usage(`no suite "${name}"; there are ${allSuites.map(each => each.name).join(', ')}`)
-  const rounds = Number(values.rounds)
-  if (!Number.isInteger(rounds) || rounds < 1)
-    return usage(`--rounds is "${values.rounds}"; expected a whole number from 1`)
-  if (values.size !== 'small' && values.size !== 'full')
-    return usage(`--size is "${values.size}"; expected small or full`)
-  const only = values.only?.split(',').filter(Boolean) ?? []
-  const known = [...suite.sections, ...suite.dataSets]
-  const foreign = (['losses', 'costs', 'fifth', 'peer'] as const).find(
-    option => values[option] && !suite.options?.includes(option),
-  )
-  if (foreign) return usage(`--${foreign} is not for ${suite.name}; it is for ${takersOf(foreign).join(', ')}`)
-  const losses = values.losses?.split(',').filter(Boolean)
-  const oddLoss = losses?.find(each => !lossNames.includes(each as LossName))
-  if (oddLoss) return usage(`--losses names "${oddLoss}"; expected ${lossNames.join(', ')}`)
-  const costs = values.costs?.split(',').filter(Boolean)
-  const oddCost = costs?.find(each => !(Number(each) > 0 && Number.isFinite(Number(each))))
-  if (oddCost) return usage(`--costs has "${oddCost}"; expected numbers above 0`)
-  const peers = readPeers(values.peer ?? [])
-  if (typeof peers === 'string') return usage(peers)
-  const strange = only.find(each => !known.includes(each))
-  if (strange) return usage(`--only names "${strange}"; ${suite.name} has ${known.join(', ')}`)
-
+  if (typeof asked === 'string') {
+    process.stderr.write(`${asked}\n\n${OPTIONS}\n`)
+    return 2
+  }
+  const { suite, settings, keep, file, out = resultsFolder } = asked
   const machine = await describeMachine()
   for (const [peer, version] of [[spillway, machine.spillway] as const, [liblinear, machine.liblinear] as const]) {
     if (!version) say(`${peer.name} is not there, so it is left out; to have it: ${peer.howToInstall}`)
@@ -94,34 +43,22 @@ async function main(): Promise<number> {
     suite: suite.name,
     command: ['npm run bench --', ...process.argv.slice(2)].join(' '),
     complete: false,
-    size: values.size,
-    rounds,
-    pageCache: values.cold
+    size: settings.size,
+    rounds: settings.rounds,
+    pageCache: settings.cold
       ? 'cold: dropped before every timed run'
       : 'warm: the file was read once before (ingest, budget: cold)',
-    limit: values.limit,
+    limit: settings.limit,
     machine,
     sections: [],
     skipped: [],
   }
-  const settings: Settings = {
-    ...{ rounds, size: values.size as Size, cold: values.cold, limit: values.limit, fifth: values.fifth },
-    losses: losses as LossName[] | undefined,
-    costs: costs?.map(Number),
-    peers,
-  }
-  const context = makeContext(suite, only, settings, results)
-  // A part of a suite, or a small one, must not pass for the whole.
-  const parts = [
-    ...only,
-    ...(losses ?? []),
-    ...(costs ?? []).map(cost => `c${cost}`),
-    ...(values.fifth ? ['fifth'] : []),
-  ]
-  const file = [suite.name, ...(values.size === 'small' ? ['small'] : []), ...parts].join('-')
+  const before = asked.resume ? await earlierResults(out, file, results) : undefined
+  if (typeof before === 'string') say(`nothing to go on with: ${before}`)
+  const context = makeContext(asked, results, typeof before === 'object' ? before.sections : [])
   await mkdir(context.workFolder, { recursive: true })
   const tidy = (): void => {
-    if (!values.keep) rmSync(context.workFolder, { recursive: true, force: true })
+    if (!keep) rmSync(context.workFolder, { recursive: true, force: true })
   }
   process.once('SIGINT', () => {
     tidy()
@@ -129,24 +66,20 @@ async function main(): Promise<number> {
   })
   try {
     for await (const section of suite.run(context)) {
-      results.sections.push(section)
-      await writeResults(values.out, file, results)
+      // A section that grows comes again and again.
+      if (!results.sections.includes(section)) results.sections.push(section)
+      await writeResults(out, file, results)
     }
     results.complete = true
-    await writeResults(values.out, file, results)
+    await writeResults(out, file, results)
   } finally {
     tidy()
   }
-  say(`${join(values.out, file)}.md`)
+  say(`${join(out, file)}.md`)
   return 0
 }
 
-type Settings = Pick<SuiteContext, 'rounds' | 'size' | 'cold' | 'limit' | 'losses' | 'costs' | 'fifth' | 'peers'>
-
-const takersOf = (option: SuiteOption): string[] =>
-  allSuites.filter(suite => suite.options?.includes(option)).map(({ name }) => name)
-
-function makeContext(suite: Suite, only: string[], settings: Settings, results: Results): SuiteContext {
+function makeContext({ suite, only, settings }: Asked, results: Results, before: Section[]): SuiteContext {
   const wants = (name: string): boolean => {
     const group = suite.sections.includes(name) ? suite.sections : suite.dataSets
     const named = only.filter(each => group.includes(each))
@@ -174,12 +107,7 @@ function makeContext(suite: Suite, only: string[], settings: Settings, results: 
     }
   }
   const workFolder = join(cacheFolder, 'work', String(process.pid))
-  return { ...settings, workFolder, say, wants, data, skip }
-}
-
-function usage(text: string): number {
-  process.stderr.write(`${text}\n\n${OPTIONS}\n`)
-  return 2
+  return { ...settings, before, workFolder, say, wants, data, skip }
 }
 
 process.exitCode = await main()

@@ -25,6 +25,8 @@ export interface MeasureOptions {
   readBps?: string
   /** Seconds after which the command is stopped and counts as failed. */
   timeout?: number
+  /** Seconds after which the command is asked to end, as by Ctrl-C: what it has by then counts. */
+  interruptAfter?: number
 }
 
 const wrapper = fileURLToPath(new URL('./measure-child.py', import.meta.url))
@@ -34,6 +36,9 @@ const DEFAULT_TIMEOUT = 3600
 const STOPPED = 124
 /** Seconds between the stop of a command under `limit` and that of `limit` itself, which has a group to remove. */
 const GRACE = 10
+/** What a command that was asked to end exits with, and the seconds that it may take to do so. */
+const INTERRUPTED = 130
+const FAREWELL = 120
 
 export class CommandFailed extends Error {}
 
@@ -42,13 +47,14 @@ export async function measure(command: string[], options: MeasureOptions = {}): 
   try {
     const [result, out, err] = ['result', 'out', 'err'].map(name => join(folder, name))
     const timeout = options.timeout ?? DEFAULT_TIMEOUT
-    const line = options.limit ? limited(command, options.limit, options.readBps, options.timeout) : command
+    const asked = options.interruptAfter === undefined ? command : interrupted(command, options.interruptAfter)
+    const line = options.limit ? limited(asked, options.limit, options.readBps, options.timeout) : asked
     await runPython([wrapper, result, out, err, String(options.limit ? timeout + GRACE : timeout), ...line], line[0])
     const [told, stdout, stderr] = await Promise.all([result, out, err].map(file => readFile(file, 'utf8')))
     const { exit, timedOut, ...figures } = JSON.parse(told) as Measured & { exit: number; timedOut: boolean }
     if (timedOut || (options.limit && options.timeout && exit === STOPPED))
       throw new CommandFailed(`stopped after ${timeout} s: ${command.join(' ')}`)
-    if (exit !== 0) {
+    if (exit !== 0 && !(options.interruptAfter !== undefined && exit === INTERRUPTED)) {
       const last = stderr.trim().split('\n').slice(-3).join('; ')
       const killed = options.limit && exit === 137 ? `, out of memory under --limit ${options.limit}` : ''
       throw new CommandFailed(`exit code ${exit}${killed}: ${command.join(' ')}${last ? `: ${last}` : ''}`)
@@ -87,6 +93,10 @@ function limited(
     ...(timeout === undefined ? [] : ['timeout', '-k', '1', String(timeout)]),
     ...command,
   ]
+}
+
+function interrupted(command: string[], seconds: number): string[] {
+  return ['timeout', '--preserve-status', '--signal', 'INT', '-k', String(FAREWELL), String(seconds), ...command]
 }
 
 function requireLimit(): string {

@@ -1,5 +1,5 @@
 // Results as JSON, for machines and later runs, and as a page with tables, for people.
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { drawCharts } from './chart.ts'
@@ -31,6 +31,19 @@ export async function writeResults(folder: string, name: string, results: Result
   await writeFile(join(folder, `${name}.md`), page(results, name))
   const charts = results.sections.flatMap(section => section.charts ?? [])
   if (charts.length > 0) await writeFile(join(folder, `${name}.svg`), drawCharts(charts))
+}
+
+/** Results of the same command that broke off, or why there are none to go on with: figures of two programs or of two ways to
+ *  measure do not belong into one table. */
+export async function earlierResults(folder: string, name: string, now: Results): Promise<Results | string> {
+  const file = join(folder, `${name}.json`)
+  const text = await readFile(file, 'utf8').catch(() => undefined)
+  if (text === undefined) return `there is no ${name}.json`
+  const before = JSON.parse(text) as Results
+  const sameness = ({ size, rounds, limit, pageCache, machine }: Results): string =>
+    JSON.stringify([size, rounds, limit, pageCache, machine.spillway, machine.commit, machine.processor])
+  if (sameness(before) !== sameness(now)) return `${name}.json is of another build, another machine or other settings`
+  return before
 }
 
 /** JSON for people, too: whatever holds nothing but numbers and words, or lists of them, stands on one line. */

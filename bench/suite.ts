@@ -17,8 +17,19 @@ export interface SuiteContext {
   losses?: LossName[]
   costs?: number[]
   fifth: boolean
+  /** Seconds after which a run is stopped, where --seconds says so. */
+  seconds?: number
+  /** MiB of the least and of the most cap, and solvers, of a suite that climbs. */
+  from?: number
+  to?: number
+  solvers?: string[]
+  /** Whether times of many ranks are predicted, and for which network between nodes. */
+  simulate: boolean
+  network: { latency: number; bandwidth: number }
   /** Programs that --peer names. */
   peers: GivenPeer[]
+  /** With --resume: what the run that broke off had measured. */
+  before: Section[]
   /** Models, stores and labels go here; removed at the end unless --keep. */
   workFolder: string
   /** Progress, on stderr. */
@@ -61,7 +72,18 @@ export interface Section {
 }
 
 /** Options that only some suites know. */
-export type SuiteOption = 'losses' | 'costs' | 'fifth' | 'peer'
+export type SuiteOption =
+  | 'losses'
+  | 'costs'
+  | 'fifth'
+  | 'seconds'
+  | 'from'
+  | 'to'
+  | 'solvers'
+  | 'simulate'
+  | 'network'
+  | 'peer'
+  | 'resume'
 
 export interface Suite {
   name: string
@@ -69,5 +91,8 @@ export interface Suite {
   sections: string[]
   dataSets: string[]
   options?: SuiteOption[]
+  /** Names that --solvers takes. */
+  solvers?: string[]
+  /** Yields sections as they are done, and one that grows each time that it has grown. */
   run(context: SuiteContext): AsyncGenerator<Section>
 }

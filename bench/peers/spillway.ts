@@ -24,6 +24,8 @@ export interface GenerateRequest {
   seed: number
   test: string
   testRows?: number
+  /** Another number than the set is known for. */
+  features?: number
 }
 
 export interface SpillwayTrainRequest extends TrainRequest {
@@ -31,6 +33,8 @@ export interface SpillwayTrainRequest extends TrainRequest {
   maxPasses?: number | 'its own'
   /** Further words of the command line, e.g. --solver block. */
   words?: string[]
+  /** Words of a launcher that stand before the program's own. */
+  launcher?: string[]
   /** Let it tell its plan and progress on stderr. */
   talk?: boolean
 }
@@ -92,7 +96,9 @@ export const spillway = {
     // An old model in its place would be one more thing to read.
     await rm(request.model, { force: true })
     const measured = await measure(
-      command(
+      [
+        ...(request.launcher ?? []),
+        ...command(),
         ...['train', data, request.model, '--loss', request.loss, '--cost', String(request.cost)],
         ...(request.bias ? ['--bias', String(request.bias)] : []),
         ...(request.stop === undefined ? [] : ['--tolerance', String(request.stop)]),
@@ -100,7 +106,7 @@ export const spillway = {
         '--json',
         ...(request.talk ? ['--verbose'] : ['--quiet']),
         ...(request.words ?? []),
-      ),
+      ],
       options,
     )
     const told = lastJson(measured.stdout)
@@ -125,10 +131,11 @@ export const spillway = {
     return { ...measured, storeBytes: await folderBytes(store), told: lastJson(measured.stdout) }
   },
 
-  async generate(out: string, { like, size, seed, test, testRows }: GenerateRequest): Promise<void> {
+  async generate(out: string, { like, size, seed, test, testRows, features }: GenerateRequest): Promise<void> {
     const rows = testRows ? ['--test-rows', String(testRows)] : []
     const much = typeof size === 'string' ? ['--size', size] : ['--rows', String(size.rows)]
-    const words = ['generate', out, '--like', like, ...much, '--seed', String(seed), '--test', test, ...rows]
+    const wide = features ? ['--features', String(features)] : []
+    const words = ['generate', out, '--like', like, ...much, ...wide, '--seed', String(seed), '--test', test, ...rows]
     await run(process.execPath, [program, ...words, '--quiet'])
   },
 } satisfies Peer & Record<string, unknown>

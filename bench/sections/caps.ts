@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { PreparedData } from '../data.ts'
 import { CommandFailed, canLimit, type Measured, makeCold, measure } from '../measure.ts'
 import { spillway } from '../peers/spillway.ts'
+import { reachedOf } from '../results.ts'
 import type { Cell, Section, SuiteContext, Table } from '../suite.ts'
 
 const MEGABYTE = 2 ** 20
@@ -19,11 +20,20 @@ export const MORE_READ = 1.5
 /** Node's own file, read once from a cold disk, with what the disk reads ahead. */
 const PROGRAM_BYTES = 130 * MEGABYTE
 const GAP = 6e-3
-const SOLVERS = ['stream', 'selective', 'block']
+/** What is asked of the command line for each: rows of a problem with two classes make bundles when folds are trained besides. */
+const SOLVERS: Record<string, string[]> = {
+  stream: ['--solver', 'stream'],
+  selective: ['--solver', 'selective'],
+  block: ['--solver', 'block'],
+  bundles: ['--solver', 'block', '--calibrate', 'sigmoid'],
+}
+export const capSolvers = Object.keys(SOLVERS)
 /** Seconds after which a run counts as crawling. */
 const PATIENCE = 300
 
-export async function capsSection(context: SuiteContext, names: string[]): Promise<Section> {
+/** The section grows: it comes again after each climb. */
+export async function* capsSection(context: SuiteContext, names: string[]): AsyncGenerator<Section> {
+  const { from: least = LEAST, to: most = MOST, solvers = capSolvers } = context
   const table: Table = { columns, rows: [] }
   const section: Section = {
     name: 'caps',
@@ -33,35 +43,44 @@ export async function capsSection(context: SuiteContext, names: string[]): Promi
       `asked for; at most ${SLOWER} times the time of the same run under a cap of ${MORE}M more.`,
     protocol: [
       `Hinge loss to a relative gap of ${GAP}; \`limit --memory M -- spillway train … --memory M\`, from a cold disk.`,
-      "Node is a copy of its own: pages that other programs have in memory would not be charged to the cap. Its file's first reading is not counted.",
+      `Caps from ${least}M to ${most}M in steps of ${STEP[context.size]}M; those that are refused have no line.`,
+      'Bundles: block with --calibrate, which trains a model for each of five folds besides. Of many classes, all solvers train bundles.',
+      "Bytes read are those that the system counts for the process (read_bytes of /proc/PID/io, by wait4). Node is a copy of its own: pages that other programs have in memory would not be charged to the cap. Its file's first reading is not counted.",
       `A run that takes more than ${PATIENCE} s is stopped.`,
     ],
     ...{ tables: [table], details: [], notes: [] },
   }
   if (!(await canLimit())) {
     context.skip('caps', 'not measured: ../shared/bin/limit is missing, or needs root')
-    return section
+    yield section
+    return
   }
   const node = join(context.workFolder, 'node')
   await copyFile(process.execPath, node)
   for await (const data of context.data(names)) {
     for (const from of ['text', 'store'] as const) {
-      for (const solver of SOLVERS) await climb(context, table, { data, from, solver, node })
+      for (const solver of solvers) {
+        await climb(context, table, { data, from, solver, node })
+        section.notes = [`holds: ${reachedOf(table.rows, 'holds')}.`]
+        yield section
+      }
     }
   }
-  return section
 }
 
 const columns: Table['columns'] = {
   data: { title: 'data' },
   from: { title: 'from' },
   solver: { title: 'solver' },
-  cap: { title: 'cap', show: 'megabytes' },
+  cap: { title: 'cap MiB' },
   seconds: { title: 's', show: 'seconds' },
   roomier: { title: `s, ${MORE}M more`, show: 'seconds' },
   slower: { title: 'slower', show: 'ratio' },
+  asked: { title: 'asked MB', show: 'megabytes' },
+  diskBytes: { title: 'read MB', show: 'megabytes' },
   read: { title: 'read / asked', show: 'ratio' },
   holds: { title: 'holds?' },
+  why: { title: 'if not' },
 }
 
 export interface Climb {
@@ -73,30 +92,43 @@ export interface Climb {
   program?: string
 }
 
-/** From the least cap that is accepted to the most. */
+/** From the least cap that is accepted to the most. What a run that broke off has measured is not measured again. */
 async function climb(context: SuiteContext, table: Table, what: Climb): Promise<void> {
   const store = join(context.workFolder, 'caps.spill')
-  for (let cap = LEAST; cap <= MOST; cap += STEP[context.size]) {
-    const { data, from, solver } = what
-    const row: Record<string, Cell> = { data: data.name, from, solver, cap: cap * MEGABYTE }
+  const { data, from, solver } = what
+  const before = context.before.flatMap(({ tables }) => tables.flatMap(({ rows }) => rows))
+  for (let cap = context.from ?? LEAST; cap <= (context.to ?? MOST); cap += STEP[context.size]) {
+    const row: Record<string, Cell> = { data: data.name, from, solver, cap }
+    const known = before.find(each => Object.entries(row).every(([name, value]) => each[name] === value))
+    if (known) {
+      table.rows.push(known)
+      continue
+    }
     try {
       const tight = await trial(what, store, cap, cap)
       if (!tight) continue
       const roomy = await trial(what, store, cap, cap + MORE)
-      const slower = tight.seconds / roomy!.seconds
-      const read = readPerAsked(tight)
-      const holds = slower <= SLOWER && read <= MORE_READ
-      Object.assign(row, { seconds: tight.seconds, roomier: roomy!.seconds, slower, read, holds })
+      const [slower, read] = [tight.seconds / roomy!.seconds, readPerAsked(tight)]
+      const why = [...(slower <= SLOWER ? [] : ['slow']), ...(read <= MORE_READ ? [] : ['reads'])].join(', ')
+      const { seconds, asked, diskBytes } = tight
+      Object.assign(row, { seconds, roomier: roomy!.seconds, slower, asked, diskBytes, read, holds: why === '', why })
     } catch (error) {
       if (!(error instanceof CommandFailed)) throw error
       context.say(error.message)
-      row['holds'] = false
+      Object.assign(row, { holds: false, why: whyFailed(error) })
     } finally {
       await rm(store, { recursive: true, force: true })
     }
-    context.say(`${data.name} from ${what.from}, ${what.solver}, ${cap}M: ${row['holds'] ? 'holds' : 'does not hold'}`)
+    context.say(
+      `${data.name} from ${from}, ${solver}, ${cap}M: ${row['holds'] ? 'holds' : `does not hold: ${row['why']}`}`,
+    )
     table.rows.push(row)
   }
+}
+
+export function whyFailed({ message }: CommandFailed): string {
+  if (message.includes('out of memory')) return 'killed'
+  return message.startsWith('stopped after') ? `> ${PATIENCE} s` : 'failed'
 }
 
 /** Bytes that a run read from the disk beyond the program's own file, as a multiple of what it asked for. */
@@ -117,7 +149,7 @@ export async function trial(
   if (from === 'store') await measure(words('ingest', data.file, store, ...within, '-q'))
   const input = from === 'store' ? [store] : [data.file, '--store', store]
   const model = ['--model', join(store, '..', 'caps.model')]
-  const settings = ['--solver', solver, '--tolerance', String(GAP), '--json', '-q']
+  const settings = [...SOLVERS[solver], '--tolerance', String(GAP), '--json', '-q']
   await makeCold(data.file)
   try {
     const run = await measure(words('train', ...input, ...within, ...model, ...settings), {

@@ -29,51 +29,107 @@ const PLENTY = 'plenty'
 /** What the best objective is looked for with, untimed. */
 const CLOSE = 1e-6
 
-/** One data set: suites of many are run in parts, and each is written down when it is done. */
-export async function hardSection(context: SuiteContext, name: string): Promise<Section> {
+/** One table for all data sets. The section grows: it comes again after each problem, so that a run that breaks off leaves what
+ *  it has, and one that goes on begins there. */
+export async function* hardSection(context: SuiteContext, names: string[]): AsyncGenerator<Section> {
   const table: Table = { columns, rows: [] }
-  const section: Section = {
+  const section = emptySection(context, table)
+  const withPeer = await peersThere(context)
+  if (withPeer === undefined) {
+    yield section
+    return
+  }
+  for await (const data of context.data(names)) {
+    const problems = problemsOf(context, data.name)
+    // Of a set that is done, no memory is looked for.
+    const isKnown = problems.every(problem => knownProblem(context.before, problem))
+    if (!isKnown) await warm(data.file)
+    const memory = context.fifth && !isKnown ? await fifthOf(context, data).catch(error => ({ error })) : PLENTY
+    if (typeof memory === 'object') {
+      context.skip(`hard, ${data.name}, a fifth of the memory`, memory.error)
+      continue
+    }
+    for (const problem of problems) {
+      const done = knownProblem(context.before, problem) ?? (await runProblem(context, data, problem, memory, withPeer))
+      if (!done) continue
+      table.rows.push(done.row)
+      section.details.push(done.details)
+      section.notes = [`reached: ${reachedOf(table.rows, 'reached')}.`]
+      yield section
+    }
+  }
+  yield section
+}
+
+function emptySection(context: SuiteContext, table: Table): Section {
+  const most = context.seconds ?? PATIENCE.spillway
+  return {
     name: 'hard',
-    title: `Every loss and cost, ${name}`,
+    title: 'Every data set, loss and cost',
     goal: `a relative gap of ${GAP} in at most ${MOST} times the time of LIBLINEAR's fastest solver for the same problem, or advice that, when followed, does.`,
     protocol: [
       `\`spillway train --tolerance ${GAP}\` with no solver named, whole processes, from text${context.fifth ? ', with --memory for a fifth of the decoded rows, or the least that is accepted' : ''}; no bias.`,
       `LIBLINEAR: -s 3, or 1 and 2, or 0 and 7, each with the loosest -e of ${EPSILONS.dual.join(', ')} (dual) or ${EPSILONS.primal.join(', ')} (primal) that comes within ${GAP}, with all the memory; given up after ${PATIENCE.times} times as long as Spillway, and at least ${PATIENCE.least} s.`,
+      `No run takes more than ${most} s: "> N s" is one that was stopped after N seconds. A stopped run of LIBLINEAR decides nothing where Spillway took more than ${MOST} times as long.`,
       `Gaps are (P − P*) / P*, where the evaluator computes P, and P* is the least objective of all models of that problem, among them one of Spillway to ${CLOSE}, which has ${PATIENCE.reference} s. How well P* is known is what Spillway certifies of that. A run of LIBLINEAR that reached its limit of steps does not count.`,
       'Advice is followed one by one, in the order in which it is printed; "followed" is the time of the first that ends with the gap asked for.',
     ],
     ...{ tables: [table], details: [], notes: [] },
   }
+}
+
+/** Whether LIBLINEAR is there; undefined where there is nothing to measure. */
+async function peersThere(context: SuiteContext): Promise<boolean | undefined> {
   if (!(await spillway.version())) {
     context.skip('hard', `not measured: ${spillway.howToInstall}`)
-    return section
+    return undefined
   }
   const withPeer = (await liblinear.version()) !== undefined
   if (!withPeer) context.skip('hard, LIBLINEAR', `not measured: ${liblinear.howToInstall}`)
-  for await (const data of context.data([name])) {
-    await warm(data.file)
-    const memory = context.fifth ? await fifthOf(context, data).catch(error => ({ error })) : PLENTY
-    if (typeof memory === 'object') {
-      context.skip(`hard, ${data.name}, a fifth of the memory`, memory.error)
-      continue
-    }
-    for (const loss of context.losses ?? lossNames) {
-      for (const cost of context.costs ?? COSTS) {
-        const problem = new HardProblem(context, data, loss, cost, memory)
-        try {
-          const { row, details } = await problem.run(withPeer)
-          table.rows.push(row)
-          section.details.push(details)
-        } catch (error) {
-          context.skip(`hard, ${data.name}, ${loss}, C = ${cost}`, error)
-        } finally {
-          await problem.end()
-        }
-      }
-    }
+  return withPeer
+}
+
+interface Problem {
+  data: string
+  loss: LossName
+  cost: number
+}
+
+interface Done {
+  row: Record<string, Cell>
+  details: unknown
+}
+
+function problemsOf({ losses = lossNames, costs = COSTS }: SuiteContext, data: string): Problem[] {
+  return losses.flatMap(loss => costs.map(cost => ({ data, loss, cost })))
+}
+
+/** What a run that broke off has measured of a problem. */
+export function knownProblem(before: Section[], { data, loss, cost }: Problem): Done | undefined {
+  const isIt = (each: Partial<Problem>): boolean => each.data === data && each.loss === loss && each.cost === cost
+  for (const { tables, details } of before) {
+    const row = tables.flatMap(({ rows }) => rows).find(isIt as (row: Record<string, Cell>) => boolean)
+    if (row) return { row, details: (details as Partial<Problem>[]).find(isIt) }
   }
-  if (table.rows.length > 0) section.notes.push(`reached: ${reachedOf(table.rows, 'reached')}.`)
-  return section
+  return undefined
+}
+
+async function runProblem(
+  context: SuiteContext,
+  data: PreparedData,
+  { loss, cost }: Problem,
+  memory: string,
+  withPeer: boolean,
+): Promise<Done | undefined> {
+  const problem = new HardProblem(context, data, loss, cost, memory)
+  try {
+    return await problem.run(withPeer)
+  } catch (error) {
+    context.skip(`hard, ${data.name}, ${loss}, C = ${cost}`, error)
+    return undefined
+  } finally {
+    await problem.end()
+  }
 }
 
 const columns = {
@@ -128,16 +184,29 @@ class HardProblem {
     this.#store = join(context.workFolder, 'hard.spill')
   }
 
-  async run(withPeer: boolean): Promise<{ row: Record<string, Cell>; details: unknown }> {
+  /** Seconds that a run has at most. */
+  get #most(): number {
+    return this.#context.seconds ?? PATIENCE.spillway
+  }
+
+  async run(withPeer: boolean): Promise<Done> {
     const { say, rounds } = this.#context
     const problem = { data: this.#data.name, loss: this.#loss, cost: this.#cost }
     say(`hard ${this.#data.name}, ${this.#loss}, C = ${this.#cost}`)
-    const first = await this.#spillway({}, { timeout: PATIENCE.spillway })
+    const first = await this.#spillway({}, { timeout: this.#most }).catch(error => {
+      if (isStopped(error)) return undefined
+      throw error
+    })
+    if (!first) {
+      say(`Spillway: > ${this.#most} s`)
+      const row = { ...problem, memory: this.#memory, seconds: `> ${this.#most} s`, reached: false }
+      return { row, details: { ...problem, memory: this.#memory, stoppedAfter: this.#most } }
+    }
     say(`Spillway: ${first.seconds.toFixed(3)} s, ${first.told?.['exitReason']}`)
     const primal = await this.#judge(await spillway.asLiblinear(this.#model))
     const converged = first.told?.['exitReason'] === 'converged'
     const known = Math.min(await this.#lookCloser(), Number(first.told?.['gap']))
-    const peers = withPeer ? await this.#peers(first.seconds) : []
+    const { runs: peers, stopped } = withPeer ? await this.#peers(first.seconds) : { runs: [] }
     const fastest = peers
       .filter(run => !run.reachedLimit && this.#gapOf(run.primal) <= GAP)
       .reduce<PeerRun | undefined>((best, run) => (best && best.seconds <= run.seconds ? best : run), undefined)
@@ -151,21 +220,24 @@ class HardProblem {
     const advice = converged ? [] : adviceOf(first.told)
     const followed = converged ? undefined : await this.#follow(advice)
     const counts = converged ? timing.seconds : followed?.seconds
-    const fastEnough = peerSeconds === undefined || (counts !== undefined && counts <= MOST * peerSeconds)
+    const fastEnough = isFastEnough(counts, peerSeconds, stopped?.seconds)
     const gap = this.#gapOf(primal)
+    const isThere = counts !== undefined && (!converged || gap <= GAP)
     const row: Record<string, Cell> = {
       ...problem,
       ...{ memory: this.#memory, seconds: timing.seconds, spread: timing.spread, gap },
       ...{ solver: String(first.told?.['solver']), passes: Number(first.told?.['passes']) },
-      peer: fastest?.name ?? (withPeer ? 'does not get there' : undefined),
-      ...{ peerSeconds, peerGap: fastest && this.#gapOf(fastest.primal) },
+      peer: fastest?.name ?? stopped?.name ?? (withPeer ? 'does not get there' : undefined),
+      peerSeconds: peerSeconds ?? (stopped && `> ${stopped.seconds} s`),
+      peerGap: fastest && this.#gapOf(fastest.primal),
       ratio: peerSeconds && timing.seconds / peerSeconds,
       advice: converged ? undefined : advice.map(each => `\`${each}\``).join(', ') || 'none',
       known: Number.isFinite(known) ? known : 'not',
       followed: followed?.seconds,
-      reached: counts !== undefined && fastEnough && (!converged || gap <= GAP),
+      reached: isThere ? fastEnough : false,
     }
-    const details = { ...problem, memory: this.#memory, best: this.#best, timing, told: first.told, peers, followed }
+    const { told } = first
+    const details = { ...problem, memory: this.#memory, best: this.#best, timing, told, peers, stopped, followed }
     return { row, details }
   }
 
@@ -176,9 +248,12 @@ class HardProblem {
     for (const solver of PRIMAL[this.#loss] === undefined ? ['auto'] : ['newton', 'auto']) {
       try {
         const request = { stop: CLOSE, words: ['--solver', solver], maxPasses: undefined }
-        const run = await this.#spillway(request, { timeout: PATIENCE.reference }, PLENTY)
+        // One that takes too long is asked to end, and what it has counts.
+        const limits = { interruptAfter: PATIENCE.reference, timeout: 2 * PATIENCE.reference }
+        const run = await this.#spillway(request, limits, PLENTY)
         await this.#judge(await spillway.asLiblinear(this.#model))
-        gaps.push(Math.max(0, Number(run.told?.['gap'])))
+        const gap = run.told?.['gap']
+        if (typeof gap === 'number') gaps.push(Math.max(0, gap))
         if (run.told?.['exitReason'] === 'converged') break
       } catch (error) {
         if (!(error instanceof CommandFailed)) throw error
@@ -187,37 +262,39 @@ class HardProblem {
     return Math.min(...gaps)
   }
 
-  /** Each of LIBLINEAR's solvers, down its ladder until it is close enough. */
-  async #peers(seconds: number): Promise<PeerRun[]> {
+  /** Each of LIBLINEAR's solvers, down its ladder until it is close enough; and the last run that was stopped. */
+  async #peers(seconds: number): Promise<{ runs: PeerRun[]; stopped?: { name: string; seconds: number } }> {
     const runs: PeerRun[] = []
-    const timeout = Math.ceil(Math.max(PATIENCE.least, PATIENCE.times * seconds))
+    const timeout = Math.min(this.#most, Math.ceil(Math.max(PATIENCE.least, PATIENCE.times * seconds)))
+    let stopped: { name: string; seconds: number } | undefined
     for (const kind of ['dual', 'primal'] as const) {
       const solver = kind === 'dual' ? DUAL[this.#loss] : PRIMAL[this.#loss]
       if (solver === undefined) continue
       for (const epsilon of EPSILONS[kind]) {
+        const name = `-s ${solver} -e ${epsilon}`
         try {
           const run = await this.#liblinear(solver, epsilon, { timeout })
           const primal = await this.#judge(run.modelFile)
-          const name = `-s ${solver} -e ${epsilon}`
           const reachedLimit = run.told?.['reachedLimit'] === true
           runs.push({ name, solver, epsilon, seconds: run.seconds, primal, reachedLimit })
           this.#context.say(`${name}: ${run.seconds.toFixed(3)} s, gap ${this.#gapOf(primal).toExponential(1)}`)
           if (reachedLimit || this.#gapOf(primal) <= GAP) break
         } catch (error) {
           if (!(error instanceof CommandFailed)) throw error
-          this.#context.say(`-s ${solver} -e ${epsilon}: ${error.message}`)
+          if (isStopped(error)) stopped = { name, seconds: timeout }
+          this.#context.say(`${name}: ${error.message}`)
           break
         }
       }
     }
-    return runs
+    return { runs, stopped }
   }
 
   /** The first piece of advice that ends with the gap asked for. */
   async #follow(advice: string[]): Promise<{ words: string; seconds: number } | undefined> {
     for (const words of advice) {
       try {
-        const run = await this.#spillway({ words: words.split(' ') }, { timeout: PATIENCE.spillway })
+        const run = await this.#spillway({ words: words.split(' ') }, { timeout: this.#most })
         if (run.told?.['exitReason'] === 'converged') return { words, seconds: run.seconds }
       } catch (error) {
         if (!(error instanceof CommandFailed)) throw error
@@ -261,6 +338,16 @@ class HardProblem {
     for (const file of [this.#model, `${this.#model}.liblinear`, `${this.#model}.peer`]) await rm(file, { force: true })
     await rm(this.#store, { recursive: true, force: true })
   }
+}
+
+const isStopped = (error: unknown): boolean =>
+  error instanceof CommandFailed && error.message.startsWith('stopped after')
+
+/** Whether a time is at most MOST times that of LIBLINEAR; undefined where that was stopped too early to tell. */
+export function isFastEnough(own: number | undefined, peer: number | undefined, stopped?: number): boolean | undefined {
+  if (own === undefined) return false
+  if (peer !== undefined) return own <= MOST * peer
+  return stopped === undefined || own <= MOST * stopped ? true : undefined
 }
 
 /** What a run that ends short says one could type: for the same problem first, then for another one. */

@@ -2,6 +2,7 @@
 import type { Suite } from '../suite.ts'
 import { additive } from './additive.ts'
 import { caps } from './caps.ts'
+import { cluster } from './cluster.ts'
 import { hard } from './hard.ts'
 import { inMemory } from './in-memory.ts'
 import { indexed } from './indexed.ts'
@@ -22,4 +23,5 @@ export const allSuites: Suite[] = [
   start,
   serve,
   caps,
+  cluster,
 ]

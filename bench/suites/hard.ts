@@ -10,8 +10,8 @@ export const hard: Suite = {
   summary: 'auto on every set, scaled or not, every loss and cost, beside the fastest solver of LIBLINEAR',
   sections: ['hard'],
   dataSets: [...AS_PUBLISHED, ...SCALED],
-  options: ['losses', 'costs', 'fifth'],
+  options: ['losses', 'costs', 'fifth', 'seconds', 'resume'],
   async *run(context) {
-    for (const name of [...AS_PUBLISHED, ...SCALED]) if (context.wants(name)) yield hardSection(context, name)
+    if (context.wants('hard')) yield* hardSection(context, [...AS_PUBLISHED, ...SCALED])
   },
 }

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { MORE_READ, readPerAsked, trial } from '../../bench/sections/caps.ts'
+import { CommandFailed } from '../../bench/measure.ts'
+import { MORE_READ, readPerAsked, trial, whyFailed } from '../../bench/sections/caps.ts'
 import { generate } from '../../src/generate/generate.ts'
 import { testFolder } from '../input-formats/fixture.ts'
 import { published, whyNot } from '../out-of-core/cap.ts'
@@ -11,6 +12,13 @@ import { published, whyNot } from '../out-of-core/cap.ts'
 const folder = testFolder()
 
 describe('a cap around --memory', () => {
+  it('that a run does not survive is told apart from one in which it crawls', () => {
+    const why = (message: string): string => whyFailed(new CommandFailed(message))
+    assert.equal(why('exit code 137, out of memory under --limit 160M: node'), 'killed')
+    assert.equal(why('stopped after 300 s: node'), '> 300 s')
+    assert.equal(why('exit code 1: node: no such file'), 'failed')
+  })
+
   it('is no reason to read more than was asked for, from text and from a store', async t => {
     const why = whyNot()
     if (why) return t.skip(why)

@@ -1,13 +1,16 @@
 // The suites hard and second-order: small runs on made rows, what they read out of Spillway's words, and their options.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { zstdCompressSync } from 'node:zlib'
-import { adviceOf } from '../../bench/sections/hard.ts'
+import { dataFolder, dataSets } from '../../bench/data.ts'
+import { adviceOf, isFastEnough, knownProblem } from '../../bench/sections/hard.ts'
+import { readSettings } from '../../bench/settings.ts'
+import { hard } from '../../bench/suites/hard.ts'
 import { linesOf } from '../data-sets/likenesses.ts'
 import { noLiblinear } from '../train/liblinear.ts'
 
@@ -26,10 +29,12 @@ before(() => {
 })
 after(() => rmSync(folder, { recursive: true }))
 
-function bench(...words: string[]): { status: number | null; stderr: string } {
-  const env = { ...process.env, SPILLWAY_DATA: at('data'), SPILLWAY_BENCH_CACHE: at('cache') }
+function benchWith(more: Record<string, string>, ...words: string[]): { status: number | null; stderr: string } {
+  const env = { ...process.env, SPILLWAY_DATA: at('data'), SPILLWAY_BENCH_CACHE: at('cache'), ...more }
   return spawnSync(process.execPath, [main, ...words, '--out', at('results')], { encoding: 'utf8', env })
 }
+
+const bench = (...words: string[]): { status: number | null; stderr: string } => benchWith({}, ...words)
 
 describe('the suite hard', () => {
   it('has a line for each loss and cost, with the time of LIBLINEAR', { skip: noPython || noLiblinear }, () => {
@@ -52,6 +57,66 @@ describe('the suite hard', () => {
       assert.ok(Math.abs(ratio - seconds / peerSeconds) < 1e-9)
     }
     assert.equal(details.length, 2)
+    // A run that broke off goes on where it stopped: what it has is not run again.
+    const file = at('results/hard-small-dna-squared-hinge-c0.01-c1.json')
+    const [first] = tables[0].rows
+    const left = { ...results.sections[0], tables: [{ ...tables[0], rows: [{ ...first, seconds: 12345 }] }] }
+    writeFileSync(file, JSON.stringify({ ...results, complete: false, sections: [left] }))
+    const again = bench(...words, '--losses', 'squared-hinge', '--resume')
+    assert.equal(again.status, 0, again.stderr)
+    const [{ tables: after }] = JSON.parse(readFileSync(file, 'utf8')).sections
+    assert.equal(after[0].rows.length, 2)
+    assert.equal(after[0].rows[0].seconds, 12345)
+    assert.notEqual(after[0].rows[1].seconds, 12345)
+    assert.doesNotMatch(again.stderr, /C = 0\.01/)
+  })
+
+  it('has every published set in it, but for strings', t => {
+    if (!existsSync(dataFolder)) return t.skip(`there is no ${dataFolder}`)
+    const sources = hard.dataSets.map(name => dataSets[name].source)
+    const published = readdirSync(dataFolder).filter(name => /\.zst$/.test(name) && !/\.t\.zst$/.test(name))
+    assert.ok(published.length > 0)
+    for (const name of published.filter(name => !name.startsWith('celegans')))
+      assert.ok(sources.includes(name.replace(/\.zst$/, '')), name)
+  })
+
+  it('says that a run took too long, and goes on', { skip: noPython }, () => {
+    // A program that never ends, in place of Spillway.
+    const program = at('endless.mjs')
+    writeFileSync(
+      program,
+      "if (process.argv.includes('--version')) console.log('spillway 0'); else setInterval(() => {}, 1000)",
+    )
+    const words = ['hard', '--rounds', '1', '--size', 'small', '--only', 'a9a', '--costs', '1', '--seconds', '1']
+    const env = { SPILLWAY_PROGRAM: program }
+    const { status, stderr } = benchWith(env, ...words, '--losses', 'hinge')
+    assert.equal(status, 0, stderr)
+    const results = JSON.parse(readFileSync(at('results/hard-small-a9a-hinge-c1.json'), 'utf8'))
+    const [row] = results.sections[0].tables[0].rows
+    assert.deepEqual([row.seconds, row.reached], ['> 1 s', false])
+  })
+
+  it('judges by the time of LIBLINEAR, where that was not stopped too early', () => {
+    assert.equal(isFastEnough(2, 1), true)
+    assert.equal(isFastEnough(4, 1), false)
+    assert.equal(isFastEnough(undefined, 1), false)
+    assert.equal(isFastEnough(4, undefined), true)
+    assert.equal(isFastEnough(4, undefined, 20), true)
+    assert.equal(isFastEnough(100, undefined, 20), undefined)
+  })
+
+  it('knows what was measured before by data, loss and cost', () => {
+    const row = { data: 'a9a', loss: 'hinge', cost: 1, seconds: 3 }
+    const section = {
+      ...{ name: 'hard', title: '', goal: '', protocol: [], notes: [] },
+      details: [{ ...row, told: 1 }],
+    }
+    const before = [{ ...section, tables: [{ columns: {}, rows: [row] }] }]
+    assert.deepEqual(knownProblem(before, { data: 'a9a', loss: 'hinge', cost: 1 }), {
+      row,
+      details: { ...row, told: 1 },
+    })
+    assert.equal(knownProblem(before, { data: 'a9a', loss: 'hinge', cost: 100 }), undefined)
   })
 
   it('with a fifth of the memory names the memory', { skip: noPython || noLiblinear }, () => {
@@ -75,11 +140,12 @@ describe('the suite hard', () => {
       [['hard', '--losses', 'absolute'], '--losses names "absolute"; expected hinge, squared-hinge, logistic'],
       [['hard', '--costs', '1,-2'], '--costs has "-2"; expected numbers above 0'],
       [['start', '--fifth'], '--fifth is not for start; it is for hard'],
+      [['hard', '--seconds', '0'], '--seconds is "0"; expected a whole number from 1'],
+      [['start', '--resume'], '--resume is not for start; it is for hard, caps'],
+      [['caps', '--solvers', 'dual'], '--solvers names "dual"; expected stream, selective, block, bundles'],
       [['in-memory', '--costs', '1'], '--costs is not for in-memory; it is for hard, second-order, indexed'],
     ] as const) {
-      const { status, stderr } = bench(...words)
-      assert.equal(status, 2)
-      assert.ok(stderr.startsWith(`${message}\n`), stderr)
+      assert.equal(readSettings([...words]), message)
     }
   })
 })

@@ -9,7 +9,8 @@ import { fileURLToPath } from 'node:url'
 import { zstdCompressSync } from 'node:zlib'
 import { CommandFailed, type Measured, measure } from '../../bench/measure.ts'
 import { against, byLargest, decompress, rewrite, unitLength } from '../../bench/prepare.ts'
-import { geometricMean, reachedOf, showCell } from '../../bench/results.ts'
+import { referenceOf } from '../../bench/reference.ts'
+import { earlierResults, geometricMean, type Results, reachedOf, showCell, writeResults } from '../../bench/results.ts'
 import { interleave, timingOf } from '../../bench/rounds.ts'
 import { allSuites } from '../../bench/suites/all-suites.ts'
 
@@ -66,6 +67,25 @@ describe('the bench harness', () => {
     await assert.rejects(endless, /stopped after 1 s/)
   })
 
+  it('asks a command to end that takes too long, and takes what it has', { skip: noPython }, async () => {
+    const script =
+      'process.on("SIGINT", () => { console.log("so far"); process.exit(130) }); setInterval(() => {}, 1000)'
+    const { stdout } = await measure([process.execPath, '-e', script], { interruptAfter: 1 })
+    assert.equal(stdout, 'so far\n')
+    const fails = measure([process.execPath, '-e', 'process.exit(3)'], { interruptAfter: 5 })
+    await assert.rejects(fails, /exit code 3/)
+  })
+
+  it('knows an optimum as well as the run that looked for it', () => {
+    const judged = { primal: 3, regularizer: 1, lossSum: 2, accuracy: 0.9, rows: 10, nonzeros: 20, features: 5 }
+    const facts = { primal: 3, accuracy: 0.9, rows: 10, nonzeros: 20, features: 5 }
+    assert.deepEqual(referenceOf({ exitReason: 'converged', gap: 1e-8 }, judged, 300), { ...facts, gap: 1e-8 })
+    const ended = { ...facts, gap: 2e-4, endedAfter: 300 }
+    assert.deepEqual(referenceOf({ exitReason: 'interrupted', gap: 2e-4 }, judged, 300), ended)
+    // Without a certificate no difference is told from another.
+    assert.equal(referenceOf({ exitReason: 'interrupted', gap: null }, judged, 300).gap, 1)
+  })
+
   it('prepares files: decompressed, relabelled, unit length, scaled', async () => {
     writeFileSync(at('raw.zst'), zstdCompressSync('11 1:3 4:4\n2 1:-6\n7\n'))
     await decompress(at('raw.zst'), at('raw'))
@@ -89,6 +109,26 @@ describe('the bench harness', () => {
     assert.equal(showCell(645e6, { title: '', show: 'megabytes' }), '645')
     assert.equal(reachedOf([{ ok: true }, { ok: false }, { ok: undefined }], 'ok'), '1 of 2')
     assert.ok(Math.abs(geometricMean([2, 8]) - 4) < 1e-12)
+  })
+
+  it('goes on with results of the same build, machine and settings alone', async () => {
+    const machine = {
+      ...{ date: '', cores: 2, processor: 'a', memoryBytes: 1, system: '', node: '' },
+      loadAverage: [0],
+    }
+    const now: Results = {
+      ...{ suite: 'hard', command: '', complete: false, size: 'small', rounds: 1, pageCache: 'warm' },
+      ...{ machine: { ...machine, commit: 'abc' }, sections: [], skipped: [] },
+    }
+    assert.equal(await earlierResults(folder, 'hard', now), 'there is no hard.json')
+    await writeResults(folder, 'hard', now)
+    assert.deepEqual(await earlierResults(folder, 'hard', now), JSON.parse(readFileSync(at('hard.json'), 'utf8')))
+    const why = /hard\.json is of another build, another machine or other settings/
+    for (const other of [
+      { ...now, rounds: 3 },
+      { ...now, machine: { ...machine, commit: 'abd' } },
+    ])
+      assert.match(String(await earlierResults(folder, 'hard', other)), why)
   })
 
   it('lists every suite that has a file', () => {
