@@ -24,6 +24,7 @@ const OPTIONS = `Options:
   --losses NAMES      hard, second-order: hinge, squared-hinge, logistic, separated by commas (all that apply)
   --costs NUMBERS     hard, second-order, indexed: values of C, separated by commas (0.01,1,100; second-order 1,100)
   --fifth             hard: with memory for a fifth of the rows
+  --seconds N         serve: seconds of load for each kind of request (60; small: 2)
   --peer NAME=PATH    out-of-core: another program, cdblock=FOLDER or vw=PROGRAM; once for each
   --keep              leave models, stores and labels in bench/data/work
   --out DIR           where the results go (bench/results)`
@@ -46,6 +47,7 @@ async function main(): Promise<number> {
       losses: { type: 'string' },
       costs: { type: 'string' },
       fifth: { type: 'boolean', default: false },
+      seconds: { type: 'string' },
       peer: { type: 'string', multiple: true },
       keep: { type: 'boolean', default: false },
       out: { type: 'string', default: fileURLToPath(new URL('./results', import.meta.url)) },
@@ -67,7 +69,7 @@ async function main(): Promise<number> {
     return usage(`--size is "${values.size}"; expected small or full`)
   const only = values.only?.split(',').filter(Boolean) ?? []
   const known = [...suite.sections, ...suite.dataSets]
-  const foreign = (['losses', 'costs', 'fifth', 'peer'] as const).find(
+  const foreign = (['losses', 'costs', 'fifth', 'peer', 'seconds'] as const).find(
     option => values[option] && !suite.options?.includes(option),
   )
   if (foreign) return usage(`--${foreign} is not for ${suite.name}; it is for ${takersOf(foreign).join(', ')}`)
@@ -77,6 +79,10 @@ async function main(): Promise<number> {
   const costs = values.costs?.split(',').filter(Boolean)
   const oddCost = costs?.find(each => !(Number(each) > 0 && Number.isFinite(Number(each))))
   if (oddCost) return usage(`--costs has "${oddCost}"; expected numbers above 0`)
+  const seconds = values.seconds === undefined ? undefined : Number(values.seconds)
+  if (seconds !== undefined && !(seconds > 0 && Number.isFinite(seconds))) {
+    return usage(`--seconds is "${values.seconds}"; expected a number above 0`)
+  }
   const peers = readPeers(values.peer ?? [])
   if (typeof peers === 'string') return usage(peers)
   const strange = only.find(each => !known.includes(each))
@@ -108,6 +114,7 @@ async function main(): Promise<number> {
     ...{ rounds, size: values.size as Size, cold: values.cold, limit: values.limit, fifth: values.fifth },
     losses: losses as LossName[] | undefined,
     costs: costs?.map(Number),
+    seconds,
     peers,
   }
   const context = makeContext(suite, only, settings, results)
@@ -117,6 +124,7 @@ async function main(): Promise<number> {
     ...(losses ?? []),
     ...(costs ?? []).map(cost => `c${cost}`),
     ...(values.fifth ? ['fifth'] : []),
+    ...(seconds === undefined ? [] : [`${seconds}s`]),
   ]
   const file = [suite.name, ...(values.size === 'small' ? ['small'] : []), ...parts].join('-')
   await mkdir(context.workFolder, { recursive: true })
@@ -141,7 +149,10 @@ async function main(): Promise<number> {
   return 0
 }
 
-type Settings = Pick<SuiteContext, 'rounds' | 'size' | 'cold' | 'limit' | 'losses' | 'costs' | 'fifth' | 'peers'>
+type Settings = Pick<
+  SuiteContext,
+  'rounds' | 'size' | 'cold' | 'limit' | 'losses' | 'costs' | 'seconds' | 'fifth' | 'peers'
+>
 
 const takersOf = (option: SuiteOption): string[] =>
   allSuites.filter(suite => suite.options?.includes(option)).map(({ name }) => name)

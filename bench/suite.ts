@@ -17,6 +17,8 @@ export interface SuiteContext {
   losses?: LossName[]
   costs?: number[]
   fifth: boolean
+  /** Of load. */
+  seconds?: number
   /** Programs that --peer names. */
   peers: GivenPeer[]
   /** Models, stores and labels go here; removed at the end unless --keep. */
@@ -61,7 +63,7 @@ export interface Section {
 }
 
 /** Options that only some suites know. */
-export type SuiteOption = 'losses' | 'costs' | 'fifth' | 'peer'
+export type SuiteOption = 'losses' | 'costs' | 'fifth' | 'peer' | 'seconds'
 
 export interface Suite {
   name: string
