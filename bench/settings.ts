@@ -16,7 +16,7 @@ export const OPTIONS = `Options:
   --losses NAMES      hard, second-order: hinge, squared-hinge, logistic, separated by commas (all that apply)
   --costs NUMBERS     hard, second-order, indexed: values of C, separated by commas (0.01,1,100; second-order 1,100)
   --fifth             hard: with memory for a fifth of the rows
-  --seconds N         hard: a run that takes longer is stopped, and shown as "> N s" (900)
+  --seconds N         hard: a run that takes longer is stopped, and shown as "> N s" (900); serve: seconds of load (60)
   --from M, --to M    caps: the least and the most cap, in MiB (112, 512)
   --solvers NAMES     caps: stream, selective, block, bundles, separated by commas (all)
   --simulate          cluster: predict times of 1 to 1,000 ranks, and check that at 1 to 4

@@ -17,7 +17,7 @@ export interface SuiteContext {
   losses?: LossName[]
   costs?: number[]
   fifth: boolean
-  /** Seconds after which a run is stopped, where --seconds says so. */
+  /** Seconds after which a run is stopped, or seconds of load, where --seconds says so. */
   seconds?: number
   /** MiB of the least and of the most cap, and solvers, of a suite that climbs. */
   from?: number

@@ -27,7 +27,7 @@ export {
 export { type Contribution, type Explanation, explainRow } from './model/explain-row.ts'
 export { loadModel, saveModel } from './model/files.ts'
 export { type Model, predictLabel, scoreRow } from './model/model.ts'
-export { type Predicts, predictRow, type RowPrediction, type RowToPredict } from './model/predict-row.ts'
+export { type NamedRow, type Predicts, predictRow, type RowPrediction, type RowToPredict } from './model/predict-row.ts'
 export { type Shortfall, type ShortfallWords, shortfallWords } from './model/shortfall.ts'
 export { findOutliers, type Outlier, type OutlierOptions } from './predict/outliers.ts'
 export {

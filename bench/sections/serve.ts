@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { Agent, request as httpRequest } from 'node:http'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { measure } from '../measure.ts'
 import { spillway } from '../peers/spillway.ts'
 import type { Section, SuiteContext, Table } from '../suite.ts'
@@ -11,6 +12,8 @@ import type { Section, SuiteContext, Table } from '../suite.ts'
 /** Seconds of load for each kind of request. */
 const SECONDS = { small: 2, full: 60 }
 const ROWS = 5000
+/** As many as a server has to survive. */
+const MANY_CONNECTIONS = 1000
 
 interface Load {
   name: string
@@ -28,54 +31,55 @@ interface Outcome {
   milliseconds: number[]
 }
 
+/** A model, and what is asked of it. */
+interface Served {
+  /** Words of `generate` and `train`. */
+  like: string
+  train: string[]
+  ending: string
+  loads(lines: string[]): Load[]
+}
+
+const SERVED: Served[] = [
+  { like: 'yahoo-korea', train: [], ending: 'svm', loads: sparseLoads },
+  {
+    like: 'criteo',
+    train: ['--header', 'no', '--label', '1', '--categorical', 'hash:15', '--max-passes', '3'],
+    ending: 'tsv',
+    loads: tableLoads,
+  },
+]
+
 export async function serveSection(context: SuiteContext): Promise<Section> {
-  const seconds = SECONDS[context.size]
-  const [data, model] = ['serve.svm', 'serve.model'].map(name => join(context.workFolder, name))
-  const quiet = [
-    ['generate', '--like', 'yahoo-korea', data, '--rows', String(ROWS), '-q'],
-    ['train', data, model, '--loss', 'logistic', '-q'],
-  ]
-  for (const words of quiet) await measure(spillway.command(...words))
-  const lines = (await readFile(data, 'utf8')).trimEnd().split('\n')
-  const { server, url } = await started(model)
+  const seconds = context.seconds ?? SECONDS[context.size]
   const table: Table = { columns, rows: [] }
   const details: unknown[] = []
-  try {
-    for (const load of loadsOf(lines)) {
-      // The first answers find nothing compiled.
-      await press(url, load, seconds / 10)
-      const before = await memoryOf(url)
-      const found = await press(url, load, seconds)
-      const after = await memoryOf(url)
-      context.say(`${load.name}: ${Math.round((found.requests * load.rows) / found.seconds)} rows a second`)
-      const { milliseconds, ...counts } = found
-      const times = milliseconds.sort((a, b) => a - b)
-      const at = (share: number): number => times[Math.floor(times.length * share)] / 1000
-      const row = {
-        name: load.name,
-        connections: load.connections,
-        requests: Math.round(counts.requests / counts.seconds),
-        rows: Math.round((counts.requests * load.rows) / counts.seconds),
-        half: at(0.5),
-        p99: at(0.99),
-        errors: counts.errors,
-        before,
-        after,
+  for (const served of SERVED) {
+    const [data, model] = [served.ending, 'model'].map(end => join(context.workFolder, `serve-${served.like}.${end}`))
+    await measure(spillway.command('generate', '--like', served.like, data, '--rows', String(ROWS), '-q'))
+    await measure(spillway.command('train', data, model, '--loss', 'logistic', '-q', ...served.train))
+    const lines = (await readFile(data, 'utf8')).trimEnd().split('\n')
+    const { server, url } = await started(model)
+    try {
+      for (const load of served.loads(lines)) {
+        const { row, counts } = await pressed(url, load, seconds)
+        context.say(`${load.name}: ${row.rows} rows a second, ${row.errors} errors`)
+        table.rows.push(row)
+        details.push({ ...row, ...counts })
       }
-      table.rows.push(row)
-      details.push({ ...row, ...counts })
+    } finally {
+      server.kill('SIGTERM')
+      await once(server, 'close')
     }
-  } finally {
-    server.kill('SIGTERM')
-    await once(server, 'close')
   }
   return {
     name: 'serve',
     title: 'A model behind HTTP',
     goal: 'No error, and memory that stays as it is.',
     protocol: [
-      `Rows of ${ROWS} like yahoo-korea, a logistic model; ${seconds} s of load for each kind of request, after a tenth of that unmeasured.`,
+      `${ROWS} rows like yahoo-korea, and as many like criteo, a logistic model of each; ${seconds} s of load for each kind of request, after a tenth of that unmeasured.`,
       'The load comes from this process, on the same machine: it takes computing from the server.',
+      'Memory is the resident memory of the server: before, after half the time, and at the end.',
     ],
     tables: [table],
     details,
@@ -83,24 +87,60 @@ export async function serveSection(context: SuiteContext): Promise<Section> {
   }
 }
 
-function loadsOf(lines: string[]): Load[] {
+async function pressed(url: string, load: Load, seconds: number) {
+  // The first answers find nothing compiled.
+  await press(url, load, seconds / 10)
+  const before = await memoryOf(url)
+  const halfway = sleep(seconds * 500).then(() => memoryOf(url))
+  const { milliseconds, ...counts } = await press(url, load, seconds)
+  const times = milliseconds.sort((a, b) => a - b)
+  const at = (share: number): number => times[Math.floor(times.length * share)] / 1000
+  const row = {
+    name: load.name,
+    connections: load.connections,
+    requests: Math.round(counts.requests / counts.seconds),
+    rows: Math.round((counts.requests * load.rows) / counts.seconds),
+    half: at(0.5),
+    p99: at(0.99),
+    errors: counts.errors,
+    before,
+    halfway: await halfway,
+    after: await memoryOf(url),
+  }
+  return { row, counts }
+}
+
+const JSON_TYPE = 'application/json'
+/** Some of a list, others for each number, from its beginning again behind its end. */
+const some = (list: string[], k: number, count: number): string[] =>
+  Array.from({ length: count }, (_, i) => list[(k * count + i) % list.length])
+const batch = (rows: string[], k: number): string => `[${some(rows, k, 100).join(',')}]`
+const thousand = (lines: string[], k: number): string => `${some(lines, k, 1000).join('\n')}\n`
+
+function sparseLoads(lines: string[]): Load[] {
   const rows = lines.map(line => {
     const entries = line.split(' ').slice(1)
     return `{${entries.map(entry => `"${entry.replace(':', '":')}`).join(',')}}`
   })
-  const some = (list: string[], k: number, count: number): string[] =>
-    Array.from({ length: count }, (_, i) => list[(k * count + i) % list.length])
-  const json = 'application/json'
+  const one = { type: JSON_TYPE, rows: 1, body: (k: number): string => rows[k % rows.length] }
   return [
-    { name: 'one row', connections: 64, type: json, rows: 1, body: k => rows[k % rows.length] },
-    { name: '100 rows', connections: 16, type: json, rows: 100, body: k => `[${some(rows, k, 100).join(',')}]` },
-    {
-      name: '1,000 lines of text',
-      connections: 8,
-      type: 'text/plain',
-      rows: 1000,
-      body: k => `${some(lines, k, 1000).join('\n')}\n`,
-    },
+    { name: 'one row', connections: 64, ...one },
+    { name: 'one row, from many', connections: MANY_CONNECTIONS, ...one },
+    { name: '100 rows', connections: 16, type: JSON_TYPE, rows: 100, body: k => batch(rows, k) },
+    { name: '1,000 lines of text', connections: 8, type: 'text/plain', rows: 1000, body: k => thousand(lines, k) },
+  ]
+}
+
+/** Columns without a header are called by their numbers; the first one is the label. */
+function tableLoads(lines: string[]): Load[] {
+  const rows = lines.map(line => {
+    const [, ...cells] = line.split('\t')
+    return JSON.stringify(Object.fromEntries(cells.map((cell, k) => [String(k + 2), cell === '' ? null : cell])))
+  })
+  const type = 'text/tab-separated-values'
+  return [
+    { name: '100 rows of a table, by name', connections: 16, type: JSON_TYPE, rows: 100, body: k => batch(rows, k) },
+    { name: '1,000 lines of a table', connections: 8, type, rows: 1000, body: k => thousand(lines, k) },
   ]
 }
 
@@ -165,5 +205,6 @@ const columns: Table['columns'] = {
   p99: { title: '99 % within', show: 'seconds' },
   errors: { title: 'errors', show: 'count' },
   before: { title: 'memory before', show: 'megabytes' },
-  after: { title: 'memory after', show: 'megabytes' },
+  halfway: { title: 'halfway', show: 'megabytes' },
+  after: { title: 'at the end', show: 'megabytes' },
 }

@@ -11,6 +11,7 @@ import { secondOrder } from './second-order.ts'
 import { serve } from './serve.ts'
 import { start } from './start.ts'
 import { stream } from './stream.ts'
+import { tables } from './tables.ts'
 
 export const allSuites: Suite[] = [
   inMemory,
@@ -22,6 +23,7 @@ export const allSuites: Suite[] = [
   indexed,
   start,
   serve,
+  tables,
   caps,
   cluster,
 ]

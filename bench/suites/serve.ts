@@ -7,6 +7,7 @@ export const serve: Suite = {
   summary: 'requests and rows a second of `spillway serve`, the slowest of a hundred requests, errors and memory',
   sections: ['serve'],
   dataSets: [],
+  options: ['seconds'],
   async *run(context) {
     if (context.wants('serve')) yield serveSection(context)
   },

@@ -33,13 +33,17 @@ export const generateCommand: Command = {
       line: 'spillway generate --like kddb kddb.svm.zst --rows 1000000 --test kddb.t --test-rows 100000',
       does: 'a million rows of ones, compressed, and a test file to go with them',
     },
+    {
+      line: 'spillway generate --like criteo clicks.tsv --rows 1000000',
+      does: 'a table of clicks, a label in column 1',
+    },
     { line: 'spillway generate --like epsilon - --rows 1000 | head -c 300', does: 'dense rows on standard output' },
   ],
   notes: [
     'Sets:',
     ...Object.entries(likenesses).map(
-      ([name, { about, rows, features }]) =>
-        `  ${name}  ${about} (${formatCount(rows)} rows, ${formatCount(features)} features)`,
+      ([name, { about, rows, features, shape }]) =>
+        `  ${name}  ${about} (${formatCount(rows)} rows, ${formatCount(features)} ${shape.kind === 'table' ? 'columns' : 'features'})`,
     ),
     '',
     'OUT is a file, - for standard output, or a name ending in .gz or .zst, which is compressed; --size counts the text.',
@@ -82,6 +86,7 @@ export const generateCommand: Command = {
     })
     if (show) process.stderr.write('\r\x1b[K')
     if (!quiet) {
+      const entries = likenesses[like].shape.kind === 'table' ? 'filled cells' : 'nonzeros'
       const bytes = result.bytes + (result.test?.bytes ?? 0)
       for (const { file: name, rows: count, nonzeros, bytes: size } of [
         result,
@@ -89,7 +94,7 @@ export const generateCommand: Command = {
       ]) {
         const each = (nonzeros / count).toFixed(1)
         process.stderr.write(
-          `${name === '-' ? 'standard output' : name}: ${formatCount(count)} rows like ${like}, ${each} nonzeros a row, ${formatBytes(size)}\n`,
+          `${name === '-' ? 'standard output' : name}: ${formatCount(count)} rows like ${like}, ${each} ${entries} a row, ${formatBytes(size)}\n`,
         )
       }
       process.stderr.write(`${result.seconds.toFixed(2)} s, ${formatBytes(bytes / result.seconds)} a second\n`)

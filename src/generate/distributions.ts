@@ -103,6 +103,11 @@ export function normalQuantiles(): Float32Array {
   )
 }
 
+/** Quantiles of a log-normal distribution at even steps; the outermost are those of half a step. */
+export function logNormalQuantiles(median: number, spread: number): Float64Array {
+  return Float64Array.from(normalQuantiles(), z => median * Math.exp(spread * z))
+}
+
 /** The inverse of the normal distribution function, by P. J. Acklam's rational approximation (relative error 1e-9). */
 export function normalQuantile(p: number): number {
   if (p > 0.5) return -normalQuantile(1 - p)

@@ -43,6 +43,7 @@ export interface GenerateProgress {
 export interface GeneratedFile {
   file: string
   rows: number
+  /** Of a table: cells behind the labels that are not empty. */
   nonzeros: number
   /** Bytes of text, before compression. */
   bytes: number
@@ -66,6 +67,9 @@ export async function generate(file: string, options: GenerateOptions): Promise<
   const rows = options.rows ?? usual
   const features = options.features ?? likeness.features
   const noise = options.noise ?? likeness.noise
+  if (options.features !== undefined && likeness.shape.kind === 'table') {
+    throw new UsageError(`${options.like} is a table of ${likeness.features} columns: it takes no number of features`)
+  }
   if (rows !== undefined && options.size !== undefined) {
     throw new UsageError('both rows and a size were given; one of them says how much data to make')
   }
@@ -105,11 +109,12 @@ export function findLikeness(name: string): Likeness {
   return likenesses[name]
 }
 
-/** Each group of features needs a pair, and the widest stays so. */
 /** Digits of fewer pixels look alike. */
 const LEAST_PIXELS = 64
 
+/** Each group of features needs a pair, and the widest stays so. */
 function fewestFeatures({ shape }: Likeness): number {
+  if (shape.kind === 'table') return 1
   if (shape.kind === 'drawn') return LEAST_PIXELS
   return shape.kind === 'dense' ? 1 : shape.groups.length * 4
 }
@@ -190,11 +195,11 @@ class Run {
           made.bytes += bytes
         } else {
           // The last chunk is cut after the row that ends nearest below the size; a file has one row at least.
-          const end = text.lastIndexOf(10, room - 1) + 1 || (made.rows === 0 ? text.indexOf(10) + 1 : 0)
+          const end = text.lastIndexOf(LINE_FEED, room - 1) + 1 || (made.rows === 0 ? text.indexOf(LINE_FEED) + 1 : 0)
           const part = text.subarray(0, end)
           await output.write(part)
-          made.rows += countByte(part, 10)
-          made.nonzeros += countByte(part, 58)
+          made.rows += countByte(part, LINE_FEED)
+          made.nonzeros += this.#plan.isTable ? countFilledCells(part) : countByte(part, COLON)
           made.bytes += end
           break
         }
@@ -216,6 +221,19 @@ class Run {
   close(): Promise<void> {
     return this.#pool.close()
   }
+}
+
+const TAB = 9
+const LINE_FEED = 10
+const COLON = 58
+
+/** Cells behind labels that are not empty: each begins behind a tab. */
+function countFilledCells(rows: Uint8Array): number {
+  let count = 0
+  for (let at = 1; at < rows.length; at++) {
+    if (rows[at - 1] === TAB && rows[at] !== TAB && rows[at] !== LINE_FEED) count++
+  }
+  return count
 }
 
 function countByte(bytes: Uint8Array, byte: number): number {

@@ -60,6 +60,34 @@ export interface DrawnShape {
   nonzeros: number
 }
 
+/** A column of whole numbers, log-normal and cut down to the next whole one. */
+export interface NumberColumn {
+  median: number
+  /** Standard deviation of the logarithm. */
+  spread: number
+  /** What is taken off each number, for columns that go below 0. */
+  least?: number
+  /** Share of cells that are missing. */
+  missing?: number
+}
+
+/** A column of names, each eight hexadecimal digits. */
+export interface NameColumn {
+  /** How many there are. */
+  names: number
+  /** The name of rank r is drawn with probability ∝ (r + 1)^−skew. */
+  skew: number
+  missing?: number
+}
+
+/** Rows of a table without a header: tabs between the cells, the label in the first one. */
+export interface TableShape {
+  kind: 'table'
+  /** Share of the names that tell the classes apart. */
+  telling: number
+  columns: (NumberColumn | NameColumn)[]
+}
+
 export interface Likeness {
   /** What the real set is, for the help page. */
   about: string
@@ -67,8 +95,9 @@ export interface Likeness {
   rows: number
   /** Whether so many rows are made when neither rows nor a size are asked for; otherwise it is 1 GiB. */
   asManyRows?: true
+  /** Or the columns of a table. */
   features: number
-  /** Labels 1 to so many, equally frequent; without it, the labels are −1 and +1. */
+  /** Labels 1 to so many, equally frequent; without it, the labels are −1 and +1, of a table 0 and 1. */
   classes?: number
   /** Share of rows labelled +1, or, of more classes, 1. */
   positive: number
@@ -79,8 +108,53 @@ export interface Likeness {
   tilt: number
   /** From 0, every row is moved in full, to 1, by anything down to nothing: more rows near the border. */
   hardness: number
-  shape: SparseShape | DenseShape | DrawnShape
+  shape: SparseShape | DenseShape | DrawnShape | TableShape
 }
+
+/** Numbers of the columns of criteo, and names, with their missing cells; about as they are told of the real set. */
+const CRITEO_NUMBERS: NumberColumn[] = [
+  { median: 1, spread: 1.2, missing: 0.45 },
+  { median: 5, spread: 2.2, least: 2 },
+  { median: 6, spread: 1.5, missing: 0.21 },
+  { median: 4, spread: 1.1, missing: 0.22 },
+  { median: 2800, spread: 1.9, missing: 0.026 },
+  { median: 32, spread: 1.6, missing: 0.22 },
+  { median: 3, spread: 1.6, missing: 0.043 },
+  { median: 7, spread: 1.1, missing: 0.0005 },
+  { median: 38, spread: 1.4, missing: 0.043 },
+  { median: 0.9, spread: 0.5, missing: 0.45 },
+  { median: 1.5, spread: 1, missing: 0.043 },
+  { median: 0.6, spread: 0.9, missing: 0.77 },
+  { median: 4, spread: 1.2, missing: 0.22 },
+]
+const CRITEO_NAMES: [names: number, missing?: number][] = [
+  [1460],
+  [583],
+  [10_131_226, 0.034],
+  [2_202_608, 0.034],
+  [305],
+  [24, 0.12],
+  [12_517],
+  [633],
+  [4],
+  [93_145],
+  [5683],
+  [8_351_592, 0.034],
+  [3194],
+  [27],
+  [14_992],
+  [5_461_306, 0.034],
+  [10],
+  [5652],
+  [2173, 0.44],
+  [4, 0.44],
+  [7_046_546, 0.034],
+  [18, 0.76],
+  [15],
+  [286_181, 0.034],
+  [105, 0.44],
+  [142_572, 0.44],
+]
 
 export const likenesses: Record<string, Likeness> = {
   webspam: {
@@ -261,6 +335,20 @@ export const likenesses: Record<string, Likeness> = {
       burst: 0.4,
       // Words are numbered by clustering, in no order.
       groups: [{ width: 1, nonzeros: 300, spread: 0.3, skew: 1.2, plateau: 20, scatter: { run: 1, used: 1 } }],
+    },
+  },
+  criteo: {
+    about: 'clicks on advertisements, a table: 13 numbers and 26 columns of names, many missing, no header',
+    rows: 45_840_617,
+    features: 39,
+    positive: 0.256,
+    noise: 0.12,
+    tilt: 0.3,
+    hardness: 0.5,
+    shape: {
+      kind: 'table',
+      telling: 0.5,
+      columns: [...CRITEO_NUMBERS, ...CRITEO_NAMES.map(([names, missing = 0]) => ({ names, skew: 1.1, missing }))],
     },
   },
 }

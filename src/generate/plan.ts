@@ -2,12 +2,13 @@
 import type { Arena } from '../numeric/arena.ts'
 import { DrawingFields } from '../numeric/fields/drawing.ts'
 import { GroupFields } from '../numeric/fields/group.ts'
+import { MadeFields } from '../numeric/fields/made.ts'
 import { PlanFields } from '../numeric/fields/plan.ts'
 import * as layout from '../numeric/generate-layout.ts'
 import type { Address, ByteCount } from '../sizes.ts'
 import { digits } from './digits.ts'
-import { drawCounts, normalQuantiles, PowerLaw } from './distributions.ts'
-import type { DenseShape, DrawnShape, Group, Likeness, SparseShape } from './likenesses.ts'
+import { drawCounts, logNormalQuantiles, normalQuantiles, PowerLaw } from './distributions.ts'
+import type { DenseShape, DrawnShape, Group, Likeness, SparseShape, TableShape } from './likenesses.ts'
 
 export interface PlanOptions {
   seed: number
@@ -23,6 +24,7 @@ export interface Plan {
   slotBytes: ByteCount
   /** Bytes of text that a chunk can have at most. */
   textBytes: ByteCount
+  isTable: boolean
 }
 
 /** Text of a chunk, about: small enough for the caches, large enough for the disk. */
@@ -38,12 +40,7 @@ export function layPlan(arena: Arena, likeness: Likeness, options: PlanOptions):
   plan.tilt = likeness.tilt
   plan.hardness = likeness.hardness
   plan.classes = likeness.classes ?? 0
-  const size =
-    shape.kind === 'sparse'
-      ? laySparse(arena, plan, shape, options.features)
-      : shape.kind === 'dense'
-        ? layDense(arena, plan, shape, options.features)
-        : layDrawings(arena, plan, shape, options.features)
+  const size = layShape(arena, plan, shape, options.features)
   plan.most = size.most
   const labelBytes = 2 + String(likeness.classes ?? 1).length
   const chunkRows = Math.max(1, Math.round(CHUNK_BYTES / size.typicalBytes))
@@ -53,7 +50,15 @@ export function layPlan(arena: Arena, likeness: Likeness, options: PlanOptions):
     slotBytes: layout.SLOT_ARRAYS + 4 * 4 * (size.most + 4),
     // 64 bytes of slack: entries are written in words that reach beyond their text.
     textBytes: chunkRows * (labelBytes + size.most * size.entryBytes) + 64,
+    isTable: shape.kind === 'table',
   }
+}
+
+function layShape(arena: Arena, plan: PlanFields, shape: Likeness['shape'], features: number): RowSize {
+  if (shape.kind === 'sparse') return laySparse(arena, plan, shape, features)
+  if (shape.kind === 'dense') return layDense(arena, plan, shape, features)
+  if (shape.kind === 'drawn') return layDrawings(arena, plan, shape, features)
+  return layTable(arena, plan, shape)
 }
 
 /** Share of the hidden class that yields the share of labels, once noise has flipped some. */
@@ -130,13 +135,14 @@ function shareOut(groups: Group[], features: number): number[] {
   return widths
 }
 
+const evenCount = (size: number): number => Math.max(2, size - (size % 2))
+
 /** How a group's ranks are spread over its range. Ranks are even in number, for features come in pairs. */
 function scatterOf(group: Group, width: number): { used: number; clusters: number; run: number; stride: number } {
-  const even = (size: number): number => Math.max(2, size - (size % 2))
-  if (!group.scatter) return { used: even(width), clusters: 0, run: 0, stride: 0 }
+  if (!group.scatter) return { used: evenCount(width), clusters: 0, run: 0, stride: 0 }
   const run = Math.min(group.scatter.run, Math.max(1, width))
   const clusters = Math.max(1, Math.floor((width * group.scatter.used) / run))
-  return { used: even(clusters * run), clusters, run, stride: Math.floor(width / clusters) }
+  return { used: evenCount(clusters * run), clusters, run, stride: Math.floor(width / clusters) }
 }
 
 function layTables(
@@ -207,6 +213,30 @@ function layDrawings(arena: Arena, plan: PlanFields, shape: DrawnShape, features
   })
   const entryBytes = String(features).length + 7
   return { most: side * side, entryBytes, typicalBytes: shape.nonzeros * entryBytes }
+}
+
+/** A cell has ten digits and a sign at most, and a tab behind it. */
+const CELL_BYTES = 12
+const TYPICAL_CELL_BYTES = 6
+
+function layTable(arena: Arena, plan: PlanFields, { columns, telling }: TableShape): RowSize {
+  const table = arena.allocateZeroed(columns.length * layout.MADE_BYTES, 'columns of a table')
+  plan.kind = layout.PLAN_KIND_TABLE
+  plan.telling = Math.round(telling * 256)
+  plan.groups = columns.length
+  plan.groupTable = table
+  for (const [k, column] of columns.entries()) {
+    const fields = new MadeFields(arena, table + k * layout.MADE_BYTES)
+    const isNumber = 'median' in column
+    fields.isNumber = isNumber ? 1 : 0
+    fields.missing = Math.round((column.missing ?? 0) * 65536)
+    fields.least = isNumber ? (column.least ?? 0) : 0
+    const quantiles = isNumber
+      ? logNormalQuantiles(column.median, column.spread)
+      : new PowerLaw(evenCount(column.names), column.skew, 1).quantiles()
+    fields.quantiles = keepF64(arena, quantiles)
+  }
+  return { most: columns.length, entryBytes: CELL_BYTES, typicalBytes: columns.length * TYPICAL_CELL_BYTES }
 }
 
 function keepF64(arena: Arena, values: Float64Array): Address {

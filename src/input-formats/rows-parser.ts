@@ -115,7 +115,9 @@ export abstract class RowsParser implements ChunkParser {
   #makeRoom(entries: number, valueBytes: number): void {
     if (entries <= this.#entryRoom && valueBytes === this.#valueBytes) return
     const arena = this.#arena
-    this.#entryRoom = Math.max(entries, this.#entryRoom)
+    // The arena frees nothing, so growth doubles: rows that grow one by one would fill it.
+    const grown = entries > this.#entryRoom ? 2 * this.#entryRoom : this.#entryRoom
+    this.#entryRoom = Math.max(entries, grown)
     this.#valueBytes = valueBytes
     const room = this.#entryRoom
     const labels = arena.allocate(roundUp(room * valueBytes, 8) + room * 4 + BATCH_ROOM * 16 + 64, 'the parser')

@@ -8,7 +8,7 @@ import { type Predicts, withPredict } from './predict-row.ts'
 export { SpillwayError, UsageError } from '../errors.ts'
 export { calibrationsOf, classProbabilities } from './calibration.ts'
 export { type Model, predictLabel, scoreRow } from './model.ts'
-export { type Predicts, predictRow, type RowPrediction, type RowToPredict } from './predict-row.ts'
+export { type NamedRow, type Predicts, predictRow, type RowPrediction, type RowToPredict } from './predict-row.ts'
 
 /** A model of Spillway's own format; `name` is what complaints call it. */
 export function loadModel(bytes: ArrayBuffer | Uint8Array, name = 'the model'): Model & Predicts {

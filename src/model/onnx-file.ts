@@ -4,6 +4,8 @@
 //                                                                                   ├─► label [N]
 //                                                                                   └─► probabilities [N, classes]
 //
+// A model of a table has an input for each column in place of `features`, unless columns are hashed: onnx-columns.ts.
+//
 // Rows are dense, their values as the model reads them: f32, or f64 where it was trained so. Everything after them is in f64, so
 // that scores differ from Spillway's in their last digits only, by the order of the sum.
 import { tableOf, widthOf } from '../additive-kernels/row-space.ts'
@@ -12,7 +14,8 @@ import { rangeEnds, spaceOf } from '../features/additive-kernel.ts'
 import { formatCount } from '../sizes.ts'
 import { type Calibration, calibrationsOf } from './calibration.ts'
 import { inputFeatures, type Model } from './model.ts'
-import { elementTypes, IR_VERSION, OnnxGraph, OPSET } from './onnx-graph.ts'
+import { addColumns, hasColumnInputs, inputNames } from './onnx-columns.ts'
+import { elementTypes, IR_VERSION, ML_DOMAIN, ML_OPSET, OnnxGraph, OPSET } from './onnx-graph.ts'
 import { Message } from './protobuf.ts'
 import { featureAt, listedFeatures, positionOf, toDense } from './weights.ts'
 
@@ -31,7 +34,8 @@ export function isOnnxFile(bytes: Uint8Array): boolean {
 /** The file's bytes, piece by piece. */
 export function* writeOnnx(model: Model): Generator<Uint8Array> {
   checkOnnxWritable(model)
-  const graph = new OnnxGraph()
+  const byColumn = hasColumnInputs(model)
+  const graph = new OnnxGraph(byColumn ? new Set(inputNames(model.schema!).values()) : undefined)
   const scores = addScores(graph, model)
   addLabels(graph, model, scores)
   addProbabilities(graph, model, scores)
@@ -41,6 +45,7 @@ export function* writeOnnx(model: Model): Generator<Uint8Array> {
     .text(3, model.createdBy)
     .message(7, graph.message('spillway'))
     .message(8, new Message().text(1, '').number(2, OPSET))
+  if (byColumn) message.message(8, new Message().text(1, ML_DOMAIN).number(2, ML_OPSET))
   for (const [key, value] of Object.entries(metadata(model))) {
     message.message(14, new Message().text(1, key).text(2, value))
   }
@@ -54,8 +59,14 @@ export function onnxWarnings(model: Model): string[] {
     ...(model.transforms.normalize
       ? ['features that the model does not know count in the length of a row here, but have no place in its rows there']
       : []),
-    ...(model.inputFormat === undefined ? [] : [`rows are features, not text of the format ${model.inputFormat}`]),
+    ...(model.inputFormat === undefined || hasColumnInputs(model) ? [] : [featuresWarning(model, model.inputFormat)]),
   ]
+}
+
+function featuresWarning({ schema }: Model, format: string): string {
+  return schema
+    ? 'columns are hashed, so rows are features, not cells; the metadata of the file tells which are which: schema'
+    : `rows are features, not text of the format ${format}`
 }
 
 /** Refuses what a graph of plain operators cannot say. */
@@ -87,25 +98,31 @@ function metadata(model: Model): Record<string, string> {
     loss: model.loss,
     multiclass: model.multiclass,
     firstFeature: String(model.indexBase),
+    ...(model.schema && { schema: JSON.stringify(model.schema) }),
   }
 }
 
 // --- Scores
 
 function addScores(graph: OnnxGraph, model: Model): string {
-  const features = inputFeatures(model)
   const { vectors, bias, biasWeights } = model
-  graph.input('features', model.values === 'f64' ? 'double' : 'float', ['N', features])
-  let rows = graph.node('Cast', ['features'], { to: elementTypes.double })
+  let rows = hasColumnInputs(model) ? addColumns(graph, model.schema!, valueType(model)) : addFeatures(graph, model)
   rows = addKernel(graph, model, rows)
   const unit = model.transforms.normalize === 'unit'
   if (unit) rows = addUnitLength(graph, model, rows)
   // Without unit length, factors are folded into the weights.
-  graph.manyNumbers('weights', [model.features, vectors], () => denseRows(model, !unit))
+  const weights = graph.manyNumbers('weights', [model.features, vectors], () => denseRows(model, !unit))
   const added = Float64Array.from({ length: vectors }, (_, k) => (biasWeights[k] ?? 0) * bias)
-  const sums = graph.node('MatMul', [rows, 'weights'])
+  const sums = graph.node('MatMul', [rows, weights])
   graph.output('scores', 'double', ['N', vectors])
   return graph.node('Add', [sums, graph.numbers('bias', [vectors], added)], {}, 'scores')
+}
+
+const valueType = (model: Model): 'double' | 'float' => (model.values === 'f64' ? 'double' : 'float')
+
+function addFeatures(graph: OnnxGraph, model: Model): string {
+  const features = graph.input('features', valueType(model), ['N', inputFeatures(model)])
+  return graph.node('Cast', [features], { to: elementTypes.double })
 }
 
 /** What an additive kernel makes of values: by their ranges to bins, and by the table to `width` numbers each. */

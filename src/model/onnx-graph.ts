@@ -15,6 +15,13 @@ export type ElementType = keyof typeof elementTypes
 
 const ATTRIBUTE_INT = 2
 const ATTRIBUTE_INTS = 7
+const ATTRIBUTE_STRINGS = 8
+
+/** Operators of machine learning, the version of which came with ONNX 1.12 too. */
+export const ML_DOMAIN = 'ai.onnx.ml'
+export const ML_OPSET = 3
+
+type Attribute = number | number[] | string[]
 
 export class OnnxGraph {
   readonly #nodes: Message[] = []
@@ -22,38 +29,65 @@ export class OnnxGraph {
   readonly #inputs: Message[] = []
   readonly #outputs: Message[] = []
   #names = 0
+  readonly #taken: ReadonlySet<string>
+
+  /** `taken`: names that are for inputs and outputs alone. */
+  constructor(taken: ReadonlySet<string> = new Set()) {
+    this.#taken = taken
+  }
+
+  #freeName(wanted: string): string {
+    let name = wanted
+    while (this.#taken.has(name)) name += '_'
+    return name
+  }
 
   /** Adds a node of one output; the output's name. */
   node(
     type: string,
     inputs: string[],
-    attributes: Record<string, number | number[]> = {},
-    output = `${type.toLowerCase()}_${++this.#names}`,
+    attributes: Record<string, Attribute> = {},
+    output = this.#freeName(`${type.toLowerCase()}_${++this.#names}`),
   ): string {
-    const message = new Message()
-    for (const input of inputs) message.text(1, input)
-    message.text(2, output).text(3, output).text(4, type)
-    for (const [name, value] of Object.entries(attributes)) message.message(5, attribute(name, value))
-    this.#nodes.push(message)
+    this.#nodes.push(node(type, inputs, attributes, output))
+    return output
+  }
+
+  /** The same of an operator of machine learning. */
+  mlNode(type: string, inputs: string[], attributes: Record<string, Attribute>): string {
+    const output = this.#freeName(`${type.toLowerCase()}_${++this.#names}`)
+    this.#nodes.push(node(type, inputs, attributes, output).text(7, ML_DOMAIN))
     return output
   }
 
   /** Adds a tensor of f64; its name. */
-  numbers(name: string, shape: number[], values: ArrayLike<number>): string {
+  numbers(wanted: string, shape: number[], values: ArrayLike<number>): string {
+    const name = this.#freeName(wanted)
     const bytes = new DataView(new ArrayBuffer(values.length * 8))
     for (let k = 0; k < values.length; k++) bytes.setFloat64(k * 8, values[k], true)
     this.#tensors.push(tensor(name, shape, 'double').bytes(9, new Uint8Array(bytes.buffer)))
     return name
   }
 
-  /** The same, made when it is written. */
-  manyNumbers(name: string, shape: number[], chunks: () => Iterable<Uint8Array>): string {
+  /** The same of f32. */
+  floats(wanted: string, values: number[]): string {
+    const name = this.#freeName(wanted)
+    const bytes = new DataView(new ArrayBuffer(values.length * 4))
+    for (const [k, value] of values.entries()) bytes.setFloat32(k * 4, value, true)
+    this.#tensors.push(tensor(name, [values.length], 'float').bytes(9, new Uint8Array(bytes.buffer)))
+    return name
+  }
+
+  /** The same as `numbers`, made when it is written. */
+  manyNumbers(wanted: string, shape: number[], chunks: () => Iterable<Uint8Array>): string {
+    const name = this.#freeName(wanted)
     const count = shape.reduce((product, size) => product * size, 1)
     this.#tensors.push(tensor(name, shape, 'double').later(9, count * 8, chunks))
     return name
   }
 
-  integers(name: string, shape: number[], values: number[]): string {
+  integers(wanted: string, shape: number[], values: number[]): string {
+    const name = this.#freeName(wanted)
     const bytes = new DataView(new ArrayBuffer(values.length * 8))
     values.forEach((value, k) => {
       bytes.setBigInt64(k * 8, BigInt(value), true)
@@ -62,7 +96,8 @@ export class OnnxGraph {
     return name
   }
 
-  texts(name: string, values: string[]): string {
+  texts(wanted: string, values: string[]): string {
+    const name = this.#freeName(wanted)
     const message = tensor(name, [values.length], 'string')
     for (const value of values) message.text(6, value)
     this.#tensors.push(message)
@@ -90,11 +125,19 @@ export class OnnxGraph {
   }
 }
 
-function attribute(name: string, value: number | number[]): Message {
+function node(type: string, inputs: string[], attributes: Record<string, Attribute>, output: string): Message {
+  const message = new Message()
+  for (const input of inputs) message.text(1, input)
+  message.text(2, output).text(3, output).text(4, type)
+  for (const [name, value] of Object.entries(attributes)) message.message(5, attribute(name, value))
+  return message
+}
+
+function attribute(name: string, value: Attribute): Message {
   const message = new Message().text(1, name)
   if (typeof value === 'number') return message.number(3, value).number(20, ATTRIBUTE_INT)
-  for (const each of value) message.number(8, each)
-  return message.number(20, ATTRIBUTE_INTS)
+  for (const each of value) typeof each === 'string' ? message.text(9, each) : message.number(8, each)
+  return message.number(20, typeof value[0] === 'string' ? ATTRIBUTE_STRINGS : ATTRIBUTE_INTS)
 }
 
 function tensor(name: string, shape: number[], type: ElementType): Message {

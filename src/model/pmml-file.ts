@@ -7,11 +7,11 @@
 import { SpillwayError } from '../errors.ts'
 import type { ModelWriteOptions } from './all-model-formats.ts'
 import { calibrationsOf } from './calibration.ts'
-import { type Model, userFeature } from './model.ts'
+import type { Model } from './model.ts'
+import { escaped, fieldsOf, isXmlText, type PmmlFields } from './pmml-fields.ts'
 import { featureAt, listedFeatures, positionOf } from './weights.ts'
 
 const CHUNK_TEXT = 1 << 16
-const TARGET = 'label'
 const ENCODING = '<?xml version="1.0" encoding="UTF-8"?>'
 
 export function isPmmlFile(bytes: Uint8Array): boolean {
@@ -68,6 +68,13 @@ export function pmmlWarnings(model: Model): string[] {
   if (!hasExactProbabilities(model)) {
     warnings.push("the labels are the model's; what PMML calls their probabilities is not")
   }
+  const hashed = model.schema?.columns.filter(column => 'bits' in column) ?? []
+  if (hashed.length > 0) {
+    const names = hashed.map(({ name }) => JSON.stringify(name)).join(', ')
+    warnings.push(
+      `PMML knows no hashes: the features of ${names} have fields of their own, which the reader has to fill`,
+    )
+  }
   return warnings
 }
 
@@ -78,41 +85,58 @@ function hasExactProbabilities(model: Model): boolean {
   return calibrations !== undefined && !model.calibrations && model.labels.length === 2
 }
 
-const fieldName = (model: Model, feature: number): string => `feature_${userFeature(model, feature)}`
-
 function* pmmlText(model: Model): Generator<string> {
-  const { labels, weights, vectors } = model
-  const listed = listedFeatures(weights, vectors)
+  const { labels } = model
+  const fields = fieldsOf(model)
+  const target = escaped(fields.target)
   yield `${ENCODING}\n<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4">\n`
   yield `  <Header><Application name="spillway" version="${escaped(model.createdBy)}"/></Header>\n`
-  yield `  <DataDictionary numberOfFields="${listed + 1}">\n`
-  yield `    <DataField name="${TARGET}" optype="categorical" dataType="string">\n`
+  yield `  <DataDictionary numberOfFields="${fields.count + 1}">\n`
+  yield `    <DataField name="${target}" optype="categorical" dataType="string">\n`
   for (const { text } of labels) yield `      <Value value="${escaped(text)}"/>\n`
   yield '    </DataField>\n'
-  for (let place = 0; place < listed; place++) {
-    yield `    <DataField name="${fieldName(model, featureAt(weights, place))}" optype="continuous" dataType="double"/>\n`
-  }
+  yield* fields.declared()
   yield '  </DataDictionary>\n'
   yield '  <RegressionModel functionName="classification" normalizationMethod="softmax">\n'
-  yield `    <MiningSchema>\n      <MiningField name="${TARGET}" usageType="target"/>\n`
-  // A feature that a row does not name is 0, as in LIBSVM text.
-  for (let place = 0; place < listed; place++) {
-    yield `      <MiningField name="${fieldName(model, featureAt(weights, place))}" missingValueReplacement="0"/>\n`
-  }
+  yield `    <MiningSchema>\n      <MiningField name="${target}" usageType="target"/>\n`
+  yield* fields.mined()
   yield '    </MiningSchema>\n'
+  let made = false
+  for (const field of fields.derived()) {
+    if (!made) yield '    <LocalTransformations>\n'
+    made = true
+    yield field
+  }
+  if (made) yield '    </LocalTransformations>\n'
   for (const [k, { text }] of labels.entries()) {
     if (labels.length === 2 && k === 1) {
       yield `    <RegressionTable intercept="0" targetCategory="${escaped(text)}"/>\n`
-    } else yield* table(model, k, text)
+    } else yield* table(model, fields, k)
   }
   yield '  </RegressionModel>\n</PMML>\n'
 }
 
-/** The coefficients of one vector; scale factors are folded in, unless unit length has to come between. */
-function* table(model: Model, k: number, label: string): Generator<string> {
-  const { weights, vectors, bias, biasWeights, transforms } = model
+/** The coefficients of one vector. Those of whole fields come first, as PMML wants it. */
+function* table(model: Model, fields: PmmlFields, k: number): Generator<string> {
+  const { labels, bias, biasWeights } = model
+  const intercept = (biasWeights[k] ?? 0) * bias
+  yield `    <RegressionTable intercept="${intercept}" targetCategory="${escaped(labels[k].text)}">\n`
+  for (const ofValues of [false, true]) {
+    for (const [feature, coefficient] of coefficients(model, k)) {
+      const { field, value } = fields.predictorOf(feature)
+      if ((value !== undefined) !== ofValues) continue
+      const name = escaped(field)
+      yield value === undefined
+        ? `      <NumericPredictor name="${name}" coefficient="${coefficient}"/>\n`
+        : `      <CategoricalPredictor name="${name}" value="${escaped(value)}" coefficient="${coefficient}"/>\n`
+    }
+  }
+  yield '    </RegressionTable>\n'
+}
+
+/** Features and what they are multiplied by; scale factors are folded in, unless unit length has to come between. */
+function* coefficients({ weights, vectors, transforms }: Model, k: number): Generator<[number, number]> {
   const factors = transforms.normalize ? undefined : transforms.scale?.factors
-  yield `    <RegressionTable intercept="${(biasWeights[k] ?? 0) * bias}" targetCategory="${escaped(label)}">\n`
   const listed = listedFeatures(weights, vectors)
   for (let place = 0; place < listed; place++) {
     const feature = featureAt(weights, place)
@@ -121,20 +145,6 @@ function* table(model: Model, k: number, label: string): Generator<string> {
     if (!Number.isFinite(coefficient)) {
       throw new SpillwayError('a weight times its scale factor is beyond the largest number')
     }
-    if (coefficient === 0) continue
-    yield `      <NumericPredictor name="${fieldName(model, feature)}" coefficient="${coefficient}"/>\n`
+    if (coefficient !== 0) yield [feature, coefficient]
   }
-  yield '    </RegressionTable>\n'
-}
-
-const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"]/g, character => ENTITIES[character])
-}
-
-/** Whether XML 1.0 has all of its characters. */
-function isXmlText(text: string): boolean {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  return text.isWellFormed() && !/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/.test(text)
 }

@@ -1,6 +1,9 @@
-// One row, as a program has it, to a label: features have the numbers that they have in the user's data.
+// One row, as a program has it, to a label: features have the numbers that they have in the user's data, columns of a table have
+// their names.
 import { UsageError } from '../errors.ts'
 import { MOST_FEATURES } from '../numeric/layouts.ts'
+import { NamedRows } from '../tables/named-row.ts'
+import type { Schema } from '../tables/schema.ts'
 import { calibrationsOf, classProbabilities } from './calibration.ts'
 import { type Model, predictLabel, scoreRow } from './model.ts'
 
@@ -13,26 +16,52 @@ export interface RowPrediction {
   probabilities?: Float64Array
 }
 
-/** Values by the number of their feature, or numbers and values side by side; in any order. */
-export type RowToPredict = Record<number, number> | [indices: ArrayLike<number>, values: ArrayLike<number>]
+/** Of a model that was trained on a table: a value for each column, null where it is missing. */
+export type NamedRow = Record<string, string | number | boolean | null>
+
+/** Values by the number of their feature, or numbers and values side by side; in any order. Or a row of a table. */
+export type RowToPredict = Record<number, number> | NamedRow | [indices: ArrayLike<number>, values: ArrayLike<number>]
 
 /** A model that answers for a row. */
 export interface Predicts {
   /** `predict({ 3: 0.5, 7: 1 })`. Numbers count as the data did that the model was trained on. */
   predict(row: Record<number, number>): RowPrediction
+  /** `predict({ age: 39, job: 'clerk' })`, of a model that was trained on a table. */
+  predict(row: NamedRow): RowPrediction
   /** The same of numbers and values side by side. */
   predict(indices: ArrayLike<number>, values: ArrayLike<number>): RowPrediction
 }
 
 export function withPredict<M extends Model>(model: M): M & Predicts {
-  const predict = (row: Record<number, number> | ArrayLike<number>, values?: ArrayLike<number>): RowPrediction =>
-    predictRow(model, values === undefined ? (row as Record<number, number>) : [row as ArrayLike<number>, values])
+  const predict = (row: RowToPredict | ArrayLike<number>, values?: ArrayLike<number>): RowPrediction =>
+    predictRow(model, values === undefined ? (row as RowToPredict) : [row as ArrayLike<number>, values])
   // Not one of the model's own facts: whoever lists or compares those does not meet it.
   return Object.defineProperty({ ...model }, 'predict', { value: predict }) as M & Predicts
 }
 
 /** What the model says of a row: the same as `predict` says of that row of a file, but for the last digits of scores. */
 export function predictRow(model: Model, row: RowToPredict): RowPrediction {
+  const { indices, values } =
+    model.schema && !Array.isArray(row) ? namedEntries(model, model.schema, row) : numberedEntries(model, row)
+  const scores = scoreRow(model, indices, values)
+  const calibrations = calibrationsOf(model)
+  const probabilities = calibrations && new Float64Array(model.labels.length)
+  if (probabilities) classProbabilities(calibrations, model.labels.length, scores, 0, probabilities)
+  return { label: predictLabel(model, scores).text, scores, ...(probabilities && { probabilities }) }
+}
+
+/** What is made of a schema once, for all rows. */
+const tables = new WeakMap<Schema, NamedRows>()
+
+function namedEntries(model: Model, schema: Schema, row: Record<string, unknown>) {
+  const rows = tables.get(schema) ?? new NamedRows(schema, model.values === 'f64' ? 64 : 32)
+  tables.set(schema, rows)
+  return rows.entries(row, (found, expected) => {
+    throw new UsageError(`a row has ${found}; expected ${expected}`)
+  })
+}
+
+function numberedEntries(model: Model, row: RowToPredict): { indices: number[]; values: number[] } {
   const entries = (Array.isArray(row) ? pairs(row) : Object.entries(row)) as [string | number, number][]
   const numbered = entries.map(
     ([index, value]) => [zeroBased(model, Number(index), index), checked(value, index)] as const,
@@ -42,15 +71,7 @@ export function predictRow(model: Model, row: RowToPredict): RowPrediction {
   if (twice) throw new UsageError(`feature ${twice[0] + model.indexBase} occurs twice in a row`)
   // Text is read so, unless the model wants it exactly.
   const read = model.values === 'f64' ? (value: number) => value : Math.fround
-  const scores = scoreRow(
-    model,
-    numbered.map(([index]) => index),
-    numbered.map(([, value]) => read(value)),
-  )
-  const calibrations = calibrationsOf(model)
-  const probabilities = calibrations && new Float64Array(model.labels.length)
-  if (probabilities) classProbabilities(calibrations, model.labels.length, scores, 0, probabilities)
-  return { label: predictLabel(model, scores).text, scores, ...(probabilities && { probabilities }) }
+  return { indices: numbered.map(([index]) => index), values: numbered.map(([, value]) => read(value)) }
 }
 
 function pairs([indices, values]: [ArrayLike<number>, ArrayLike<number>]): [number, number][] {

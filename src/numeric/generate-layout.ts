@@ -18,9 +18,9 @@ export const PLAN_TILT = 32
 export const PLAN_HARDNESS = 40
 /** u32: of 256 pairs of features, how many tell the classes apart. */
 export const PLAN_TELLING = 48
-/** u32: number of groups of a sparse row. */
+/** u32: number of groups of a sparse row, or of columns of a table. */
 export const PLAN_GROUPS = 52
-/** u32: address of the groups. */
+/** u32: address of the groups, or of the columns. */
 export const PLAN_GROUP_TABLE = 56
 /** u32: 1 when every value is 1. */
 export const PLAN_ONES = 60
@@ -51,6 +51,7 @@ export const PLAN_BYTES = 120
 export const PLAN_KIND_SPARSE = 0
 export const PLAN_KIND_DENSE = 1
 export const PLAN_KIND_DRAWN = 2
+export const PLAN_KIND_TABLE = 3
 /** Ways to write a class. */
 export const DRAWINGS_OF_A_CLASS = 2
 
@@ -78,6 +79,17 @@ export const GROUP_RUN = 20
 /** u32: bytes that hold the largest feature number within the group. */
 export const GROUP_KEY_BYTES = 24
 export const GROUP_BYTES = 32
+
+// --- A column of a table.
+/** u32: address of f64[GENERATE_BINS + 1], ranks of names, or numbers, at even steps of probability. */
+export const MADE_QUANTILES = 0
+/** u32: 1 for a column of numbers, 0 for one of names. */
+export const MADE_IS_NUMBER = 4
+/** u32: of 65536 cells, how many are missing. */
+export const MADE_MISSING = 8
+/** u32: what is taken off a number. */
+export const MADE_LEAST = 12
+export const MADE_BYTES = 16
 
 /** Pieces of the piecewise uniform distributions: a random number's top ten bits choose one. */
 export const GENERATE_BINS = 1024

@@ -79,9 +79,16 @@ export function wholeBody(request: IncomingMessage, limits: BodyLimits, millisec
   return promise
 }
 
+/** Where the last whole line ends. */
+const endOfLines = (text: Uint8Array): number => text.lastIndexOf(LINE_FEED) + 1
+
 /** Whole lines as they come, each piece closed by a line feed: who waits for an answer before the next line gets it. The next
- *  piece is read when it is asked for. */
-export async function* wholeLines(request: IncomingMessage, limits: BodyLimits): AsyncGenerator<Buffer> {
+ *  piece is read when it is asked for. `endOfRows` tells where the last whole row ends, where a row may have several lines. */
+export async function* wholeLines(
+  request: IncomingMessage,
+  limits: BodyLimits,
+  endOfRows: (text: Buffer) => number = endOfLines,
+): AsyncGenerator<Buffer> {
   const { mostBytes, room, metrics } = limits
   let kept: Buffer[] = []
   let length = 0
@@ -92,17 +99,21 @@ export async function* wholeLines(request: IncomingMessage, limits: BodyLimits):
       length += chunk.length
       metrics.addBytes(chunk.length)
       kept.push(chunk)
-      const end = chunk.lastIndexOf(LINE_FEED) + 1
-      if (end === 0) {
-        if (length > mostBytes) throw tooLarge('a line', mostBytes)
-        continue
+      if (chunk.includes(LINE_FEED)) {
+        const text = kept.length === 1 ? chunk : Buffer.concat(kept)
+        const end = endOfRows(text)
+        kept = [text]
+        if (end > 0) {
+          yield text.subarray(0, end)
+          const rest = length - end
+          room.give(end)
+          // A copy: the rest alone is kept.
+          kept = rest > 0 ? [Buffer.from(text.subarray(end))] : []
+          length = rest
+          continue
+        }
       }
-      const rest = chunk.subarray(end)
-      kept[kept.length - 1] = chunk.subarray(0, end)
-      yield kept.length === 1 ? kept[0] : Buffer.concat(kept)
-      room.give(length - rest.length)
-      kept = rest.length > 0 ? [rest] : []
-      length = rest.length
+      if (length > mostBytes) throw tooLarge('a line', mostBytes)
     }
     if (length > 0) yield Buffer.concat([...kept, Buffer.from('\n')])
   } finally {

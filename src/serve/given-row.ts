@@ -1,5 +1,7 @@
-// A row of a request's JSON to features and values. Features have the numbers of the data that the model was trained on.
+// A row of a request's JSON to features and values. Features have the numbers of the data that the model was trained on. A model of
+// a table knows its columns by name.
 import type { MadeRow } from '../input-formats/rows-parser.ts'
+import type { NamedRows } from '../tables/named-row.ts'
 import { RequestError } from './request-error.ts'
 
 /** How a model's features are called. */
@@ -10,6 +12,10 @@ export interface FeatureNames {
   indexBase: number
   /** Whether rows are strings of letters. */
   letters: boolean
+  /** What a feature should have been called. */
+  expected: string
+  /** Rows by the names of columns, where the model was trained on a table. */
+  columns?: NamedRows
 }
 
 const SHAPES = '{"3": 0.5}, {"features": {"3": 0.5}}, {"indices": [3], "values": [0.5]} or [0, 0, 0.5]'
@@ -20,11 +26,25 @@ export function numberedFeatures(indexBase: number, letters: boolean): FeatureNa
   return {
     indexBase,
     letters,
-    numberOf(name) {
-      const number = NUMBER.test(name) ? Number(name) - indexBase : -1
-      return number >= 0 ? number : undefined
-    },
+    expected: `a whole number from ${indexBase}`,
+    numberOf: name => numberIn(name, indexBase),
   }
+}
+
+/** Features of a table, which have names and numbers. */
+export function namedColumns(columns: NamedRows, indexBase: number): FeatureNames {
+  return {
+    indexBase,
+    letters: false,
+    expected: `a feature's name as inspect shows it, or its number from ${indexBase} on`,
+    columns,
+    numberOf: name => columns.featureOf(name) ?? numberIn(name, indexBase),
+  }
+}
+
+function numberIn(name: string, indexBase: number): number | undefined {
+  const number = NUMBER.test(name) ? Number(name) - indexBase : -1
+  return number >= 0 ? number : undefined
 }
 
 /** `row` is its number in the request, for complaints. */
@@ -53,14 +73,22 @@ function entriesOf(given: unknown, names: FeatureNames, refuse: Refuse): Entries
     return { indices: [...values.keys()], values }
   }
   if (Array.isArray(given)) return { indices: [...given.keys()], values: given }
-  if (!isObject(given)) return refuse(shown(given), `a row: ${SHAPES}`)
+  if (!isObject(given)) {
+    return refuse(shown(given), names.columns ? 'a row: an object with a value for each column' : `a row: ${SHAPES}`)
+  }
   if (isObject(given['features'])) return byName(given['features'], names, refuse)
   const { indices, values } = given
-  if (!Array.isArray(indices) || !Array.isArray(values)) return byName(given, names, refuse)
+  if (!Array.isArray(indices) || !Array.isArray(values)) {
+    return names.columns ? names.columns.entries(given, refuse) : byName(given, names, refuse)
+  }
   if (indices.length !== values.length) {
     return refuse(`${indices.length} feature numbers and ${values.length} values`, 'as many values as numbers')
   }
-  return { indices: indices.map(index => numberOf(index, names, refuse)), values }
+  const numberOf = (index: unknown): number => {
+    const isName = typeof index === 'string' || typeof index === 'number'
+    return (isName ? numberIn(String(index), names.indexBase) : undefined) ?? noFeature(index, names, refuse)
+  }
+  return { indices: indices.map(numberOf), values }
 }
 
 /** One look at the object: the language sorts such keys each time that it lists them, which takes longer than all the rest. */
@@ -69,15 +97,14 @@ function byName(features: Record<string, unknown>, names: FeatureNames, refuse: 
   const indices = new Array<number>(keys.length)
   const values = new Array<number>(keys.length)
   for (let k = 0; k < keys.length; k++) {
-    indices[k] = numberOf(keys[k], names, refuse)
+    indices[k] = names.numberOf(keys[k]) ?? noFeature(keys[k], names, refuse)
     values[k] = features[keys[k]] as number
   }
   return { indices, values }
 }
 
-function numberOf(name: unknown, names: FeatureNames, refuse: Refuse): number {
-  const found = typeof name === 'string' || typeof name === 'number' ? names.numberOf(String(name)) : undefined
-  return found ?? refuse(`the feature ${shown(name)}`, `a whole number from ${names.indexBase}`)
+function noFeature(name: unknown, { expected }: FeatureNames, refuse: Refuse): never {
+  return refuse(`the feature ${shown(name)}`, expected)
 }
 
 /** In the order of their numbers. */

@@ -1,4 +1,5 @@
 // The description of the server's requests and answers, in OpenAPI 3.1.
+import { type Column, hasFeatures, type Schema } from '../tables/schema.ts'
 import { version } from '../version.ts'
 import type { ServedModel } from './served-model.ts'
 
@@ -18,7 +19,9 @@ const REFUSALS = {
 
 const lines = (description: string, example: string): object => ({ schema: { type: 'string', description }, example })
 
-const predictPath = (text: string): object => ({
+const tableText = lines('a header, and rows of a table with commas between the cells', 'age,job\n39,clerk\n')
+
+const predictPath = (text: string, isTable: boolean): object => ({
   post: {
     summary: 'Labels, scores and probabilities for rows',
     parameters: ['scores', 'probability'].map(name => ({
@@ -41,7 +44,9 @@ const predictPath = (text: string): object => ({
           },
         },
         'application/x-ndjson': lines('one row a line; answers come while rows are sent', '{"3": 0.5}\n{"7": 1}\n'),
-        'text/plain': lines(`lines of the data that the model was trained on: ${text}`, text),
+        ...(isTable
+          ? { 'text/csv': tableText, 'text/tab-separated-values': tableText, 'text/plain': tableText }
+          : { 'text/plain': lines(`lines of the data that the model was trained on: ${text}`, text) }),
       },
     },
     responses: {
@@ -74,13 +79,40 @@ const readPath = (summary: string, type: string): object => ({
 
 const byFeature = { type: 'object', additionalProperties: { type: 'number' } }
 
+/** Values that are shown of a column. */
+const SHOWN_VALUES = 10
+
+/** What a cell of a column may be. */
+function cellSchema(column: Column): object {
+  const cell = { type: ['string', 'number', 'boolean', 'null'] }
+  if (column.role === 'number') return { type: ['number', 'string', 'null'], description: 'a number' }
+  if (column.role === 'category') {
+    return { ...cell, description: 'a name', examples: column.values.slice(0, SHOWN_VALUES) }
+  }
+  if (hasFeatures(column)) return { ...cell, description: column.role === 'words' ? 'a text' : 'a name' }
+  return { description: `${column.role === 'label' ? 'the label' : column.role}: it is passed over` }
+}
+
+/** A row by the names of its columns. */
+function namedRow({ columns }: Schema): object {
+  return {
+    type: 'object',
+    properties: Object.fromEntries(columns.map(column => [column.name, cellSchema(column)])),
+    required: columns.filter(hasFeatures).map(({ name }) => name),
+    additionalProperties: false,
+    description: 'a value for each column; null where it is missing',
+  }
+}
+
 function schemas({ model, names, hasProbabilities }: ServedModel): object {
   const label = { type: 'string', enum: model.labels.map(({ text }) => text) }
   const row = names.letters
     ? { type: 'string', description: 'letters' }
     : {
         oneOf: [
-          { ...byFeature, description: `values by the numbers of features, from ${model.indexBase}` },
+          model.schema
+            ? namedRow(model.schema)
+            : { ...byFeature, description: `values by the numbers of features, from ${model.indexBase}` },
           { type: 'object', properties: { features: byFeature }, required: ['features'] },
           {
             type: 'object',
@@ -115,7 +147,7 @@ export function openApi(served: ServedModel, secured: boolean): object {
     openapi: '3.1.0',
     info: { title: 'Spillway: predictions of a model', version },
     paths: {
-      '/predict': predictPath(served.textExample),
+      '/predict': predictPath(served.textExample, served.model.schema !== undefined),
       '/health': readPath('Whether rows can be scored, and what the model is', 'application/json'),
       '/metrics': readPath('Counts for Prometheus', 'text/plain'),
       '/openapi.json': readPath('This description', 'application/json'),

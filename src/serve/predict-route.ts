@@ -3,6 +3,7 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { MadeRow } from '../input-formats/rows-parser.ts'
+import { DELIMITERS, TAB } from '../tables/delimited-text.ts'
 import { Answers, type TextAnswer } from './answers.ts'
 import { type BodyLimits, wholeBody, wholeLines } from './body.ts'
 import { givenRow } from './given-row.ts'
@@ -26,7 +27,12 @@ const JSON_TYPE = 'application/json'
 /** What `curl -d` says of any body. */
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 const LINES_TYPE = 'application/x-ndjson'
-const TEXT_TYPE = 'text/plain'
+/** Lines of text by the type of the content, and what separates cells where it is one of tables. */
+const TEXT_TYPES = new Map<string, readonly number[] | undefined>([
+  ['text/plain', undefined],
+  ['text/csv', DELIMITERS],
+  ['text/tab-separated-values', [TAB]],
+])
 const LINE_FEED = 10
 
 export async function answerPredict(asked: PredictRequest): Promise<void> {
@@ -37,8 +43,9 @@ export async function answerPredict(asked: PredictRequest): Promise<void> {
   const type = (headers['content-type'] ?? JSON_TYPE).split(';', 1)[0].trim().toLowerCase()
   if (type === JSON_TYPE || type === FORM_TYPE) return answerWhole(asked)
   if (type === LINES_TYPE) return answerLines(asked)
-  if (type === TEXT_TYPE) return answerText(asked)
-  throw new RequestError(415, `the content type is ${type}; expected ${JSON_TYPE}, ${LINES_TYPE} or ${TEXT_TYPE}`)
+  if (TEXT_TYPES.has(type)) return answerText(asked, TEXT_TYPES.get(type))
+  const known = [JSON_TYPE, LINES_TYPE, ...TEXT_TYPES.keys()]
+  throw new RequestError(415, `the content type is ${type}; expected one of ${known.join(', ')}`)
 }
 
 async function answerWhole({ request, response, served, limits }: PredictRequest): Promise<void> {
@@ -100,19 +107,21 @@ async function answerLines(asked: PredictRequest): Promise<void> {
 }
 
 /** Lines as `predict` reads them, answered by lines as it prints them. */
-async function answerText(asked: PredictRequest): Promise<void> {
+async function answerText(asked: PredictRequest, delimiters: readonly number[] | undefined): Promise<void> {
   const { url, served } = asked
   const answers = new Answers(served)
   const kind = textAnswer(url, served)
-  await answerPieces(asked, 'text/plain; charset=utf-8', (piece, before) => {
+  const given = served.openText(delimiters)
+  const answer = (piece: Buffer, before: number): PieceAnswer => {
     let text = ''
     let rows = 0
-    for (const answer of served.answerText(piece, before)) {
-      text += answers.line(answer, kind)
+    for (const each of given.answers(piece, before)) {
+      text += answers.line(each, kind)
       rows++
     }
     return { text, rows, units: lineCount(piece) }
-  })
+  }
+  await answerPieces(asked, 'text/plain; charset=utf-8', answer, given.endOfRows)
 }
 
 /** Complaints about text name lines, also those that are no rows. */
@@ -131,14 +140,22 @@ function textAnswer({ searchParams }: URL, served: ServedModel): TextAnswer {
   return probability ? 'probability' : scores ? 'scores' : 'labels'
 }
 
+interface PieceAnswer {
+  text: string
+  rows: number
+  /** Rows or lines that the piece had, as complaints count them. */
+  units: number
+}
+
 /** Answers piece by piece; the next one is read when the answer to the last one has gone. */
 async function answerPieces(
   { request, response, limits }: PredictRequest,
   type: string,
-  answer: (piece: Buffer, before: number) => { text: string; rows: number; units: number },
+  answer: (piece: Buffer, before: number) => PieceAnswer,
+  endOfRows?: (text: Buffer) => number,
 ): Promise<void> {
   let before = 0
-  for await (const piece of wholeLines(request, limits)) {
+  for await (const piece of wholeLines(request, limits, endOfRows)) {
     const { text, rows, units } = answer(piece, before)
     before += units
     limits.metrics.addRows(rows)

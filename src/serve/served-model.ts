@@ -8,8 +8,11 @@ import { placeModel, type ScorerMemory } from '../model/scorer.ts'
 import { Arena } from '../numeric/arena.ts'
 import { Region } from '../numeric/region.ts'
 import { BatchScorer } from '../predict/score-batch.ts'
-import { type FeatureNames, numberedFeatures } from './given-row.ts'
+import { DELIMITERS } from '../tables/delimited-text.ts'
+import { NamedRows } from '../tables/named-row.ts'
+import { type FeatureNames, namedColumns, numberedFeatures } from './given-row.ts'
 import { RequestError } from './request-error.ts'
+import { ServedTable, TableOfRequest } from './served-table.ts'
 
 /** What is said of a row. */
 export interface RowAnswer {
@@ -19,6 +22,20 @@ export interface RowAnswer {
   scores: Float64Array
   probabilities: Float64Array | undefined
 }
+
+/** The text of one request, which comes in pieces of whole rows. */
+export interface TextOfRequest {
+  /** Where the last whole row ends; the last line feed when not given. */
+  endOfRows?: (text: Uint8Array) => number
+  /** `before`: lines of the request that came before, for complaints. */
+  answers(piece: Uint8Array, before: number): Generator<RowAnswer>
+}
+
+/** Least room for the text of a request. */
+const LEAST_TEXT_BYTES = 4096
+/** Loops read words behind the end. */
+const BEHIND_TEXT = 64
+const LINE_FEED = 10
 
 /** Rows that are there already, for the checks and the batches that parsers share. */
 class GivenRows extends RowsParser {
@@ -40,6 +57,7 @@ export class ServedModel {
   readonly #given: GivenRows
   readonly #format: InputFormat
   readonly #text: ChunkParser | undefined
+  readonly #table: ServedTable | undefined
   readonly #textRoom: Region
   readonly #settings: ParseSettings
   readonly #calibrations: Calibrations | undefined
@@ -51,22 +69,25 @@ export class ServedModel {
     this.#mark = arena.mark()
     this.model = model
     this.#format = model.inputFormat === undefined ? usualInputFormat : findInputFormat(model.inputFormat)
-    this.names = numberedFeatures(model.indexBase, this.#format.letters)
+    this.#settings = { indexBase: model.indexBase, skipBad: false, valueBits: model.values === 'f64' ? 64 : 32 }
+    const { schema } = model
+    this.names = schema
+      ? namedColumns(new NamedRows(schema, this.#settings.valueBits), model.indexBase)
+      : numberedFeatures(model.indexBase, this.#format.letters)
     this.#scorer = placeModel(arena, model)
     this.#batches = new BatchScorer(arena, model.transforms.expand?.steps)
     this.#given = new GivenRows(arena)
     const { cut } = this.#format
-    // A format whose first line says what the columns are has no lines that stand alone.
-    this.#text = cut.by === 'lines' && !cut.about ? this.#format.newParser(arena) : undefined
+    this.#table = schema && new ServedTable(arena, schema)
+    this.#text = cut.by === 'lines' && !schema ? this.#format.newParser(arena) : undefined
     this.#textRoom = new Region(arena, 'the text of a request')
-    this.#settings = { indexBase: model.indexBase, skipBad: false, valueBits: model.values === 'f64' ? 64 : 32 }
     this.#calibrations = calibrationsOf(model)
     this.#probabilities = this.#calibrations && new Float64Array(model.labels.length)
   }
 
   /** A row as text may bring it. */
   get textExample(): string {
-    return this.#format.row
+    return this.#table ? 'a header, and rows of a table' : this.#format.row
   }
 
   /** Gives the arena back when nobody will ask this model any more. */
@@ -85,12 +106,37 @@ export class ServedModel {
     return this.#answers(this.#given, { at: 0, bytes: 0, first: true }, 'row', before)
   }
 
-  /** The same of whole lines of text, in the format of the data that the model was trained on. */
-  answerText(text: Uint8Array, before: number): Generator<RowAnswer> {
-    if (!this.#text) throw new RequestError(415, 'this model takes rows as JSON, not as text')
-    const at = this.#textRoom.room(text.length)
-    this.#arena.bytes(at, text.length).set(text)
-    return this.#answers(this.#text, { at, bytes: text.length, first: before === 0 }, 'line', before)
+  /** The same of whole lines of text: in the format of the data that the model was trained on, or, with `delimiters`, the rows of
+   *  a table whose cells one of these separates. */
+  openText(delimiters: readonly number[] | undefined): TextOfRequest {
+    const table = this.#table
+    if (table) {
+      const text = new TableOfRequest(table, delimiters ?? DELIMITERS)
+      return {
+        endOfRows: bytes => text.endOfRows(bytes),
+        answers: (piece, before) => {
+          const { at, bytes } = this.#place(piece)
+          return this.#answers(table.parser, text.chunk(piece, at, bytes), 'line', before)
+        },
+      }
+    }
+    if (delimiters) throw new RequestError(415, 'this model was not trained on a table: it knows no columns')
+    const parser = this.#text
+    if (!parser) throw new RequestError(415, 'this model takes rows as JSON, not as text')
+    return {
+      answers: (piece, before) => this.#answers(parser, { ...this.#place(piece), first: before === 0 }, 'line', before),
+    }
+  }
+
+  /** Puts text into memory. It is filled up with blank lines to a power of two: parsers make new room for each length beyond
+   *  the longest, and give none back. */
+  #place(text: Uint8Array): { at: number; bytes: number } {
+    const bytes = Math.max(LEAST_TEXT_BYTES, 2 ** Math.ceil(Math.log2(text.length)))
+    const at = this.#textRoom.room(bytes + BEHIND_TEXT)
+    const room = this.#arena.bytes(at, bytes)
+    room.set(text)
+    room.fill(LINE_FEED, text.length)
+    return { at, bytes }
   }
 
   *#answers(parser: ChunkParser, chunk: ChunkBytes, unit: string, before: number): Generator<RowAnswer> {

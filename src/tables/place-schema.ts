@@ -45,13 +45,18 @@ export class PlacedSchema {
 
   /** Records of the columns of a text; see MatchedText for `order`. */
   columns(order: readonly number[]): Address {
-    const at = this.#arena.allocateZeroed(order.length * COLUMN_BYTES, 'the columns of a table')
-    for (const [k, place] of order.entries()) {
-      const record = new ColumnFields(this.#arena, at + k * COLUMN_BYTES)
-      const column = this.schema.columns[place]
-      if (column) this.#fill(record, column)
-    }
+    const at = this.#arena.allocate(order.length * COLUMN_BYTES, 'the columns of a table')
+    this.fillColumns(at, order)
     return at
+  }
+
+  /** The same, to where there is room for them. */
+  fillColumns(at: Address, order: readonly number[]): void {
+    this.#arena.bytes(at, order.length * COLUMN_BYTES).fill(0)
+    for (const [k, place] of order.entries()) {
+      const column = this.schema.columns[place]
+      if (column) this.#fill(new ColumnFields(this.#arena, at + k * COLUMN_BYTES), column)
+    }
   }
 
   #fill(record: ColumnFields, column: Column): void {

@@ -16,7 +16,8 @@ before(async () => {
 })
 after(() => rm(folder, { recursive: true }))
 
-const names = Object.keys(likenesses)
+/** Those that are LIBSVM text. */
+const names = Object.keys(likenesses).filter(name => likenesses[name].shape.kind !== 'table')
 let made = 0
 
 async function make(options: GenerateOptions): Promise<{ text: string; result: GenerateResult }> {
@@ -65,6 +66,7 @@ const rowsFor = (likeness: Likeness): number => (nonzerosOf(likeness) > 1000 ? 3
 
 function nonzerosOf({ shape, features }: Likeness): number {
   if (shape.kind === 'drawn') return shape.nonzeros
+  if (shape.kind === 'table') throw new Error('a table has cells')
   return shape.kind === 'dense' ? features : shape.groups.reduce((sum, group) => sum + group.nonzeros, 0)
 }
 
@@ -117,6 +119,7 @@ describe('every likeness', () => {
 })
 
 function checkValues({ shape }: Likeness, rows: Row[]): void {
+  assert.ok(shape.kind !== 'table')
   for (const { values } of rows) {
     if (shape.values === 'ones') assert.ok(values.every(value => value === 1))
     else if (shape.values === 'levels') assert.ok(values.every(value => value > 0 && value <= 1))

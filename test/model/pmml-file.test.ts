@@ -7,76 +7,8 @@ import { calibrationsOf, classProbabilities } from '../../src/model/calibration.
 import { type Model, type ModelParts, predictLabel, scoreRow } from '../../src/model/model.ts'
 import { isPmmlFile, pmmlWarnings, writePmml } from '../../src/model/pmml-file.ts'
 import { seed } from '../numeric/reference.ts'
+import { scored } from './pmml-reader.ts'
 import { anyModel, plusMinus, smallModel } from './some-models.ts'
-
-interface Element {
-  name: string
-  attributes: Record<string, string>
-  children: Element[]
-}
-
-const unescaped = (text: string): string =>
-  text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&')
-
-/** The elements of XML that has no text between them. Refuses what is not well-formed. */
-function parsed(xml: string): Element {
-  const root: Element = { name: '', attributes: {}, children: [] }
-  const open = [root]
-  const rest = xml
-    .replace(/^<\?xml version="1\.0" encoding="UTF-8"\?>/, '')
-    .replace(/<(\/?)(\w+)((?:\s+\w+="[^"<]*")*)\s*(\/?)>/g, (_, closing, name, attributes, empty) => {
-      if (closing) {
-        assert.equal(open.pop()!.name, name)
-        return ''
-      }
-      const pairs = [...attributes.matchAll(/(\w+)="([^"]*)"/g)].map(([, key, value]) => [key, unescaped(value)])
-      const element = { name, attributes: Object.fromEntries(pairs), children: [] }
-      open[open.length - 1].children.push(element)
-      if (!empty) open.push(element)
-      return ''
-    })
-  assert.equal(rest.trim(), '')
-  assert.equal(open.length, 1)
-  assert.equal(root.children.length, 1)
-  return root.children[0]
-}
-
-const all = ({ children }: Element, name: string): Element[] => children.filter(child => child.name === name)
-
-/** By the rules of a RegressionModel for classification with softmax. */
-function scored(xml: string, row: Map<string, number>): { label: string; probabilities: Map<string, number> } {
-  const pmml = parsed(xml)
-  assert.deepEqual(pmml.attributes, { xmlns: 'http://www.dmg.org/PMML-4_4', version: '4.4' })
-  const [model] = all(pmml, 'RegressionModel')
-  assert.deepEqual(model.attributes, { functionName: 'classification', normalizationMethod: 'softmax' })
-  const fields = all(all(model, 'MiningSchema')[0], 'MiningField').map(({ attributes }) => attributes)
-  const declared = all(all(pmml, 'DataDictionary')[0], 'DataField')
-  assert.equal(all(pmml, 'DataDictionary')[0].attributes['numberOfFields'], String(declared.length))
-  assert.deepEqual(
-    declared.map(({ attributes }) => attributes['name']),
-    fields.map(({ name }) => name),
-  )
-  const value = (name: string): number => {
-    const field = fields.find(each => each['name'] === name)
-    assert.ok(field, name)
-    return row.get(name) ?? Number(field['missingValueReplacement'])
-  }
-  const values = all(model, 'RegressionTable').map(table => {
-    const terms = all(table, 'NumericPredictor').map(
-      ({ attributes: { name, coefficient } }) => Number(coefficient) * value(name),
-    )
-    return {
-      label: table.attributes['targetCategory'],
-      y: terms.reduce((sum, term) => sum + term, 0) + Number(table.attributes['intercept']),
-    }
-  })
-  const highest = Math.max(...values.map(({ y }) => y))
-  const sum = values.reduce((total, { y }) => total + Math.exp(y - highest), 0)
-  return {
-    label: values.find(({ y }) => y === highest)!.label,
-    probabilities: new Map(values.map(({ label, y }) => [label, Math.exp(y - highest) / sum])),
-  }
-}
 
 const textOf = (model: Model, force = false): string => Buffer.concat([...writePmml(model, { force })]).toString()
 

@@ -10,8 +10,8 @@ import { randomNumbers } from '../numeric/reference.ts'
 import { memoryWithRoom } from './fixture.ts'
 
 const folder = testFolder()
-/** In all, shared out among the commands; SPILLWAY_KILLS=100 for the real thing. */
-const KILLS = Number(process.env['SPILLWAY_KILLS'] ?? 12)
+/** In all, shared out among the commands; more with SPILLWAY_SLOW=1, and SPILLWAY_KILLS=100 for the real thing. */
+const KILLS = Number(process.env['SPILLWAY_KILLS'] ?? (process.env['SPILLWAY_SLOW'] === '1' ? 12 : 5))
 const random = randomNumbers(Number(process.env['SPILLWAY_SEED'] ?? 1))
 const text = folder.write('rows.svm', `${noisyRows(40_000, 30, 3)}\n`)
 const more = folder.write('more.svm', `${noisyRows(10_000, 30, 4)}\n`)

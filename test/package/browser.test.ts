@@ -12,7 +12,7 @@ import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { type Model, scoreRow } from '../../src/model/model.ts'
 import { encodeModel } from '../../src/model/own-file.ts'
-import { predictRow } from '../../src/model/predict-row.ts'
+import { type NamedRow, predictRow } from '../../src/model/predict-row.ts'
 import { outcomeOf } from '../cli/run.ts'
 import { testFolder } from '../input-formats/fixture.ts'
 import { goldenModel, smallModel } from '../model/some-models.ts'
@@ -30,18 +30,40 @@ const models: Record<string, Model> = {
   kernel: smallModel({ features: 12, weights: numbers(12), transforms: { expand: { steps: kernel } } }),
   products: smallModel({ features: 14, weights: numbers(14), transforms: { expand: { steps: 'polynomial:2' } } }),
   hashed: smallModel({ features: 16, weights: numbers(16), transforms: { expand: { steps: 'polynomial:2+hash:4' } } }),
+  table: smallModel({
+    features: 37,
+    weights: numbers(37),
+    schema: {
+      header: true,
+      columns: [
+        { name: 'age', role: 'number', feature: 0, missing: 1 },
+        { name: 'job', role: 'category', feature: 2, values: ['judge', 'clerk'], missing: 4 },
+        { name: 'zip', role: 'hashed', feature: 5, bits: 4 },
+        { name: 'note', role: 'words', feature: 21, bits: 4 },
+        { name: 'bought', role: 'label' },
+      ],
+      features: 37,
+    },
+  }),
   isotonic: smallModel({
     calibrations: [{ kind: 'isotonic', scores: [-1, 0, 1], probabilities: [0.1, 0.4, 0.9] }],
   }),
 }
-const rows: Record<number, number>[] = [{ 1: 1 }, { 1: 0.1, 2: -0.7, 4: 1 / 3 }, { 2: 0.3, 3: 1e-3 }, {}]
+const numbered: Record<number, number>[] = [{ 1: 1 }, { 1: 0.1, 2: -0.7, 4: 1 / 3 }, { 2: 0.3, 3: 1e-3 }, {}]
+/** Of the table. */
+const named: NamedRow[] = [
+  { age: 39.7, job: 'clerk', zip: 12345, note: 'Good, größer' },
+  { age: null, job: 'unknown', zip: 'x', note: 'NA' },
+]
+const rowsOf = (name: string): (Record<number, number> | NamedRow)[] => (name === 'table' ? named : numbered)
 
 /** Numbers in full: those that differ in the last bit differ. */
 const said = (name: string): unknown[] =>
-  rows.map(row => {
+  rowsOf(name).map(row => {
     const { label, scores, probabilities } = predictRow(models[name], row)
     return [label, [...scores], probabilities ? [...probabilities] : null]
   })
+const rowsByName = Object.fromEntries(Object.keys(models).map(name => [name, rowsOf(name)]))
 const expected = Object.fromEntries(Object.keys(models).map(name => [name, said(name)]))
 
 before(async () => {
@@ -100,7 +122,7 @@ describe('spillway/predict', () => {
       await use.evaluate()
       const answers = {}
       for (const name of ${JSON.stringify(Object.keys(models))}) {
-        answers[name] = JSON.parse(context.answers([...readFileSync(name + '.model')], ${JSON.stringify(rows)}))
+        answers[name] = JSON.parse(context.answers([...readFileSync(name + '.model')], ${JSON.stringify(rowsByName)}[name]))
       }
       console.log(JSON.stringify({ answers, globals: context.globals }))`,
     )
@@ -176,12 +198,12 @@ describe('in a browser', { skip: !chromium && 'there is no chromium here' }, () 
     withPages(async (url, result) => {
       folder.write(
         'page.html',
-        `<!doctype html><script type="module">
+        `<!doctype html><meta charset="utf-8"><script type="module">
         import { loadModel } from './dist/predict.js'
         const answers = {}
         for (const name of ${JSON.stringify(Object.keys(models))}) {
           const model = loadModel(await (await fetch(name + '.model')).arrayBuffer())
-          answers[name] = ${JSON.stringify(rows)}.map(row => {
+          answers[name] = ${JSON.stringify(rowsByName)}[name].map(row => {
             const { label, scores, probabilities } = model.predict(row)
             return [label, [...scores], probabilities ? [...probabilities] : null]
           })

@@ -1,4 +1,4 @@
-// Rows of made-up data, written as LIBSVM text.
+// Rows of made-up data, written as LIBSVM text or as a table.
 //
 // The hidden model. Every row has a hidden class z = ±1. In sparse rows, features come in pairs of neighbouring ranks,
 // equally frequent; a hash of (seed, pair) says whether the pair tells the classes apart, and which of the two leans to
@@ -6,30 +6,34 @@
 // feature's log-odds are ± log((1 + tilt) / (1 − tilt)) or 0: the best classifier is linear, and its weights are a hash,
 // not a table. In dense rows the hash is the weight and the row is noise + z · tilt · weights. Labels are z, some flipped.
 // With more than two classes the hash knows the class, too: each has its own leanings, and any two share half of them.
-// Drawn rows are pictures of their class: generate-drawn.ts.
+// Drawn rows are pictures of their class: generate-drawn.ts. Rows of a table have cells in place of features: generate-table.ts.
 //
 // The cost of a nonzero is that of making it once: a draw is one random word and one look-up in the inverse of the
 // distribution, rows are radix sorted, and a row's few distinct values are turned into text once each.
 import {
   GENERATE_COUNTS, GROUP_BYTES, GROUP_CLUSTERS, GROUP_DRAWS, GROUP_FIRST, GROUP_KEY_BYTES, GROUP_RANKS, GROUP_RUN,
   GROUP_STRIDE, PLAN_CORRELATION, PLAN_COUNT_VALUES, PLAN_FEATURES, PLAN_GROUP_TABLE, PLAN_GROUPS, PLAN_HARDNESS,
-  PLAN_BURST, PLAN_BY_LARGEST, PLAN_CLASSES, PLAN_INNOVATION, PLAN_KIND, PLAN_KIND_DENSE, PLAN_KIND_DRAWN, PLAN_LEVELS, PLAN_MOST, PLAN_NOISE, PLAN_NORMAL, PLAN_ONES,
+  PLAN_BURST, PLAN_BY_LARGEST, PLAN_CLASSES, PLAN_INNOVATION, PLAN_KIND, PLAN_KIND_DENSE, PLAN_KIND_DRAWN,
+  PLAN_KIND_TABLE, PLAN_LEVELS, PLAN_MOST, PLAN_NOISE, PLAN_NORMAL, PLAN_ONES,
   PLAN_POSITIVE, PLAN_SEED, PLAN_TELLING, PLAN_TILT, SLOT_ARRAYS, SLOT_DISTINCT, SLOT_HISTOGRAMS, SLOT_NONZEROS,
   SLOT_POSITIVE, SLOT_STAMPS, SLOT_TEXTS,
 } from '../generate-layout'
 import { writeDrawnRow } from './generate-drawn'
+import { cellsFilled, writeTableRow } from './generate-table'
+import { draw, hiddenWord, UNIT } from './hidden-model'
 import { mix } from './random'
 import { eightDigits, writeNumber, ZEROS } from './write-number'
 
 const STEP: u64 = 0x9e3779b97f4a7c15
 /** Tells the seed of the hidden model from that of the rows. */
 const HIDDEN: u64 = 0x5851f42d4c957f2d
-const UNIT: f64 = 1.0 / 4294967296.0
 /** Shorter runs are sorted by insertion. */
 const SHORT: u32 = 32
 const SPACE: u8 = 32, LF: u8 = 10, COLON: u8 = 58, MINUS: u8 = 45
 /** "+1 " and "-1 ", with a byte of padding that the row overwrites. */
 const LABEL_POSITIVE: u32 = 0x20312b, LABEL_NEGATIVE: u32 = 0x20312d
+/** "1" and "0", a tab behind them: labels of a table. */
+const CELL_POSITIVE: u16 = 0x0931, CELL_NEGATIVE: u16 = 0x0930
 /** ":1 " */
 const TEXT_ONE: u32 = 0x20313a
 /** "0." */
@@ -49,14 +53,6 @@ function next(): u64 {
 @inline
 function uniform(): f64 {
   return f64(next() >> 32) * UNIT
-}
-
-/** A well mixed word for a place in the hidden model. */
-@inline
-function hiddenWord(place: u32, salt: u32): u32 {
-  let h = (place ^ salt) * 0x9e3779b1
-  h = (h ^ (h >> 15)) * 0x85ebca6b
-  return h ^ (h >> 13)
 }
 
 /** Writes `:value ` for a value in (0, 1] with six significant digits, and its length in the sixteenth byte. */
@@ -120,18 +116,6 @@ function sortKeys(a: usize, b: usize, count: u32, bytes: u32, histograms: usize)
     b = t
   }
   return a
-}
-
-/** The feature within its group that a random word draws. Ten bits choose the piece of the distribution, 32 the place
- *  in it, 16 decide on the twin. */
-@inline
-function draw(random: u64, ranks: usize, salt: u32, telling: u32, positive: u32, tilt: u32): u32 {
-  const piece = ranks + (usize(random >> 54) << 3)
-  const low = load<f64>(piece)
-  const rank = u32(low + (load<f64>(piece, 8) - low) * (f64(u32(random)) * UNIT))
-  const hidden = hiddenWord(rank >> 1, salt)
-  const away = ((hidden >> 8) ^ rank ^ positive) & 1
-  return rank ^ (away & u32((hidden & 255) < telling) & u32((u32(random >> 32) & 0xffff) < tilt))
 }
 
 /** Draws a group's features into keys: within the group, unsorted, with repetitions. */
@@ -360,8 +344,13 @@ export function generateRows(plan: usize, slot: usize, out: usize, rows: u32, ch
       tilt = fullTilt * (1 - hardness * uniform())
       const label = positive ^ u32(uniform() < noise)
       positives += label
-      store<u32>(p, label ? LABEL_POSITIVE : LABEL_NEGATIVE)
-      p += 3
+      if (kind == PLAN_KIND_TABLE) {
+        store<u16>(p, label ? CELL_POSITIVE : CELL_NEGATIVE)
+        p += 2
+      } else {
+        store<u32>(p, label ? LABEL_POSITIVE : LABEL_NEGATIVE)
+        p += 3
+      }
     } else {
       let label = u32(uniform() * f64(classes))
       drawn = label
@@ -377,9 +366,11 @@ export function generateRows(plan: usize, slot: usize, out: usize, rows: u32, ch
       const end = writeDrawnRow(plan, slot, p, drawn, tilt, next())
       nonzeros += load<u32>(slot, SLOT_NONZEROS)
       p = end
-    }
-    else p = writeSparseRow(plan, slot, p, positive, tilt, salt, row + 1)
-    // The blank after the last entry becomes the end of the line.
+    } else if (kind == PLAN_KIND_TABLE) {
+      p = writeTableRow(plan, p, positive, tilt, salt, next())
+      nonzeros += cellsFilled
+    } else p = writeSparseRow(plan, slot, p, positive, tilt, salt, row + 1)
+    // The blank after the last entry, or the tab after the last cell, becomes the end of the line.
     store<u8>(p - 1, LF)
   }
   store<u32>(slot, nonzeros, SLOT_NONZEROS)

@@ -38,3 +38,12 @@ export function xxh64(data: usize, bytes: u32): u64 {
   hash = (hash ^ (hash >> 29)) * P3
   return hash ^ (hash >> 32)
 }
+
+/** The same of eight bytes. */
+@inline
+export function xxh64OfWord(word: u64): u64 {
+  let hash = rotl((P5 + 8) ^ round(0, word), 27) * P1 + P4
+  hash = (hash ^ (hash >> 33)) * P2
+  hash = (hash ^ (hash >> 29)) * P3
+  return hash ^ (hash >> 32)
+}

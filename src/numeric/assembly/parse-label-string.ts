@@ -2,12 +2,12 @@
 // to upper. Letters are taken sixteen at a time: one comparison finds where a string ends, and the bytes widen to values in
 // registers.
 import {
-  BATCH_FEATURES, BATCH_INDICES, BATCH_LABEL_AT, BATCH_LABELS, BATCH_NONZERO_CAPACITY, BATCH_NONZEROS, BATCH_ROW_CAPACITY,
-  BATCH_ROWS, BATCH_STARTS, BATCH_VALUE_BYTES, BATCH_VALUES, LONGEST_STRING, PARSE_BAD_ROWS, PARSE_CURSOR, PARSE_END,
-  PARSE_ERROR_AFTER_STRING, PARSE_ERROR_BYTES, PARSE_ERROR_LETTER,
-  PARSE_ERROR_MISSING_STRING, PARSE_ERROR_ROOM, PARSE_ERROR_STRING_LENGTH, PARSE_ERROR_TOO_LARGE,
-  PARSE_ERROR_TOO_MANY_ENTRIES, PARSE_ERRORS, PARSE_LINES, PARSE_NEEDS_ROOM, PARSE_SKIP_BAD,
+  BATCH_FEATURES, BATCH_INDICES, BATCH_LABELS, BATCH_LABEL_AT, BATCH_NONZEROS, BATCH_NONZERO_CAPACITY, BATCH_ROWS,
+  BATCH_ROW_CAPACITY, BATCH_STARTS, BATCH_VALUES, BATCH_VALUE_BYTES, LONGEST_STRING, PARSE_CURSOR, PARSE_END,
+  PARSE_ERROR_AFTER_STRING, PARSE_ERROR_LETTER, PARSE_ERROR_MISSING_STRING, PARSE_ERROR_STRING_LENGTH,
+  PARSE_ERROR_TOO_LARGE, PARSE_ERROR_TOO_MANY_ENTRIES, PARSE_LINES, PARSE_NEEDS_ROOM, PARSE_SKIP_BAD,
 } from '../layouts'
+import { noteBadRow } from './bad-rows'
 import { labelEnd, labelError, textLabel } from './parse-label'
 import { CR, HASH, isBreak, LF, numberEnd, SPACE, slowNumber, TAB } from './parse-number'
 
@@ -140,15 +140,7 @@ function parse<V>(state: usize, batch: usize): void {
       break
     }
     if (error != 0) {
-      const bad = load<u32>(state, PARSE_BAD_ROWS)
-      if (bad < u32(PARSE_ERROR_ROOM)) {
-        const at = state + PARSE_ERRORS + usize(bad) * PARSE_ERROR_BYTES
-        store<u32>(at, error)
-        store<u32>(at, lines, 4)
-        store<u32>(at, u32(p), 8)
-        store<u32>(at, u32(line), 12)
-      }
-      store<u32>(state, bad + 1, PARSE_BAD_ROWS)
+      noteBadRow(state, error, lines, p, line)
       if (!skipBad) break
       while (<u32>load<u8>(p) != LF) p++
     } else {

@@ -2,14 +2,14 @@
 // with one mask, and three multiplications turn it into a number. The common case of an entry, `index:value`, goes
 // through no loop at all.
 import {
-  BATCH_FEATURES, BATCH_INDICES, BATCH_LABEL_AT, BATCH_LABELS, BATCH_NONZERO_CAPACITY, BATCH_NONZEROS,
-  BATCH_ROW_CAPACITY, BATCH_ROWS,BATCH_STARTS, BATCH_VALUE_BYTES, BATCH_VALUES, PARSE_BAD_ROWS, PARSE_CURSOR, PARSE_END, PARSE_ERROR_AFTER_VALUE, PARSE_ERROR_BYTES, PARSE_ERROR_COLON,
-  PARSE_ERROR_DUPLICATE, PARSE_ERROR_INDEX, PARSE_ERROR_INDEX_RANGE, PARSE_ERROR_INDEX_ZERO,
-  PARSE_ERROR_MISSING_VALUE, PARSE_ERROR_NOT_FINITE, PARSE_ERROR_ROOM, PARSE_ERROR_TOO_LARGE,
-  PARSE_ERROR_TOO_MANY_ENTRIES, PARSE_ERROR_UNSORTED, PARSE_ERROR_VALUE, 
-  LABEL_TEXT_UPPER, MOST_FEATURES, PARSE_ERRORS, PARSE_INDEX_BASE, PARSE_LINES,
-  PARSE_SKIP_BAD, PARSE_SLOW, PARSE_SLOW_CAPACITY, PARSE_SLOW_COUNT, PARSE_ZEROS,
+  BATCH_FEATURES, BATCH_INDICES, BATCH_LABELS, BATCH_LABEL_AT, BATCH_NONZEROS, BATCH_NONZERO_CAPACITY, BATCH_ROWS,
+  BATCH_ROW_CAPACITY, BATCH_STARTS, BATCH_VALUES, BATCH_VALUE_BYTES, LABEL_TEXT_UPPER, MOST_FEATURES, PARSE_CURSOR,
+  PARSE_END, PARSE_ERROR_AFTER_VALUE, PARSE_ERROR_COLON, PARSE_ERROR_DUPLICATE, PARSE_ERROR_INDEX,
+  PARSE_ERROR_INDEX_RANGE, PARSE_ERROR_INDEX_ZERO, PARSE_ERROR_MISSING_VALUE, PARSE_ERROR_NOT_FINITE,
+  PARSE_ERROR_TOO_LARGE, PARSE_ERROR_TOO_MANY_ENTRIES, PARSE_ERROR_UNSORTED, PARSE_ERROR_VALUE, PARSE_INDEX_BASE,
+  PARSE_LINES, PARSE_SKIP_BAD, PARSE_SLOW, PARSE_SLOW_CAPACITY, PARSE_SLOW_COUNT, PARSE_ZEROS,
 } from '../layouts'
+import { noteBadRow } from './bad-rows'
 import { labelEnd, labelError, sameText, textLabel } from './parse-label'
 import { CR, DOT, HASH, isBreak, LF, MINUS, numberEnd, numberExact, POWERS, SPACE, slowNumber, spellsNotFinite, TAB } from './parse-number'
 
@@ -296,15 +296,7 @@ function parse<V>(state: usize, batch: usize): void {
       break
     }
     if (error != 0) {
-      const bad = load<u32>(state, PARSE_BAD_ROWS)
-      if (bad < u32(PARSE_ERROR_ROOM)) {
-        const at = state + PARSE_ERRORS + usize(bad) * PARSE_ERROR_BYTES
-        store<u32>(at, error)
-        store<u32>(at, lines, 4)
-        store<u32>(at, u32(p), 8)
-        store<u32>(at, u32(line), 12)
-      }
-      store<u32>(state, bad + 1, PARSE_BAD_ROWS)
+      noteBadRow(state, error, lines, p, line)
       entries = firstEntry
       slow = firstSlow
       if (!skipBad) break

@@ -1,10 +1,10 @@
 // Delimited text to a batch, by what each column becomes: a number as it is, a value by its place in a list or by its hash, the
 // words of a text by their hashes. Numbers of few digits go through no loop.
 import {
-  BATCH_INDICES, BATCH_LABEL_AT, BATCH_LABELS, BATCH_NONZERO_CAPACITY, BATCH_NONZEROS, BATCH_ROW_CAPACITY,
-  BATCH_ROWS, BATCH_STARTS, BATCH_VALUE_BYTES, BATCH_VALUES, PARSE_BAD_ROWS, PARSE_CURSOR, PARSE_END, PARSE_ERROR_BYTES,
-  PARSE_ERROR_NOT_FINITE, PARSE_ERROR_ROOM, PARSE_ERROR_TOO_LARGE, PARSE_ERROR_TOO_MANY_ENTRIES, PARSE_ERRORS, PARSE_LINES,
-  PARSE_NEEDS_ROOM, PARSE_SKIP_BAD, PARSE_SLOW, PARSE_SLOW_CAPACITY, PARSE_SLOW_COUNT, PARSE_ZEROS,
+  BATCH_INDICES, BATCH_LABELS, BATCH_LABEL_AT, BATCH_NONZEROS, BATCH_NONZERO_CAPACITY, BATCH_ROWS, BATCH_ROW_CAPACITY,
+  BATCH_STARTS, BATCH_VALUES, BATCH_VALUE_BYTES, PARSE_CURSOR, PARSE_END, PARSE_ERROR_NOT_FINITE,
+  PARSE_ERROR_TOO_LARGE, PARSE_ERROR_TOO_MANY_ENTRIES, PARSE_LINES, PARSE_NEEDS_ROOM, PARSE_SKIP_BAD, PARSE_SLOW,
+  PARSE_SLOW_CAPACITY, PARSE_SLOW_COUNT, PARSE_ZEROS,
 } from '../layouts'
 import {
   COLUMN_BITS, COLUMN_BYTES, COLUMN_ENTRIES, COLUMN_FEATURE, COLUMN_MASK, COLUMN_MISSING, COLUMN_ROLE, COLUMN_TABLE, NO_FEATURE,
@@ -12,12 +12,13 @@ import {
   TABLE_ERROR_COLUMN, TABLE_ERROR_LABEL, TABLE_ERROR_NO_LABEL, TABLE_ERROR_NUMBER, TABLE_ERROR_WEIGHT, TABLE_ERROR_WIDTH,
   TABLE_LABEL_TEXTS, TABLE_LINE_OF, TABLE_NEEDS_LABEL, TABLE_SCRATCH, TABLE_WEIGHTS,
 } from '../table-layout'
-import { xxh64 } from './hash'
+import { noteBadRow } from './bad-rows'
+import { xxh64, xxh64OfWord } from './hash'
 import { labelEnd, labelError, textLabel } from './parse-label'
 import { CR, LF, numberEnd, numberExact, SPACE, slowNumber, spellsNotFinite, TAB } from './parse-number'
 import {
-  cellEnd, cellError, cellLines, cellStart, cellStop, isMissing, quickNumber, quickStop, quickValue, readCell, sameBytes, scratchNext,
-  setScratch,
+  cellEnd, cellError, cellLines, cellStart, cellStop, isMissing, quickNumber, quickStop, quickText, quickValue, readCell, sameBytes,
+  scratchNext, setScratch,
 } from './read-cell'
 import { endOfRow, rowsLines } from './scan-table'
 
@@ -90,6 +91,13 @@ function addWords<V>(feature: u32, bits: u32): bool {
 @inline
 function hashed(start: usize, end: usize, bits: u32): u32 {
   return u32(xxh64(start, u32(end - start)) >> (64 - u64(bits)))
+}
+
+/** The same of a short cell, where most are of eight bytes. All ways to say that a value is missing are one value, the empty one. */
+@inline
+function hashedShort(start: usize, end: usize, bits: u32): u32 {
+  if (end - start == 8) return u32(xxh64OfWord(load<u64>(start)) >> (64 - u64(bits)))
+  return hashed(isMissing(start, end) ? end : start, end, bits)
 }
 
 /** Sorts the entries of a row from `first` on, by Shell's method, and leaves out a feature that is there already: a word counts once. */
@@ -219,18 +227,31 @@ function parse<V>(state: usize, batch: usize, table: usize): void {
         error = TABLE_ERROR_WIDTH
         break
       }
-      // Numbers of few digits come in runs. What changes with each is kept in locals.
+      // Cells that need no care come in runs: numbers of few digits, short texts. What changes with each is kept in locals.
       let record = columnAt + usize(column) * COLUMN_BYTES
       let role = load<u32>(record, COLUMN_ROLE)
       let filled = entries
       let after = next
       let quick = false
-      while (role == ROLE_NUMBER && filled < room && quickNumber(p, delimiter, sizeof<V>() == 8)) {
-        p = quickStop
-        const kept = <V>quickValue
-        if (kept == 0) zeros++
-        else {
-          const feature = load<u32>(record, COLUMN_FEATURE)
+      while (filled < room) {
+        let feature = load<u32>(record, COLUMN_FEATURE)
+        let kept = <V>1
+        if (role == ROLE_NUMBER) {
+          if (quickNumber(p, delimiter, sizeof<V>() == 8)) {
+            p = quickStop
+            kept = <V>quickValue
+            if (kept == 0) zeros++
+          } else if (<u32>load<u8>(p) == delimiter) {
+            feature = load<u32>(record, COLUMN_MISSING)
+            if (feature == NO_FEATURE) kept = <V>0
+          } else break
+        } else if (role == ROLE_HASHED) {
+          const stop = quickText(p, delimiter)
+          if (stop == 0) break
+          feature += hashedShort(p, stop, load<u32>(record, COLUMN_BITS))
+          p = stop
+        } else break
+        if (kept != 0) {
           store<u32>(indices + (usize(filled) << 2), feature)
           store<V>(values + usize(filled) * sizeof<V>(), kept)
           filled++
@@ -326,15 +347,7 @@ function parse<V>(state: usize, batch: usize, table: usize): void {
       break
     }
     if (error != 0) {
-      const bad = load<u32>(state, PARSE_BAD_ROWS)
-      if (bad < u32(PARSE_ERROR_ROOM)) {
-        const at = state + PARSE_ERRORS + usize(bad) * PARSE_ERROR_BYTES
-        store<u32>(at, error | (column << TABLE_ERROR_COLUMN))
-        store<u32>(at, lines, 4)
-        store<u32>(at, u32(p), 8)
-        store<u32>(at, u32(line), 12)
-      }
-      store<u32>(state, bad + 1, PARSE_BAD_ROWS)
+      noteBadRow(state, error | (column << TABLE_ERROR_COLUMN), lines, p, line)
       entries = firstEntry
       slow = firstSlow
       if (!skipBad) break

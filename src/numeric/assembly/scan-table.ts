@@ -1,8 +1,7 @@
 // What the columns of delimited text hold: whether all cells are numbers, how many are missing, and the values of those that are
 // not numbers, listed in the order in which they are met.
 import {
-  PARSE_BAD_ROWS, PARSE_CURSOR, PARSE_END, PARSE_ERROR_BYTES, PARSE_ERROR_ROOM, PARSE_ERRORS, PARSE_LINES, PARSE_NEEDS_ROOM,
-  PARSE_SKIP_BAD,
+  PARSE_CURSOR, PARSE_END, PARSE_LINES, PARSE_NEEDS_ROOM, PARSE_SKIP_BAD,
 } from '../layouts'
 import {
   COLUMN_ENTRIES, COLUMN_MASK, COLUMN_TABLE, LOOK_AGAIN, LOOK_AWAY, LOOK_KIND, LOOK_VALUES, SCANNED_BYTES, SCANNED_COUNT,
@@ -10,6 +9,7 @@ import {
   SCANNED_NUMBERS, SCANNED_ROOM, SCANNED_TABLE, SCANNED_TEXTS, TABLE_COLUMN_AT, TABLE_COLUMNS, TABLE_DELIMITER, TABLE_ERROR_COLUMN,
   TABLE_ERROR_WIDTH,
 } from '../table-layout'
+import { noteBadRow } from './bad-rows'
 import { xxh64 } from './hash'
 import { CR, LF, numberEnd, SPACE, slowNumber, TAB } from './parse-number'
 import { cellDoubled, cellEnd, cellError, cellLines, cellStart, cellStop, isMissing, quickNumber, quickStop, readCell, sameBytes, setScratch } from './read-cell'
@@ -70,15 +70,7 @@ export function scanTable(state: usize, table: usize): void {
       p++
     }
     if (error != 0) {
-      const bad = load<u32>(state, PARSE_BAD_ROWS)
-      if (bad < u32(PARSE_ERROR_ROOM)) {
-        const at = state + PARSE_ERRORS + usize(bad) * PARSE_ERROR_BYTES
-        store<u32>(at, error | (column << TABLE_ERROR_COLUMN))
-        store<u32>(at, lines, 4)
-        store<u32>(at, u32(p), 8)
-        store<u32>(at, u32(line), 12)
-      }
-      store<u32>(state, bad + 1, PARSE_BAD_ROWS)
+      noteBadRow(state, error | (column << TABLE_ERROR_COLUMN), lines, p, line)
       if (!skipBad) break
       p = endOfRow(line, end, delimiter)
       rowLines = rowsLines

@@ -76,7 +76,7 @@ export class PlanFields {
     this.#view.setUint32(48, value, true)
   }
 
-  /** u32: number of groups of a sparse row. */
+  /** u32: number of groups of a sparse row, or of columns of a table. */
   get groups(): number {
     return this.#view.getUint32(52, true)
   }
@@ -84,7 +84,7 @@ export class PlanFields {
     this.#view.setUint32(52, value, true)
   }
 
-  /** u32: address of the groups. */
+  /** u32: address of the groups, or of the columns. */
   get groupTable(): Address {
     return this.#view.getUint32(56, true)
   }

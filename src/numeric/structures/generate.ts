@@ -24,8 +24,8 @@ export const generate: LayoutFile = {
         ],
         ['HARDNESS', 'f64', 'from 0, every row is tilted in full, to 1, by anything down to nothing.'],
         ['TELLING', 'u32', 'of 256 pairs of features, how many tell the classes apart.'],
-        ['GROUPS', 'u32', 'number of groups of a sparse row.'],
-        ['GROUP_TABLE', 'address of the groups'],
+        ['GROUPS', 'u32', 'number of groups of a sparse row, or of columns of a table.'],
+        ['GROUP_TABLE', 'address of the groups, or of the columns'],
         ['ONES', 'u32', '1 when every value is 1.'],
         [
           'COUNT_VALUES',
@@ -58,6 +58,7 @@ export const generate: LayoutFile = {
         ['PLAN_KIND_SPARSE', 0],
         ['PLAN_KIND_DENSE', 1],
         ['PLAN_KIND_DRAWN', 2],
+        ['PLAN_KIND_TABLE', 3],
         ['DRAWINGS_OF_A_CLASS', 2, 'Ways to write a class.'],
       ],
     },
@@ -89,6 +90,18 @@ export const generate: LayoutFile = {
         ['KEY_BYTES', 'u32', 'bytes that hold the largest feature number within the group.'],
       ],
       size: { bytes: 32 },
+    },
+    {
+      structure: 'Made',
+      prefix: 'MADE_',
+      title: 'A column of a table.',
+      fields: [
+        ['QUANTILES', 'address of f64[GENERATE_BINS + 1]', 'ranks of names, or numbers, at even steps of probability.'],
+        ['IS_NUMBER', 'u32', '1 for a column of numbers, 0 for one of names.'],
+        ['MISSING', 'u32', 'of 65536 cells, how many are missing.'],
+        ['LEAST', 'u32', 'what is taken off a number.'],
+      ],
+      size: { bytes: 16 },
     },
     {
       constants: [
