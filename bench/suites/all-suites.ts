@@ -5,6 +5,7 @@ import { caps } from './caps.ts'
 import { hard } from './hard.ts'
 import { inMemory } from './in-memory.ts'
 import { indexed } from './indexed.ts'
+import { inputs } from './inputs.ts'
 import { outOfCore } from './out-of-core.ts'
 import { secondOrder } from './second-order.ts'
 import { serve } from './serve.ts'
@@ -21,5 +22,6 @@ export const allSuites: Suite[] = [
   indexed,
   start,
   serve,
+  inputs,
   caps,
 ]
