@@ -34,8 +34,8 @@ const settings = {
   legalComments: 'none',
   logLevel: 'warning',
   plugins: [nodeModules],
-  // Loaded by those who need them: under mpirun, and for Parquet files.
-  external: ['koffi', 'hyparquet', 'hyparquet-compressors'],
+  // Loaded by those who need them: under mpirun, for queries, and for files of some formats.
+  external: ['koffi', '@duckdb/node-api', '@uwdata/flechette', 'hyparquet', 'hyparquet-compressors', 'xz-decompress'],
 }
 
 async function bundle() {

@@ -15,6 +15,7 @@ export { type EvaluatedRows, Evaluation, type EvaluationReport } from './evaluat
 export { type GenerateOptions, generate } from './generate/generate.ts'
 export type { CsrRows } from './input-formats/csr-rows.ts'
 export type { DataFor, LabelledRow, RowFeatures, RowToRead } from './input-formats/given-rows.ts'
+export type { SqlQuery } from './input-formats/stand-ins.ts'
 export {
   type Calibration,
   type CalibrationKind,

@@ -6,9 +6,13 @@ import { fileError } from '../errors.ts'
 import { refuseSameFile } from '../files/same-file.ts'
 import { readsFiles, usualInputFormat } from '../input-formats/all-input-formats.ts'
 import { requireReadable } from '../input-formats/byte-source.ts'
+import { nameLabels } from '../input-formats/named-labels.ts'
+import { isQuery, isSqlQuery, pathOfQuery, type SqlQuery } from '../input-formats/stand-ins.ts'
 import { Arena } from '../numeric/arena.ts'
+import { planDecoding } from '../rows/decode-memory.ts'
 import { learnSchema } from '../rows/learn-schema.ts'
 import { poolForText } from '../rows/pool-for-text.ts'
+import { spoolReadOnce } from '../rows/spool.ts'
 import { hasWeights, type Schema } from '../tables/schema.ts'
 import type { TableOptions } from '../tables/table-options.ts'
 import { version } from '../version.ts'
@@ -47,6 +51,8 @@ export interface IngestOptions extends TableOptions {
   /** Of a table; learnt from it when not given. */
   schema?: Schema
   onBadRow?: 'fail' | 'skip'
+  /** Of an array or a matrix: the file of its labels. */
+  labels?: string
   /** Take two sources with the same content. */
   again?: boolean
   /** Replace a store of the same name. */
@@ -74,13 +80,31 @@ export interface IngestResult {
 }
 
 export async function ingest(
-  data: string | string[],
+  data: string | string[] | SqlQuery,
   folder: string,
   options: IngestOptions = {},
 ): Promise<IngestResult> {
   const started = performance.now()
+  const given = isSqlQuery(data) ? [pathOfQuery(data.sql)] : typeof data === 'string' ? [data] : data
+  const { format, memory, threads, signal } = options
+  await refuseSameFile({ reads: given.filter(path => !isQuery(path)), writes: [folder] })
+  await using spooled = await spoolReadOnce(given, { format, memory, threads, signal, store: folder })
+  using _ = nameLabels(spooled.paths, options.labels)
+  const settings = { ...options, ...spooled.known }
+  if (memory !== undefined && !options.schema) {
+    const plan = await planDecoding(spooled.paths, { ...settings, memory, format: settings.format })
+    if (plan) Object.assign(settings, { memory: memory - plan.bytes, threads: plan.threads })
+  }
+  return await ingestFiles(spooled.paths, folder, settings, started)
+}
+
+async function ingestFiles(
+  paths: string[],
+  folder: string,
+  options: IngestOptions,
+  started: number,
+): Promise<IngestResult> {
   const seconds = (): number => (performance.now() - started) / 1000
-  const paths = typeof data === 'string' ? [data] : data
   const split = options.split ?? 'random'
   const seed = options.seed ?? 1
   const valueBits = options.values === 'f64' ? 64 : 32

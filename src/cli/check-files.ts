@@ -6,6 +6,7 @@ import { dirname } from 'node:path'
 import { fileError, SpillwayError } from '../errors.ts'
 import { refuseSameFile } from '../files/same-file.ts'
 import { readsFiles } from '../input-formats/all-input-formats.ts'
+import { isQuery } from '../input-formats/stand-ins.ts'
 import { allModelFormats } from '../model/all-model-formats.ts'
 import { fileHead } from './file-head.ts'
 
@@ -13,7 +14,7 @@ import { fileHead } from './file-head.ts'
 export async function checkData(paths: string[], format: string | undefined): Promise<void> {
   if (!readsFiles(format)) return
   for (const path of paths) {
-    if (path === '-') continue
+    if (path === '-' || isQuery(path)) continue
     let head: Uint8Array
     try {
       if (!(await stat(path)).isFile()) continue
@@ -40,8 +41,9 @@ export interface CommandFiles {
  *  well. Every command writes to standard output, which may lead to a file too. */
 export async function checkOutputs({ reads, writes = [], stores = [] }: CommandFiles): Promise<void> {
   for (const path of writes) if (path !== '-') await checkPlace(path)
-  await refuseSameFile({ reads, writes: [...writes, ...stores] })
-  await refuseSameFile({ reads, writes: ['-'] })
+  const files = reads.filter(path => !isQuery(path))
+  await refuseSameFile({ reads: files, writes: [...writes, ...stores] })
+  await refuseSameFile({ reads: files, writes: ['-'] })
 }
 
 async function checkPlace(path: string): Promise<void> {

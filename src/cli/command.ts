@@ -38,6 +38,8 @@ export interface Command {
   /** Fewest and most positional arguments. */
   count: [number, number]
   options: Record<string, OptionSpec>
+  /** An option that names data in place of the first argument. */
+  dataOption?: string
   /** Command lines that work, each with what it does. */
   examples: { line: string; does: string }[]
   /** Closing paragraphs of the help, which are wrapped; an indented line is a name, two blanks or more, and its text. */
@@ -92,7 +94,8 @@ export function parseArguments(command: Command, words: string[]): { arguments: 
     } else rest.push(word)
   }
   if (!values['help']) {
-    const [least, most] = command.count
+    const instead = command.dataOption !== undefined && values[command.dataOption] !== undefined ? 1 : 0
+    const [least, most] = command.count.map(count => count - instead)
     if (rest.length < least || rest.length > most) {
       const found = rest.length === 0 ? 'none' : rest.map(r => `"${r}"`).join(' ')
       throw new UsageError(`spillway ${command.name} takes ${command.takes}; got ${found}`, seeHelp(command))

@@ -1,4 +1,6 @@
 // Numbers, sizes and times as people read them.
+import { isQuery, QUERY_NAME } from '../input-formats/stand-ins.ts'
+
 export { formatBytes } from '../numeric/arena.ts'
 export { formatCount } from '../sizes.ts'
 
@@ -30,5 +32,5 @@ export function formatShare(share: number): string {
 
 /** A path as people say it. */
 export function sourceName(path: string): string {
-  return path === '-' ? 'standard input' : path
+  return path === '-' ? 'standard input' : isQuery(path) ? QUERY_NAME : path
 }

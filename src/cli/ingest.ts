@@ -4,7 +4,7 @@ import { checkData, checkOutputs } from './check-files.ts'
 import { type Command, type CommandInput, memoryOption, numberOption, textOption } from './command.ts'
 import { formatBytes, formatCount, formatSeconds } from './format.ts'
 import { print } from './print.ts'
-import { readingOptions } from './reading-options.ts'
+import { labelsOption, queryOf, readingOptions, sqlOption } from './reading-options.ts'
 import { tableOptions, tableOptionsOf } from './table-options.ts'
 import { ProgressLine, readingText } from './terminal.ts'
 import { sayingWhatIsKept } from './what-is-kept.ts'
@@ -13,6 +13,7 @@ export const ingestCommand: Command = {
   name: 'ingest',
   takes: 'DATA… STORE',
   count: [2, Number.POSITIVE_INFINITY],
+  dataOption: 'sql',
   options: {
     blocks: { value: 'N', help: 'number of blocks', fallback: 'one for every 128 MiB of text', group: 'The store' },
     split: {
@@ -49,6 +50,8 @@ export const ingestCommand: Command = {
     },
     overwrite: { help: 'replace a store of the same name', group: 'The store' },
     ...readingOptions,
+    ...sqlOption,
+    ...labelsOption,
     ...tableOptions,
     again: { help: 'take files with the same content', group: 'The data' },
     json: { help: 'print one line of JSON at the end', group: 'Output' },
@@ -66,7 +69,7 @@ export const ingestCommand: Command = {
 }
 
 async function runIngest({ arguments: given, options, signal }: CommandInput): Promise<number> {
-  const paths = given.slice(0, -1)
+  const paths = [...queryOf(options), ...given.slice(0, -1)]
   const folder = given[given.length - 1]
   await checkData(paths, textOption(options, 'format'))
   await checkOutputs({ reads: paths, stores: [folder] })
@@ -82,6 +85,7 @@ async function runIngest({ arguments: given, options, signal }: CommandInput): P
     format: textOption(options, 'format'),
     indexBase: numberOption(options, 'index-base') as 0 | 1 | undefined,
     onBadRow: textOption(options, 'on-bad-row') as 'fail' | 'skip' | undefined,
+    labels: textOption(options, 'labels'),
     again: options['again'] === true,
     ...tableOptionsOf(options),
     threads: numberOption(options, 'threads', { least: 1, most: 256, whole: true }),

@@ -15,7 +15,7 @@ import { evaluationLines } from './evaluation-report.ts'
 import { formatBytes, formatCount, formatSeconds, formatShare } from './format.ts'
 import { predictWords } from './liblinear-words.ts'
 import { print, printAside } from './print.ts'
-import { readingOptions } from './reading-options.ts'
+import { labelsOption, queryOf, readingOptions, sqlOption } from './reading-options.ts'
 import { shareOf } from './share-of-data.ts'
 import { ProgressLine, readingText } from './terminal.ts'
 
@@ -23,6 +23,7 @@ export const predictCommand: Command = {
   name: 'predict',
   takes: 'DATA MODEL [OUT]',
   count: [2, 3],
+  dataOption: 'sql',
   options: {
     scores: { help: 'the scores after each label: one for two classes, else one for each class', group: 'Output' },
     probability: {
@@ -42,6 +43,8 @@ export const predictCommand: Command = {
     json: { help: 'print one line of JSON at the end; labels only go to OUT', group: 'Output' },
     quiet: { short: 'q', help: 'show no progress and no summary', group: 'Output' },
     ...readingOptions,
+    ...sqlOption,
+    ...labelsOption,
     format: { ...readingOptions['format'], fallback: "the model's" },
     'index-base': { ...readingOptions['index-base'], fallback: "the model's" },
   },
@@ -65,7 +68,7 @@ export const predictCommand: Command = {
     },
   ],
   notes:
-    'DATA is text as the model was trained on, plain or compressed, a store, or - for standard input; its labels serve to tell the\n' +
+    'DATA is text as the model was trained on, plain or compressed, a store, - for standard input, or a query with --sql; its labels serve to tell the\n' +
     'accuracy. The labels of a store come in the order of the text that it was made of. MODEL is a Spillway or a LIBLINEAR model.\n' +
     'Without OUT the labels go to standard output. With two classes a score above 0 means the first label that `spillway inspect MODEL` lists. --probability takes a logistic model, or one that was calibrated; the label is\n' +
     'chosen by the scores. --evaluate of two classes takes 8 to 16 bytes of memory a row.',
@@ -76,13 +79,14 @@ export const predictCommand: Command = {
 
 async function runPredict(input: CommandInput): Promise<number> {
   const { options, signal, ranks = alone } = input
-  const [data, modelPath, outPath] = input.arguments.map(path => fileOfRank(path, ranks))
+  const given = [...queryOf(options), ...input.arguments]
+  const [data, modelPath, outPath] = given.map(path => fileOfRank(path, ranks))
   const model = await loadModel(modelPath)
   await checkData([data], textOption(options, 'format') ?? model.inputFormat)
   const json = options['json'] === true
   const wantsAnswers = !(json && (outPath === undefined || outPath === '-'))
   // Answers go to rank 0, unless each rank has a file of its own.
-  const collects = wantsAnswers && outPath === input.arguments[2] && ranks.size > 1
+  const collects = wantsAnswers && outPath === given[2] && ranks.size > 1
   const writes = wantsAnswers && !(collects && ranks.rank > 0)
   await checkOutputs({ reads: [data, modelPath], writes: writes ? [outPath ?? '-'] : [] })
   const line = new ProgressLine({ quiet: options['quiet'] === true })
@@ -94,7 +98,7 @@ async function runPredict(input: CommandInput): Promise<number> {
       progress: (progress: PredictProgress) => line.show(readingText(progress)),
       ...(output && { write: (text: Uint8Array) => output.write(text) }),
     }
-    const result = await predictAll(input.arguments, model, settings, collects, ranks)
+    const result = await predictAll(given, model, settings, collects, ranks)
     await output?.commit()
     line.clear()
     if (ranks.rank === 0) await report(result, model, options, outPath, line)
@@ -132,6 +136,7 @@ function predictOptions(options: OptionValues): PredictOptions {
     format: textOption(options, 'format'),
     indexBase: numberOption(options, 'index-base') as 0 | 1 | undefined,
     onBadRow: textOption(options, 'on-bad-row') as 'fail' | 'skip' | undefined,
+    labels: textOption(options, 'labels'),
     threads: numberOption(options, 'threads', { least: 1, most: 256, whole: true }),
     scores: options['scores'] === true,
     probability: options['probability'] === true,

@@ -1,6 +1,27 @@
 // Options of every command that reads rows.
 import { formatChoices } from '../input-formats/all-input-formats.ts'
-import type { OptionSpec } from './command.ts'
+import { pathOfQuery } from '../input-formats/stand-ins.ts'
+import { type OptionSpec, type OptionValues, textOption } from './command.ts'
+
+/** The option that names a query in place of data. */
+export const sqlOption: Record<string, OptionSpec> = {
+  sql: {
+    value: 'QUERY',
+    help: "in place of DATA: a query that DuckDB runs, e.g. SELECT * FROM 'clicks.parquet' (npm install @duckdb/node-api)",
+    group: 'The data',
+  },
+}
+
+/** The option that names the labels of an array. */
+export const labelsOption: Record<string, OptionSpec> = {
+  labels: { value: 'FILE', help: 'of a .npy or .npz file: the .npy file of its labels', group: 'The data' },
+}
+
+/** The data that a query stands for, if one was given. */
+export function queryOf(options: OptionValues, name = 'sql'): string[] {
+  const sql = textOption(options, name)
+  return sql === undefined ? [] : [pathOfQuery(sql)]
+}
 
 export const readingOptions: Record<string, OptionSpec> = {
   format: {

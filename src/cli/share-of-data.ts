@@ -1,5 +1,7 @@
 // What a rank takes of the data that a command names: a part of its text, or some of the blocks of its store.
 import { stat } from 'node:fs/promises'
+import { UsageError } from '../errors.ts'
+import { isQuery } from '../input-formats/stand-ins.ts'
 import { agree, type Facts, fileFact } from '../ranks/agree.ts'
 import type { Communicator } from '../ranks/communicator.ts'
 import { RANK_PATTERN } from '../ranks/shares.ts'
@@ -7,6 +9,12 @@ import { RANK_PATTERN } from '../ranks/shares.ts'
 /** Names of inputs for this rank; of one process alone, those that were given. */
 export async function shareOf(data: string[], ranks: Communicator): Promise<string[]> {
   if (ranks.size === 1) return data
+  if (data.some(isQuery)) {
+    throw new UsageError(
+      `a query is run by one process, and there are ${ranks.size} ranks`,
+      'make a store of its rows first: spillway ingest --sql QUERY STORE',
+    )
+  }
   await agreeOnData(data, ranks)
   if (data.length === 1 && (await stat(data[0]).catch(() => undefined))?.isDirectory()) {
     const { shareOfStore } = await import('../block-store/share-of-store.ts')

@@ -10,7 +10,7 @@ import { indexMethods } from '../optimise/solvers/solver.ts'
 import { scaleKinds } from '../rows/scale.ts'
 import { DEFAULTS, type TrainOptions, twoWeights } from '../train/options.ts'
 import { type Command, memoryOption, numberOption, type OptionValues, textOption } from './command.ts'
-import { readingOptions } from './reading-options.ts'
+import { labelsOption, readingOptions, sqlOption } from './reading-options.ts'
 import { tableOptions, tableOptionsOf } from './table-options.ts'
 
 /** What --expand takes, for the help of every command that has it. */
@@ -192,6 +192,8 @@ export const optionsOfTrain: Command['options'] = {
     group: 'The solver',
   },
   ...readingOptions,
+  ...sqlOption,
+  ...labelsOption,
   ...tableOptions,
   threads: {
     value: 'N',
@@ -274,6 +276,11 @@ export const optionsOfTrain: Command['options'] = {
     group: 'Output',
   },
   test: { value: 'FILE', help: 'data to test the model on afterwards, text or a store', group: 'Output' },
+  'test-sql': {
+    value: 'QUERY',
+    help: 'a query whose rows the model is tested on, in place of --test',
+    group: 'Output',
+  },
   evaluate: { help: 'with --test: report how well each class is predicted', group: 'Output' },
   json: { help: 'print one line of JSON at the end', group: 'Output' },
   verbose: { help: 'show what the memory is planned for, part by part', group: 'Output' },
@@ -325,6 +332,7 @@ export function trainOptions(options: OptionValues): TrainOptions {
     ...(options['keep-names'] === true && { keepNames: true }),
     ...tableOptionsOf(options),
     format: textOption(options, 'format'),
+    labels: textOption(options, 'labels'),
     indexBase: indexBase as TrainOptions['indexBase'],
     onBadRow: textOption(options, 'on-bad-row') as TrainOptions['onBadRow'],
     threads: numberOption(options, 'threads', { least: 1, most: 256, whole: true }),

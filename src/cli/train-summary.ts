@@ -10,7 +10,15 @@ import type { PredictResult } from '../predict/predict.ts'
 import type { TrainResult } from '../train/training-run.ts'
 import { schemaLines } from './describe-table.ts'
 import { evaluationLines } from './evaluation-report.ts'
-import { formatBytes, formatCount, formatGap, formatObjective, formatSeconds, formatShare } from './format.ts'
+import {
+  formatBytes,
+  formatCount,
+  formatGap,
+  formatObjective,
+  formatSeconds,
+  formatShare,
+  sourceName,
+} from './format.ts'
 import { keptLines, type SavedModel } from './save-trained.ts'
 
 /** The line that --json prints: the fields of the result less the model itself. */
@@ -37,7 +45,7 @@ export function trainSummary(
 ): string {
   const { rows, features, nonzeros, classes, passes, seconds, blocks } = result
   const sparse = isSparse(result.model.regularizer)
-  const name = data.length > 1 ? `${data.length} files` : data[0] === '-' ? 'standard input' : data[0]
+  const name = data.length > 1 ? `${data.length} files` : sourceName(data[0])
   const lines = [
     `${name}: ${formatCount(rows)} rows, ${formatCount(features)} features${result.model.indexBase === 0 ? ' counted from 0' : ''}, ${formatCount(nonzeros)} nonzeros, ${classes} classes`,
     `${result.solver} solver, ${result.loss} loss${result.outlierMargin === undefined ? '' : `, s = ${result.outlierMargin}`}${sparse ? `, ${result.model.regularizer} regularizer` : ''}, C = ${result.cost}: ${formatCount(passes)} ${passes === 1 ? 'pass' : 'passes'} in ${formatSeconds(seconds.compute)}, after ${formatSeconds(seconds.read)} of reading${startText(result)}`,

@@ -1,8 +1,9 @@
 // spillway train: its help, and the words around a run.
 import { stat } from 'node:fs/promises'
-import { basename } from 'node:path'
 import { UsageError } from '../errors.ts'
 import { allInputFormats } from '../input-formats/all-input-formats.ts'
+import { compressedEndings } from '../input-formats/compressions.ts'
+import { baseName, isQuery } from '../input-formats/stand-ins.ts'
 import { allLosses } from '../losses/all-losses.ts'
 import { scarceMemory } from '../machine-memory.ts'
 import { allModelFormats } from '../model/all-model-formats.ts'
@@ -18,6 +19,7 @@ import { fileHead } from './file-head.ts'
 import { formatCount } from './format.ts'
 import { trainWords } from './liblinear-words.ts'
 import { print } from './print.ts'
+import { queryOf } from './reading-options.ts'
 import { BESIDE, exitCodeOf, saveTrained } from './save-trained.ts'
 import { shareOf } from './share-of-data.ts'
 import { showProgress } from './terminal.ts'
@@ -29,6 +31,7 @@ export const trainCommand: Command = {
   name: 'train',
   takes: 'DATA… [MODEL]',
   count: [1, Number.POSITIVE_INFINITY],
+  dataOption: 'sql',
   options: optionsOfTrain,
   examples: [
     { line: 'spillway train reviews.svm', does: 'hinge loss, C = 1; writes reviews.svm.model' },
@@ -39,6 +42,10 @@ export const trainCommand: Command = {
     {
       line: 'spillway train adult.csv --label income --test adult.test.csv',
       does: 'a table: numbers are scaled, each name in a column of names is a feature of its own',
+    },
+    {
+      line: "spillway train --sql \"SELECT * FROM 'clicks.parquet' WHERE country = 'fr'\" --label clicked",
+      does: 'the rows of a query, which DuckDB runs; writes query.model',
     },
     {
       line: 'spillway train acceptors.txt --expand weighted-degree:8 --normalize unit --memory 256M',
@@ -62,8 +69,8 @@ export const trainCommand: Command = {
     },
   ],
   notes: [
-    'DATA is LIBSVM or Vowpal Wabbit text, a table (CSV, TSV) or labelled strings, plain or compressed with gzip or zstd, or - for standard input; a',
-    'Parquet, .npy or .npz file; or one store. The last of several arguments is the model unless it is a file of data. Without one the model is named after the first file, in',
+    'DATA is LIBSVM or Vowpal Wabbit text, a table (CSV, TSV) or labelled strings, plain or compressed with gzip, zstd, bzip2 or xz, or - for standard input; a',
+    'Parquet, Arrow, .npy or .npz file; one store; or a query with --sql. The last of several arguments is the model unless it is a file of data. Without one the model is named after the first file, in',
     'this folder. Ctrl-C ends after the current step, saves the model, and exits with 130. A model that is there is replaced only by',
     `a run that reached its tolerance, or made the passes of --max-passes; any other goes beside it, as MODEL${BESIDE}.`,
     '',
@@ -78,23 +85,24 @@ export const trainCommand: Command = {
 export async function splitArguments(
   given: string[],
   model: string | undefined,
+  query: string[] = [],
 ): Promise<{ data: string[]; model: string }> {
+  if (query.length > 0) {
+    const models = [...given, ...(model === undefined ? [] : [model])]
+    if (models.length < 2) return { data: query, model: models[0] ?? `${baseName(query[0])}.model` }
+    throw new UsageError(`--sql is the data, and ${models.length} arguments were given besides`, 'name the model alone')
+  }
   if (model !== undefined) return { data: given, model }
   const last = given[given.length - 1]
   if (given.length > 1 && !looksLikeData(last) && (await mayHoldModel(last)))
     return { data: given.slice(0, -1), model: last }
-  const first =
-    given[0] === '-'
-      ? 'stdin'
-      : basename(given[0])
-          .replace(/[-_.]?\{rank\}/g, '')
-          .replace(/\.(gz|zst|spill)$/, '')
+  const first = baseName(given[0].replace(/[-_.]?\{rank\}/g, '')).replace(/\.spill$/, '')
   return { data: given, model: `${first}.model` }
 }
 
 /** A name that only data has: a file of that name that is missing is a slip, not a model to be. */
 function looksLikeData(path: string): boolean {
-  const endings = ['gz', 'zst', 'spill', ...allInputFormats.flatMap(({ endings = [] }) => endings)]
+  const endings = [...compressedEndings, 'spill', ...allInputFormats.flatMap(({ endings = [] }) => endings)]
   return endings.some(ending => path.endsWith(`.${ending}`))
 }
 
@@ -120,9 +128,9 @@ function checkOutliers(data: string[], loss: string = DEFAULTS.loss): void {
       `take --loss ${truncated.replace(' or ', ' or --loss ')}`,
     )
   }
-  if (data.includes('-')) {
+  if (data.includes('-') || data.some(isQuery)) {
     throw new UsageError(
-      '--outliers reads the data again, and standard input can be read once',
+      '--outliers reads the data again, and standard input and queries are read once',
       'put the data into a file first',
     )
   }
@@ -146,13 +154,13 @@ async function keptWithoutModel(data: string[], asked: string | undefined): Prom
 async function runTrain({ arguments: given, options, signal, ranks = alone }: CommandInput): Promise<number> {
   const { train } = await import('../train/train.ts')
   const { storeFolder } = await import('../train/store-for-training.ts')
-  const { data: named, model: modelPath } = await splitArguments(given, textOption(options, 'model'))
+  const { data: named, model: modelPath } = await splitArguments(given, textOption(options, 'model'), queryOf(options))
   const data = named.map(path => fileOfRank(path, ranks))
   const settings = trainOptions(options)
-  const testPath = textOption(options, 'test')
+  const testPath = textOption(options, 'test') ?? queryOf(options, 'test-sql')[0]
   const evaluate = options['evaluate'] === true
   if (evaluate && testPath === undefined) {
-    throw new UsageError('--evaluate needs data to test on', 'add --test FILE')
+    throw new UsageError('--evaluate needs data to test on', 'add --test FILE or --test-sql QUERY')
   }
   const reads = testPath === undefined ? data : [...data, testPath]
   await checkData(reads, textOption(options, 'format'))

@@ -1,5 +1,6 @@
 // Every input format, one line each.
 import { UsageError } from '../errors.ts'
+import { arrow } from './arrow.ts'
 import { csv } from './csv.ts'
 import type { InputFormat } from './input-format.ts'
 import { labelString } from './label-string.ts'
@@ -11,7 +12,7 @@ import { tsv } from './tsv.ts'
 import { vw } from './vw.ts'
 
 /** The first one is what text is taken for that shows nothing else. */
-export const allInputFormats: InputFormat[] = [libsvm, labelString, vw, csv, tsv, npy, npz, parquet]
+export const allInputFormats: InputFormat[] = [libsvm, labelString, vw, csv, tsv, npy, npz, parquet, arrow]
 
 /** What text was before a file could say its format: files that do not say it are in this one. */
 export const usualInputFormat = allInputFormats[0]

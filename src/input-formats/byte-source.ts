@@ -1,18 +1,17 @@
-// Bytes of a file or of standard input, decompressed on the way when they start like gzip or zstd. Plain files are read
+// Bytes of a file or of standard input, decompressed on the way when they start like compressed data. Plain files are read
 // straight into the caller's memory.
 import { constants } from 'node:fs'
 import { access, type FileHandle, open, stat } from 'node:fs/promises'
 import { PassThrough, type Readable } from 'node:stream'
-import { createGunzip } from 'node:zlib'
 import { fileError, SpillwayError } from '../errors.ts'
+import { COMPRESSION_HEAD, compressionOf } from './compressions.ts'
 import { type FilePart, filePart, partName } from './file-part.ts'
 import { isGivenRows, openGivenRows } from './given-rows.ts'
-import { ZstdFrames } from './zstd-frames.ts'
 
 export interface ByteSource {
   /** As the user wrote it; `standard input` for `-`. */
   name: string
-  /** What it is, in words: `a file`, `a pipe`, `gzip data` or `zstd data`. */
+  /** What it is, in words: `a file`, `a pipe`, `gzip data`. */
   kind: string
   /** Bytes on disk, where they are known. */
   size: number | undefined
@@ -26,15 +25,6 @@ export interface ByteSource {
   readAt?(target: Uint8Array, at: number): Promise<number>
   close(): Promise<void>
 }
-
-const GZIP = [0x1f, 0x8b]
-const ZSTD = [0x28, 0xb5, 0x2f, 0xfd]
-const startsWith = (bytes: Uint8Array, magic: number[]): boolean => magic.every((byte, k) => bytes[k] === byte)
-/** A frame, or a skippable frame before it, as parallel compressors write. */
-const startsWithZstd = (bytes: Uint8Array): boolean =>
-  startsWith(bytes, ZSTD) || ((bytes[0] & 0xf0) === 0x50 && startsWith(bytes.subarray(1), [0x2a, 0x4d, 0x18]))
-const compressionOf = (bytes: Uint8Array): 'gzip' | 'zstd' | undefined =>
-  startsWith(bytes, GZIP) ? 'gzip' : startsWithZstd(bytes) ? 'zstd' : undefined
 
 /** Bytes of a file that its format may be told by. */
 const HEAD_BYTES = 64
@@ -51,8 +41,61 @@ export async function requireReadable(path: string): Promise<void> {
   }
 }
 
+/** Whether data can be read once alone. A named pipe that is closed again loses its writer. */
+export async function isReadOnce(path: string): Promise<boolean> {
+  if (path === '-' || isGivenRows(path)) return true
+  const found = await stat(filePart(path)?.path ?? path).catch(() => undefined)
+  return found !== undefined && !found.isFile() && !found.isDirectory()
+}
+
+/** Pipes that were looked at, each with its beginning, which comes first when it is opened. */
+const lookedAt = new Map<string, { source: ByteSource; head: Uint8Array }>()
+const BEGINNING = 1 << 16
+
+/** The beginning of a pipe. Whoever opens it later reads it from there. */
+export async function lookAtPipe(path: string): Promise<Uint8Array> {
+  let looked = lookedAt.get(path)
+  if (!looked) {
+    const source = await openSource(path)
+    const head = new Uint8Array(BEGINNING)
+    looked = { source, head: head.subarray(0, await source.read(head)) }
+    lookedAt.set(path, looked)
+  }
+  return looked.head
+}
+
+/** Closes a pipe that was looked at, and that nobody opened afterwards: it would keep the program waiting. */
+export async function forgetPipe(path: string): Promise<void> {
+  const looked = lookedAt.get(path)
+  lookedAt.delete(path)
+  await looked?.source.close()
+}
+
+/** A pipe that was looked at, from its beginning on. */
+function fromBeginning({ source, head }: { source: ByteSource; head: Uint8Array }): ByteSource {
+  const { name, kind, size } = source
+  return {
+    ...{ name, kind, size },
+    get consumed() {
+      return source.consumed
+    },
+    async read(target) {
+      const part = head.subarray(0, target.length)
+      target.set(part)
+      head = head.subarray(part.length)
+      return part.length + (part.length < target.length ? await source.read(target.subarray(part.length)) : 0)
+    },
+    close: () => source.close(),
+  }
+}
+
 /** Opens a path, standard input for `-`, a part of a file, or rows of a program. */
 export async function openSource(path: string): Promise<ByteSource> {
+  const looked = lookedAt.get(path)
+  if (looked) {
+    lookedAt.delete(path)
+    return fromBeginning(looked)
+  }
   const part = filePart(path)
   if (part) return partOfSource(await openSource(part.path), part)
   if (path === '-') return openStream('standard input', 'a pipe', process.stdin, undefined)
@@ -75,7 +118,7 @@ export async function openSource(path: string): Promise<ByteSource> {
   const packed = compressionOf(head)
   if (regular && !packed) return plainFile(path, handle, size, head)
   // The handle goes on: a named pipe that is closed and opened again loses its writer.
-  const kind = regular ? `${packed} data` : 'a pipe'
+  const kind = regular ? `${packed?.name} data` : 'a pipe'
   return openStream(path, kind, handle.createReadStream({ highWaterMark: 1 << 20 }), regular ? size : undefined)
 }
 
@@ -156,7 +199,7 @@ async function openStream(name: string, kind: string, stream: Readable, size: nu
     let length = 0
     const raw = counted[Symbol.asyncIterator]() as AsyncIterator<Buffer>
     let ended = false
-    while (length < 4 && !ended) {
+    while (length < COMPRESSION_HEAD && !ended) {
       const { value, done } = await raw.next()
       if (done) ended = true
       else {
@@ -173,13 +216,12 @@ async function openStream(name: string, kind: string, stream: Readable, size: nu
     const packed = compressionOf(first)
     if (!packed) return yield* rest()
     try {
-      if (packed === 'zstd') yield* new ZstdFrames().decompress(rest())
-      else yield* gunzip(rest())
+      yield* packed.decompress(rest())
     } catch (error) {
       if (error instanceof SpillwayError) throw error
       const what = error instanceof Error ? error.message : String(error)
       throw new SpillwayError(
-        `${name}: the ${packed} data is damaged or cut short (${what}), after ${source.consumed} compressed bytes`,
+        `${name}: the ${packed.name} data is damaged or cut short (${what}), after ${source.consumed} compressed bytes`,
         'copy or download the file again',
       )
     }
@@ -209,17 +251,4 @@ async function openStream(name: string, kind: string, stream: Readable, size: nu
     if (size !== undefined && !stream.closed) await new Promise(resolve => stream.once('close', resolve))
   }
   return source
-}
-
-async function* gunzip(input: AsyncIterable<Buffer>): AsyncGenerator<Uint8Array> {
-  const inflate = createGunzip({ chunkSize: 1 << 18 })
-  const feed = (async () => {
-    for await (const piece of input) {
-      if (!inflate.write(piece)) await new Promise<void>(resolve => inflate.once('drain', resolve))
-      if (inflate.destroyed) return
-    }
-    inflate.end()
-  })()
-  feed.catch(error => inflate.destroy(error as Error))
-  yield* inflate as AsyncIterable<Uint8Array>
 }

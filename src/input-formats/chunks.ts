@@ -1,4 +1,5 @@
 // Inputs in chunks, each in a slot of the shared memory, the way their format says: cut by lines, or as the format plans them.
+import { UsageError } from '../errors.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { PlacedSchema } from '../tables/place-schema.ts'
 import type { Schema } from '../tables/schema.ts'
@@ -19,7 +20,17 @@ import type {
   TableOfInput,
 } from './input-format.ts'
 import { cutLines, linesWithin } from './line-chunks.ts'
+import { namedLabels } from './named-labels.ts'
 import { isText, type Reading } from './reading.ts'
+
+/** Labels that were named would be ignored by a format that has them in its rows. What is not known yet is text. */
+function refuseNamedLabels(path: string, format: InputFormat | undefined): void {
+  if (namedLabels(path) === undefined || format?.takesLabels) return
+  throw new UsageError(
+    `labels names a file, and the data is ${format?.title ?? 'text'}, whose rows have their labels`,
+    'leave it out',
+  )
+}
 
 /** What a worker takes at a time. */
 export interface Chunk extends ChunkBytes {
@@ -96,6 +107,7 @@ export class Chunks {
       // All are opened first, so that a wrong name is told before any work.
       await this.#findFormat(inputs)
       const { format } = this.#reading
+      for (const { path } of inputs) refuseNamedLabels(path, this.#reading.known)
       if (format.cut.by === 'plan') for (const input of inputs) opened.push(await this.#open(format, input))
       this.bytesTotal = inputs.reduce<number | undefined>(
         (sum, { size }) => (sum === undefined || size === undefined ? undefined : sum + size),

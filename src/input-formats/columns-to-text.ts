@@ -2,6 +2,8 @@
 import { SpillwayError } from '../errors.ts'
 
 const SPECIAL = /["\t\r\n]|^\s|\s$/
+/** Characters of lines that become bytes at a time: strings of all rows would take several times the memory. */
+const PIECE = 1 << 18
 
 /** A cell as text. Numbers are written so that reading them gives the same numbers. */
 function cell(value: unknown, column: string): string {
@@ -17,14 +19,40 @@ function cell(value: unknown, column: string): string {
   )
 }
 
-/** Columns of the same length as rows of text. */
-export function columnsToText(names: readonly string[], columns: readonly ArrayLike<unknown>[]): Buffer {
-  const lines: string[] = []
-  const rows = columns[0]?.length ?? 0
-  for (let r = 0; r < rows; r++) {
-    let line = ''
-    for (let k = 0; k < columns.length; k++) line += (k > 0 ? '\t' : '') + cell(columns[k][r], names[k])
-    lines.push(line)
+/** Rows of cells that become text, one after the other. */
+export class RowsAsText {
+  /** Of the text, as far as it became bytes. */
+  bytes = 0
+  readonly #names: readonly string[]
+  #pieces: Buffer[] = []
+  #lines = ''
+
+  constructor(names: readonly string[]) {
+    this.#names = names
   }
-  return Buffer.from(lines.length > 0 ? `${lines.join('\n')}\n` : '')
+
+  /** A row, by what gives the cell of each column. */
+  row(cellOf: (column: number) => unknown): void {
+    let line = ''
+    for (let k = 0; k < this.#names.length; k++) line += (k > 0 ? '\t' : '') + cell(cellOf(k), this.#names[k])
+    this.#lines += `${line}\n`
+    if (this.#lines.length >= PIECE) this.#cut()
+  }
+
+  /** The text of all rows since this was asked last. */
+  finish(): Buffer {
+    this.#cut()
+    const pieces = this.#pieces
+    this.#pieces = []
+    this.bytes = 0
+    return pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)
+  }
+
+  #cut(): void {
+    if (this.#lines.length === 0) return
+    const piece = Buffer.from(this.#lines)
+    this.#pieces.push(piece)
+    this.bytes += piece.length
+    this.#lines = ''
+  }
 }

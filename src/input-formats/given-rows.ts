@@ -8,6 +8,7 @@ import type { ByteSource } from './byte-source.ts'
 import { type CsrRows, isCsrRows, rowsOfCsr } from './csr-rows.ts'
 import { filePart, partName } from './file-part.ts'
 import { labelOf, textLabelComplaint } from './labels.ts'
+import { givenPath, isQuery, isSqlQuery, pathOfQuery, QUERY_NAME, type SqlQuery } from './stand-ins.ts'
 
 /** Features, numbered from the index base, and their values: side by side in any order, or by number. */
 export type RowFeatures =
@@ -22,8 +23,8 @@ export type RowToRead =
   | Readonly<Record<number, number>>
   | readonly [indices: ArrayLike<number>, values: ArrayLike<number>]
 
-/** Names of files, or rows. */
-export type DataFor<Row> = string | string[] | Iterable<Row> | AsyncIterable<Row> | CsrRows
+/** Names of files, rows, or a query. */
+export type DataFor<Row> = string | string[] | Iterable<Row> | AsyncIterable<Row> | CsrRows | SqlQuery
 
 /** The format that the lines of rows are in. Settings that are about text are refused. */
 export function formatForRows(asked: { format?: string | undefined; onBadRow?: string | undefined }): string {
@@ -71,10 +72,11 @@ export function pathsOf(
 ): GivenData {
   if (typeof data === 'string') return files([data])
   if (Array.isArray(data) && data.every(each => typeof each === 'string')) return files(data)
+  if (isSqlQuery(data)) return files([pathOfQuery(data.sql)])
   const rows = isCsrRows(data) ? rowsOfCsr(data) : data
   if (!isIterable(rows)) {
     throw new UsageError(
-      `the data is ${shown(data)}; expected names of files, or an iterable or async iterable of rows`,
+      `the data is ${shown(data)}; expected names of files, { sql }, or an iterable or async iterable of rows`,
     )
   }
   const path = `${PREFIX}${count++}`
@@ -97,12 +99,15 @@ export function isGivenRows(path: string): boolean {
 export function sourceName(path: string): string {
   const part = filePart(path)
   if (part) return partName(part)
-  return path === '-' ? 'standard input' : keptName(path)
+  const given = givenPath(path)
+  return given === '-' ? 'standard input' : isQuery(given) ? QUERY_NAME : keptName(given)
 }
 
 /** What a store remembers of an input's path. */
 export function keptName(path: string): string {
-  return isGivenRows(path) ? NAME : path
+  const given = givenPath(path)
+  // A query is remembered by a hash: there may be a password in it.
+  return isGivenRows(given) ? NAME : isQuery(given) ? given.trim().replace('\0', '') : given
 }
 
 /** The lines of given rows. They are there once. */

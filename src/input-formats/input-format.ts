@@ -18,6 +18,8 @@ export interface InputFormat {
   row: string
   /** Whether rows are strings of letters: a feature is a position, counted from 1, and a value is the byte of a letter. */
   letters: boolean
+  /** Whether labels may be in a file of their own, which is named. */
+  takesLabels?: boolean
   cut: ByLines | ByPlan
   newParser(arena: Arena): ChunkParser
 }

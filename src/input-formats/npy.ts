@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { SpillwayError } from '../errors.ts'
 import { Input } from './input.ts'
 import type { ChunkBytes, InputFormat, InputToOpen, OpenedInput, RandomAccess } from './input-format.ts'
+import { namedLabels } from './named-labels.ts'
 import { isNpy, type NpyHeader, numberReader, readNpyHeader, requireNumbers } from './npy-header.ts'
 import { type MadeRow, RowsParser } from './rows-parser.ts'
 
@@ -44,13 +45,13 @@ export async function openNpy(name: string, file: RandomAccess): Promise<NpyFile
 /** The file of labels beside a file of rows: `X.labels.npy` beside `X.npy` and `X.npz`. */
 export const labelsBeside = (path: string): string => `${path.replace(/\.np[yz]$/, '')}.labels.npy`
 
-/** Opens the labels beside a file, where there are any. */
+/** Opens the labels that were named for a file or that are beside it, where there are any. */
 export async function openLabels(
   path: string,
   rows: number,
 ): Promise<(NpyFile & { close(): Promise<void> }) | undefined> {
-  const beside = labelsBeside(path)
-  if (beside === path || !existsSync(beside)) return undefined
+  const beside = namedLabels(path) ?? labelsBeside(path)
+  if (!namedLabels(path) && (beside === path || !existsSync(beside))) return undefined
   const input = new Input(beside)
   try {
     const labels = await openNpy(input.name, await input.randomAccess('a NumPy array'))
@@ -138,6 +139,7 @@ export const npy: InputFormat = {
   title: 'a NumPy array',
   row: 'LABEL and the values of all features',
   letters: false,
+  takesLabels: true,
   cut: { by: 'plan', detect: isNpy, indexBase: 1, open },
   newParser: arena => new NpyParser(arena),
 }

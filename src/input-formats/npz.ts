@@ -2,6 +2,7 @@
 // `y` in the same archive, or an array in a file beside it.
 import { SpillwayError } from '../errors.ts'
 import type { ChunkBytes, InputFormat, InputToOpen, OpenedInput, PlannedChunk, RandomAccess } from './input-format.ts'
+import { namedLabels } from './named-labels.ts'
 import { labelsBeside, openLabels, requireLabels } from './npy.ts'
 import { type NpyHeader, numberReader, readNpyHeader, requireNumbers } from './npy-header.ts'
 import { risingEntries } from './rising-entries.ts'
@@ -118,7 +119,7 @@ class SparseMatrix {
   }
 
   async #openLabels(file: RandomAccess, entries: ZipEntry[], rows: number): Promise<Labels> {
-    if (entries.some(({ name }) => name === 'y.npy')) {
+    if (!namedLabels(this.#input.path) && entries.some(({ name }) => name === 'y.npy')) {
       const { reader, ...header } = await this.#array(file, entries, 'y')
       requireNumbers(reader.name, header)
       requireLabels(header, reader.name, rows)
@@ -128,7 +129,7 @@ class SparseMatrix {
     if (!beside) {
       throw new SpillwayError(
         `${this.#input.name}: found no labels, expected an array y in it, or the file ${labelsBeside(this.#input.path)}`,
-        'write them with numpy.save, one for each row',
+        'write them with numpy.save, one for each row, or name their file with --labels',
       )
     }
     let at = beside.bytes
@@ -246,6 +247,7 @@ export const npz: InputFormat = {
   title: 'a SciPy matrix',
   row: 'LABEL, features and values',
   letters: false,
+  takesLabels: true,
   cut: {
     by: 'plan',
     detect: isNpz,

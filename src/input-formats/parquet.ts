@@ -9,6 +9,8 @@ const MAGIC = 'PAR1'
 const LONGEST_METADATA = 1 << 28
 /** Bytes of a row group before it was compressed. */
 const LARGEST_GROUP = 1 << 28
+/** What a cell is taken for at least. */
+const CELL_BYTES = 4
 
 const isMagic = (bytes: Uint8Array): boolean => Buffer.from(bytes).toString('latin1') === MAGIC
 async function open(input: InputToOpen): Promise<OpenedInput> {
@@ -56,13 +58,15 @@ function placeOf(name: string, group: RowGroup, size: number): { from: number; t
   }
   if (!(from >= MAGIC.length && to <= size && from < to))
     throw damaged(name, `bytes ${from} to ${to} in a file of ${size}`)
-  if (whole > LARGEST_GROUP || to - from > LARGEST_GROUP) {
+  // Equal cells take no room in a file, but they do when they are decoded.
+  const decodedBytes = Math.max(whole, to - from, Number(group.num_rows) * group.columns.length * CELL_BYTES)
+  if (decodedBytes > LARGEST_GROUP) {
     throw new SpillwayError(
-      `${name}: found ${Math.max(whole, to - from)} bytes in a row group, expected at most ${LARGEST_GROUP}, for a row group is decoded at once`,
+      `${name}: found ${decodedBytes} bytes in a row group, expected at most ${LARGEST_GROUP}, for a row group is decoded at once`,
       'write the file with smaller row groups, e.g. row_group_size=100000',
     )
   }
-  return { from, to, decodedBytes: Math.max(whole, to - from) }
+  return { from, to, decodedBytes }
 }
 
 const tables: DecodedTables = { toText: rowGroupToTextTask }

@@ -7,6 +7,8 @@ import { fitFor } from '../features/expansion-steps.ts'
 import { usualInputFormat } from '../input-formats/all-input-formats.ts'
 import { type DataFor, formatForRows, pathsOf, type RowToRead } from '../input-formats/given-rows.ts'
 import { compareLabels, labelKey } from '../input-formats/labels.ts'
+import { nameLabels } from '../input-formats/named-labels.ts'
+import { baseName, isQuery } from '../input-formats/stand-ins.ts'
 import { calibrationsOf, requireCalibrations } from '../model/calibration.ts'
 import { loadModel } from '../model/files.ts'
 import { placeOfLent } from '../model/lent-weights.ts'
@@ -15,6 +17,7 @@ import { placeModel } from '../model/scorer.ts'
 import { Arena } from '../numeric/arena.ts'
 import { poolForText } from '../rows/pool-for-text.ts'
 import { CHUNK_BYTES, RowReader, type RowsToRead } from '../rows/read-rows.ts'
+import { spoolReadOnce } from '../rows/spool.ts'
 import type { AnswerSettings, EvaluatedChunk, RowsAnswered } from './answers-of-rows.ts'
 import { explainData } from './explain.ts'
 import { predictChunkTask } from './predict-chunk-task.ts'
@@ -26,6 +29,8 @@ export interface PredictOptions {
   /** Number of the first feature; the model's own by default. */
   indexBase?: 0 | 1
   onBadRow?: 'fail' | 'skip'
+  /** Of an array or a matrix: the file of its labels. */
+  labels?: string
   threads?: number
   signal?: AbortSignal
   /** Called now and then. */
@@ -123,8 +128,25 @@ async function explained(
   const other = (['scores', 'probability', 'header', 'evaluate'] as const).find(name => options[name])
   if (other) throw new UsageError(`explain and ${other} cannot both be asked for`, `leave out --${other}`)
   using from = pathsOf(data, { indexBase: options.indexBase ?? model.indexBase, needsLabel: false })
-  const reading = readingFor(model, options, from.given)
-  return await explainData({ paths: from.paths, model, reading, most }, options)
+  await using spooled = await spoolToPredict(from.paths, model, options)
+  const reading = readingFor(model, { ...options, ...spooled.reading }, from.given)
+  return await explainData({ paths: spooled.paths, model, reading, most }, options)
+}
+
+/** Has the rows of a query, and what is read at many places but comes from a pipe, put into a file in this folder. */
+async function spoolToPredict(
+  paths: string[],
+  { inputFormat }: Model,
+  { format, threads, signal }: PredictOptions,
+): Promise<AsyncDisposable & { paths: string[]; reading: Partial<PredictOptions> }> {
+  const spooled = await spoolReadOnce(paths, {
+    format: format ?? (paths.some(isQuery) ? undefined : inputFormat),
+    store: baseName(paths[0] ?? ''),
+    ...{ threads, signal, once: true },
+  })
+  const { format: found, header } = spooled.known
+  const reading = { ...(found !== undefined && { format: found }), ...(header && { tableHeader: header }) }
+  return { paths: spooled.paths, reading, [Symbol.asyncDispose]: () => spooled[Symbol.asyncDispose]() }
 }
 
 /** As LIBLINEAR names the columns of probabilities: `labels 1 -1`. Of scores there is one for each weight vector. */
@@ -213,7 +235,7 @@ async function run(
     },
   }
   const [path] = typeof data === 'string' ? [data] : Array.isArray(data) && data.length === 1 ? data : [undefined]
-  const store = typeof path === 'string' ? await storeAt(path) : undefined
+  const store = typeof path === 'string' && !isQuery(path) ? await storeAt(path) : undefined
   const account = store ? await runStore(store, prediction) : await runText(data, prediction)
   return {
     rows,
@@ -244,13 +266,16 @@ async function runText(data: DataFor<RowToRead>, { model, options, settings, tak
   const arena = lent?.arena ?? new Arena()
   const { indexBase = model.indexBase } = options
   using from = pathsOf(data, { indexBase, needsLabel: false })
-  const { paths, given } = from
+  await using spooled = await spoolToPredict(from.paths, model, options)
+  const { paths } = spooled
+  using _labels = nameLabels(paths, options.labels)
+  const reading = readingFor(model, { ...options, ...spooled.reading }, from.given)
   const pool = await poolForText(arena, paths, options.threads, lent === undefined)
   const expand = model.transforms.expand?.steps
   try {
     const scorer = placeModel(arena, model)
     const chunkBytes = lent ? SMALL_CHUNK_BYTES : CHUNK_BYTES
-    const reader = new RowReader(arena, pool, { ...readingFor(model, options, given), chunkBytes })
+    const reader = new RowReader(arena, pool, { ...reading, chunkBytes })
     await reader.read(
       paths,
       (_, toParse) =>

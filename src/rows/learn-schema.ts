@@ -1,12 +1,11 @@
 // What the columns of a table become is learnt before its rows are read, by a pass over the text: whether cells are numbers, and
 // the values of those that are not. Where no lists of values are wanted, the first rows are enough.
-import { stat } from 'node:fs/promises'
 import { SpillwayError, UsageError } from '../errors.ts'
 import { askedInputFormat } from '../input-formats/all-input-formats.ts'
-import { openSource } from '../input-formats/byte-source.ts'
+import { isReadOnce, openSource } from '../input-formats/byte-source.ts'
 import type { Chunk } from '../input-formats/chunks.ts'
 import { type AboutDecoded, layoutOfColumns } from '../input-formats/decoded-table.ts'
-import { isGivenRows, sourceName } from '../input-formats/given-rows.ts'
+import { sourceName } from '../input-formats/given-rows.ts'
 import { Input } from '../input-formats/input.ts'
 import type { InputFormat } from '../input-formats/input-format.ts'
 import { blankByteOrderMark, LINE_FEED } from '../input-formats/line-chunks.ts'
@@ -71,13 +70,6 @@ export async function learnSchema(paths: string[], options: TableToLearn): Promi
   // Its memory is for what comes now.
   if (options.memory !== undefined) collectGarbage()
   return learnt
-}
-
-/** Whether data can be read once alone. A named pipe that is closed again loses its writer. */
-async function isReadOnce(path: string): Promise<boolean> {
-  if (path === '-' || isGivenRows(path)) return true
-  const found = await stat(path).catch(() => undefined)
-  return found !== undefined && !found.isFile() && !found.isDirectory()
 }
 
 /** Whether data is a table in columns, and which columns it has. */

@@ -5,6 +5,7 @@ import { openStore } from '../block-store/reader.ts'
 import { UsageError } from '../errors.ts'
 import { isGivenRows } from '../input-formats/given-rows.ts'
 import { formatBytes } from '../numeric/arena.ts'
+import { planDecoding } from '../rows/decode-memory.ts'
 import { learnSchema } from '../rows/learn-schema.ts'
 import { bytesOf, hasNumbers, type Schema } from '../tables/schema.ts'
 import { tableOptionNames } from '../tables/table-options.ts'
@@ -13,6 +14,7 @@ import type { ProgressListener } from './progress.ts'
 
 /** Fills in the schema of a table, its format and how it is scaled. */
 export async function heedTable(paths: string[], options: ResolvedOptions, tell: ProgressListener): Promise<void> {
+  await setAsideForDecoding(paths, options, tell)
   const schema = await schemaOf(paths, options)
   if (!schema) return
   options.schema = schema
@@ -35,6 +37,18 @@ function setAside(schema: Schema, options: ResolvedOptions, tell: ProgressListen
   options.memory -= bytes
   const reason = `the values of the columns take about ${formatBytes(bytes)} of the memory (--categorical hash:18 makes no lists of them)`
   tell({ stage: 'plan', solver: '', reason })
+}
+
+/** Leaves room for decoding, where the memory is named: as many threads decode as there is room for. */
+async function setAsideForDecoding(paths: string[], options: ResolvedOptions, tell: ProgressListener): Promise<void> {
+  const { memory, format, threads } = options
+  if (memory === undefined || paths.some(isGivenRows)) return
+  const plan = await planDecoding(paths, { memory, format, threads })
+  if (!plan) return
+  options.memory = memory - plan.bytes
+  options.threads = plan.threads
+  const by = plan.threads === 1 ? 'one thread' : `${plan.threads} threads`
+  tell({ stage: 'plan', solver: '', reason: `decoding takes up to ${formatBytes(plan.bytes)} of the memory, by ${by}` })
 }
 
 async function schemaOf(paths: string[], options: ResolvedOptions): Promise<Schema | undefined> {

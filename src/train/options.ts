@@ -69,6 +69,8 @@ export interface TrainOptions extends TableOptions {
   values?: 'f32' | 'f64'
   /** What the text is: the name of an input format, or `auto`. */
   format?: string
+  /** Of an array or a matrix: the file of its labels. */
+  labels?: string
   indexBase?: 0 | 1
   onBadRow?: 'fail' | 'skip'
   /** Threads for parsing and certifying, all cores when not given; when given, solver `stream` has as many trainers. */
@@ -238,7 +240,7 @@ const choices = (): Partial<Record<keyof TrainOptions, readonly unknown[]>> => (
 
 /** What has neither a default nor limits here. */
 const OTHERS = {
-  ...{ rowWeights: 1, expand: 1, degree: 1, nodes: 1, store: 1, signal: 1 },
+  ...{ rowWeights: 1, expand: 1, degree: 1, nodes: 1, store: 1, signal: 1, labels: 1 },
   ...{ label: 1, weight: 1, ignore: 1, categorical: 1, text: 1 },
 } satisfies Partial<Record<Optional, 1>>
 
@@ -366,7 +368,7 @@ export function refuseTextOptions(options: ResolvedOptions): void {
       'train on the text',
     )
   }
-  for (const name of ['values', 'format', 'indexBase', 'onBadRow', 'store', 'blocks', ...tableOptionNames]) {
+  for (const name of ['values', 'format', 'labels', 'indexBase', 'onBadRow', 'store', 'blocks', ...tableOptionNames]) {
     if (options.given.has(name)) {
       throw new UsageError(`the option ${name} is for reading text, and this is a store: it would be ignored`)
     }

@@ -2,7 +2,7 @@
 // of training may follow while it is written.
 
 import { stat } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { MANIFEST_FILE, UNSAVED_MARKER } from '../block-store/file-layout.ts'
 import { type IngestOptions, ingest } from '../block-store/ingest.ts'
 import { binsOf, inputFormatOf, nextPosition } from '../block-store/manifest.ts'
@@ -13,6 +13,7 @@ import { SpillwayError, UsageError } from '../errors.ts'
 import { askedInputFormat } from '../input-formats/all-input-formats.ts'
 import { statInput } from '../input-formats/file-part.ts'
 import { isGivenRows, keptName } from '../input-formats/given-rows.ts'
+import { baseName } from '../input-formats/stand-ins.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { PAGE_BYTES } from '../numeric/feature-map-layout.ts'
 import { FirstPass, type FirstPassSettings, type FirstPassSizes, pieceBytes } from '../optimise/solvers/first-pass.ts'
@@ -58,8 +59,7 @@ export function storeFolder(paths: string[], asked: string | undefined): string 
       "name one: store: 'some.spill'. It stays, and can be trained on again",
     )
   }
-  const name = paths[0] === '-' ? 'stdin' : basename(paths[0]).replace(/\.(gz|zst)$/, '')
-  return asked ?? `${name}.spill`
+  return asked ?? `${baseName(paths[0])}.spill`
 }
 
 /** Whether a folder holds a store that the next run takes as it is. */

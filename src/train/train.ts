@@ -3,7 +3,8 @@
 import { spaceText, widthOf } from '../additive-kernels/row-space.ts'
 import { UsageError } from '../errors.ts'
 import { usualInputFormat } from '../input-formats/all-input-formats.ts'
-import { type DataFor, formatForRows, type LabelledRow, pathsOf } from '../input-formats/given-rows.ts'
+import { type DataFor, formatForRows, isGivenRows, type LabelledRow, pathsOf } from '../input-formats/given-rows.ts'
+import { nameLabels } from '../input-formats/named-labels.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { trainsTogether } from '../losses/formulations.ts'
 import { type Model, type Certificate as ModelCertificate, makeModel } from '../model/model.ts'
@@ -16,6 +17,7 @@ import { checkCompatible, underLimits } from '../optimise/solvers/compatibility.
 import { dual } from '../optimise/solvers/dual.ts'
 import { type BlockSolver, type MemorySolver, trainsMany } from '../optimise/solvers/solver.ts'
 import { classesOf } from '../rows/folds.ts'
+import { type SpooledData, spoolReadOnce } from '../rows/spool.ts'
 import { version } from '../version.ts'
 import { calibrateOverBlocks, calibrationsOf, checkCalibration, modelsToCalibrate } from './calibrate.ts'
 import { chooseSolver } from './choose-solver.ts'
@@ -29,21 +31,23 @@ import { DEFAULTS, type ResolvedOptions, resolveOptions, type TrainOptions } fro
 import type { TrainingOutcome } from './outcome.ts'
 import { type Place, type Taker, trainModels, type Wanted } from './place.ts'
 import type { ProgressListener } from './progress.ts'
-import { heedBinsOfStore } from './store-for-training.ts'
+import { heedBinsOfStore, storeFolder } from './store-for-training.ts'
 import { TrainingRun, type TrainResult } from './training-run.ts'
 
 /** Trains on one or more files, on a store, or on rows. Starts at once; options are checked before anything is read. */
 export function train(data: DataFor<LabelledRow>, options: TrainOptions = {}): TrainingRun {
   const resolved = resolveOptions(options)
   const from = pathsOf(data, { indexBase: resolved.indexBase ?? 1, needsLabel: true })
-  const { paths } = from
   if (from.given) resolved.format = formatForRows(resolved)
-  if (paths.length === 0) throw new UsageError('no data was named')
+  if (from.paths.length === 0) throw new UsageError('no data was named')
   const loss = findLoss(resolved.loss)
   askedSolver(resolved.solver)
   return new TrainingRun(async tell => {
     using _ = from
     const started = performance.now()
+    await using spooled = await spoolForTraining(from.paths, resolved, tell)
+    const { paths } = spooled
+    using _labels = nameLabels(paths, resolved.labels)
     await heedTable(paths, resolved, tell)
     const roundedToBins = await heedBinsOfStore(paths, resolved, tell)
     const { solver, reason, fitsInMemory } = await chooseSolver(paths, resolved)
@@ -61,6 +65,22 @@ export function train(data: DataFor<LabelledRow>, options: TrainOptions = {}): T
     }
     return roundedToBins > 0 ? { ...result, roundedToBins } : result
   })
+}
+
+/** Has data that is there once put into a file, where it has to be read more often. */
+async function spoolForTraining(
+  paths: string[],
+  options: ResolvedOptions,
+  tell: ProgressListener,
+): Promise<SpooledData> {
+  const { format, memory, threads, signal } = options
+  const store = paths.some(isGivenRows) ? '' : storeFolder(paths, options.store)
+  const spooled = await spoolReadOnce(paths, {
+    ...{ format, memory, threads, signal, store },
+    tell: reason => tell({ stage: 'plan', solver: '', reason }),
+  })
+  Object.assign(options, spooled.known)
+  return spooled
 }
 
 /** The models of a data set. `numbers`: of its classes, those without rows among them. */

@@ -13,7 +13,7 @@ const MOST_PARAMETERS = 5
 const longer: Record<string, number> = {
   'block-store/add.ts: addRows': 87,
   'block-store/add.ts: a function': 71,
-  'block-store/ingest.ts: ingest': 78,
+  'block-store/ingest.ts: ingestFiles': 77,
   'block-store/load-block-task.ts: loadBlock': 67,
   'block-store/load-store.ts: loadStore': 73,
   'block-store/read-into-blocks.ts: readIntoBlocks': 89,

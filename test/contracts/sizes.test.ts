@@ -23,6 +23,8 @@ const forBits: Record<string, [what: string, ...operators: string[]]> = {
   'block-store/file-layout.ts': ['flags of a header', '~'],
   'block-store/split-blocks.ts': ['random words', 'imul'],
   'generate/distributions.ts': ['the bits of a byte, reversed', '>>', '<<'],
+  'input-formats/bzip2-blocks.ts': ['codes, words of a checksum', '~', '>>', '<<', '& 0x8…', 'i32'],
+  'input-formats/lz4-frames.ts': ['fields of a header, bytes of a length', '~', '>>', '<<'],
   'input-formats/text-size.ts': ['fields of a header', '>>'],
   'input-formats/npy-header.ts': ['numbers of an array', 'i32'],
   'input-formats/vw.ts': ['words of a hash', '<<', '| 0', 'imul', '~', '^'],

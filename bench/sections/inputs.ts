@@ -1,0 +1,76 @@
+// Tables into stores, and the same tables read by DuckDB alone.
+import { rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { measure } from '../measure.ts'
+import { spillway } from '../peers/spillway.ts'
+import { type Contestant, interleave, timingOf } from '../rounds.ts'
+import type { Section, SuiteContext, Table } from '../suite.ts'
+
+const ROWS = { small: 400_000, full: 4_000_000 }
+const scan = fileURLToPath(new URL('../peers/duckdb-scan.ts', import.meta.url))
+const duckdb = (...words: string[]): string[] => [process.execPath, scan, ...words]
+
+export async function inputsSection(context: SuiteContext): Promise<Section> {
+  const { workFolder, rounds, limit, size, say } = context
+  const rows = ROWS[size]
+  const files = ['csv', 'parquet'].map(ending => join(workFolder, `numbers.${ending}`))
+  const bytes = new Map<string, number>()
+  for (const file of files) {
+    say(`writing ${file}`)
+    await measure(duckdb(file, 'MAKE', String(rows)))
+    bytes.set(file, (await stat(file)).size)
+  }
+  const store = join(workFolder, 'numbers.spill')
+  const contestants: (Contestant & { file: string })[] = files.flatMap(file => {
+    const kind = file.split('.').pop()
+    const ingest = async () => {
+      // Columns are told by the first rows, so that the table is read once.
+      const words = ['ingest', file, store, '--threads', '1', '--categorical', 'hash:10', '--compress', 'none', '-q']
+      const measured = await measure(spillway.command(...words), { limit })
+      await rm(store, { recursive: true })
+      return measured
+    }
+    return [
+      { name: `spillway ingest, ${kind}`, file, run: ingest },
+      { name: `DuckDB scan, ${kind}`, file, run: () => measure(duckdb(file, '1'), { limit }) },
+    ]
+  })
+  const runs = await interleave(contestants, rounds, say)
+  const table: Table = { columns, rows: [] }
+  const details: unknown[] = []
+  for (const { name, file } of contestants) {
+    const timing = timingOf(runs.get(name)!)
+    const { seconds, cpuSeconds, spread, peakMemoryBytes } = timing
+    const megabytes = bytes.get(file)! / 1e6
+    table.rows.push({
+      ...{ name, seconds, cpuSeconds, spread, memory: peakMemoryBytes },
+      rowsEach: rows / cpuSeconds,
+      megabytesEach: megabytes / cpuSeconds,
+    })
+    details.push({ name, rows, megabytes, ...timing })
+  }
+  return {
+    name: 'inputs',
+    title: 'Reading tables',
+    goal: 'CSV of numbers at 300 MB/s a core; Parquet stated beside DuckDB’s own scan.',
+    protocol: [
+      `A table of 12 columns of numbers with three digits behind the point and a label, ${rows} rows, made by DuckDB.`,
+      'Whole processes with one thread that parses. Spillway writes a store as well, which is counted; DuckDB adds all cells up.',
+      'By the second of computing: user and system time of all threads.',
+    ],
+    tables: [table],
+    details,
+    notes: [],
+  }
+}
+
+const columns: Table['columns'] = {
+  name: { title: 'what' },
+  seconds: { title: 'time', show: 'seconds' },
+  cpuSeconds: { title: 'computing', show: 'seconds' },
+  rowsEach: { title: 'rows a second of computing', show: 'count' },
+  megabytesEach: { title: 'MB of the file a second of computing', show: 'fixed2' },
+  spread: { title: 'spread', show: 'ratio' },
+  memory: { title: 'memory', show: 'megabytes' },
+}

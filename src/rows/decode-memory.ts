@@ -1,0 +1,98 @@
+// What decoding takes: tables in columns are decoded whole row groups or record batches at a time, by libraries, and a memory that
+// was named has to have room for that.
+import { SpillwayError } from '../errors.ts'
+import { statInput } from '../input-formats/file-part.ts'
+import { Input } from '../input-formats/input.ts'
+import type { AboutEncoded, PlannedChunk } from '../input-formats/input-format.ts'
+import { isText, Reading } from '../input-formats/reading.ts'
+import { formatBytes } from '../numeric/arena.ts'
+import { type ByteCount, NODE_BYTES, PROGRAM_PAGES } from '../sizes.ts'
+import { defaultThreads } from '../threads/pool.ts'
+import { CHUNK_BYTES } from './read-rows.ts'
+
+export interface DecodingPlan {
+  /** Threads that there is room for. */
+  threads: number
+  /** What decoding takes with so many. */
+  bytes: ByteCount
+}
+
+interface LargestChunk {
+  name: string
+  /** As it is in the file, and its cells. */
+  bytes: ByteCount
+  decodedBytes: ByteCount
+}
+
+/** A thread that decodes, beside the thread that waits for it. */
+const DECODER_BYTES: ByteCount = 24 << 20
+/** Of each byte of cells: what a thread that decodes has of it in objects and text, and what waits in a slot. */
+const TIMES_DECODING = 14
+const TIMES_WAITING = 4
+/** Chunks that are read ahead of the threads. */
+const CHUNKS_AHEAD = 3
+/** What has to be left for reading and training. */
+const LEAST_BESIDE: ByteCount = NODE_BYTES + PROGRAM_PAGES + (40 << 20)
+
+/** How many threads may decode in a memory, and what they take. Undefined where nothing is decoded. */
+export async function planDecoding(
+  paths: string[],
+  {
+    format,
+    memory,
+    threads = defaultThreads(),
+  }: { format: string | undefined; memory: ByteCount; threads?: number | undefined },
+): Promise<DecodingPlan | undefined> {
+  const largest = await largestChunk(paths, format)
+  if (!largest) return undefined
+  const room = memory - LEAST_BESIDE
+  const bytesFor = (count: number): ByteCount =>
+    count * (DECODER_BYTES + TIMES_DECODING * largest.decodedBytes) +
+    (count + CHUNKS_AHEAD) * (largest.bytes + TIMES_WAITING * largest.decodedBytes)
+  let count = threads
+  while (count > 1 && bytesFor(count) > room) count--
+  const bytes = bytesFor(count)
+  if (bytes <= room) return { threads: count, bytes }
+  throw new SpillwayError(
+    `${largest.name} takes about ${formatBytes(bytes)} while it is decoded, and ${formatBytes(memory)} of memory leave ${formatBytes(Math.max(0, room))} for that`,
+    `write the file with smaller parts, e.g. row_group_size=10000, or give --memory ${Math.ceil((bytes + LEAST_BESIDE) / 2 ** 20)}M`,
+  )
+}
+
+/** The chunk whose decoding takes most. */
+async function largestChunk(paths: string[], format: string | undefined): Promise<LargestChunk | undefined> {
+  let largest: LargestChunk | undefined
+  for (const path of paths) {
+    // What is read of a pipe is gone, and a store has been decoded.
+    if (!(await statInput(path))?.isFile()) return undefined
+    const input = new Input(path)
+    try {
+      const chunks = await chunksOf(input, format)
+      if (!chunks) return undefined
+      for (const { bytes, about } of chunks) {
+        const { name, decodedBytes } = about as AboutEncoded
+        if (!largest || decodedBytes > largest.decodedBytes) largest = { name, bytes, decodedBytes }
+      }
+    } finally {
+      await input.close()
+    }
+  }
+  return largest
+}
+
+/** The chunks of a table that is decoded; undefined for other data. */
+async function chunksOf(input: Input, format: string | undefined): Promise<PlannedChunk[] | undefined> {
+  const reading = new Reading(format, undefined)
+  if (!reading.known) {
+    const { name, head } = await input.source()
+    if (head && !isText(head)) reading.lookAtHead(name, head)
+  }
+  const { cut, title = '' } = reading.known ?? {}
+  if (cut?.by !== 'plan' || !cut.tables) return undefined
+  const opened = await cut.open(
+    { path: input.path, name: input.name, file: () => input.randomAccess(title) },
+    CHUNK_BYTES,
+  )
+  await opened.close?.()
+  return Array.isArray(opened.chunks) ? opened.chunks : undefined
+}

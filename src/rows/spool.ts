@@ -1,0 +1,176 @@
+// Data that is there once, and has to be read more often: a table from a pipe, whose columns are learnt before its rows are read,
+// files in columns that are read at many places, and the rows of a query. It is put into a file beside the store, which goes when
+// the work is done.
+import { type FileHandle, open, readdir, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { fileError, SpillwayError, UsageError } from '../errors.ts'
+import { askedInputFormat } from '../input-formats/all-input-formats.ts'
+import { type ByteSource, forgetPipe, isReadOnce, lookAtPipe, openSource } from '../input-formats/byte-source.ts'
+import { isGivenRows, sourceName } from '../input-formats/given-rows.ts'
+import type { InputFormat } from '../input-formats/input-format.ts'
+import { isText, Reading } from '../input-formats/reading.ts'
+import { type QuerySettings, runQuery } from '../input-formats/run-query.ts'
+import { isQuery, sqlOf, standsFor, standsNoMore } from '../input-formats/stand-ins.ts'
+import { usableMemory } from '../machine-memory.ts'
+import { formatBytes } from '../numeric/arena.ts'
+import { type ByteCount, NODE_BYTES, PROGRAM_PAGES } from '../sizes.ts'
+import { defaultThreads } from '../threads/pool.ts'
+
+export interface SpoolSettings {
+  /** The name of a format, or `auto`. */
+  format: string | undefined
+  /** Whether a table of lines is read once, for its columns are known. */
+  once?: boolean
+  /** The store that is made of the data, or would be: the file goes beside it. */
+  store: string
+  memory?: ByteCount | undefined
+  threads?: number | undefined
+  signal?: AbortSignal | undefined
+  /** Is told what goes where. */
+  tell?: ((what: string) => void) | undefined
+}
+
+export interface SpooledData extends AsyncDisposable {
+  /** Names of files for those that were given. */
+  paths: string[]
+  /** The format, and whether there is a header, where that is known. */
+  known: { format?: string; header?: 'yes' }
+}
+
+/** What DuckDB takes besides the memory that it is told to stay within: its code, its threads, buffers of the system. */
+const DUCKDB_BYTES: ByteCount = 64 << 20
+const LEAST_FOR_QUERY: ByteCount = 32 << 20
+/** Below so much, a second thread of DuckDB would have too little. */
+const FEW_FOR_THREADS: ByteCount = 512 << 20
+const PIECE = 1 << 20
+
+/** Puts into files what is there once and has to be read more often. */
+export async function spoolReadOnce(paths: string[], settings: SpoolSettings): Promise<SpooledData> {
+  const files: string[] = []
+  const dispose = async (): Promise<void> => {
+    for (const file of files) {
+      standsNoMore(file)
+      await rm(file, { force: true })
+    }
+    for (const path of paths) await forgetPipe(path)
+  }
+  const known: SpooledData['known'] = {}
+  const found: string[] = []
+  try {
+    for (const path of paths) {
+      if (isQuery(path)) {
+        checkQuery(paths, settings)
+        Object.assign(known, { format: 'tsv', header: 'yes' })
+      } else if (isGivenRows(path) || !(await isReadOnce(path)) || !(await needsFile(path, settings))) {
+        found.push(path)
+        continue
+      }
+      await removeOld(settings.store)
+      const file = `${settings.store}.${process.pid}-${files.length}.spool`
+      files.push(file)
+      standsFor(file, path)
+      settings.tell?.(
+        `${isQuery(path) ? 'the rows of the query go' : 'the table from the pipe goes'} into ${file} first`,
+      )
+      await write(file, isQuery(path) ? rowsOf(path, file, settings) : piecesOf(await openSource(path), settings))
+      found.push(file)
+    }
+  } catch (error) {
+    await dispose()
+    throw error
+  }
+  return { paths: found, known, [Symbol.asyncDispose]: dispose }
+}
+
+function checkQuery(paths: string[], { format }: SpoolSettings): void {
+  if (paths.length > 1) throw new UsageError('a query is trained on alone', 'join or unite tables in the query')
+  const asked = askedInputFormat(format)
+  if (asked) throw new UsageError(`format is ${asked.name}, and the rows of a query have none`, 'leave out the format')
+}
+
+/** Whether the data of a pipe is in a format that is read more than once. What was looked at is read again by whoever comes. */
+async function needsFile(path: string, { format, once = false }: SpoolSettings): Promise<boolean> {
+  const isSuch = ({ cut }: InputFormat): boolean => cut.by === 'plan' || (!once && cut.delimiters !== undefined)
+  const asked = askedInputFormat(format)
+  if (asked) return isSuch(asked)
+  const head = await lookAtPipe(path)
+  if (head.length === 0) return false
+  const reading = new Reading(undefined, undefined)
+  if (isText(head)) reading.look(head)
+  else reading.lookAtHead(sourceName(path), head)
+  return reading.known !== undefined && isSuch(reading.known)
+}
+
+async function* piecesOf(source: ByteSource, { signal }: SpoolSettings): AsyncGenerator<Uint8Array> {
+  try {
+    const piece = new Uint8Array(PIECE)
+    for (;;) {
+      signal?.throwIfAborted()
+      const filled = await source.read(piece)
+      if (filled > 0) yield piece.subarray(0, filled)
+      if (filled < PIECE) return
+    }
+  } finally {
+    await source.close()
+  }
+}
+
+async function* rowsOf(path: string, file: string, settings: SpoolSettings): AsyncGenerator<Uint8Array> {
+  const temporary = `${file}.tmp`
+  try {
+    yield* runQuery(sqlOf(path), { ...memoryForQuery(settings), temporary, signal: settings.signal })
+  } finally {
+    await rm(temporary, { recursive: true, force: true })
+  }
+}
+
+/** DuckDB has what there is besides the program. Training begins when it is gone. */
+function memoryForQuery({ memory, threads }: SpoolSettings): Pick<QuerySettings, 'memory' | 'threads'> {
+  const others = NODE_BYTES + PROGRAM_PAGES + DUCKDB_BYTES
+  const room = (memory ?? usableMemory()) - others
+  if (room < LEAST_FOR_QUERY) {
+    throw new SpillwayError(
+      `memory is ${formatBytes(memory ?? usableMemory())}; a query needs at least ${formatBytes(others + LEAST_FOR_QUERY)}`,
+      'give it more --memory, or write the rows into a file with a program of its own',
+    )
+  }
+  return { memory: room, threads: room < FEW_FOR_THREADS ? 1 : (threads ?? defaultThreads()) }
+}
+
+async function write(path: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+  let file: FileHandle | undefined
+  const asFile = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work()
+    } catch (error) {
+      throw fileError(error, path, 'write')
+    }
+  }
+  try {
+    file = await asFile(() => open(path, 'w'))
+    for await (const piece of pieces) {
+      for (let at = 0; at < piece.length; )
+        at += await asFile(async () => (await file!.write(piece, at, piece.length - at)).bytesWritten)
+    }
+  } finally {
+    await file?.close()
+  }
+}
+
+/** Removes what runs left that were killed. */
+async function removeOld(store: string): Promise<void> {
+  const folder = dirname(store)
+  const pattern = /^\.(\d+)-\d+\.spool(\.tmp)?$/
+  for (const name of await readdir(folder).catch(() => [])) {
+    const match = name.startsWith(basename(store)) ? pattern.exec(name.slice(basename(store).length)) : null
+    if (match && !isRunning(Number(match[1]))) await rm(join(folder, name), { recursive: true, force: true })
+  }
+}
+
+function isRunning(process_: number): boolean {
+  try {
+    return process.kill(process_, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
