@@ -1,5 +1,6 @@
 // What a rank takes of the data that a command names: a part of its text, or some of the blocks of its store.
 import { stat } from 'node:fs/promises'
+import { UsageError } from '../errors.ts'
 import { agree, type Facts, fileFact } from '../ranks/agree.ts'
 import type { Communicator } from '../ranks/communicator.ts'
 import { RANK_PATTERN } from '../ranks/shares.ts'
@@ -14,6 +15,19 @@ export async function shareOf(data: string[], ranks: Communicator): Promise<stri
   }
   const { shareOut } = await import('../input-formats/share-out.ts')
   return shareOut(data, ranks)
+}
+
+/** For commands of which every rank takes all data. */
+export async function sameDataOf(data: string[], ranks: Communicator): Promise<void> {
+  if (ranks.size === 1) return
+  const own = data.find(path => path === '-' || path.includes(RANK_PATTERN))
+  if (own !== undefined) {
+    throw new UsageError(
+      `${own === '-' ? 'standard input goes to one process' : `${own} is another file at each rank`}, and every rank takes all rows: models are shared out`,
+      'name files that every rank can read',
+    )
+  }
+  await agreeOnData(data, ranks)
 }
 
 /** Ranks cut the same files at the same places. A host may have copies of its own. */

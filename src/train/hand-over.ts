@@ -72,10 +72,12 @@ interface Sizes {
   weights: number
 }
 
-/** Whether it is the better one from the start. */
-export function startsSecondOrder(loss: Loss, { rows, nonzeros, weights }: Sizes): boolean {
-  const few = isSmooth(loss) ? FEW.smooth : FEW.hinge
-  return rows >= LEAST_ROWS && weights <= few && nonzeros <= MOST_NONZEROS * rows
+/** Whether it is the better one from the start. Over ranks, coordinate descent on the hinge takes thousands of passes wherever
+ *  features are few beside the rows, and steps on the primal take as many as on one rank. */
+export function startsSecondOrder(loss: Loss, { rows, nonzeros, weights }: Sizes, overRanks = false): boolean {
+  if (nonzeros > MOST_NONZEROS * rows) return false
+  if (overRanks && !isSmooth(loss)) return rows >= SOME_ROWS && weights <= MOST_IN_MEMORY
+  return rows >= LEAST_ROWS && weights <= (isSmooth(loss) ? FEW.smooth : FEW.hinge)
 }
 
 /** Why it is taken later. */

@@ -28,7 +28,6 @@ import { newton } from '../optimise/solvers/newton.ts'
 import { type MemorySolver, trainsMany } from '../optimise/solvers/solver.ts'
 import { planLines } from '../optimise/sources/memory-plan.ts'
 import { RowsInMemory } from '../optimise/sources/rows-in-memory.ts'
-import type { AllRows } from '../rows/agree-on-rows.ts'
 import { byFeature, inSpace } from '../rows/renumber-features.ts'
 import { NODE_BYTES } from '../sizes.ts'
 import { allowedMemory, WINDOW_BYTES } from './choose-solver.ts'
@@ -45,6 +44,7 @@ import {
 } from './hand-over.ts'
 import type { LoadedRows } from './load-in-memory.ts'
 import { DEFAULTS, type ResolvedOptions } from './options.ts'
+import { countsOf } from './outcome.ts'
 import { type Account, type Held, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
 import { bundlesOf, groupsOf, mostOf } from './rounds.ts'
 
@@ -94,7 +94,7 @@ export class InMemory extends Place {
     this.#secondOrder =
       hasSecondOrder({ ...this.facts, rows: sizes.rows }) && newton.extraBytes!(weights + 1) <= this.#room
     const loss = convexLoss(findLoss(options.loss))
-    this.#few = this.#secondOrder && startsSecondOrder(loss, sizes)
+    this.#few = this.#secondOrder && startsSecondOrder(loss, sizes, options.ranks.size > 1)
     this.#dense =
       this.#secondOrder &&
       !isTruncated(wanted) &&
@@ -377,9 +377,4 @@ export class InMemory extends Place {
       ...this.account(),
     }
   }
-}
-
-/** What a model says of the rows of all ranks. */
-function countsOf({ rows, nonzeros, fingerprint, sources }: AllRows) {
-  return { rows, nonzeros, fingerprint, sources }
 }
