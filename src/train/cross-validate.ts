@@ -66,7 +66,8 @@ export async function validateInMemory(
   const held = new HeldOut(arena, classesOf(arena, rows), { ...wanted, seed: options.seed })
   const problems = modelsOfRank(wanted.problems, ranks)
   const isIdle = problems.length === 0
-  const place = new InMemory(loaded, solver, options, isIdle ? wanted : { problems, folds })
+  // A rank may have one model: it is trained as several are, without the rows of its fold.
+  const place = new InMemory(loaded, solver, options, isIdle ? wanted : { problems, folds, together: true })
   const solutions = await collectModels(held, isIdle ? [] : await held.train(place), ranks)
   return validationOf(place, { folds, models: solutions.length, costs: judgeCosts(costs, held, solutions, place) })
 }

@@ -50,14 +50,11 @@ describe('folds over ranks', () => {
     { data: a9a, loss: 'logistic', solver: 'newton' },
   ]
   for (const { data, ...options } of cases) {
-    for (const size of [2, 3]) {
-      it(`cross-validate, ${options.loss}, ${size} ranks`, async () => {
-        const settings = { threads: 1, tolerance: 1e-8, folds: 4, ...options }
-        const alone = await crossValidate(data, settings)
-        for (const found of await overRanks(size, ranks => crossValidate(data, { ...settings, ranks })))
-          same(found, alone)
-      })
-    }
+    it(`cross-validate, ${options.loss}, three ranks`, async () => {
+      const settings = { threads: 1, tolerance: 1e-8, folds: 4, ...options }
+      const alone = await crossValidate(data, settings)
+      for (const found of await overRanks(3, ranks => crossValidate(data, { ...settings, ranks }))) same(found, alone)
+    })
   }
 
   it('more ranks than models', async () => {
