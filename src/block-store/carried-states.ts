@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { fileError } from '../errors.ts'
 import { syncFolder, writeAtomically } from '../files/atomic-file.ts'
 import type { Arena } from '../numeric/arena.ts'
-import { CHECKPOINT_FILE, NEXT_CHECKPOINT_FILE, readState, type StoredState, settleNext } from './checkpoint.ts'
 import { alphaFile, alphaHead, alphaMatches, alphaOf, alphaStrideOf, checkpointHead } from './checkpoint-files.ts'
 import { STATE_FOLDER_PATTERN } from './file-layout.ts'
 import type { Manifest } from './manifest.ts'
+import { CHECKPOINT_FILE, NEXT_CHECKPOINT_FILE, readState, type StoredState, settleNext } from './run-state.ts'
 
 interface CarriedState {
   folder: string

@@ -7,11 +7,12 @@
 // dual variables of the rows that stayed, from which the next run starts. It is written as checkpoint-next.bin before the
 // store changes and takes its name afterwards; its fingerprint tells which of the two holds.
 import { constants } from 'node:fs'
-import { access, mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises'
+import { access, mkdir, open, readdir, readFile, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileError, SpillwayError } from '../errors.ts'
 import { writeAtomically } from '../files/atomic-file.ts'
 import type { Arena } from '../numeric/arena.ts'
+import { alone, type Communicator } from '../ranks/communicator.ts'
 import type { Address, ByteCount } from '../sizes.ts'
 import {
   alphaFile,
@@ -27,71 +28,20 @@ import {
   isHead,
   MEMORY_MAGIC,
   memoryFile,
-  ofOtherVersion,
   refuseOtherVersion,
   type Stretch,
   sha256,
 } from './checkpoint-files.ts'
+import { commitTogether, nextMark, type RankMark, settleTogether, WAITING_CHECKPOINT_FILE } from './commit-together.ts'
 import type { Manifest } from './manifest.ts'
+import { CHECKPOINT_FILE, type RunState, readState, type StoredState, settleNext } from './run-state.ts'
+import { removeFolder } from './writer.ts'
 
 export type { Stretch } from './checkpoint-files.ts'
-
-import { removeFolder } from './writer.ts'
+export type { GapMet, RunState } from './run-state.ts'
 
 const WRITE_PIECE = 8 << 20
 const FILES_AT_A_TIME = 16
-export const CHECKPOINT_FILE = 'checkpoint.bin'
-export const NEXT_CHECKPOINT_FILE = 'checkpoint-next.bin'
-
-/** The relative gap after so many passes. */
-export interface GapMet {
-  work: number
-  gap: number
-}
-
-/** Where a run stands. */
-export interface RunState {
-  /** Everything that decides the course of the run; a run resumes only under the same. */
-  settings: Record<string, unknown>
-  /** Fingerprint of the store. */
-  fingerprint: string
-  pass: number
-  /** Groups of this pass that are done. */
-  position: number
-  /** Whether its end has been looked at: what is done then is not done again by a run that resumes. */
-  stockTaken: boolean
-  /** Blocks that this pass reads; null for all of them. */
-  wanted: number[] | null
-  /** Work done, in passes over all nonzeros. */
-  work: number
-  // Of each model:
-  /** Losses and debts of the rows met in this pass so far; then what is estimated from them. */
-  losses: number[]
-  gaps: number[]
-  primals: number[]
-  /** How far estimates are trusted. */
-  optimism: number[]
-  /** Whether it came close, and waits for the others. */
-  resting: boolean[]
-  /** How it ended; null as long as it has not. */
-  solutions: unknown[]
-  /** Of a run that knows them better than by losses: the primals; and whether it thinks that it is there. */
-  known?: number[]
-  ready?: boolean
-  /** Distance between the projected gradients of the last round. */
-  spread: number
-  bytesRead: number
-  solver: unknown
-  /** Gaps at the ends of passes, by which a run is judged that another method may go on with. */
-  trail?: GapMet[]
-  /** Once another method goes on with the models: passes of each so far, and where the method stands with the model that it is
-   *  at. */
-  handedOver?: { work: number[]; at?: { model: number; state: RunState } | undefined }
-  /** Of a series of problems: which one this is. */
-  series?: unknown
-  /** The end of the run, once it has come. */
-  done?: unknown
-}
 
 /** Where a problem's weights and dual variables are. */
 export interface StatePlaces {
@@ -102,17 +52,6 @@ export interface StatePlaces {
   /** Address of all dual variables, in the order of the store's rows; 0 for methods without. */
   alpha: number
   alphaStride: number
-}
-
-export interface StoredState extends RunState {
-  weightBytes: ByteCount
-  weightCount: number
-  /** Version of each block's dual variables, by the block's file. */
-  alpha: Record<string, number>
-  /** Version of the file with the solver's own memory, when there is one. */
-  memory?: number
-  /** Only dual variables are here, of a store that has changed since; there are no weights. `passes`: of the last run. */
-  carried?: { passes: number }
 }
 
 /** The folder of a problem's state: one for each distinct problem on a store. */
@@ -142,12 +81,16 @@ export class Checkpoints {
   #versions: Record<string, number> = {}
   #version = 0
   #memory: number | undefined
+  readonly #ranks: Communicator
+  /** Of the last checkpoint over ranks. */
+  #mark: RankMark | undefined
 
-  constructor(arena: Arena, problem: StatePlaces, manifest: Manifest, folder: string) {
+  constructor(arena: Arena, problem: StatePlaces, manifest: Manifest, folder: string, ranks: Communicator = alone) {
     this.#arena = arena
     this.#problem = problem
     this.#manifest = manifest
     this.folder = folder
+    this.#ranks = ranks
     let first = 0
     for (const block of manifest.blocks) {
       this.#firstRows.push(first)
@@ -204,26 +147,44 @@ export class Checkpoints {
         : fileError(error, this.folder, 'write a checkpoint into', IF_READ_ONLY)
     }
     const { weights, weightCount, weightBytes } = this.#problem
+    const mark = this.#ranks.size > 1 ? await nextMark(this.#ranks, this.#mark) : undefined
     const stored: StoredState = {
       ...state,
       ...{ weightBytes, weightCount, alpha: versions },
       ...(memory && { memory: version }),
+      ...(mark && { ranks: mark }),
     }
     const { header, json } = checkpointHead(this.#arena, stored, weights, weightCount * weightBytes)
     await writeAtomically(
-      join(this.folder, CHECKPOINT_FILE),
+      join(this.folder, mark ? WAITING_CHECKPOINT_FILE : CHECKPOINT_FILE),
       this.#pieces(header, json, weights, weightCount * weightBytes),
     )
+    if (mark) await commitTogether(this.folder, this.#ranks)
+    this.#mark = mark
     this.#versions = versions
     this.#memory = memory && version
     this.#changed.clear()
     await this.#removeStale()
   }
 
-  /** The state of the last checkpoint, weights and dual variables put in place; undefined when there is none. */
+  /** The state of the last checkpoint, weights and dual variables put in place; undefined when there is none. Over ranks, the last
+   *  one that all of them have. */
   async load(): Promise<RunState | undefined> {
-    const path = join(this.folder, CHECKPOINT_FILE)
     await settleNext(this.folder, this.#manifest.fingerprint)
+    if (this.#ranks.size > 1 && !(await settleTogether(this.folder, this.#ranks))) return undefined
+    const found = await this.loadWeights(this.folder)
+    if (!found) return undefined
+    const { alpha, memory, ranks, weightBytes: _bytes, weightCount: _count, ...state } = found
+    await this.#loadAlpha(alpha)
+    this.#mark = ranks
+    this.#memory = memory
+    this.#version = Math.max(this.#version, memory ?? 0)
+    return state
+  }
+
+  /** Puts the weights of a checkpoint in place, of this problem or of another one like it. */
+  async loadWeights(folder: string): Promise<StoredState | undefined> {
+    const path = join(folder, CHECKPOINT_FILE)
     // Without weights there is nothing to go on from, only something to start from.
     if ((await readState(path))?.carried) return undefined
     let file: Buffer
@@ -246,17 +207,7 @@ export class Checkpoints {
     if (weights.length !== bytes) throw wrong(`${weights.length} bytes of weights were found, ${bytes} expected`)
     this.#arena.bytes(at, bytes).set(weights)
     if (hashOf(this.#arena, json, at, bytes) !== file.readBigUInt64LE(16)) throw wrong('its checksum does not match')
-    const {
-      alpha,
-      memory,
-      weightBytes: _bytes,
-      weightCount: _count,
-      ...state
-    } = JSON.parse(json.toString()) as StoredState
-    await this.#loadAlpha(alpha)
-    this.#memory = memory
-    this.#version = Math.max(this.#version, memory ?? 0)
-    return state
+    return JSON.parse(json.toString()) as StoredState
   }
 
   /** Fills the solver's memory from the checkpoint that was loaded. */
@@ -372,38 +323,4 @@ async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error
   })
-}
-
-/** What a checkpoint says, its weights left alone; undefined when there is none or it cannot be understood, as one of
- *  another version cannot. */
-export async function readState(path: string): Promise<StoredState | undefined> {
-  try {
-    await using file = await open(path, 'r')
-    const header = Buffer.alloc(HEADER_BYTES)
-    if ((await file.read(header, 0, HEADER_BYTES, 0)).bytesRead < HEADER_BYTES) return undefined
-    if (!isHead(header, CHECKPOINT_MAGIC) || ofOtherVersion(header)) return undefined
-    const bytes = header.readUInt32LE(8)
-    if (HEADER_BYTES + bytes > (await file.stat()).size) return undefined
-    const json = Buffer.alloc(bytes)
-    await file.read(json, 0, bytes, HEADER_BYTES)
-    return JSON.parse(json.toString()) as StoredState
-  } catch (error) {
-    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw fileError(error, path, 'read')
-  }
-}
-
-/** If a change of the store came to its end and the checkpoint for it has not got its name yet, it gets it now. Whether
- *  there is one for another store, of a change that did not come to its end. */
-export async function settleNext(folder: string, fingerprint: string): Promise<boolean> {
-  const path = join(folder, NEXT_CHECKPOINT_FILE)
-  const next = await readState(path)
-  if (next === undefined) return false
-  if (next.fingerprint !== fingerprint) return true
-  try {
-    await rename(path, join(folder, CHECKPOINT_FILE))
-  } catch (error) {
-    throw fileError(error, path, 'rename')
-  }
-  return false
 }

@@ -32,6 +32,8 @@ export interface LoadBlockOptions {
   unit: boolean
   /** Keep rows as indices and values. */
   plain: boolean
+  /** Numbers of classes, by those of the store, where they are others. */
+  classNumbers?: readonly number[] | undefined
   /** Make bins of values, after they are scaled. */
   binning?: Binning | undefined
 }
@@ -59,7 +61,7 @@ interface Kept {
 export const loadBlockTask = declareTask(import.meta.url, 'load-block', loadBlock)
 
 async function loadBlock({ arena, kept }: TaskContext, options: LoadBlockOptions): Promise<LoadedRows> {
-  const key = `${options.folder} ${options.fingerprint} ${options.expand} ${options.direct}`
+  const key = [options.folder, options.fingerprint, options.expand, options.direct, options.classNumbers].join(' ')
   let tools = kept.get('load-block') as Kept | undefined
   if (tools?.key !== key) {
     const decoder = new SegmentDecoder(arena)
@@ -71,7 +73,7 @@ async function loadBlock({ arena, kept }: TaskContext, options: LoadBlockOptions
       decoder,
       batch: decoder.newBatch(),
       packer: new RowPacker(arena),
-      labels: new StoredLabels(arena, store.manifest.labels),
+      labels: new StoredLabels(arena, store.manifest.labels, options.classNumbers),
       expander: options.expand === undefined ? undefined : new Expander(arena, options.expand),
     }
     kept.set('load-block', tools)

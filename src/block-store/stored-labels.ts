@@ -26,10 +26,11 @@ export class StoredLabels {
   readonly #numberOf: Map<LabelKey, number>
   readonly #few: number
 
-  constructor(arena: Arena, labels: readonly Label[]) {
+  /** `numbers`: others than the store's own. */
+  constructor(arena: Arena, labels: readonly Label[], numbers?: readonly number[]) {
     this.#arena = arena
     this.#numbers = new LabelNumbers(arena)
-    this.#numberOf = new Map(labels.map((label, k) => [storedKey(label), k]))
+    this.#numberOf = new Map(labels.map((label, k) => [storedKey(label), numbers?.[k] ?? k]))
     this.#few = arena.allocate(FEW_ROWS * 4, 'label numbers')
   }
 

@@ -1,10 +1,12 @@
 // spillway cross-validate: accuracy on rows that were not trained on.
+import { alone } from '../ranks/communicator.ts'
 import { checkData, checkOutputs } from './check-files.ts'
 import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
 import { foldOptions } from './fold-options.ts'
 import { formatCount, formatGap, formatSeconds, formatShare, sourceName } from './format.ts'
 import { fromLiblinear } from './liblinear-words.ts'
 import { print } from './print.ts'
+import { sameDataOf } from './share-of-data.ts'
 import { showProgress } from './terminal.ts'
 import { expandNotes, optionsOfTrain, trainOptions } from './train-options.ts'
 
@@ -28,13 +30,15 @@ export const crossValidateCommand: Command = {
     ...expandNotes,
   ].join('\n'),
   rewrite: fromLiblinear,
+  overRanks: true,
   run: runCrossValidate,
 }
 
-async function runCrossValidate({ arguments: data, options, signal }: CommandInput): Promise<number> {
+async function runCrossValidate({ arguments: data, options, signal, ranks = alone }: CommandInput): Promise<number> {
   const settings = trainOptions(options)
   await checkData(data, textOption(options, 'format'))
   await checkOutputs({ reads: data })
+  await sameDataOf(data, ranks)
   const { line, tell } = showProgress(options, settings)
   const { crossValidate } = await import('../train/cross-validate.ts')
   const result = await crossValidate(data, {
@@ -42,7 +46,9 @@ async function runCrossValidate({ arguments: data, options, signal }: CommandInp
     folds: numberOption(options, 'folds', { least: 2, most: 255, whole: true }),
     signal,
     progress: tell,
+    ...(ranks.size > 1 && { ranks }),
   }).finally(() => line.clear())
+  if (ranks.rank > 0) return 0
   const { costs, badRowMessages: _messages, ...rest } = result
   const [{ cost, accuracy, deviation, standardError, folds }] = costs
   if (options['json']) {

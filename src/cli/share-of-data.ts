@@ -24,6 +24,19 @@ export async function shareOf(data: string[], ranks: Communicator): Promise<stri
   return shareOut(data, ranks)
 }
 
+/** For commands of which every rank takes all data. */
+export async function sameDataOf(data: string[], ranks: Communicator): Promise<void> {
+  if (ranks.size === 1) return
+  const own = data.find(path => path === '-' || path.includes(RANK_PATTERN))
+  if (own !== undefined) {
+    throw new UsageError(
+      `${own === '-' ? 'standard input goes to one process' : `${own} is another file at each rank`}, and every rank takes all rows: models are shared out`,
+      'name files that every rank can read',
+    )
+  }
+  await agreeOnData(data, ranks)
+}
+
 /** Ranks cut the same files at the same places. A host may have copies of its own. */
 async function agreeOnData(data: string[], ranks: Communicator): Promise<void> {
   const facts: Facts = {}

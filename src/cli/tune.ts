@@ -1,5 +1,6 @@
 // spillway tune: the cost with the best accuracy on held-out rows, and the model at that cost.
 import { shortfallJson, shortfallLines } from '../model/shortfall.ts'
+import { alone } from '../ranks/communicator.ts'
 import type { Tuning } from '../train/tune.ts'
 import type { CostResult } from '../train/validation.ts'
 import { checkData, checkOutputs } from './check-files.ts'
@@ -9,6 +10,7 @@ import { formatCount, formatSeconds, formatShare, sourceName } from './format.ts
 import { fromLiblinear } from './liblinear-words.ts'
 import { print } from './print.ts'
 import { exitCodeOf, keptLines, type SavedModel, saveTrained } from './save-trained.ts'
+import { sameDataOf } from './share-of-data.ts'
 import { showProgress } from './terminal.ts'
 import { splitArguments } from './train.ts'
 import { expandNotes, trainOptions } from './train-options.ts'
@@ -51,10 +53,11 @@ export const tuneCommand: Command = {
     ...expandNotes,
   ].join('\n'),
   rewrite: fromLiblinear,
+  overRanks: true,
   run: runTune,
 }
 
-async function runTune({ arguments: given, options, signal }: CommandInput): Promise<number> {
+async function runTune({ arguments: given, options, signal, ranks = alone }: CommandInput): Promise<number> {
   const wantsModel = options['no-model'] !== true
   const { data, model } = wantsModel
     ? await splitArguments(given, textOption(options, 'model'))
@@ -63,7 +66,8 @@ async function runTune({ arguments: given, options, signal }: CommandInput): Pro
   const cost = textOption(options, 'cost')
   const choose = textOption(options, 'choose') === 'simplest' ? 'simplest' : 'best'
   await checkData(data, textOption(options, 'format'))
-  await checkOutputs({ reads: data, writes: wantsModel ? [model] : [] })
+  await checkOutputs({ reads: data, writes: wantsModel && ranks.rank === 0 ? [model] : [] })
+  await sameDataOf(data, ranks)
   const { line, tell } = showProgress(options, settings)
   const { tune } = await import('../train/tune.ts')
   const result = await tune(data, {
@@ -73,7 +77,9 @@ async function runTune({ arguments: given, options, signal }: CommandInput): Pro
     final: wantsModel ? choose : 'none',
     signal,
     progress: tell,
+    ...(ranks.size > 1 && { ranks }),
   }).finally(() => line.clear())
+  if (ranks.rank > 0) return 0
   const saved = result.final && (await saveTrained(model, result.final, settings.maxPasses !== undefined, data))
   await print(options['json'] ? tuneJson(result, saved) : tuneText(result, data, saved, choose))
   if (signal.aborted) return 130

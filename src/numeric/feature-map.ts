@@ -26,6 +26,20 @@ export function mapBits(arena: Arena, top: number): Buffer {
   return payload
 }
 
+/** Pages of several maps as those of one. */
+export function mapOfAll(payloads: readonly Uint8Array[]): Buffer {
+  const pages = new Map<number, Buffer>()
+  for (const payload of payloads.map(bytes => Buffer.from(bytes))) {
+    for (let from = 0; from < payload.length; from += PAGE_BITS + 4) {
+      const piece = payload.subarray(from, from + PAGE_BITS + 4)
+      const known = pages.get(piece.readUInt32LE(0))
+      if (!known) pages.set(piece.readUInt32LE(0), piece)
+      else for (let k = 4; k < piece.length; k++) known[k] |= piece[k]
+    }
+  }
+  return Buffer.concat([...pages].sort(([a], [b]) => a - b).map(([, page]) => page))
+}
+
 /** Bytes that a map of such pages takes in memory. */
 export function mapBytes(payload: Buffer): number {
   return MAP_TOP_BYTES + (payload.length / (PAGE_BITS + 4)) * PAGE_BYTES

@@ -47,6 +47,16 @@ export function nameOfShare(name: string, { rank, size }: Share): string {
   return `${stem}.${rank + 1}-of-${size}${ending}`
 }
 
+/** Of some names, those of the same folder's shares, whatever number of ranks they are for, and of the folder itself. */
+export function sharesOf(own: string, names: readonly string[]): { name: string; size: number }[] {
+  const pattern = /^(.*?)(?:\.\d+-of-(\d+))?\.spill$/s
+  const stem = pattern.exec(own)?.[1]
+  return names.flatMap(name => {
+    const found = pattern.exec(name)
+    return found && found[1] === stem ? [{ name, size: Number(found[2] ?? 1) }] : []
+  })
+}
+
 /** What stands for the number of a rank in the name of a file: `part-{rank}.svm`. */
 export const RANK_PATTERN = '{rank}'
 

@@ -28,7 +28,47 @@ interface Told extends AllRows {
   hasNames: boolean
 }
 
-/** Makes one numbering of all ranks' classes and features; `rows` stay those of this rank. */
+/** What a rank tells of its rows, in memory or in a store. */
+export type OwnRows = AllRows &
+  Pick<RowSet, 'features' | 'format' | 'indexBase'> & { labels: LabelCount[]; hasNames: boolean }
+
+/** What ranks have agreed on. */
+export interface Agreed {
+  all: AllRows
+  /** Of all ranks' rows, in the order of their new numbers. */
+  labels: LabelCount[]
+  /** From this rank's own numbers of classes to the new ones; undefined where they are the same. */
+  classNumbers: Uint32Array | undefined
+  features: number
+  format: string
+  indexBase: number
+}
+
+/** Makes one numbering of all ranks' classes and features. */
+export async function agreeOnFacts(arena: Arena, ranks: Communicator, own: OwnRows): Promise<Agreed> {
+  const labels = own.labels.map(({ value, text, rows }) => ({ value: value === null ? null : `${value}`, text, rows }))
+  const told = await gatherRecords<Told>(ranks, { ...own, labels })
+  refuseDifferent(told)
+  const readers = told.filter(one => one.rows > 0)
+  const { format, indexBase } = readers[0] ?? told[0]
+  const sum = (pick: (one: Told) => number): number => told.reduce((total, one) => total + pick(one), 0)
+  const hashes = told.map(one => BigInt(one.fingerprint.replace('xxh64:', '0x')))
+  return {
+    ...numbered(told, ranks.rank),
+    ...{ format, indexBase, features: Math.max(...told.map(one => one.features)) },
+    all: {
+      rows: sum(one => one.rows),
+      nonzeros: sum(one => one.nonzeros),
+      fingerprint: hashOf(arena, hashes),
+      sources: mergeSources(told),
+      badRows: sum(one => one.badRows),
+      cutShort: told.some(one => one.cutShort),
+      room: Math.min(...told.map(one => one.room)),
+    },
+  }
+}
+
+/** The same of rows in memory, which get the new numbers; `rows` stay those of this rank. */
 export async function agreeOnRows(
   arena: Arena,
   ranks: Communicator,
@@ -38,46 +78,34 @@ export async function agreeOnRows(
   const { nonzeros, fingerprint, sources, features, format, indexBase, names } = rows
   const own: AllRows = { rows: rows.rows, nonzeros, fingerprint, sources, badRows, cutShort, room }
   if (ranks.size === 1) return own
-  const labels = rows.labels.map(({ value, text, rows }) => ({ value: value === null ? null : `${value}`, text, rows }))
-  const mine: Told = { ...own, labels, features, format, indexBase, hasNames: names !== undefined }
-  const told = await gatherRecords(ranks, mine)
-  refuseDifferent(told)
-  rows.labels = relabel(arena, rows, told, ranks.rank)
-  rows.features = Math.max(...told.map(one => one.features))
-  rows.weights = rows.features
-  const readers = told.filter(one => one.rows > 0)
-  rows.format = (readers[0] ?? told[0]).format
-  rows.indexBase = (readers[0] ?? told[0]).indexBase
-  const sum = (pick: (one: Told) => number): number => told.reduce((total, one) => total + pick(one), 0)
-  return {
-    rows: sum(one => one.rows),
-    nonzeros: sum(one => one.nonzeros),
-    fingerprint: hashOf(
-      arena,
-      told.map(one => BigInt(one.fingerprint.replace('xxh64:', '0x'))),
-    ),
-    sources: mergeSources(told),
-    badRows: sum(one => one.badRows),
-    cutShort: told.some(one => one.cutShort),
-    room: Math.min(...told.map(one => one.room)),
-  }
+  const told = { ...own, labels: rows.labels, features, format, indexBase, hasNames: names !== undefined }
+  const { all, labels, classNumbers, ...agreed } = await agreeOnFacts(arena, ranks, told)
+  if (classNumbers) relabel(arena, rows, classNumbers)
+  Object.assign(rows, { labels, ...agreed, weights: agreed.features })
+  return all
 }
 
-/** Gives this rank's rows the class numbers of all ranks, and says what those are. */
-function relabel(arena: Arena, { table, rows }: RowSet, told: Told[], rank: number): LabelCount[] {
+/** The labels of all ranks, and the numbers that this rank's own get. */
+function numbered(told: Told[], rank: number): Pick<Agreed, 'labels' | 'classNumbers'> {
   const all: LabelCount[] = []
   const byKey = new Map<LabelKey, number>()
-  for (const [k, { labels }] of told.entries()) {
-    const counts = labels.map(({ value, ...label }) => ({ ...label, value: value === null ? null : Number(value) }))
-    const map = mergeLabels(all, byKey, counts)
-    if (k !== rank || !map) continue
-    const mark = arena.mark()
-    const at = arena.allocate(map.length * 4, 'class numbers')
-    arena.u32(at, map.length).set(map)
-    arena.numeric.relabelRows(table, rows, at)
-    arena.release(mark)
-  }
-  return all
+  const maps = told.map(({ labels }) =>
+    mergeLabels(
+      all,
+      byKey,
+      labels.map(({ value, ...label }) => ({ ...label, value: value === null ? null : Number(value) })),
+    ),
+  )
+  return { labels: all, classNumbers: maps[rank] }
+}
+
+/** Gives rows new class numbers. */
+function relabel(arena: Arena, { table, rows }: RowSet, numbers: Uint32Array): void {
+  const mark = arena.mark()
+  const at = arena.allocate(numbers.length * 4, 'class numbers')
+  arena.u32(at, numbers.length).set(numbers)
+  arena.numeric.relabelRows(table, rows, at)
+  arena.release(mark)
 }
 
 /** Parts of one file are one source. */

@@ -53,12 +53,14 @@ export async function learnRanges(
   source: PlainRows,
   features: number,
   map: number,
+  ranks: Communicator,
 ): Promise<{ factors: number; signs: boolean; ranges: Float64Array }> {
   const { arena } = source
   const at = arena.allocateZeroed(Math.max(features, 1) * 16, 'ranges of the features')
   for await (const { table, rows } of source.plainRows(map)) {
     arena.numeric.gatherRanges(table, 0, rows, at)
   }
+  await agreeOnRanges(arena, ranks, at, features)
   const { factors, signs, ranges } = toRanges(arena, at, features)
   arena.f64(at, features).set(factors)
   return { factors: at, signs, ranges }

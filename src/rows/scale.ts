@@ -11,7 +11,7 @@
 import type { Arena } from '../numeric/arena.ts'
 import { MomentsFields } from '../numeric/fields/moments.ts'
 import { MOMENTS_BYTES, SPACE_FACTORS } from '../numeric/layouts.ts'
-import type { Communicator } from '../ranks/communicator.ts'
+import { alone, type Communicator } from '../ranks/communicator.ts'
 import type { Address } from '../sizes.ts'
 import { agreeOnExtremes, agreeOnMoments } from './agree-on-moments.ts'
 import type { RowSet } from './row-set.ts'
@@ -39,8 +39,7 @@ export async function scaleInMemory(
   const at = arena.allocateZeroed(statisticsBytes(kind, rows.weights), 'feature statistics')
   // One thread, in the order of the rows: sums come out the same bits however the text was parsed.
   gather(arena, kind, rows.table, rows.rows, at)
-  if (kind === 'minmax') await agreeOnExtremes(arena, ranks, at, rows.weights)
-  else await agreeOnMoments(arena, ranks, at, rows.weights)
+  await agreeOnStatistics(arena, ranks, kind, at, rows.weights)
   const result = arena.f64(factors, rows.weights)
   toFactors(arena, kind, at, result, allRows)
   arena.release(mark)
@@ -52,20 +51,27 @@ export async function scaleInMemory(
 /** Rows that come in blocks, packed plain, by reading passes. */
 export interface PlainRows {
   readonly arena: Arena
-  /** Rows in all. */
-  readonly rows: number
+  /** Rows of all ranks. */
+  readonly all: { rows: number }
   /** Block after block, in the order of the store: the same bits for any number of threads. `map`: from features to weights. */
   plainRows(map: number): AsyncIterable<{ table: Address; rows: number }>
 }
 
 /** Learns the factors of rows that come in blocks, by a reading pass of its own; the address of f64[weights]. */
-export async function learnFactors(source: PlainRows, kind: ScaleKind, weights: number, map: number): Promise<number> {
+export async function learnFactors(
+  source: PlainRows,
+  kind: ScaleKind,
+  weights: number,
+  map: number,
+  ranks: Communicator = alone,
+): Promise<number> {
   const { arena } = source
   const at = arena.allocateZeroed(statisticsBytes(kind, weights), 'feature statistics')
   for await (const { table, rows } of source.plainRows(map)) gather(arena, kind, table, rows, at)
+  await agreeOnStatistics(arena, ranks, kind, at, weights)
   // Factors take the place of what they are made of, which is never shorter.
   const factors = arena.f64(at, weights)
-  toFactors(arena, kind, at, factors, source.rows)
+  toFactors(arena, kind, at, factors, source.all.rows)
   arena.setU32(SPACE_FACTORS, at)
   return at
 }
@@ -87,6 +93,17 @@ function statisticsBytes(kind: ScaleKind, weights: number): number {
 function gather(arena: Arena, kind: ScaleKind, table: Address, rows: number, at: Address): void {
   if (kind === 'minmax') arena.numeric.gatherExtremes(table, 0, rows, at)
   else arena.numeric.gatherMoments(table, 0, rows, at)
+}
+
+async function agreeOnStatistics(
+  arena: Arena,
+  ranks: Communicator,
+  kind: ScaleKind,
+  at: Address,
+  weights: number,
+): Promise<void> {
+  if (kind === 'minmax') await agreeOnExtremes(arena, ranks, at, weights)
+  else await agreeOnMoments(arena, ranks, at, weights)
 }
 
 /** Largest values, or moments, at an address become factors; those may be written over them, from the first on. */

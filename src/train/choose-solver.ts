@@ -88,19 +88,24 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
     : 'how much the data takes cannot be known'
   // How a store would be made and kept is said for the case that there is one; these two are about one that there was.
   const wish = options.resume ? 'resume' : options.cold ? 'cold' : undefined
+  const isAlone = options.ranks.size === 1
   if (fits && wish) {
-    return { solver: together ? block : stream, reason: `${need}, which fits, but ${wish} asks for a store` }
+    return {
+      solver: together || !isAlone ? block : stream,
+      reason: `${need}, which fits, but ${wish} asks for a store`,
+    }
   }
   const limit = allowed < WINDOW_BYTES ? formatBytes(allowed) : `the ${formatBytes(WINDOW_BYTES)} that a run can hold`
   if (fits) return { solver: dual, reason: `${need}, which fits in ${limit}` }
-  const few = (await hasFewFeatures(paths, options)) ? newton.inBlocks : undefined
+  const few = (await everywhere(options, await hasFewFeatures(paths, options))) ? newton.inBlocks : undefined
   if (few) {
-    const hint = (await mayIndex(paths, options)) ? '; where classes lie apart, --solver indexed reads less' : ''
+    const hint =
+      isAlone && (await mayIndex(paths, options)) ? '; where classes lie apart, --solver indexed reads less' : ''
     return { solver: few, reason: `${need}, more than ${limit}, and there are few features${hint}` }
   }
   // A cache holds few expanded rows, and every visit sweeps over it: 20,000 strings with degree 8 in 256M took 69 s with it
   // and 16 s without.
-  const best = options.expand === undefined && !together ? stream : block
+  const best = options.expand === undefined && !together && isAlone ? stream : block
   return { solver: best, reason: Number.isFinite(needed) ? `${need}, more than ${limit}` : need }
 }
 
@@ -129,13 +134,14 @@ async function hasFewFeatures(paths: string[], options: ResolvedOptions): Promis
   const { manifest, text, pipes } = await sizeOf(paths)
   if (pipes) return false
   const loss = convexLoss(findLoss(options.loss))
+  const what = options.ranks.size > 1 ? 'overRanks' : 'otherwise'
   if (manifest) {
     const { rows, nonzeros, usedFeatures, features } = manifest
-    return startsSecondOrder(loss, { rows, nonzeros, weights: usedFeatures || features }, 'otherwise')
+    return startsSecondOrder(loss, { rows, nonzeros, weights: usedFeatures || features }, what)
   }
   const estimate = await estimateText(paths, text, options)
   if (!estimate || estimate.letters) return false
-  return startsSecondOrder(loss, { ...estimate, weights: estimate.usedMost }, 'otherwise')
+  return startsSecondOrder(loss, { ...estimate, weights: estimate.usedMost }, what)
 }
 
 /** Of a solver that was asked for, and works in memory and in blocks alike. */

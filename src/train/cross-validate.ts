@@ -9,6 +9,7 @@ import { allSolvers, askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { block } from '../optimise/solvers/block.ts'
 import { checkCompatible } from '../optimise/solvers/compatibility.ts'
 import { type MemorySolver, type Solver, trainsFolds } from '../optimise/solvers/solver.ts'
+import { alone, type Communicator } from '../ranks/communicator.ts'
 import { classesOf } from '../rows/folds.ts'
 import { chooseSolver } from './choose-solver.ts'
 import type { FoldedProblem } from './class-problems.ts'
@@ -16,6 +17,7 @@ import { heedTable } from './heed-table.ts'
 import { type FoldsOverBlocks, HeldOut, heldOutOverBlocks } from './held-out.ts'
 import { InMemory } from './in-memory.ts'
 import { type LoadedRows, withRowsInMemory } from './load-in-memory.ts'
+import { collectModels, modelsOfRank, refuseBlocksOverRanks } from './models-of-ranks.ts'
 import { type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import type { Progress, ProgressListener } from './progress.ts'
 import { heedBinsOfStore } from './store-for-training.ts'
@@ -34,9 +36,12 @@ export async function crossValidate(
   options: CrossValidateOptions = {},
 ): Promise<CrossValidation> {
   const { folds = 5, progress = () => {}, ...rest } = options
-  const resolved = resolveOptions(rest)
+  const { ranks, ...settings } = resolveOptions(rest)
+  // Models are shared out, and each is trained by one rank.
+  const resolved = { ...settings, ranks: alone }
   checkFolds(folds)
   const { paths, solver } = await whereToTrain(data, resolved, folds, progress)
+  refuseBlocksOverRanks(solver, ranks)
   if (solver.data === 'blocks') {
     const { validation } = await validateOverBlocks({ paths, solver, options: resolved, folds, tell: progress }, [
       resolved.cost,
@@ -44,23 +49,26 @@ export async function crossValidate(
     return validation
   }
   return withRowsInMemory(paths, resolved, progress, loaded =>
-    validateInMemory(loaded, solver, resolved, { folds, costs: [resolved.cost] }),
+    validateInMemory(loaded, solver, resolved, { folds, costs: [resolved.cost], ranks }),
   )
 }
 
-/** The same at several costs over rows in memory. */
+/** The same at several costs over rows in memory. `ranks` share the models out. */
 export async function validateInMemory(
   loaded: LoadedRows,
   solver: MemorySolver,
   options: ResolvedOptions,
-  { folds, costs }: { folds: number; costs: number[] },
+  { folds, costs, ranks }: { folds: number; costs: number[]; ranks: Communicator },
 ): Promise<CrossValidation> {
   const { arena, rows } = loaded
   checkFolds(folds, rows.rows)
   const wanted = { problems: foldProblems(rows.labels, options, costs, folds), folds }
   const held = new HeldOut(arena, classesOf(arena, rows), { ...wanted, seed: options.seed })
-  const place = new InMemory(loaded, solver, options, wanted)
-  const solutions = await held.train(place)
+  const problems = modelsOfRank(wanted.problems, ranks)
+  const isIdle = problems.length === 0
+  // A rank may have one model: it is trained as several are, without the rows of its fold.
+  const place = new InMemory(loaded, solver, options, isIdle ? wanted : { problems, folds, together: true })
+  const solutions = await collectModels(held, isIdle ? [] : await held.train(place), ranks)
   return validationOf(place, { folds, models: solutions.length, costs: judgeCosts(costs, held, solutions, place) })
 }
 

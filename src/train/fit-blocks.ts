@@ -1,5 +1,6 @@
 // A store whose blocks fit the memory. How large they may be is known for certain only when all rows are there: blocks that
 // turn out too large are split, and the text is not read again.
+import type { AgreedStore } from '../block-store/agree-on-store.ts'
 import type { Store } from '../block-store/reader.ts'
 import { splitBlocks } from '../block-store/split-blocks.ts'
 import { SpillwayError } from '../errors.ts'
@@ -78,11 +79,12 @@ export async function surveyed<T extends object>(
   store: Store,
   options: ResolvedOptions,
   plan: (rows: RowsOfStore) => Promise<T>,
+  agreed?: AgreedStore,
 ): Promise<T & { rows: RowsOfStore; readers: ThreadPool }> {
   const mark = arena.mark()
   const readers = new ThreadPool(arena.share, READERS)
   try {
-    const rows = await rowsOfStore(store, options, arena, readers)
+    const rows = await rowsOfStore(store, options, arena, readers, agreed)
     return { ...(await plan(rows)), rows, readers }
   } catch (error) {
     await readers.close()

@@ -7,8 +7,8 @@ import type { BinaryObjective } from '../optimise/objectives/binary.ts'
 import { BundlesObjective } from '../optimise/objectives/bundles.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
 import type { BlockSolver } from '../optimise/solvers/solver.ts'
+import type { BlockTraining } from './block-training.ts'
 import type { FoldedProblem } from './class-problems.ts'
-import type { BlockTraining } from './resume.ts'
 
 /** Who goes on with models. */
 export interface HandOver {

@@ -19,7 +19,13 @@ const LEAST_ROWS = 10_000
  *  steps, and of other losses. In memory, by newton and by coordinate descent, C = 0.01, 1, 100: w8a, 300 features, squared
  *  hinge, 0.10, 0.11, 0.15 s and 0.12, 0.43, 1.6 s; covtype, 54 features, hinge, 0.9, 2.0, 4.1 s and 0.5, 3.2, 15 s. Where many
  *  models share a pass, or passes are read from disk, they pay less. */
-const FEW = { oneInMemory: { hinge: 64, smooth: 400 }, otherwise: { hinge: 16, smooth: 128 } }
+const FEW = {
+  oneInMemory: { hinge: 64, smooth: 400 },
+  otherwise: { hinge: 16, smooth: 128 },
+  // Coordinate descent on the hinge takes thousands of passes wherever features are few beside the rows, and steps on the primal
+  // take as many as on one rank.
+  overRanks: { hinge: 1023, smooth: 128 },
+}
 /** Features up to which they are better than coordinate descent that stalls: the second derivative of the logistic loss is smooth,
  *  those of the others jump, which matters with many features. */
 const MOST = { hinge: 128, squared: 256, logistic: 1023 }
@@ -80,7 +86,8 @@ interface Sizes {
 /** Whether it is the better one from the start. */
 export function startsSecondOrder(loss: Loss, { rows, nonzeros, weights }: Sizes, what: keyof typeof FEW): boolean {
   const few = FEW[what][isSmooth(loss) ? 'smooth' : 'hinge']
-  return rows >= LEAST_ROWS && weights <= few && nonzeros <= MOST_NONZEROS * rows
+  const least = what === 'overRanks' && !isSmooth(loss) ? SOME_ROWS : LEAST_ROWS
+  return rows >= least && weights <= few && nonzeros <= MOST_NONZEROS * rows
 }
 
 /** Why it is taken later. */

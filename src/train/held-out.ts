@@ -29,6 +29,11 @@ export class HeldOut implements Held {
     this.scores = arena.allocateZeroed(bytes, 'scores of rows that were held out')
   }
 
+  /** Forgets all scores. */
+  clear(): void {
+    for (const column of this.columns()) column.fill(0)
+  }
+
   foldOfRows(): Uint8Array {
     return this.#arena.bytes(this.folds, this.classes.length)
   }

@@ -1,5 +1,6 @@
 // Rows in the blocks of a store, ready to be trained on inside the memory that was named: text goes into a store first, then
 // blocks are read again and again.
+import { type AgreedStore, agreeOnStore, asAgreed } from '../block-store/agree-on-store.ts'
 import { type Checkpoints, requireRoomForState } from '../block-store/checkpoint.ts'
 import { inputFormatOf } from '../block-store/manifest.ts'
 import type { Store } from '../block-store/reader.ts'
@@ -24,6 +25,8 @@ import { newton } from '../optimise/solvers/newton.ts'
 import { type BlockSolver, trainsMany } from '../optimise/solvers/solver.ts'
 import { BlockEngine } from '../optimise/sources/block-engine.ts'
 import { groupsOf, type MemoryPlan } from '../optimise/sources/memory-plan.ts'
+import type { Communicator } from '../ranks/communicator.ts'
+import { maxNumbers, onAnyRank } from '../ranks/records.ts'
 import { classesOf } from '../rows/folds.ts'
 import { inSpace } from '../rows/renumber-features.ts'
 import { buildIndex } from '../sample-index/build-index.ts'
@@ -31,17 +34,18 @@ import { indexState, isAbsent } from '../sample-index/index-state.ts'
 import { blocksText } from '../sizes.ts'
 import { collectGarbage } from '../threads/collect-garbage.ts'
 import type { ThreadPool } from '../threads/pool.ts'
+import { checkpointsOf } from './block-training.ts'
 import { columnsOf, type FoldedProblem, isTruncated, refuseUnlearnable } from './class-problems.ts'
 import { surveyed, withFittingBlocks } from './fit-blocks.ts'
 import type { HandOver } from './go-on-in-blocks.ts'
 import { STALLED } from './hand-over.ts'
 import type { ResolvedOptions } from './options.ts'
-import type { RunStart } from './outcome.ts'
+import { countsOf, type RunStart } from './outcome.ts'
 import { type Account, type Held, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
 import { alphaStride, hasDual, modelsText, planRun, type RunPlan } from './plan-for-blocks.ts'
 import { prepareRows } from './prepare-rows.ts'
 import type { ProgressListener } from './progress.ts'
-import { checkpointsOf, trainResumed } from './resume.ts'
+import { trainResumed } from './resume.ts'
 import type { RowsOfStore } from './rows-of-store.ts'
 import { forgetFirstPass, type StoreForTraining, theStore } from './store-for-training.ts'
 import { trainTruncated } from './truncated-over-blocks.ts'
@@ -50,6 +54,8 @@ import { trainTruncated } from './truncated-over-blocks.ts'
 export interface OpenedStore {
   arena: Arena
   found: StoreForTraining
+  /** What ranks know together of their stores. */
+  agreed: AgreedStore | undefined
   /** Whether it was made of text in this process. */
   fromText: boolean
   readSeconds: number
@@ -70,10 +76,12 @@ export async function openBlocks(
   const seconds = (): number => (performance.now() - started) / 1000
   const arena = new Arena()
   const found = await theStore(arena, paths, solver, options, tell, seconds)
+  const agreed = await agreeOnStore(arena, options.ranks, found.store, found.read.badRows)
+  found.store = asAgreed(found.store, agreed)
   const { folder, manifest } = found.store
-  refuseUnlearnable({ ...manifest, format: inputFormatOf(manifest) }, folder)
+  refuseUnlearnable({ ...manifest, ...agreed?.all, format: inputFormatOf(manifest) }, folder)
   const fromText = folder !== paths[0]
-  return { arena, found, fromText, readSeconds: seconds(), seconds, solver, options, tell }
+  return { arena, found, agreed, fromText, readSeconds: seconds(), seconds, solver, options, tell }
 }
 
 /** A store whose blocks fit, with the plan of the run over it. */
@@ -100,7 +108,7 @@ export class InBlocks extends Place {
   #start: RunStart | undefined
 
   private constructor(opened: OpenedStore, wanted: Wanted, fitted: Fitted, map: number) {
-    const { arena, tell, seconds } = opened
+    const { arena, agreed, tell, seconds } = opened
     const { solver, plan, store, readers } = fitted
     const { features, weights } = fitted.rows
     const { rows, labels } = store.manifest
@@ -121,44 +129,38 @@ export class InBlocks extends Place {
       ? allClasses.classes.length * 8
       : alphaStride(options) * Math.min(this.#lanes, BUNDLE_LANES)
     const trainers = solver.severalTrainers ? options.trainers : 1
-    const settings = { alphaStride: hasDual(solver, options) ? stride : 0, trainers, reader: readers }
+    const classNumbers = agreed?.classNumbers && [...agreed.classNumbers]
+    const ofRanks = { all: agreed?.all, classNumbers }
+    const settings = { alphaStride: hasDual(solver, options) ? stride : 0, trainers, reader: readers, ...ofRanks }
     this.#engine = new BlockEngine(arena, store, plan, settings)
   }
 
   static async open(opened: OpenedStore, wanted: Wanted): Promise<InBlocks> {
-    const { arena, found, fromText, solver, options, tell } = opened
+    const { arena, found, agreed, fromText, solver, options, tell } = opened
     // Models of folds are scored and forgotten: nobody goes on with them.
     if (!wanted.folds) await requireRoomForState(found.store.folder)
     const models = wanted.allClasses ? 1 : wanted.problems.length
     // Of models of folds: their columns of scores, and two bytes that say which fold a row is in.
     const bytesPerRow = 4 * columnsOf(wanted.problems) + 2
     const folds = wanted.folds ? { bytesPerRow, must: trainsMany(solver) && !isTruncated(wanted), folds: true } : {}
-    const fitted = await withFittingBlocks(found, options, tell, async store => {
+    const planned = (store: Store, rows: RowsOfStore, most = models): Promise<RunPlan> =>
+      planRun(asAgreed(store, agreed), solver, options, { fromText, rows, models, most, ...folds })
+    const own = await withFittingBlocks(found, options, tell, async store => {
       if (options.expand)
         tell({ stage: 'plan', solver: '', reason: `a first look at what ${options.expand} makes of the rows` })
-      return surveyed(arena, store, options, rows =>
-        planRun(store, solver, options, { fromText, rows, models, ...folds }),
-      )
+      return surveyed(arena, asAgreed(store, agreed), options, rows => planned(store, rows), agreed)
     })
+    const fitted = await asAllRanks({ ...own, store: asAgreed(own.store, agreed) }, options.ranks, most =>
+      planned(own.store, own.rows, most),
+    )
     if (solver.needsIndex) await indexFor(fitted.store, options, tell)
-    const { plan, together } = fitted
-    const first = plan.firstPass ? found.first : undefined
+    const first = fitted.plan.firstPass ? found.first : undefined
     // A few huge blocks need the room of what was learnt while the text was read: it is given up.
     if (found.first && !first) {
       arena.release(found.first.region.at)
       await forgetFirstPass(found)
     }
-    const groups = groupsOf(plan, [...plan.costs.keys()]).length
-    const pieces = wanted.folds ? '' : `, read in ${groups} ${groups === 1 ? 'piece' : 'pieces'} a pass`
-    const many = together ? `, ${modelsText(models, together.models)}` : ''
-    const reason = `${blocksText(fitted.store.manifest.blocks.length)}${pieces}${many}`
-    const { slots, slotBytes, cacheBytes } = plan
-    tell({
-      ...{ stage: 'plan', solver: fitted.solver.name, reason },
-      memory: { parts: plan.parts, allowed: plan.memory },
-      blocks: { count: plan.costs.length, groups, slots, slotBytes, cacheBytes },
-      ...(together && { models: { all: models, together: together.models } }),
-    })
+    tellPlan(fitted, models, wanted, tell)
     const map = await fitted.rows.placeMap(arena)
     const place = new InBlocks(opened, wanted, fitted, map)
     try {
@@ -312,11 +314,12 @@ export class InBlocks extends Place {
   }
 
   account(): Account & Required<Pick<Account, 'blocks'>> {
-    const { readSeconds, found } = this.#opened
+    const { readSeconds, found, agreed } = this.#opened
     const { blocksRead: read, bytesRead, ...counts } = this.#engine.counts
     const { manifest, folder: store } = this.#fitted.store
     return {
       ...{ readSeconds, ...found.read, bytesRead: found.read.bytesRead + bytesRead },
+      ...(agreed && { badRows: agreed.all.badRows }),
       blocks: { count: manifest.blocks.length, read, ...counts, store },
       ...(this.#start && { start: this.#start }),
     }
@@ -324,6 +327,7 @@ export class InBlocks extends Place {
 
   outcome(_vectors: number, weights: Float64Array): ReturnType<Place['outcome']> {
     const { store, rows } = this.#fitted
+    const { agreed } = this.#opened
     const { manifest } = store
     const { arena, weights: count } = this.facts
     const lends = this.lend !== undefined
@@ -334,6 +338,7 @@ export class InBlocks extends Place {
       data: {
         ...{ ...manifest, features: rows.features, nonzeros: rows.nonzeros, format: inputFormatOf(manifest) },
         fingerprint: `xxh64:${manifest.fingerprint}`,
+        ...(agreed && countsOf(agreed.all)),
         ...(rows.names && { names: rows.names }),
       },
       weights: lends ? this.#lent() : inSpace(byFeature(weights), rows.width),
@@ -354,6 +359,39 @@ export class InBlocks extends Place {
     // The memory besides weights and map is free for the next work with the model.
     this.facts.arena.release(this.#besidesWeights)
   }
+}
+
+function tellPlan(
+  { plan, together, store, solver }: Fitted,
+  models: number,
+  { folds }: Wanted,
+  tell: ProgressListener,
+): void {
+  const groups = groupsOf(plan, [...plan.costs.keys()]).length
+  const pieces = folds ? '' : `, read in ${groups} ${groups === 1 ? 'piece' : 'pieces'} a pass`
+  const many = together ? `, ${modelsText(models, together.models)}` : ''
+  const { slots, slotBytes, cacheBytes } = plan
+  tell({
+    ...{ stage: 'plan', solver: solver.name },
+    reason: `${blocksText(store.manifest.blocks.length)}${pieces}${many}`,
+    memory: { parts: plan.parts, allowed: plan.memory },
+    blocks: { count: plan.costs.length, groups, slots, slotBytes, cacheBytes },
+    ...(together && { models: { all: models, together: together.models } }),
+  })
+}
+
+/** Ranks train the same models at a time, and hand them over alike: as the one can that has the least room. */
+async function asAllRanks(
+  fitted: Fitted,
+  ranks: Communicator,
+  replan: (most: number) => Promise<RunPlan>,
+): Promise<Fitted> {
+  if (ranks.size === 1) return fitted
+  const own = fitted.together?.models ?? 1
+  const [fewest] = await maxNumbers(ranks, [-own])
+  const planned = -fewest === own ? fitted : { ...fitted, ...(await replan(-fewest)) }
+  const handsOver = !(await onAnyRank(ranks, !planned.plan.handsOver))
+  return { ...planned, plan: { ...planned.plan, handsOver } }
 }
 
 /** Builds what is missing of the store's index, in a memory of its own. */

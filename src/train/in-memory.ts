@@ -28,7 +28,6 @@ import { newton } from '../optimise/solvers/newton.ts'
 import { type MemorySolver, trainsMany } from '../optimise/solvers/solver.ts'
 import { planLines } from '../optimise/sources/memory-plan.ts'
 import { RowsInMemory } from '../optimise/sources/rows-in-memory.ts'
-import type { AllRows } from '../rows/agree-on-rows.ts'
 import { byFeature, inSpace } from '../rows/renumber-features.ts'
 import { NODE_BYTES } from '../sizes.ts'
 import { allowedMemory, WINDOW_BYTES } from './choose-solver.ts'
@@ -45,6 +44,7 @@ import {
 } from './hand-over.ts'
 import type { LoadedRows } from './load-in-memory.ts'
 import { DEFAULTS, type ResolvedOptions } from './options.ts'
+import { countsOf } from './outcome.ts'
 import { type Account, type Held, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
 import { bundlesOf, groupsOf, mostOf } from './rounds.ts'
 
@@ -95,7 +95,8 @@ export class InMemory extends Place {
       hasSecondOrder({ ...this.facts, rows: sizes.rows }) && newton.extraBytes!(weights + 1) <= this.#room
     const loss = convexLoss(findLoss(options.loss))
     const isOne = wanted.problems.length === 1 && !wanted.together && !isTruncated(wanted)
-    this.#few = this.#secondOrder && startsSecondOrder(loss, sizes, isOne ? 'oneInMemory' : 'otherwise')
+    const what = options.ranks.size > 1 ? 'overRanks' : isOne ? 'oneInMemory' : 'otherwise'
+    this.#few = this.#secondOrder && startsSecondOrder(loss, sizes, what)
     this.#dense = this.#secondOrder && isOne && startsDense(loss, sizes)
     this.#each = this.#few ? newton : solver.startEach ? solver : undefined
     // Weights in f32 are trained one vector after the other.
@@ -375,9 +376,4 @@ export class InMemory extends Place {
       ...this.account(),
     }
   }
-}
-
-/** What a model says of the rows of all ranks. */
-function countsOf({ rows, nonzeros, fingerprint, sources }: AllRows) {
-  return { rows, nonzeros, fingerprint, sources }
 }

@@ -4,6 +4,7 @@ import type { LabelCount } from '../input-formats/label-numbers.ts'
 import type { Calibration } from '../model/calibration.ts'
 import type { WeightVectors } from '../model/weights.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
+import type { AllRows } from '../rows/agree-on-rows.ts'
 
 /** Where a run began: from zero, from the dual variables of the last training, or from a checkpoint. */
 export interface RunStart {
@@ -58,4 +59,14 @@ export interface TrainingOutcome {
     /** Of a method that asks an index for rows: rows that it looked at, and what was read of the index. */
     index?: { rowsTouched: number; pagesRead: number; bytesRead: number }
   }
+}
+
+/** What a model says of the rows of all ranks. */
+export function countsOf({
+  rows,
+  nonzeros,
+  fingerprint,
+  sources,
+}: AllRows): Pick<AllRows, 'rows' | 'nonzeros' | 'fingerprint' | 'sources'> {
+  return { rows, nonzeros, fingerprint, sources }
 }

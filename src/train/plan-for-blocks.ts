@@ -99,6 +99,7 @@ function needsOf(
   { fromText = false, rows, lanes = 1, bytesPerRow = 0, handsOver }: PlannedRun,
 ): (weights: ResolvedOptions['weights']) => PlanNeeds {
   const { weights, entryBytes, mapBytes, expanded } = rows
+  const overRanks = options.ranks.size > 1 ? solver.extraOverRanks : undefined
   const classes = manifest.labels.filter(label => label.rows > 0).length
   const together = trainsTogether(options.multiclass)
   const truncated = isTruncatedLoss(options)
@@ -125,6 +126,7 @@ function needsOf(
     // Bits of the classes in play, of a loaded block's rows; all rows at most.
     perRow:
       (solver.extra?.perRow ?? 0) +
+      (overRanks?.perRow ?? 0) +
       bytesPerRow +
       (truncated ? OUTLIER_BYTES : 0) +
       (together && solver.dual ? Math.ceil(classes / 64) * 8 : 0),
@@ -144,7 +146,8 @@ function needsOf(
     const shared = solver.severalTrainers ? bytesForTrainers(trainers, weightBytes, options.scale !== undefined) : 0
     // What outliers have in w, and, for searches, the weights that said who they are.
     const outliers = truncated && solver.dual ? weightBytes * (solver.needsIndex ? 2 : 1) : 0
-    return { ...needs, perWeight: forModel + extra + shared + outliers, weightBytes }
+    const meeting = overRanks?.perWeight ?? 0
+    return { ...needs, perWeight: forModel + extra + shared + outliers + meeting, weightBytes }
   }
 }
 
@@ -159,11 +162,13 @@ async function planTogether(
   store: Store,
   solver: BlockSolver,
   options: ResolvedOptions,
-  { models, must = false, ...run }: RunToPlan,
+  { models, must = false, most: limit = models, ...run }: RunToPlan,
 ): Promise<{ models: number; plan: StorePlan } | undefined> {
   const single =
     options.innerTolerance !== undefined || options.gradientTolerance !== undefined || isTruncatedLoss(options)
-  const can = models > 1 && trainsMany(solver) && options.weights === 'f64' && !single
+  // Over ranks, models whose dual variables are moved are trained one after the other.
+  const trains = options.ranks.size > 1 ? solver.startEach !== undefined : trainsMany(solver)
+  const can = models > 1 && trains && options.weights === 'f64' && !single
   if (!must && (!can || options.expand)) return undefined
   const lanes = (size: number): number => (solver.startEach ? size : lanesOf(size))
   const planOf = (size: number) => planFor(store, solver, options, { ...run, folds: must, lanes: lanes(size) })
@@ -173,11 +178,12 @@ async function planTogether(
       return undefined
     })
   const least = must ? 1 : 2
-  let most = models
+  let most = Math.min(models, limit)
+  if (most < least) return undefined
   let found = await fits(most)
   // The largest number that fits, by halves.
   if (!found) {
-    let [low, high] = [least - 1, models]
+    let [low, high] = [least - 1, most]
     while (high - low > 1) {
       const middle = Math.floor((low + high) / 2)
       const plan = await fits(middle)
@@ -205,6 +211,8 @@ export interface RunToPlan extends Omit<ToPlan, 'lanes'> {
   models: number
   /** Of models of folds: they are always trained together. */
   must?: boolean
+  /** How many are trained together at most: what other ranks have room for. */
+  most?: number
 }
 
 /** The plan of a whole run, for `train` and for `inspect`. */
@@ -214,11 +222,11 @@ export async function planRun(
   options: ResolvedOptions,
   run: RunToPlan,
 ): Promise<RunPlan> {
-  const { models, must = false, ...alone } = run
+  const { models, must = false, most: _, ...alone } = run
   // Several models share what is read, and need rows of other blocks beside those at hand: `block` alone may take hundreds of
   // passes where these are few (10,000 digits in two blocks: short of 1e-3 after 300, where `selective` takes 5).
   const isOurs = !askedSolver(options.solver) && !isTruncatedLoss(options)
-  const ours = models > 1 && !must && isOurs && solver.firstPass === true
+  const ours = models > 1 && !must && isOurs && solver.firstPass === true && options.ranks.size === 1
   if (ours) {
     options = { ...options, innerPasses: DEFAULTS.innerPasses }
     solver = selective

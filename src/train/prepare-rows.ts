@@ -16,15 +16,15 @@ export async function prepareRows(
   map: number,
 ): Promise<Float64Array | undefined> {
   const { arena } = engine
-  const { space, scale, expand } = options
+  const { space, scale, expand, ranks } = options
   const features = weights / width
   const unit = options.normalize === 'unit'
   if (!space) {
-    const factors = scale ? await learnFactors(engine, scale, features, map) : 0
+    const factors = scale ? await learnFactors(engine, scale, features, map, ranks) : 0
     engine.transformBy({ expand, map, factors, unit, plain: false })
     return factors ? arena.f64(factors, features).slice() : undefined
   }
-  const learnt = scale ? await learnRanges(engine, features, map) : undefined
+  const learnt = scale ? await learnRanges(engine, features, map, ranks) : undefined
   const signs = learnt?.signs ?? false
   placeSpace(arena, space, signs)
   const binning = { bins: space.bins, signs }

@@ -1,79 +1,21 @@
 // How a run over blocks begins: from a checkpoint, from the dual variables of rows that stayed, from what was learnt while
 // text was read, or from zero.
 import { join } from 'node:path'
-import { spaceText } from '../additive-kernels/row-space.ts'
-import { Checkpoints, type RunState, stateFolder } from '../block-store/checkpoint.ts'
+import type { Checkpoints, RunState } from '../block-store/checkpoint.ts'
 import { UNSAVED_MARKER } from '../block-store/file-layout.ts'
 import { removeFile } from '../block-store/writer.ts'
 import { SpillwayError } from '../errors.ts'
 import { Driver } from '../optimise/driver/driver.ts'
 import { freshState } from '../optimise/driver/driving.ts'
-import type { PassProgress } from '../optimise/driver/progress.ts'
-import type { Looked } from '../optimise/driver/relaxations.ts'
-import type { Objective } from '../optimise/objectives/objective.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
-import type { FirstPass } from '../optimise/solvers/first-pass.ts'
-import type { BlockSolver } from '../optimise/solvers/solver.ts'
-import type { BlockEngine } from '../optimise/sources/block-engine.ts'
 import { sizeText } from '../sizes.ts'
-import { type FoldedProblem, isTruncated } from './class-problems.ts'
-import { goOnInBlocks, type HandOver } from './go-on-in-blocks.ts'
+import { type BlockTraining, checkpointsOf, nextPassOf } from './block-training.ts'
+import { isTruncated } from './class-problems.ts'
+import { goOnInBlocks } from './go-on-in-blocks.ts'
 import { patience } from './hand-over.ts'
 import type { ResolvedOptions } from './options.ts'
-import type { RunStart } from './outcome.ts'
+import { startElsewhere } from './resume-elsewhere.ts'
 import { type SeriesStart, trainTruncated } from './truncated-over-blocks.ts'
-
-/** What a run over blocks is, from its beginning to its end. */
-export interface BlockTraining {
-  engine: BlockEngine
-  solver: BlockSolver
-  options: ResolvedOptions
-  objective: Objective
-  /** The models that it trains; of all classes at once, any. */
-  problems: FoldedProblem[]
-  allClasses: boolean
-  /** What was learnt while text was read, and the map from features to weights. */
-  first?: { pass: FirstPass; map: number } | undefined
-  tell: (progress: PassProgress) => void
-  say: (reason: string) => void
-  began: (start: RunStart) => void
-  /** Who goes on when it stalls, where that is left to us and there is room for it. */
-  handOver?: HandOver | undefined
-  /** Hears of every convex problem of a truncated loss. */
-  looked: (looked: Looked) => void
-}
-
-/** Where the states of a training are kept: one place for each distinct problem. */
-export function checkpointsOf(
-  training: Omit<BlockTraining, 'tell' | 'say' | 'began' | 'looked' | 'solver' | 'handOver'>,
-): Checkpoints {
-  const { engine, options, objective, problems, allClasses } = training
-  const { folder, manifest } = engine.store
-  const [first] = problems
-  const many = problems.map(({ label, costPositive }) => `${label.text}:${costPositive}`).join(' ')
-  const identity = {
-    loss: options.loss,
-    ...(isTruncated({ problems }) && { outlierMargin: options.outlierMargin }),
-    costPositive: first.costPositive,
-    costNegative: first.costNegative,
-    bias: first.bias,
-    positive: problems.length > 1 ? many : first.label.text,
-    normalize: options.normalize ?? null,
-    scale: options.scale ?? null,
-    // States of version 0.1.0, whose scaled values were rounded to f32, are those of another problem.
-    ...(options.scale && { scaled: 'f64' }),
-    weights: options.weights,
-    ...(allClasses && {
-      multiclass: options.multiclass,
-      labels: manifest.labels.filter(label => label.rows > 0).map(label => label.text),
-      cost: options.cost,
-      classWeights: options.classWeights,
-    }),
-    ...(options.expand !== undefined && { expand: options.expand }),
-    ...(options.space && { space: spaceText(options.space) }),
-  }
-  return new Checkpoints(engine.arena, objective, manifest, stateFolder(folder, identity))
-}
 
 /** Trains from wherever the run can begin. */
 export async function trainResumed(training: BlockTraining): Promise<Solution[]> {
@@ -83,6 +25,7 @@ export async function trainResumed(training: BlockTraining): Promise<Solution[]>
   const course = {
     ...{ solver: solver.name, seed, shrinking, innerPasses, innerTolerance, blockOrder, batch, slotBytes, cacheBytes },
     memory: options.memory ?? null,
+    ...(options.ranks.size > 1 && { allRows: engine.all.rows }),
     ...(isTruncated(training) && { outlierStart: options.outlierStart }),
   }
   const fresh = freshState(objective.models, course, engine.store.manifest.fingerprint)
@@ -91,7 +34,8 @@ export async function trainResumed(training: BlockTraining): Promise<Solution[]>
   const judging = handOver && { stalls: patience(options.tolerance) }
   const driver = new Driver({ source: engine, solver, objective, settings: options, tell, ...keeping, ...judging })
   const series = (start: SeriesStart): Promise<Solution[]> => trainTruncated(training, checkpoints, fresh, start)
-  if (solver.dual && !options.cold && (await startWarm(driver, checkpoints, say))) {
+  const isAlone = options.ranks.size === 1
+  if (isAlone && solver.dual && !options.cold && (await startWarm(driver, checkpoints, say))) {
     began({ start: 'warm' })
     if (isTruncated(training)) return series({ kind: 'warm' })
   } else {
@@ -111,6 +55,8 @@ export async function trainResumed(training: BlockTraining): Promise<Solution[]>
       if (isTruncated(training)) return series({ kind: 'resumed', state })
       if (state.handedOver) return goOnInBlocks(training, handOver!, checkpoints, state)
       await driver.restore(state)
+    } else if (options.resume && !first && (await startElsewhere(training, checkpoints, driver, fresh))) {
+      began({ start: 'resumed', resumedAtPass: nextPassOf(fresh) })
     } else {
       began({ start: 'cold' })
       await checkpoints.clear()
@@ -127,16 +73,6 @@ export async function trainResumed(training: BlockTraining): Promise<Solution[]>
   await driver.close(solutions)
   return solutions
 }
-
-/** The pass that a run goes on with, counted from 1 and as progress counts it: by the work done, which for a run that works on
- *  rows in memory is more than the rounds over the blocks. */
-function nextPassOf({ work, handedOver }: RunState): number {
-  const done = handedOver?.at?.state.work ?? Math.max(work, ...(handedOver?.work ?? []))
-  return Math.floor(done + ALMOST) + 1
-}
-
-/** A pass ends within a row of its budget. */
-const ALMOST = 1e-3
 
 function handedOverBefore(): SpillwayError {
   return new SpillwayError(

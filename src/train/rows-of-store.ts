@@ -2,6 +2,7 @@
 // finds, the survey. Memory is planned by it, and it says which features there are weights for.
 
 import { widthOf } from '../additive-kernels/row-space.ts'
+import type { AgreedStore } from '../block-store/agree-on-store.ts'
 import { featureSetBytes, readFeatureSet } from '../block-store/feature-set.ts'
 import { featureFileOf, inputFormatOf } from '../block-store/manifest.ts'
 import type { Store } from '../block-store/reader.ts'
@@ -50,12 +51,14 @@ const WORTH_A_MAP = 0.7
 /** Pages of 65,536 features that a thread's map may take: 48 MiB. */
 const MAP_PAGES = 4096
 
-/** `pool` has threads for a survey, whose map then lies in `arena`; a survey makes its own when they are not given. */
+/** `pool` has threads for a survey, whose map then lies in `arena`; a survey makes its own when they are not given. `agreed`: what
+ *  ranks know together of their stores. */
 export async function rowsOfStore(
   store: Store,
   options: ResolvedOptions,
   arena?: Arena,
   pool?: ThreadPool,
+  agreed?: AgreedStore,
 ): Promise<RowsOfStore> {
   if (options.expand !== undefined) {
     if (arena && pool) return surveyStore(arena, pool, store, options)
@@ -67,12 +70,16 @@ export async function rowsOfStore(
   const values = manifest.valueBits
   const format = findInputFormat(inputFormatOf(manifest))
   // Rows of an index have the features' own numbers.
-  const used = asksIndex(options) ? 0 : manifest.usedFeatures
+  const used = asksIndex(options) ? 0 : agreed ? (agreed.used?.count ?? 0) : manifest.usedFeatures
   const { mapped, ...rows } = plainRows(manifest, used, format, { ...options, values })
   if (!mapped) return rows
+  if (agreed) {
+    const { bits } = agreed.used!
+    return { ...rows, mapBytes: mapBytes(bits), placeMap: async into => placeMap(into, bits).top }
+  }
   const file = featureFileOf(manifest)
-  const mapBytes = await featureSetBytes(folder, file)
-  return { ...rows, mapBytes, placeMap: into => readFeatureSet(into, folder, file) }
+  const bytes = await featureSetBytes(folder, file)
+  return { ...rows, mapBytes: bytes, placeMap: into => readFeatureSet(into, folder, file) }
 }
 
 function asksIndex(options: ResolvedOptions): boolean {

@@ -10,7 +10,7 @@ import type { Solution } from '../optimise/objectives/solution.ts'
 import { block } from '../optimise/solvers/block.ts'
 import { type Solver, stepsOnIndex } from '../optimise/solvers/solver.ts'
 import { drawBlocks, SomeBlocks } from '../optimise/sources/some-blocks.ts'
-import type { BlockTraining } from './resume.ts'
+import type { BlockTraining } from './block-training.ts'
 
 /** How the series begins: with a fresh state, with dual variables of the rows that stayed, or from a checkpoint. */
 export type SeriesStart = { kind: 'cold' | 'warm' } | { kind: 'resumed'; state: RunState }

@@ -5,6 +5,7 @@ import { findLoss } from '../losses/all-losses.ts'
 import { askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { block } from '../optimise/solvers/block.ts'
 import type { MemorySolver } from '../optimise/solvers/solver.ts'
+import { alone, type Communicator } from '../ranks/communicator.ts'
 import { classesOf } from '../rows/folds.ts'
 import { tableOptionNames } from '../tables/table-options.ts'
 import type { FoldedProblem } from './class-problems.ts'
@@ -12,6 +13,7 @@ import { type CrossValidateOptions, validateInMemory, validateOverBlocks, whereT
 import { HeldOut } from './held-out.ts'
 import { InMemory } from './in-memory.ts'
 import { type LoadedRows, withRowsInMemory } from './load-in-memory.ts'
+import { collectModels, modelsOfRank, refuseBlocksOverRanks } from './models-of-ranks.ts'
 import { type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import { solveTogether } from './place.ts'
 import type { ProgressListener } from './progress.ts'
@@ -31,7 +33,7 @@ export interface Tuning extends CrossValidation {
   best: CostResult
   /** The smallest cost whose accuracy is within a standard error of the best. */
   simplest: CostResult
-  /** The final model, trained on all rows at the best cost, unless none was asked for. */
+  /** The final model, trained on all rows at the best cost, unless none was asked for. Over ranks, the first one trains it. */
   final?: TrainResult
 }
 
@@ -48,8 +50,9 @@ const WIDE_COSTS = Array.from({ length: 8 }, (_, k) => 2 ** (2 * k - 10))
 
 /** Tries costs, and trains the model at the best. */
 export async function tune(data: string | string[], options: TuneOptions = {}): Promise<Tuning> {
-  const { folds = 5, costs, final = 'best', progress = () => {}, ...rest } = options
+  const { folds = 5, costs, final: wanted = 'best', progress = () => {}, ranks = alone, ...rest } = options
   const resolved = resolveOptions(rest)
+  const final = ranks.rank > 0 ? 'none' : wanted
   checkFolds(folds)
   if (costs) {
     if (costs.length === 0) throw new UsageError('no costs were named')
@@ -57,6 +60,7 @@ export async function tune(data: string | string[], options: TuneOptions = {}): 
   }
   const sorted = costs && [...new Set(costs)].sort((a, b) => a - b)
   const { paths, solver } = await whereToTrain(data, resolved, folds, progress)
+  refuseBlocksOverRanks(solver, ranks)
   if (solver.data === 'blocks') {
     const work = { paths, solver, options: resolved, folds, tell: progress }
     const { validation, store } = await validateOverBlocks(work, sorted ?? WIDE_COSTS)
@@ -68,8 +72,8 @@ export async function tune(data: string | string[], options: TuneOptions = {}): 
   return withRowsInMemory(paths, resolved, progress, async loaded => {
     const tuning = chosen(
       isTruncated
-        ? await validateInMemory(loaded, solver, resolved, { folds, costs: sorted ?? WIDE_COSTS })
-        : await climbCosts(loaded, solver, resolved, { folds, costs: sorted }),
+        ? await validateInMemory(loaded, solver, resolved, { folds, ranks, costs: sorted ?? WIDE_COSTS })
+        : await climbCosts(loaded, solver, resolved, { folds, ranks, costs: sorted }),
     )
     if (final === 'none' || resolved.signal?.aborted) return tuning
     const options = { ...resolved, cost: tuning[final].cost }
@@ -132,29 +136,34 @@ async function climbCosts(
   loaded: LoadedRows,
   solver: MemorySolver,
   options: ResolvedOptions,
-  { folds, costs: given }: { folds: number; costs: number[] | undefined },
+  { folds, ranks, costs: given }: { folds: number; ranks: Communicator; costs: number[] | undefined },
 ): Promise<CrossValidation> {
   const { arena, rows } = loaded
   checkFolds(folds, rows.rows)
   const first = given?.[0] ?? firstCost(loaded, options)
   const costs = given ?? Array.from({ length: MOST_COSTS }, (_, k) => first * 2 ** k)
   const problemsAt = (cost: number): FoldedProblem[] => foldProblems(rows.labels, options, [cost], folds)
+  const ownAt = (cost: number): FoldedProblem[] => modelsOfRank(problemsAt(cost), ranks)
   const problems = problemsAt(first)
   const held = new HeldOut(arena, classesOf(arena, rows), { problems, folds, seed: options.seed })
-  const place = new InMemory(loaded, solver, options, { problems, folds, atOnce: true })
-  const together = place.bundles(place.asRound(problems), held.folds)
+  const own = ownAt(first)
+  const isIdle = own.length === 0
+  const place = new InMemory(loaded, solver, options, { problems: isIdle ? problems : own, folds, atOnce: true })
+  const together = isIdle ? [] : place.bundles(place.asRound(own), held.folds)
   const all = given && { all: given.length * problems.length }
   const results: CostResult[] = []
   let models = 0
   let [sinceBest, best] = [0, -1]
   for (const [k, cost] of costs.entries()) {
     if (k > 0) {
-      const next = place.asRound(problemsAt(cost))
+      held.clear()
+      const next = place.asRound(ownAt(cost))
       for (const [b, { objective }] of together.entries()) objective.rescale(next[b], cost / costs[k - 1])
     }
     // The first cost is the best so far, and others follow until there is no better one for a while.
     const least = models + problems.length * (k === 0 ? 1 + PATIENCE : PATIENCE - sinceBest)
-    const solutions = (await solveTogether(place, together, held, { done: models, ...(all ?? { least }) })).flat()
+    const ends = (await solveTogether(place, together, held, { done: models, ...(all ?? { least }) })).flat()
+    const solutions = await collectModels(held, ends, ranks)
     models += problems.length
     const [result] = judgeCosts([cost], held, solutions, place)
     results.push(result)

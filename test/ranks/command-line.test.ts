@@ -50,6 +50,33 @@ describe('the command line over ranks', { skip: openMpi.skip }, () => {
       assert.match(said(few)[0], /all\.spill has 5 blocks, and there are 6 ranks: each takes whole blocks/)
     }))
 
+  it('keeps rows in stores of the ranks, and goes on with as many ranks and with others', () =>
+    inFolder(async folder => {
+      writeFileSync(join(folder, 'data.svm'), text)
+      const words = ['train', 'data.svm', '--solver', 'block', '--loss', 'logistic', '--json', '--quiet']
+      const json = async (ranks: number, more: string[]) =>
+        JSON.parse((await spillway(folder, ranks, [...words, '--tolerance', '1e-7', ...more])).stdout)
+      assert.equal((await json(2, ['--max-passes', '2'])).exitReason, 'max-passes')
+      assert.ok(existsSync(join(folder, 'data.svm.2-of-2.spill')))
+      const [same, other] = [await json(2, ['--resume']), await json(3, ['--resume'])]
+      assert.deepEqual([same.start, same.resumedAtPass, other.start], ['resumed', 3, 'resumed'])
+      assert.ok(Math.abs(other.primal - same.primal) <= 1e-6 * same.primal)
+    }))
+
+  it('shares out the models of cross-validate and tune', () =>
+    inFolder(async folder => {
+      writeFileSync(join(folder, 'data.svm'), text)
+      const words = ['cross-validate', 'data.svm', '--folds', '3', '--tolerance', '1e-6', '--json', '--quiet']
+      const { stdout } = await spillway(folder, 2, words)
+      const { stdout: alone } = await good(words, { cwd: folder })
+      assert.deepEqual(JSON.parse(stdout).perFold, JSON.parse(alone).perFold)
+      const tuned = await spillway(folder, 2, ['tune', 'data.svm', 'it.model', '--cost', '0.1,1', '--quiet'])
+      assert.equal(tuned.status, 0, tuned.stderr)
+      assert.ok(existsSync(join(folder, 'it.model')))
+      const piped = await spillway(folder, 2, ['cross-validate', 'part-{rank}.svm'])
+      assert.equal(piped.status, 1)
+    }))
+
   it('takes files that each rank has for itself', () =>
     inFolder(async folder => {
       const lines = text.split('\n')

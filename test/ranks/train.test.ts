@@ -2,45 +2,18 @@
 // rows, however rows are dealt out.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { writeJson } from '../../src/model/json-file.ts'
-import type { Model } from '../../src/model/model.ts'
 import type { TrainOptions } from '../../src/train/options.ts'
 import { train } from '../../src/train/train.ts'
 import type { TrainResult } from '../../src/train/training-run.ts'
-import { dataSet } from '../data-sets/data-sets.ts'
-import { readLines } from '../data-sets/rows.ts'
 import { fastFolder } from '../out-of-core/fixture.ts'
-import { exactObjective, exactScores, type JsonModel } from '../train/exact-objective.ts'
+import { exactScores } from '../train/exact-objective.ts'
 import { trainOnParts, trainOverRanks } from './ranks.ts'
+import { fiveGroups, jsonOf, near, objective, sameAsAlone, textOf } from './sets.ts'
 
 const folder = fastFolder()
-const slow = process.env['SPILLWAY_SLOW'] === '1'
-const jsonOf = (model: Model): JsonModel => JSON.parse(Buffer.concat([...writeJson(model)]).toString())
-
-/** Every so many rows of a set; of slow runs `slowEvery`. */
-function textOf(name: Parameters<typeof dataSet>[0], every: number, slowEvery = every): string {
-  const lines = readLines(dataSet(name).path).filter((_, k) => k % (slow ? slowEvery : every) === 0)
-  return `${lines.join('\n')}\n`
-}
-
 const a9a = textOf('a9a', 8, 1)
 const imdb = textOf('imdb', 40, 4)
-/** Five of the groups. */
-const news = textOf('news20bydate', 1)
-  .split('\n')
-  .filter((line, k) => k % (slow ? 1 : 8) === 0 && Number.parseInt(line, 10) <= 5)
-  .join('\n')
-
-function objective(text: string, { model, loss, cost }: TrainResult, options: TrainOptions = {}): number {
-  const { classWeights = {}, multiclass } = options
-  return exactObjective(text, jsonOf(model), {
-    ...{ loss, cost, classWeights, values: 'f32' },
-    ...(multiclass && { multiclass }),
-  })
-}
-
-const near = (found: number, expected: number, most: number, what: string): void =>
-  assert.ok(Math.abs(found - expected) <= most * Math.abs(expected), `${what}: ${found}, expected ${expected}`)
+const news = fiveGroups()
 
 /** Trains over ranks, and compares the objective with that of one process that has all rows. */
 async function sameOptimum(text: string, size: number, options: TrainOptions, most = 1e-6): Promise<TrainResult> {
@@ -50,13 +23,7 @@ async function sameOptimum(text: string, size: number, options: TrainOptions, mo
   assert.equal(first.exitReason, 'converged')
   near(objective(text, first, options), objective(text, alone, options), most, `${size} ranks`)
   near(first.primal!, objective(text, first, options), 1e-9, 'what the certificate says')
-  for (const field of ['rows', 'features', 'nonzeros', 'classes'] as const)
-    assert.equal(first[field], alone[field], field)
-  assert.deepEqual(
-    first.model.labels.map(({ text }) => text),
-    alone.model.labels.map(({ text }) => text),
-  )
-  for (const other of results) assert.deepEqual(jsonOf(other.model).weights, jsonOf(first.model).weights)
+  sameAsAlone(results, alone)
   return first
 }
 
@@ -118,6 +85,8 @@ describe('dual over ranks', () => {
     assert.equal(text.solver, 'dual')
     const [few] = await trainOverRanks(folder, a9a, 2, { loss: 'squared-hinge', tolerance: 1e-6 })
     assert.equal(few.exitReason, 'converged')
+    const [hinge] = await trainOverRanks(folder, a9a, 2, { tolerance: 1e-5 })
+    assert.deepEqual([hinge.solver, hinge.exitReason], ['newton', 'converged'])
   })
 
   it('ends after as many passes as it may take, with the same model everywhere', async () => {

@@ -32,8 +32,10 @@ export class Driver {
   readonly #settings: DriverSettings
   readonly #keeper: StateKeeper
   readonly #ranks: Communicator
-  /** Over ranks: whether one of them was interrupted, as all of them know. */
+  /** Over ranks: whether one of them was interrupted, as all of them know; and whether within a pass, so that the last checkpoint
+   *  stands. */
   #heard = false
+  #torn = false
   readonly #run: Run
   readonly #progress: Progress
   #lastCheckpoint = performance.now()
@@ -112,24 +114,43 @@ export class Driver {
     arena.bytes(weights, weightCount * weightBytes).fill(0)
     for await (const group of this.#source.pass(this.#groups(-1)))
       await this.#objective.addDual!(this.#source.threads, group)
+    await sumVectors(this.#ranks, arena, [{ at: weights, count: weightCount }])
   }
 
   async solve(): Promise<Solution[]> {
     for (;;) {
-      const { work } = this.#state
-      const cutShort = await this.#meet(await this.#visitAll(), work)
-      if (cutShort) {
-        await this.#checkpoint()
-        return this.#end(this.#known, undefined, 'interrupted')
-      }
+      const cutShort = await this.#makePass()
+      if (cutShort) return this.#end(this.#known, undefined, 'interrupted')
       if (!this.#state.stockTaken) await this.#takeStock()
       // Until it is decided how to go on, the run stands at the end of this pass: one that is resumed decides the same.
-      if (this.#interrupted || this.#checkpointDue(this.#allBytes)) await this.#checkpoint()
+      if (await this.#checkpointNow()) await this.#checkpoint()
       const done = await this.#decide()
       if (done) return done
       if (this.#hasStalled()) return this.#leave()
       this.#nextPass(this.#run.ledger?.owing(this.#settings.tolerance * this.#state.primals[0]) ?? null)
     }
+  }
+
+  /** Visits what is left of a pass, and has ranks meet at its end; whether groups were left out. */
+  async #makePass(): Promise<boolean> {
+    const state = this.#state
+    if (this.#ranks.size === 1) {
+      const { work } = state
+      const cutShort = await this.#meet(await this.#visitAll(), work)
+      if (cutShort) await this.#checkpoint()
+      return cutShort
+    }
+    // A run that is resumed where ranks had met does not have them meet again.
+    if (state.stockTaken) return false
+    state.workBefore ??= state.work
+    return this.#meet(await this.#visitAll(), state.workBefore)
+  }
+
+  /** Whether a checkpoint is written at the end of a pass. Ranks write theirs together. */
+  async #checkpointNow(): Promise<boolean> {
+    const isDue = this.#interrupted || this.#checkpointDue(this.#allBytes)
+    if (this.#ranks.size === 1) return isDue
+    return this.#keeper !== nowhere && onAnyRank(this.#ranks, isDue)
   }
 
   /** Whether the run is to end: ranks decide together. */
@@ -158,6 +179,11 @@ export class Driver {
     const flags = [cutShort, aborted, ready === false, this.#progress.partial].map(Number)
     const sums = await sumNumbers(ranks, [...flags, (state.work - before) * share, ...losses, ...gaps])
     const [left, stopped, notReady, partial, work] = sums.splice(0, flags.length + 1)
+    // A run that goes on finishes this pass first: what each rank has found in it so far is written before ranks put it together.
+    if (left > 0) {
+      await this.#checkpoint()
+      this.#torn = true
+    }
     state.work = before + work
     state.losses = sums.splice(0, losses.length)
     state.gaps = sums
@@ -202,7 +228,9 @@ export class Driver {
       this.#keeper.touch(this.#keepsRows ? [...this.#source.blockBytes.keys()] : group.parts.map(part => part.block))
       this.#progress.tell(state, state.position / groups.length)
       if (signal?.aborted) break
-      if (state.position < groups.length && this.#checkpointDue(group.packedBytes)) await this.#checkpoint()
+      // Ranks are at different groups: their checkpoints are those of the ends of passes.
+      const isDue = state.position < groups.length && this.#ranks.size === 1 && this.#checkpointDue(group.packedBytes)
+      if (isDue) await this.#checkpoint()
     }
     return signal?.aborted === true && state.position < groups.length
   }
@@ -413,7 +441,10 @@ export class Driver {
       if (ledger) await ledger.evaluate(group)
       else addSums(totals, await objective.evaluate(threads, group))
     }
-    if (await onAnyRank(this.#ranks, cutShort)) return undefined
+    if (await onAnyRank(this.#ranks, cutShort)) {
+      this.#look.forget()
+      return undefined
+    }
     if (ledger) return [certificateOfAccount(await ledger.account(), source.rows)]
     await this.#look.addOthers(this.#ranks)
     await sumVectors(this.#ranks, objective.arena, [], totals)
@@ -430,6 +461,7 @@ export class Driver {
     state.gaps = state.gaps.map(() => 0)
     delete state.known
     delete state.ready
+    delete state.workBefore
     state.wanted = wanted
   }
 
@@ -465,6 +497,7 @@ export class Driver {
   }
 
   async #checkpoint(finished = false): Promise<void> {
+    if (this.#torn || this.#run.saved?.isTorn?.()) return
     const kept = this.#stretches
     const forgets = finished && kept.length > 0
     this.#state.bytesRead = this.#source.counts.bytesRead

@@ -6,32 +6,12 @@
 // Yu, Hsieh, Chang, Lin: Large linear classification when data cannot fit in memory (KDD 2010), Algorithm 2. BLOCK-L-N
 // makes N sweeps of coordinate descent over the block (--inner-passes N); BLOCK-L-D sweeps until the projected gradients
 // lie within --inner-tolerance of each other, LIBLINEAR's own rule.
-import type { OneProblem } from '../objectives/one-problem.ts'
-import type { RowSource } from '../sources/row-source.ts'
+import { alone } from '../../ranks/communicator.ts'
 import { blockBundleRun } from './block-bundle-run.ts'
-import { blockVisitTask, type CacheOfOne } from './block-visit-task.ts'
-import type { RowCache } from './row-cache.ts'
-import { anyDual, type BlockSolver, type Run, type SolverSettings } from './solver.ts'
-
-/** `kept`: rows that stay in memory; each block is worked on together with them. */
-export function blockRun(
-  objective: OneProblem,
-  { threads }: RowSource,
-  { seed, shrinking: shrink, innerPasses, innerTolerance }: SolverSettings,
-  kept?: { rows: RowCache; memory: CacheOfOne },
-): Run {
-  return {
-    async visit(group, { pass }) {
-      const { loss, gap, fill } = await threads.run(blockVisitTask, {
-        ...{ of: objective.at(group), shrink, random: [seed, pass, group.group], pass, innerPasses, innerTolerance },
-        ...(kept && { among: { memory: kept.memory, cached: kept.rows.fill.cached } }),
-      })
-      if (kept && fill) kept.rows.fill = fill
-      objective.keep(group)
-      return { losses: [loss], gaps: [gap] }
-    },
-  }
-}
+import { blockRun } from './block-run.ts'
+import { blockOverRanks } from './dual-over-ranks.ts'
+import { BYTES_OVER_RANKS } from './free-rows.ts'
+import { anyDual, type BlockSolver } from './solver.ts'
 
 export const block: BlockSolver = {
   name: 'block',
@@ -42,7 +22,10 @@ export const block: BlockSolver = {
   cacheShare: 0,
   options: ['innerPasses', 'innerTolerance', 'blockOrder', 'shrinking', 'tolerance'],
   lossNeeds: anyDual,
-  start: blockRun,
+  overRanks: true,
+  extraOverRanks: BYTES_OVER_RANKS,
+  start: (objective, source, settings) =>
+    ((settings.ranks ?? alone).size > 1 ? blockOverRanks : blockRun)(objective, source, settings),
   startMany: (...start) => blockBundleRun(...start, 'alone'),
   startAllClasses: blockRun,
 }

@@ -66,10 +66,10 @@ function checkRanks(solver: Solver, loss: Loss, options: Partial<Record<string, 
   if (size === 1) return
   const refuse = (what: string, why: string, advice: string): UsageError =>
     new UsageError(`${what} not compatible with ${size} ranks: ${why}`, advice)
-  const alternatives = 'take --solver dual, newton, lbfgs, average or admm, or leave the choice to --solver auto'
-  if (solver.data === 'blocks' && options['solver'] !== solver.name) {
+  const alternatives = 'take --solver dual, block, newton, lbfgs, average or admm, or leave the choice to --solver auto'
+  if (solver.data === 'blocks' && options['expand'] !== undefined) {
     const advice = 'give each rank more --memory, or start more of them: each has a part of the rows'
-    throw refuse('data that does not fit in memory is', 'each rank keeps its rows in memory', advice)
+    throw refuse('an expansion of rows in blocks is', 'each rank finds features of its own', advice)
   }
   if (!solver.overRanks)
     throw refuse(`solver ${solver.name} is`, 'missing a way to put together what ranks learn', alternatives)

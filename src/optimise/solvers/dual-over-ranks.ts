@@ -1,37 +1,88 @@
 // Solver `dual` over ranks: in a pass, each rank sweeps over its rows in memory as long as that teaches it something, and then
 // all of them put together what they have learnt: see over-ranks.ts. Now and then they take a step together: see free-rows.ts.
+//
+// Solver `block` over ranks is the same, but for the sweeps: each rank reads its blocks one after the other, and minimises the dual over
+// the variables of each.
 import { alone } from '../../ranks/communicator.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
+import type { BlockEngine } from '../sources/block-engine.ts'
+import type { RowSource } from '../sources/row-source.ts'
+import { blockRun } from './block-run.ts'
 import { FreeRows } from './free-rows.ts'
-import { RanksTogether } from './over-ranks.ts'
+import { RanksTogether, type TogetherState } from './over-ranks.ts'
 import { RankSweeps } from './rank-sweeps.ts'
-import type { Start } from './solver.ts'
+import type { Saved, SolverSettings, Start, Turn } from './solver.ts'
 
 /** Rows that owe no more than such a share of what they owed in the first sweep of a pass wait for news from others. */
 const LITTLE = 0.1
 /** Passes after which a step is taken together. */
 const APART = 4
 
-export const dualOverRanks: Start<BinaryObjective> = (objective, source, settings) => {
+/** What both have: ranks meet behind every pass. */
+function meetings(objective: BinaryObjective, source: RowSource, settings: SolverSettings) {
   const { ranks = alone } = settings
   const together = new RanksTogether(objective, source, ranks)
-  const free = new FreeRows(objective, source, ranks, together)
-  const sweeps = new RankSweeps(objective, source, settings)
+  const free = new FreeRows(objective, source, { ranks, order: { seed: settings.seed, blockOrder: 'fixed' }, together })
   let passes = 0
+  let signal: AbortSignal | undefined
   return {
-    async visit(group, { most, signal }) {
+    together,
+    begin(turn: Turn): void {
+      signal = turn.signal
       together.begin()
+    },
+    async meet(): Promise<number> {
+      await together.meet()
+      return ++passes % APART === 0 ? free.step(() => signal?.aborted === true) : 0
+    },
+    saved: {
+      state: (): MeetingState => ({ ...together.state(), passes, holding: free.holding }),
+      stretches: () => together.stretches(),
+      isTorn: () => free.isTorn,
+      restore(state: unknown): void {
+        const found = state as MeetingState
+        together.restore(found)
+        passes = found.passes
+        free.holding = found.holding
+      },
+    } satisfies Saved,
+  }
+}
+
+interface MeetingState extends TogetherState {
+  passes: number
+  holding: number
+}
+
+export const dualOverRanks: Start<BinaryObjective> = (objective, source, settings) => {
+  const { together, begin, meet } = meetings(objective, source, settings)
+  const sweeps = new RankSweeps(objective, source, settings)
+  return {
+    async visit(group, turn) {
+      begin(turn)
       // Later sweeps see w as this rank alone would have it, and tell nothing of the others: the first one is what counts.
       const isEnough = (last: { gap: number }, first: { gap: number }): boolean => last.gap <= LITTLE * first.gap
-      const { work, first } = await sweeps.sweep(group, { most, isEnough, signal })
+      const { work, first } = await sweeps.sweep(group, { most: turn.most, isEnough, signal: turn.signal })
       together.met(group)
       // Whether the gap is small is judged by all ranks' rows together: the driver does it.
       return { work, losses: [first.loss], gaps: [first.gap], partial: !first.all }
     },
-    async meet() {
-      await together.meet()
-      return ++passes % APART === 0 ? free.step(sweeps.group!) : 0
-    },
+    meet,
     notYet: () => sweeps.wake(),
+  }
+}
+
+export const blockOverRanks: Start<BinaryObjective, BlockEngine> = (objective, source, settings) => {
+  const { together, begin, meet, saved } = meetings(objective, source, settings)
+  const blocks = blockRun(objective, source, settings)
+  return {
+    async visit(group, turn) {
+      begin(turn)
+      const seen = await blocks.visit(group, turn)
+      together.met(group)
+      return seen
+    },
+    meet,
+    saved,
   }
 }

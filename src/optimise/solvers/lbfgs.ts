@@ -213,6 +213,7 @@ const traits = {
 const lbfgsInBlocks: BlockSolver = {
   ...traits,
   data: 'blocks',
+  overRanks: true,
   cacheShare: 0,
   extra: { perWeight: weights => VIEW_BYTES + DESCENT_BYTES + historyBytes(weights), perRow: 0 },
 }

@@ -269,6 +269,7 @@ const traits = {
 const newtonInBlocks: BlockSolver = {
   ...traits,
   data: 'blocks',
+  overRanks: true,
   cacheShare: 0,
   extra: {
     // The matrix of all classes at once is never summed.

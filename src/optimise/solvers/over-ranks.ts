@@ -12,6 +12,7 @@
 // Ranks that learn different things need little damping, and so σ follows that number. Where it was too small, the best t is taken:
 // the dual along the step is a parabola, or nearly, whose slope at 0 and value at 1 are sums over ranks. t = 1/K is always safe,
 // for the dual is concave: it rises by at least a K-th of what each rank gained by itself.
+import type { Stretch } from '../../block-store/checkpoint.ts'
 import type { Arena } from '../../numeric/arena.ts'
 import type { Communicator } from '../../ranks/communicator.ts'
 import { sumNumbers, sumVectors } from '../../ranks/records.ts'
@@ -36,6 +37,12 @@ interface Gone {
   told: number
 }
 
+/** Where it stands between two visits: plain data. */
+export interface TogetherState {
+  damping: number
+  begun: boolean
+}
+
 /** Puts together what ranks have learnt in a pass. */
 export class RanksTogether {
   readonly #arena: Arena
@@ -48,11 +55,9 @@ export class RanksTogether {
   readonly #sums: Address
   #damping: number
   #begun = false
-  /** Whether dual variables are still outside of the entropic dual's domain. */
-  #fresh: boolean
 
   constructor(objective: BinaryObjective, source: RowSource, ranks: Communicator) {
-    const { arena, weightCount, alphaStride, logistic } = objective
+    const { arena, weightCount, alphaStride } = objective
     this.#arena = arena
     this.#ranks = ranks
     this.#objective = objective
@@ -61,7 +66,6 @@ export class RanksTogether {
     this.#alphaBefore = source.room('dual variables before the pass', Math.max(1, this.#alphas) * 8)
     this.#sums = source.room('sums over rows', 3 * 8)
     this.#damping = ranks.size
-    this.#fresh = logistic
   }
 
   /** Before the first group of a pass. */
@@ -115,7 +119,7 @@ export class RanksTogether {
   async go({ safe, least = 0, told = 0 }: { safe: number; least?: number; told?: number }): Promise<Gone> {
     const { numeric } = this.#arena
     const { weights, weightCount, alpha } = this.#objective
-    const sums = Float64Array.of(...this.#arena.f64(this.#sums, 3), told)
+    const sums = Float64Array.of(...this.#arena.f64(this.#sums, 3), told, this.#isFresh ? 1 : 0)
     await sumVectors(this.#ranks, this.#arena, [{ at: weights, count: weightCount }], [sums])
     const length = numeric.innerProduct(weights, weights, weightCount)
     const along = numeric.innerProduct(this.#weightsBefore, weights, weightCount)
@@ -131,12 +135,21 @@ export class RanksTogether {
     return { best, length, told: sums[3] }
   }
 
-  async #stepOf([old, next, slope]: Float64Array, along: number, length: number, safe: number): Promise<number> {
-    if (this.#fresh) {
-      // With the most damping nothing else is needed.
-      this.#fresh = false
-      return 1
-    }
+  /** Whether the step began with dual variables outside of the entropic dual's domain, which is so at w = 0. */
+  get #isFresh(): boolean {
+    if (!this.#objective.logistic || this.#alphas === 0) return false
+    const [old, oldRest] = this.#arena.f64(this.#alphaBefore, 2)
+    return old === 0 && oldRest === 0
+  }
+
+  async #stepOf(
+    [old, next, slope, , fresh]: Float64Array,
+    along: number,
+    length: number,
+    safe: number,
+  ): Promise<number> {
+    // With the most damping nothing else is needed.
+    if (fresh > 0) return 1
     const rise = slope - along
     const gain = next - old - along - 0.5 * length
     // A step that only rounding tells from none.
@@ -152,6 +165,26 @@ export class RanksTogether {
       step *= 0.5
     }
     return step
+  }
+
+  state(): TogetherState {
+    return { damping: this.#damping, begun: this.#begun }
+  }
+
+  restore({ damping, begun }: TogetherState): void {
+    this.#damping = damping
+    this.#begun = begun
+    if (begun) this.#objective.damping = damping
+  }
+
+  /** Within a pass: where it began, and what its groups have shown. */
+  stretches(): Stretch[] {
+    if (!this.#begun) return []
+    return [
+      { at: this.#weightsBefore, bytes: this.#objective.weightCount * 8 },
+      { at: this.#alphaBefore, bytes: this.#alphas * 8 },
+      { at: this.#sums, bytes: 3 * 8 },
+    ]
   }
 
   #copy(to: Address, from: Address, count: number): void {

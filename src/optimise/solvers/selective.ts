@@ -5,8 +5,8 @@
 // Chang, Roth: Selective block minimization for faster convergence of limited memory large-scale linear models (KDD 2011).
 import type { BinaryObjective } from '../objectives/binary.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
-import { blockRun } from './block.ts'
 import { blockBundleRun } from './block-bundle-run.ts'
+import { blockRun } from './block-run.ts'
 import { RowCache } from './row-cache.ts'
 import { anyDual, type BlockSolver, type Run, type SolverSettings } from './solver.ts'
 

@@ -115,6 +115,8 @@ export interface Saved {
   restore(state: unknown): void
   /** The stretches have been filled in. */
   restored?(): void
+  /** Whether an interrupt has left it where a run that goes on would do otherwise: then the last checkpoint stands. */
+  isTorn?(): boolean
 }
 
 /** What a method that looks at all rows before it moves knows at the end of a pass: of each model its primal objective and gap,
@@ -249,6 +251,8 @@ export interface BlockSolver extends AnySolver, Starts<BlockEngine> {
   leastCache?: (rows: number, recordBytes: number) => number
   /** Bytes that it needs besides, for each weight and for each row. `together`: the weights are those of all classes at once. */
   extra?: { perWeight: number | ((weights: number, together: boolean) => number); perRow: number }
+  /** The same where there are several ranks. */
+  extraOverRanks?: { perWeight: number; perRow: number }
   /** Whether several threads can train at the same time. */
   severalTrainers?: true
   /** Whether it can train on text while that is being read into a store. */

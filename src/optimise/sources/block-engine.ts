@@ -43,7 +43,9 @@ export interface EngineSettings {
   /** Threads of the arena that have nothing else to do; new ones when not given. */
   reader?: ThreadPool
   /** Rows and nonzeros of all ranks; those of the store when not given. */
-  all?: RowCounts
+  all?: RowCounts | undefined
+  /** Numbers of classes, by those of the store, where they are others. */
+  classNumbers?: readonly number[] | undefined
 }
 
 /** How rows are changed on their way into memory. */
@@ -79,13 +81,14 @@ export class BlockEngine implements RowSource {
   readonly #rooms = new Map<string, { at: Address; bytes: ByteCount }>()
   /** Number of each block's first row in the order of the store. */
   readonly firstRows: number[] = []
+  readonly #classNumbers: readonly number[] | undefined
   #transforms: RowTransforms = { map: 0, factors: 0, unit: false, plain: false }
 
   constructor(
     arena: Arena,
     store: Store,
     plan: MemoryPlan,
-    { alphaStride, trainers = 1, reader, all }: EngineSettings,
+    { alphaStride, trainers = 1, reader, all, classNumbers }: EngineSettings,
   ) {
     this.arena = arena
     this.store = store
@@ -97,6 +100,7 @@ export class BlockEngine implements RowSource {
     this.all = all ?? this
     this.blockBytes = store.manifest.blocks.map(block => block.bytes)
     this.#alphaStride = alphaStride
+    this.#classNumbers = classNumbers
     const bytes = this.blockBytes.reduce((sum, each) => sum + each, 0)
     this.#direct = memoryLimit() - plan.memory < bytes
     let first = 0
@@ -206,6 +210,7 @@ export class BlockEngine implements RowSource {
         this.#reader.run(loadBlockTask, {
           ...{ folder, fingerprint: manifest.fingerprint, blocks: share, room: { at, bytes }, table, tableRows },
           ...{ expand: undefined, binning: undefined, direct: this.#direct, ...this.#transforms },
+          ...(this.#classNumbers && { classNumbers: this.#classNumbers }),
         }),
       )
       at += bytes

@@ -69,7 +69,7 @@ export interface RowSource {
   pass(groups: number[][], first?: number): AsyncGenerator<RowGroup>
 }
 
-/** Whether rows have to be read again for every pass. */
-export function reads(source: Pick<RowSource, 'blockBytes'>): boolean {
-  return source.blockBytes.some(bytes => bytes > 0)
+/** Whether rows have to be read again for every pass. A store without a block is read, too: ranks do the same. */
+export function reads({ blockBytes }: Pick<RowSource, 'blockBytes'>): boolean {
+  return blockBytes.length !== 1 || blockBytes[0] > 0
 }

@@ -1,0 +1,92 @@
+// Folds over ranks: models are shared out, and what held-out rows tell is that of one rank.
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Communicator } from '../../src/ranks/communicator.ts'
+import { ranksInOneProcess } from '../../src/ranks/in-one-process.ts'
+import { crossValidate } from '../../src/train/cross-validate.ts'
+import { tune } from '../../src/train/tune.ts'
+import type { CrossValidation } from '../../src/train/validation.ts'
+import { fastFolder, threeClasses } from '../out-of-core/fixture.ts'
+import { fiveGroups, jsonOf, textOf } from './sets.ts'
+
+const folder = fastFolder()
+const a9a = folder.write('a9a.svm', textOf('a9a', 32))
+const three = folder.write('three.svm', `${threeClasses(300, 5)}\n`)
+const news = folder.write('news.svm', fiveGroups().split('\n').slice(0, 300).join('\n'))
+
+function overRanks<T>(size: number, work: (ranks: Communicator) => Promise<T>): Promise<T[]> {
+  return Promise.all(
+    ranksInOneProcess(size).map(ranks =>
+      work(ranks).catch(error => {
+        ranks.leave(error)
+        throw error
+      }),
+    ),
+  )
+}
+
+/** Accuracies are counts of rows; gaps and passes are those of the same models. */
+function same(found: CrossValidation, expected: CrossValidation): void {
+  assert.equal(found.models, expected.models)
+  assert.deepEqual([found.rows, found.features, found.classes], [expected.rows, expected.features, expected.classes])
+  assert.deepEqual(
+    found.costs.map(({ cost }) => cost),
+    expected.costs.map(({ cost }) => cost),
+  )
+  for (const [k, { accuracy, folds }] of found.costs.entries()) {
+    assert.ok(Math.abs(accuracy - expected.costs[k].accuracy) <= 1e-6, `${accuracy} at cost ${k}`)
+    assert.deepEqual(
+      folds.map(fold => [fold.rows, fold.accuracy]),
+      expected.costs[k].folds.map(fold => [fold.rows, fold.accuracy]),
+    )
+  }
+}
+
+describe('folds over ranks', () => {
+  const cases = [
+    { data: a9a, loss: 'squared-hinge' },
+    { data: three, loss: 'logistic' },
+    { data: news, loss: 'hinge', normalize: 'unit' as const },
+    { data: a9a, loss: 'logistic', solver: 'newton' },
+  ]
+  for (const { data, ...options } of cases) {
+    it(`cross-validate, ${options.loss}, three ranks`, async () => {
+      const settings = { threads: 1, tolerance: 1e-8, folds: 4, ...options }
+      const alone = await crossValidate(data, settings)
+      for (const found of await overRanks(3, ranks => crossValidate(data, { ...settings, ranks }))) same(found, alone)
+    })
+  }
+
+  it('more ranks than models', async () => {
+    const settings = { threads: 1, tolerance: 1e-6, folds: 2 }
+    const alone = await crossValidate(a9a, settings)
+    for (const found of await overRanks(3, ranks => crossValidate(a9a, { ...settings, ranks }))) same(found, alone)
+  })
+
+  it('tune, with costs and without, and the first rank has the model', async () => {
+    for (const costs of [[0.01, 0.1, 1], undefined]) {
+      const settings = { threads: 1, tolerance: 1e-6, folds: 3, loss: 'squared-hinge', ...(costs && { costs }) }
+      const alone = await tune(three, settings)
+      const [first, second] = await overRanks(2, ranks => tune(three, { ...settings, ranks }))
+      same(first, alone)
+      same(second, alone)
+      assert.equal(first.best.cost, alone.best.cost)
+      assert.deepEqual(jsonOf(first.final!.model).weights, jsonOf(alone.final!.model).weights)
+      assert.equal(second.final, undefined)
+    }
+  })
+
+  it('a truncated loss', async () => {
+    const settings = { threads: 1, folds: 3, loss: 'ramp', tolerance: 1e-4 }
+    const alone = await crossValidate(three, settings)
+    const [first] = await overRanks(2, ranks => crossValidate(three, { ...settings, ranks }))
+    same(first, alone)
+  })
+
+  it('rows in blocks are refused', async () => {
+    await assert.rejects(
+      overRanks(2, ranks => crossValidate(three, { solver: 'block', store: `${folder.path}/x.spill`, ranks })),
+      /folds of rows in blocks are not compatible with 2 ranks/,
+    )
+  })
+})
