@@ -7,7 +7,7 @@ import type { Binning } from '../rows/place-space.ts'
 import { RowPacker } from '../rows/row-packer.ts'
 import { type Address, type ByteCount, READ_BYTES } from '../sizes.ts'
 import { declareTask, type TaskContext } from '../threads/task.ts'
-import { SegmentDecoder } from './codecs.ts'
+import { SegmentDecoder, weightsOfBatch } from './codecs.ts'
 import { openStore, ReadBuffer, type Store } from './reader.ts'
 import { StoredLabels, unlistedLabel } from './stored-labels.ts'
 
@@ -21,6 +21,8 @@ export interface LoadBlockOptions {
   /** Address of u32[rows]. */
   table: Address
   tableRows: number
+  /** Address of f64[rows] for the weights of the rows; not there where nobody asks for them, or the store has none. */
+  weights?: Address
   /** How rows are expanded, if they are. */
   expand: string | undefined
   /** Read past the page cache. */
@@ -110,6 +112,12 @@ async function loadBlock({ arena, kept }: TaskContext, options: LoadBlockOptions
           throw new Error(`${where}: the rows outgrew their room`)
         }
         loaded.nonzeros += piece.nonzeros
+      }
+      if (options.weights) {
+        const weights = arena.f64(options.weights + loaded.rows * 8, rows)
+        const own = weightsOfBatch(arena, batch)
+        if (own) weights.set(own)
+        else weights.fill(1)
       }
       loaded.rows += rows
       loaded.bytesRead += bytes

@@ -9,7 +9,7 @@ import { allSolvers, askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { block } from '../optimise/solvers/block.ts'
 import { checkCompatible } from '../optimise/solvers/compatibility.ts'
 import { type MemorySolver, type Solver, trainsFolds } from '../optimise/solvers/solver.ts'
-import { classesOf } from '../rows/folds.ts'
+import { labelledRows } from '../rows/folds.ts'
 import { chooseSolver } from './choose-solver.ts'
 import type { FoldedProblem } from './class-problems.ts'
 import { heedTable } from './heed-table.ts'
@@ -58,10 +58,12 @@ export async function validateInMemory(
   const { arena, rows } = loaded
   checkFolds(folds, rows.rows)
   const wanted = { problems: foldProblems(rows.labels, options, costs, folds), folds }
-  const held = new HeldOut(arena, classesOf(arena, rows), { ...wanted, seed: options.seed })
+  const held = new HeldOut(arena, labelledRows(arena, rows), { ...wanted, seed: options.seed })
   const place = new InMemory(loaded, solver, options, wanted)
   const solutions = await held.train(place)
-  return validationOf(place, { folds, models: solutions.length, costs: judgeCosts(costs, held, solutions, place) })
+  return validationOf(place, {
+    ...{ folds, models: solutions.length, costs: judgeCosts(costs, held, solutions, place), held },
+  })
 }
 
 export async function whereToTrain(
@@ -107,7 +109,7 @@ export function validateOverBlocks(
   }
   return heldOutOverBlocks({ ...work, problemsOf }, (held, solutions, place) => {
     const results = judgeCosts(costs, held, solutions, place)
-    const validation = validationOf(place, { folds, models: solutions.length, costs: results })
+    const validation = validationOf(place, { folds, models: solutions.length, costs: results, held })
     return { validation, store: place.account().blocks.store }
   })
 }

@@ -15,7 +15,7 @@ import { askedSolver, findSolver } from '../optimise/solvers/all-solvers.ts'
 import { checkCompatible, underLimits } from '../optimise/solvers/compatibility.ts'
 import { dual } from '../optimise/solvers/dual.ts'
 import { type BlockSolver, type MemorySolver, trainsMany } from '../optimise/solvers/solver.ts'
-import { classesOf } from '../rows/folds.ts'
+import { labelledRows } from '../rows/folds.ts'
 import { version } from '../version.ts'
 import { calibrateOverBlocks, calibrationsOf, checkCalibration, modelsToCalibrate } from './calibrate.ts'
 import { chooseSolver } from './choose-solver.ts'
@@ -24,6 +24,7 @@ import { heedTable } from './heed-table.ts'
 import { HeldOut } from './held-out.ts'
 import { InBlocks, type OpenedStore, openBlocks } from './in-blocks.ts'
 import { InMemory } from './in-memory.ts'
+import { checkNames, keepsInputNames, namesFor } from './keep-names.ts'
 import { type LoadedRows, withRowsInMemory } from './load-in-memory.ts'
 import { DEFAULTS, type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import type { TrainingOutcome } from './outcome.ts'
@@ -45,6 +46,7 @@ export function train(data: DataFor<LabelledRow>, options: TrainOptions = {}): T
     using _ = from
     const started = performance.now()
     await heedTable(paths, resolved, tell)
+    await checkNames(paths, resolved)
     const roundedToBins = await heedBinsOfStore(paths, resolved, tell)
     const { solver, reason, fitsInMemory } = await chooseSolver(paths, resolved)
     checkCompatible(solver, loss, { ...resolved })
@@ -58,6 +60,9 @@ export function train(data: DataFor<LabelledRow>, options: TrainOptions = {}): T
     const result = {
       ...asResult(outcome, limited, (performance.now() - started) / 1000),
       solverReason: outcome.solverReason ?? reason,
+    }
+    if (keepsInputNames(limited) && result.exitReason !== 'interrupted') {
+      result.model.hashedNames = await namesFor(paths, result.model, limited)
     }
     return roundedToBins > 0 ? { ...result, roundedToBins } : result
   })
@@ -132,7 +137,7 @@ export async function trainInMemory(
   const wanted = wantedModels(classes, rows.labels.length, options)
   if (!options.calibrate) return trainPlace(new InMemory(loaded, solver, options, wanted), classes)
   const { problems, folds } = modelsToCalibrate(classes.problems)
-  const held = new HeldOut(arena, classesOf(arena, rows), { problems, folds, seed: options.seed })
+  const held = new HeldOut(arena, labelledRows(arena, rows), { problems, folds, seed: options.seed })
   if (!trainsMany(solver)) {
     // Models of folds are trained together, by a solver that can.
     const outcome = await trainPlace(new InMemory(loaded, solver, options, wanted), classes)

@@ -5,7 +5,7 @@ import { findLoss } from '../losses/all-losses.ts'
 import { askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { block } from '../optimise/solvers/block.ts'
 import type { MemorySolver } from '../optimise/solvers/solver.ts'
-import { classesOf } from '../rows/folds.ts'
+import { labelledRows } from '../rows/folds.ts'
 import { tableOptionNames } from '../tables/table-options.ts'
 import type { FoldedProblem } from './class-problems.ts'
 import { type CrossValidateOptions, validateInMemory, validateOverBlocks, whereToTrain } from './cross-validate.ts'
@@ -140,7 +140,7 @@ async function climbCosts(
   const costs = given ?? Array.from({ length: MOST_COSTS }, (_, k) => first * 2 ** k)
   const problemsAt = (cost: number): FoldedProblem[] => foldProblems(rows.labels, options, [cost], folds)
   const problems = problemsAt(first)
-  const held = new HeldOut(arena, classesOf(arena, rows), { problems, folds, seed: options.seed })
+  const held = new HeldOut(arena, labelledRows(arena, rows), { problems, folds, seed: options.seed })
   const place = new InMemory(loaded, solver, options, { problems, folds, atOnce: true })
   const together = place.bundles(place.asRound(problems), held.folds)
   const all = given && { all: given.length * problems.length }
@@ -165,7 +165,7 @@ async function climbCosts(
     if (given === undefined && (sinceBest >= PATIENCE || worn)) break
   }
   place.release()
-  return validationOf(place, { folds, models, costs: results })
+  return validationOf(place, { folds, models, costs: results, held })
 }
 
 /** A cost at which every row is at its bound, or nearly: below it w is the same but for its length. */
