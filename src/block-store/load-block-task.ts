@@ -2,6 +2,7 @@
 
 import { refuseOutside } from '../features/bins.ts'
 import { Expander, piecesOf } from '../features/expander.ts'
+import type { Arena } from '../numeric/arena.ts'
 import { BatchFields } from '../numeric/fields/batch.ts'
 import type { Binning } from '../rows/place-space.ts'
 import { RowPacker } from '../rows/row-packer.ts'
@@ -88,12 +89,8 @@ async function loadBlock({ arena, kept }: TaskContext, options: LoadBlockOptions
     options.tableRows,
   )
   const loaded: LoadedRows = {
-    rows: 0,
-    nonzeros: 0,
-    packedBytes: 0,
-    bytesRead: 0,
-    readMilliseconds: 0,
-    decodeMilliseconds: 0,
+    ...{ rows: 0, nonzeros: 0, packedBytes: 0, bytesRead: 0 },
+    ...{ readMilliseconds: 0, decodeMilliseconds: 0 },
   }
   for (const block of options.blocks) {
     let waited = performance.now()
@@ -113,12 +110,7 @@ async function loadBlock({ arena, kept }: TaskContext, options: LoadBlockOptions
         }
         loaded.nonzeros += piece.nonzeros
       }
-      if (options.weights) {
-        const weights = arena.f64(options.weights + loaded.rows * 8, rows)
-        const own = weightsOfBatch(arena, batch)
-        if (own) weights.set(own)
-        else weights.fill(1)
-      }
+      if (options.weights) copyWeights(arena, batch, options.weights + loaded.rows * 8)
       loaded.rows += rows
       loaded.bytesRead += bytes
       waited = performance.now()
@@ -132,4 +124,13 @@ async function loadBlock({ arena, kept }: TaskContext, options: LoadBlockOptions
   loaded.packedBytes = packer.written
   loaded.decodeMilliseconds += performance.now() - began
   return loaded
+}
+
+/** Weights of the rows of a batch; rows of a segment that has none weigh 1. */
+function copyWeights(arena: Arena, batch: Address, to: Address): void {
+  const { rows } = new BatchFields(arena, batch)
+  const own = weightsOfBatch(arena, batch)
+  const weights = arena.f64(to, rows)
+  if (own) weights.set(own)
+  else weights.fill(1)
 }

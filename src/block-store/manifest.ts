@@ -124,12 +124,7 @@ export function checkManifest(parsed: unknown, path: string): Manifest {
   const fields = new Fields(parsed, path, '')
   const format = fields.value('format')
   if (format !== 'spillway block store') throw fields.wrong('format', '"spillway block store"')
-  const version = fields.count('version')
-  if (version > MANIFEST_VERSION_WEIGHTED) throw newerVersion(path, 'manifest', version, MANIFEST_VERSION_WEIGHTED)
-  const rowWeights = fields.value('rowWeights')
-  if (rowWeights !== undefined && rowWeights !== true) throw fields.wrong('rowWeights', 'true, or nothing')
-  const own = rowWeights ? MANIFEST_VERSION_WEIGHTED : MANIFEST_VERSION
-  if (version !== own) throw fields.wrong('version', `${own}`)
+  const { version, rowWeights } = versionIn(fields, path)
   const names = new Set<string>()
   const manifest: Manifest = {
     format,
@@ -181,6 +176,17 @@ export function checkManifest(parsed: unknown, path: string): Manifest {
     if (sum !== manifest[field]) throw fields.wrong(field, `${sum}, the sum over its blocks`)
   }
   return manifest
+}
+
+/** The version, and whether rows have weights, which it goes by. */
+function versionIn(fields: Fields, path: string): Pick<Manifest, 'version' | 'rowWeights'> {
+  const version = fields.count('version')
+  if (version > MANIFEST_VERSION_WEIGHTED) throw newerVersion(path, 'manifest', version, MANIFEST_VERSION_WEIGHTED)
+  const rowWeights = fields.value('rowWeights')
+  if (rowWeights !== undefined && rowWeights !== true) throw fields.wrong('rowWeights', 'true, or nothing')
+  const expected = rowWeights ? MANIFEST_VERSION_WEIGHTED : MANIFEST_VERSION
+  if (version !== expected) throw fields.wrong('version', `${expected}`)
+  return { version, ...(rowWeights && { rowWeights }) }
 }
 
 function schemaIn(fields: Fields, name: string): Schema {

@@ -86,13 +86,15 @@ export function trainSummary(
       lines.push(`${formatBytes(blocks.bytesSkipped)} were left unread: their rows cannot change anything`)
     }
   }
-  if (test) {
-    const by = test.weight === undefined ? '' : ', by their weights'
-    lines.push(`test accuracy ${formatShare(test.accuracy)} on ${formatCount(test.rows)} rows${by}`)
-  }
+  if (test) lines.push(testLine(test))
   lines.push(`model: ${saved.model}`, ...keptLines(saved))
   if (test?.evaluation) lines.push('', ...evaluationLines(test.evaluation))
   return lines.join('\n')
+}
+
+function testLine({ accuracy, rows, weight }: PredictResult): string {
+  const by = weight === undefined ? '' : ', by their weights'
+  return `test accuracy ${formatShare(accuracy)} on ${formatCount(rows)} rows${by}`
 }
 
 function startText({ start, resumedAtPass }: TrainResult): string {
