@@ -62,7 +62,7 @@ export class SegmentEncoder {
   encode(batch: Address, chunk: number, firstRowInChunk: number, block = 0): EncodedSegment[] {
     const arena = this.#arena
     const { mode, seed } = this.#options
-    const { rows, nonzeros, valueBytes } = new BatchFields(arena, batch)
+    const { rows, nonzeros } = new BatchFields(arena, batch)
     if (rows === 0) return []
     if (rows > S.SEGMENT_MOST_ROWS || nonzeros > S.SEGMENT_MOST_NONZEROS) {
       throw new SpillwayError(
@@ -87,7 +87,7 @@ export class SegmentEncoder {
     }
     this.#prepare(batch, firstRowInChunk, mostRows, mostNonzeros)
     for (let k = 0; k < blocks; k++)
-      if (sizes[2 * k] > 0) room += segmentRoom(sizes[2 * k], sizes[2 * k + 1], valueBytes)
+      if (sizes[2 * k] > 0) room += segmentRoom(arena, batch, sizes[2 * k], sizes[2 * k + 1])
     let at = this.#out.room(room)
 
     const segments: EncodedSegment[] = []
@@ -114,9 +114,8 @@ export class SegmentEncoder {
     block: number,
   ): EncodedSegment {
     const { rows, nonzeros } = list
-    const { valueBytes } = new BatchFields(this.#arena, batch)
     this.#prepare(batch, firstPosition, rows, nonzeros)
-    const at = this.#out.room(segmentRoom(rows, nonzeros, valueBytes))
+    const at = this.#out.room(segmentRoom(this.#arena, batch, rows, nonzeros))
     const bytes = this.#encodeAt(at, list.at, rows, nonzeros, block)
     return { block, rows, nonzeros, at, bytes }
   }
@@ -162,15 +161,17 @@ export class SegmentEncoder {
     if (packed.length >= payload.length) return bytes
     payload.set(packed)
     const header = new SegmentFields(this.#arena, at)
-    header.flags = S.SEGMENT_FLAG_ZSTD
+    header.flags += S.SEGMENT_FLAG_ZSTD
     header.payloadBytes = BigInt(packed.length)
     this.#arena.numeric.sealSegment(at)
     return S.SEGMENT_HEADER_BYTES + packed.length
   }
 }
 
-function segmentRoom(rows: number, nonzeros: number, valueBytes: ByteCount): ByteCount {
-  return S.SEGMENT_HEADER_BYTES + mostPayload(rows, nonzeros, valueBytes) + 64
+/** Room for some rows of a batch. */
+function segmentRoom(arena: Arena, batch: Address, rows: number, nonzeros: number): ByteCount {
+  const { valueBytes, weighted } = new BatchFields(arena, batch)
+  return S.SEGMENT_HEADER_BYTES + mostPayload(rows, nonzeros, valueBytes, weighted !== 0) + 64
 }
 
 /** Writes the number of the chunk's first row into a segment, and the block's if it has another one in the store than
@@ -192,6 +193,7 @@ const DECODE_ERRORS: Record<number, string> = {
   [S.DECODE_ERROR_LABEL_CODE]: 'a label is not in its dictionary',
   [S.DECODE_ERROR_CODEC]: 'it names a codec that does not exist',
   [S.DECODE_ERROR_POSITION]: 'a row position is too large',
+  [S.DECODE_ERROR_WEIGHT]: 'the weight of a row is no number above 0',
 }
 
 /** Decodes segments inside one thread. */
@@ -224,6 +226,7 @@ export class SegmentDecoder {
       arena.bytes(payload, header.rawBytes).set(raw)
     }
     growBatch(arena, batch, header.rows, header.nonzeros, header.valueBytes)
+    if (header.weighted) roomForWeights(arena, batch)
     const error = arena.numeric.decodeSegment(at, payload, header.rawBytes, batch, this.#scratch)
     if (error !== 0) throw damaged(where, DECODE_ERRORS[error] ?? `error ${error}`)
     return header
@@ -264,6 +267,7 @@ export function growBatch(arena: Arena, batch: Address, rows: number, nonzeros: 
     fields.labels = arena.allocate(room * 8, 'the labels of a batch')
     fields.labelAt = arena.allocate(room * 4, 'the positions of a batch')
     fields.rowCapacity = room
+    fields.weights = 0
   }
   const nonzeroRoom = fields.nonzeroCapacity
   const wider = valueBytes > fields.valueBytes
@@ -275,4 +279,17 @@ export function growBatch(arena: Arena, batch: Address, rows: number, nonzeros: 
     fields.nonzeroCapacity = room
   }
   fields.valueBytes = valueBytes
+}
+
+/** Gives a batch room for the weights of its rows, as many as there may be. */
+export function roomForWeights(arena: Arena, batch: Address): Address {
+  const fields = new BatchFields(arena, batch)
+  if (fields.weights === 0) fields.weights = arena.allocate(fields.rowCapacity * 8, 'the weights of a batch')
+  return fields.weights
+}
+
+/** The weights of the rows of a batch, where they have any. */
+export function weightsOfBatch(arena: Arena, batch: Address): Float64Array | undefined {
+  const { rows, weights, weighted } = new BatchFields(arena, batch)
+  return weighted ? arena.f64(weights, rows) : undefined
 }

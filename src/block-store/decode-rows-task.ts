@@ -10,7 +10,7 @@ import type { ExpansionOptions } from '../rows/parse-rows-task.ts'
 import { type PackSettings, RowPacker } from '../rows/row-packer.ts'
 import type { Address, ByteCount } from '../sizes.ts'
 import { declareTask, type TaskContext } from '../threads/task.ts'
-import { SegmentDecoder } from './codecs.ts'
+import { SegmentDecoder, weightsOfBatch } from './codecs.ts'
 
 export interface DecodeRowsOptions {
   at: Address
@@ -30,6 +30,8 @@ export interface DecodedRows {
   /** As stored: codes in place of texts. */
   labels: LabelCount[]
   packedBytes: ByteCount
+  /** Where the store has them. */
+  rowWeights?: Float64Array
 }
 
 interface Kept {
@@ -72,11 +74,13 @@ function decodeRows({ arena, kept }: TaskContext, options: DecodeRowsOptions): D
     if (!packer.pack(piece.batch, piece.rows, classes + piece.first * 4)) throw windowFull('the rows')
     nonzeros += piece.nonzeros
   }
+  const rowWeights = weightsOfBatch(arena, batch)?.slice()
   return {
     table: packer.table(),
     nonzeros,
     names: expander?.namesComplete ? names : 0,
     labels: numbers.labels,
     packedBytes: packer.written,
+    ...(rowWeights && { rowWeights }),
   }
 }

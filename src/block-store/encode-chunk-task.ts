@@ -1,6 +1,8 @@
 // One chunk of data to encoded segments: what a worker does during an ingest.
-import { UsageError } from '../errors.ts'
+import type { Arena } from '../numeric/arena.ts'
 import { newFeatureMap } from '../numeric/feature-map.ts'
+import { BatchFields } from '../numeric/fields/batch.ts'
+import { Region } from '../numeric/region.ts'
 import { roundUp } from '../numeric/rounding.ts'
 import { type ChunkToParse, type ParsedChunk, rowsOfChunk } from '../rows/chunk-task.ts'
 import { RowPacker } from '../rows/row-packer.ts'
@@ -29,6 +31,8 @@ export interface EncodedChunk extends ParsedChunk {
   out: { at: Address; bytes: ByteCount }
   /** Rows that were packed: the first ones. */
   packed: number
+  /** Whether rows have weights. */
+  weighted: boolean
   /** Address of this thread's map of the features met so far; 0 when they were too many for it. */
   map: number
 }
@@ -43,6 +47,7 @@ async function encodeChunk(context: TaskContext, options: EncodeChunkOptions): P
     encoder: new SegmentEncoder(arena, options.encoder),
     packer: new RowPacker(arena),
     map: newFeatureMap(arena, options.mapPages),
+    weights: new Region(arena, 'the weights of a batch'),
   }))
   const { encoder, packer } = tools
   if (pack) packer.startRoom(pack, pack, pack.table, pack.rows)
@@ -50,11 +55,14 @@ async function encodeChunk(context: TaskContext, options: EncodeChunkOptions): P
   let { out } = options
   let filled = 0
   let before = 0
+  let weighted = false
   const segments: EncodedSegment[] = []
   for (const parsed of chunk.batches(bins > 0)) {
     const { batch, rows } = parsed
     if (bins) arena.numeric.roundBatch(batch, bins)
-    if (chunk.weights(parsed)) throw weightsNotKept()
+    const weights = chunk.weights(parsed)
+    giveWeights(arena, batch, tools.weights, weights)
+    weighted ||= weights !== undefined
     const codes = chunk.classes(parsed)
     // Rows after one that has no room are not packed: those that are have to be the first.
     if (packing) packing = packer.rows + rows <= pack!.rows && packer.pack(batch, rows, codes)
@@ -74,13 +82,14 @@ async function encodeChunk(context: TaskContext, options: EncodeChunkOptions): P
     }
     before += rows
   }
-  return { ...chunk.account(), segments, out, packed: pack ? packer.rows : 0, map: tools.map }
+  return { ...chunk.account(), segments, out, packed: pack ? packer.rows : 0, weighted, map: tools.map }
 }
 
-/** The segments of a store have no place for weights of rows. */
-export function weightsNotKept(): UsageError {
-  return new UsageError(
-    'weights of rows are not kept in a store',
-    'train on the text, in memory: leave out --store and name more with --memory; or leave the weights out',
-  )
+/** Puts the weights of its rows beside a batch, for the encoder. */
+function giveWeights(arena: Arena, batch: Address, room: Region, weights: Float64Array | undefined): void {
+  const fields = new BatchFields(arena, batch)
+  fields.weighted = weights ? 1 : 0
+  if (!weights) return
+  fields.weights = room.room(weights.length * 8)
+  arena.f64(fields.weights, weights.length).set(weights)
 }

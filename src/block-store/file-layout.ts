@@ -119,6 +119,8 @@ export interface SegmentHeader {
   /** 4 or 8: f32 or f64. */
   valueBytes: ByteCount
   compressed: boolean
+  /** Whether its rows have weights. */
+  weighted: boolean
   payloadBytes: ByteCount
   rawBytes: ByteCount
   payloadHash: bigint
@@ -137,7 +139,7 @@ export function readSegmentHeader(arena: Arena, at: Address, bytes: ByteCount, w
   if (order !== S.SEGMENT_ORDER_VALUE) {
     throw damaged(where, `its byte order mark is 0x${order.toString(16).padStart(4, '0')}, 0x0102 was expected`)
   }
-  if (version > S.SEGMENT_VERSION_VALUE) throw newerVersion(where, 'segment', version, S.SEGMENT_VERSION_VALUE)
+  if (version > S.SEGMENT_VERSION_WEIGHTED) throw newerVersion(where, 'segment', version, S.SEGMENT_VERSION_WEIGHTED)
   const headerHash = BigInt.asUintN(64, arena.numeric.xxh64(at, S.SEGMENT_HEADER_HASH))
   if (fields.headerHash !== headerHash) {
     throw damaged(where, 'the checksum of its header does not match')
@@ -154,6 +156,7 @@ export function readSegmentHeader(arena: Arena, at: Address, bytes: ByteCount, w
     basePosition: count(fields.basePosition, Number.MAX_SAFE_INTEGER, 'rows before it'),
     valueBytes: fields.valueBytes,
     compressed: (flags & S.SEGMENT_FLAG_ZSTD) !== 0,
+    weighted: (flags & S.SEGMENT_FLAG_WEIGHTS) !== 0,
     payloadBytes: count(fields.payloadBytes, 0xffffffff, 'bytes of payload'),
     rawBytes: count(fields.rawBytes, 0xffffffff, 'bytes of payload'),
     payloadHash: fields.payloadHash,
@@ -166,14 +169,15 @@ export function readSegmentHeader(arena: Arena, at: Address, bytes: ByteCount, w
       values: fields.valueCodec,
     },
   }
-  if (version !== S.SEGMENT_VERSION_VALUE || (flags & ~S.SEGMENT_FLAG_ZSTD) !== 0) {
+  const own = header.weighted ? S.SEGMENT_VERSION_WEIGHTED : S.SEGMENT_VERSION_VALUE
+  if (version !== own || (flags & ~(S.SEGMENT_FLAG_ZSTD + S.SEGMENT_FLAG_WEIGHTS)) !== 0) {
     throw damaged(where, 'its header has values that no version of Spillway writes')
   }
   if (rows === 0 || rows > S.SEGMENT_MOST_ROWS) throw damaged(where, `${rows} rows in one segment cannot be`)
   if (header.valueBytes !== 4 && header.valueBytes !== 8) {
     throw damaged(where, `values of ${header.valueBytes} bytes; 4 or 8 were expected`)
   }
-  if (header.rawBytes > mostPayload(rows, header.nonzeros, header.valueBytes)) {
+  if (header.rawBytes > mostPayload(rows, header.nonzeros, header.valueBytes, header.weighted)) {
     throw damaged(where, `${header.rawBytes} bytes are more than ${rows} rows can need`)
   }
   if (!header.compressed && header.rawBytes !== header.payloadBytes) {
@@ -184,9 +188,10 @@ export function readSegmentHeader(arena: Arena, at: Address, bytes: ByteCount, w
 
 /** No payload before compression is larger: what the encoder reserves and what the decoder lets itself be asked for.
  *  A packed number takes at most 32 bits and a quarter of a control byte. */
-export function mostPayload(rows: number, nonzeros: number, valueBytes: ByteCount): ByteCount {
+export function mostPayload(rows: number, nonzeros: number, valueBytes: ByteCount, weighted = false): ByteCount {
   const packed = (count: number) => 8 + 4 * (count + 3) + Math.ceil(count / 4)
-  return 64 + 2 * packed(rows) + 9 * rows + packed(nonzeros) + rows + nonzeros * valueBytes
+  const numbers = weighted ? 2 : 1
+  return 64 * numbers + 2 * packed(rows) + 9 * rows * numbers + packed(nonzeros) + rows + nonzeros * valueBytes
 }
 
 /** The next step of a block's checksum: each segment's header checksum, which covers its payload's, is

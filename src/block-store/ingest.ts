@@ -13,11 +13,10 @@ import { planDecoding } from '../rows/decode-memory.ts'
 import { learnSchema } from '../rows/learn-schema.ts'
 import { poolForText } from '../rows/pool-for-text.ts'
 import { spoolReadOnce } from '../rows/spool.ts'
-import { hasWeights, type Schema } from '../tables/schema.ts'
+import type { Schema } from '../tables/schema.ts'
 import type { TableOptions } from '../tables/table-options.ts'
 import { version } from '../version.ts'
 import type { CompressionChoice } from './compression.ts'
-import { weightsNotKept } from './encode-chunk-task.ts'
 import { UNSAVED_MARKER } from './file-layout.ts'
 import type { Manifest } from './manifest.ts'
 import {
@@ -180,9 +179,7 @@ async function ingestFiles(
 async function tableOf(paths: string[], options: IngestOptions): Promise<{ schema?: Schema; format?: string }> {
   const { format, schema, onBadRow = 'fail' } = options
   const learnt = schema ? { schema } : await learnSchema(paths, { ...options, format, onBadRow })
-  const found: { schema?: Schema; format?: string } = { ...(format !== undefined && { format }), ...learnt }
-  if (!found.schema || !hasWeights(found.schema)) return found
-  throw weightsNotKept()
+  return { ...(format !== undefined && { format }), ...learnt }
 }
 
 /** What cannot be read, or not so, is told before a store that is to be replaced goes. */

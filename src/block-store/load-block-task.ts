@@ -2,12 +2,13 @@
 
 import { refuseOutside } from '../features/bins.ts'
 import { Expander, piecesOf } from '../features/expander.ts'
+import type { Arena } from '../numeric/arena.ts'
 import { BatchFields } from '../numeric/fields/batch.ts'
 import type { Binning } from '../rows/place-space.ts'
 import { RowPacker } from '../rows/row-packer.ts'
 import { type Address, type ByteCount, READ_BYTES } from '../sizes.ts'
 import { declareTask, type TaskContext } from '../threads/task.ts'
-import { SegmentDecoder } from './codecs.ts'
+import { SegmentDecoder, weightsOfBatch } from './codecs.ts'
 import { openStore, ReadBuffer, type Store } from './reader.ts'
 import { StoredLabels, unlistedLabel } from './stored-labels.ts'
 
@@ -21,6 +22,8 @@ export interface LoadBlockOptions {
   /** Address of u32[rows]. */
   table: Address
   tableRows: number
+  /** Address of f64[rows] for the weights of the rows; not there where nobody asks for them, or the store has none. */
+  weights?: Address
   /** How rows are expanded, if they are. */
   expand: string | undefined
   /** Read past the page cache. */
@@ -88,12 +91,8 @@ async function loadBlock({ arena, kept }: TaskContext, options: LoadBlockOptions
     options.tableRows,
   )
   const loaded: LoadedRows = {
-    rows: 0,
-    nonzeros: 0,
-    packedBytes: 0,
-    bytesRead: 0,
-    readMilliseconds: 0,
-    decodeMilliseconds: 0,
+    ...{ rows: 0, nonzeros: 0, packedBytes: 0, bytesRead: 0 },
+    ...{ readMilliseconds: 0, decodeMilliseconds: 0 },
   }
   for (const block of options.blocks) {
     let waited = performance.now()
@@ -113,6 +112,7 @@ async function loadBlock({ arena, kept }: TaskContext, options: LoadBlockOptions
         }
         loaded.nonzeros += piece.nonzeros
       }
+      if (options.weights) copyWeights(arena, batch, options.weights + loaded.rows * 8)
       loaded.rows += rows
       loaded.bytesRead += bytes
       waited = performance.now()
@@ -126,4 +126,13 @@ async function loadBlock({ arena, kept }: TaskContext, options: LoadBlockOptions
   loaded.packedBytes = packer.written
   loaded.decodeMilliseconds += performance.now() - began
   return loaded
+}
+
+/** Weights of the rows of a batch; rows of a segment that has none weigh 1. */
+function copyWeights(arena: Arena, batch: Address, to: Address): void {
+  const { rows } = new BatchFields(arena, batch)
+  const own = weightsOfBatch(arena, batch)
+  const weights = arena.f64(to, rows)
+  if (own) weights.set(own)
+  else weights.fill(1)
 }

@@ -19,6 +19,8 @@ import {
 import { LabelCodes } from './stored-labels.ts'
 
 export const MANIFEST_VERSION = 1
+/** Of a store whose rows have weights: readers that know none refuse it. */
+export const MANIFEST_VERSION_WEIGHTED = 2
 
 export interface BlockEntry {
   file: string
@@ -65,6 +67,8 @@ export interface Manifest {
   indexBase: number
   /** What the columns of a table became. */
   schema?: Schema
+  /** True when rows have weights. */
+  rowWeights?: boolean
   blocks: BlockEntry[]
   labels: LabelEntry[]
   sources: SourceEntry[]
@@ -87,7 +91,14 @@ export type ManifestParts = Pick<
   Partial<
     Pick<
       Manifest,
-      'transforms' | 'compression' | 'usedFeatures' | 'featureFile' | 'positions' | 'inputFormat' | 'schema'
+      | 'transforms'
+      | 'compression'
+      | 'usedFeatures'
+      | 'featureFile'
+      | 'positions'
+      | 'inputFormat'
+      | 'schema'
+      | 'rowWeights'
     >
   >
 
@@ -113,9 +124,7 @@ export function checkManifest(parsed: unknown, path: string): Manifest {
   const fields = new Fields(parsed, path, '')
   const format = fields.value('format')
   if (format !== 'spillway block store') throw fields.wrong('format', '"spillway block store"')
-  const version = fields.count('version')
-  if (version > MANIFEST_VERSION) throw newerVersion(path, 'manifest', version, MANIFEST_VERSION)
-  if (version !== MANIFEST_VERSION) throw fields.wrong('version', `${MANIFEST_VERSION}`)
+  const { version, rowWeights } = versionIn(fields, path)
   const names = new Set<string>()
   const manifest: Manifest = {
     format,
@@ -130,6 +139,7 @@ export function checkManifest(parsed: unknown, path: string): Manifest {
     ...fields.optional('inputFormat', name => fields.text(name)),
     indexBase: fields.count('indexBase', 1),
     ...fields.optional('schema', name => schemaIn(fields, name)),
+    ...(rowWeights && { rowWeights }),
     blocks: fields.list('blocks', MOST_BLOCKS).map(block => {
       const file = block.text('file')
       if (!BLOCK_FILE_PATTERN.test(file)) throw block.wrong('file', 'a name such as "block-000000.bin"')
@@ -166,6 +176,17 @@ export function checkManifest(parsed: unknown, path: string): Manifest {
     if (sum !== manifest[field]) throw fields.wrong(field, `${sum}, the sum over its blocks`)
   }
   return manifest
+}
+
+/** The version, and whether rows have weights, which it goes by. */
+function versionIn(fields: Fields, path: string): Pick<Manifest, 'version' | 'rowWeights'> {
+  const version = fields.count('version')
+  if (version > MANIFEST_VERSION_WEIGHTED) throw newerVersion(path, 'manifest', version, MANIFEST_VERSION_WEIGHTED)
+  const rowWeights = fields.value('rowWeights')
+  if (rowWeights !== undefined && rowWeights !== true) throw fields.wrong('rowWeights', 'true, or nothing')
+  const expected = rowWeights ? MANIFEST_VERSION_WEIGHTED : MANIFEST_VERSION
+  if (version !== expected) throw fields.wrong('version', `${expected}`)
+  return { version, ...(rowWeights && { rowWeights }) }
 }
 
 function schemaIn(fields: Fields, name: string): Schema {

@@ -87,6 +87,8 @@ export interface Piece {
   nonzeros: number
   features: number
   packed: number
+  /** Whether rows of it have weights. */
+  weighted: boolean
   room: PieceRoom | undefined
   /** All labels so far, and the numbers that the chunk's labels have among them. */
   labels: LabelCount[]

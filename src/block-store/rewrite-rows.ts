@@ -90,15 +90,18 @@ export class Rewriter {
     const span = positions[count - 1] - first + 1
     const listBytes = roundUp(rows * 4, 8)
     const startBytes = roundUp((span + 1) * 4, 8)
-    const at = this.#room.room(listBytes + startBytes + span * 8)
+    const { weights, weighted } = new BatchFields(arena, batch)
+    const at = this.#room.room(listBytes + startBytes + span * (weighted ? 16 : 8))
     const list = arena.u32(at, rows)
     const wideStarts = arena.u32(at + listBytes, span + 1)
     // As bits: a number of the language need not keep those of a NaN.
     const labels = arena.u32(new BatchFields(arena, batch).labels, count * 2)
     const wideLabels = arena.u32(at + listBytes + startBytes, span * 2)
+    const wideWeights = at + listBytes + startBytes + span * 8
     let [filled, nonzeros] = [0, 0]
     for (let r = 0; r < count; r++) {
       const row = positions[r] - first
+      if (weighted) arena.setF64(wideWeights + row * 8, arena.getF64(weights + r * 8))
       wideStarts[row] = starts[r]
       wideStarts[row + 1] = starts[r + 1]
       wideLabels[2 * row] = labels[2 * r]
@@ -113,6 +116,7 @@ export class Rewriter {
     own.nonzeros = starts[count]
     own.starts = at + listBytes
     own.labels = at + listBytes + startBytes
+    own.weights = weighted ? wideWeights : 0
     return this.#encoder.encodeListed(this.#batch, { at, rows, nonzeros }, first, block)
   }
 }

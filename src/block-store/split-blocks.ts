@@ -5,7 +5,7 @@ import { BatchFields } from '../numeric/fields/batch.ts'
 import type { Address, ByteCount } from '../sizes.ts'
 import { CarriedStates } from './carried-states.ts'
 import { changeStore, freeBlockNumbers } from './change-store.ts'
-import { growBatch, SegmentDecoder } from './codecs.ts'
+import { growBatch, roomForWeights, SegmentDecoder, weightsOfBatch } from './codecs.ts'
 import { blockFileName } from './file-layout.ts'
 import type { Manifest } from './manifest.ts'
 import { Store } from './reader.ts'
@@ -182,6 +182,7 @@ class GatheredRows {
       const room = Math.max(nonzeros, Math.ceil(this.most / decodedSegment({ rows: 0, nonzeros: 1 })))
       growBatch(arena, this.#batch, MOST_SPAN, room, valueBytes)
       to.features = 0
+      to.weighted = 0
     }
     const toPositions = arena.u32(to.labelAt + this.count * 4, count)
     const toStarts = arena.u32(to.starts + this.count * 4, count + 1)
@@ -193,12 +194,26 @@ class GatheredRows {
     copy('labels', from, this.count, count, 8)
     copy('indices', starts[from], this.#nonzeros, nonzeros, 4)
     copy('values', starts[from], this.#nonzeros, nonzeros, valueBytes)
+    this.#addWeights(batch, from, count)
     this.count += count
     this.#nonzeros += nonzeros
     to.rows = this.count
     to.nonzeros = this.#nonzeros
     to.features = Math.max(to.features, source.features)
     return end
+  }
+
+  /** Rows of a segment without weights count once, beside those of one that has some. */
+  #addWeights(batch: Address, from: number, count: number): void {
+    const arena = this.#arena
+    const to = new BatchFields(arena, this.#batch)
+    const weights = weightsOfBatch(arena, batch)
+    if (!weights && !to.weighted) return
+    const all = arena.f64(roomForWeights(arena, this.#batch), this.count + count)
+    if (!to.weighted) all.fill(1, 0, this.count)
+    if (weights) all.set(weights.subarray(from, from + count), this.count)
+    else all.fill(1, this.count)
+    to.weighted = 1
   }
 
   rows(): Omit<SegmentRows, 'labels'> {

@@ -34,6 +34,7 @@ import {
   checkManifest,
   featureFileOf,
   MANIFEST_VERSION,
+  MANIFEST_VERSION_WEIGHTED,
   type Manifest,
   type ManifestParts,
   readManifest,
@@ -85,6 +86,8 @@ export class StoreWriter {
   #open = 0
   #uses = 0
   #ownsLock = true
+  /** Whether a segment had weights of rows. */
+  #weighted = false
   #state: 'writing' | 'finished' | 'aborted' | 'failed' = 'writing'
 
   private constructor(folder: string, options: WriterOptions, made: boolean) {
@@ -145,6 +148,7 @@ export class StoreWriter {
       setBasePosition(this.#arena, segment.at, basePosition, block.number)
       const where = join(this.folder, block.file)
       const header = readSegmentHeader(this.#arena, segment.at, segment.bytes, where)
+      this.#weighted ||= header.weighted
       block.rows += header.rows
       block.nonzeros += header.nonzeros
       block.segments++
@@ -227,10 +231,11 @@ export class StoreWriter {
         checksum: hexChecksum(block.checksum),
       })),
     )
+    const rowWeights = parts.rowWeights === true || this.#weighted
     const total = (field: 'rows' | 'nonzeros') => blocks.reduce((sum, block) => sum + block[field], 0)
     return {
       format: 'spillway block store',
-      version: MANIFEST_VERSION,
+      version: rowWeights ? MANIFEST_VERSION_WEIGHTED : MANIFEST_VERSION,
       createdBy: parts.createdBy,
       rows: total('rows'),
       nonzeros: total('nonzeros'),
@@ -241,6 +246,7 @@ export class StoreWriter {
       ...(parts.inputFormat !== undefined && { inputFormat: parts.inputFormat }),
       indexBase: parts.indexBase,
       ...(parts.schema && { schema: parts.schema }),
+      ...(rowWeights && { rowWeights }),
       split: parts.split,
       seed: parts.seed,
       valueBits: parts.valueBits,

@@ -77,7 +77,7 @@ async function runCrossValidate({ arguments: data, options, signal, ranks = alon
           `${String(k + 1).padStart(4)} ${formatCount(fold.rows).padStart(9)} ${formatShare(fold.accuracy).padStart(10)} ${String(fold.passes).padStart(7)} ${formatGap(fold.gap).padStart(8)}`,
       ),
       '',
-      `accuracy ${formatShare(accuracy)}, folds differ by ${formatShare(deviation)} (standard deviation)`,
+      `accuracy ${formatShare(accuracy)}${result.rowWeights ? ' by the weights of rows' : ''}, folds differ by ${formatShare(deviation)} (standard deviation)`,
     ]
     await print(lines.join('\n'))
   }

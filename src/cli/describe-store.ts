@@ -12,7 +12,7 @@ export function describeStore(manifest: Manifest, path: string, verified: boolea
   const shown = labels.slice(0, 20)
   const lines = [
     `${path}: block store, ${formatBytes(bytes)} on disk, made by ${manifest.createdBy}`,
-    `rows        ${formatCount(rows)}`,
+    `rows        ${formatCount(rows)}${manifest.rowWeights ? ', with weights' : ''}`,
     `features    ${formatCount(features)}, counted from ${manifest.indexBase}`,
     `nonzeros    ${formatCount(nonzeros)}: ${(nonzeros / Math.max(rows, 1)).toFixed(1)} a row, ${(bytes / Math.max(nonzeros, 1)).toFixed(2)} bytes each on disk`,
     `blocks      ${blocks.length}, of ${formatBytes(Math.min(...sizes))} to ${formatBytes(Math.max(...sizes))}; rows ${manifest.split === 'random' ? `drawn at random with seed ${manifest.seed}` : 'in the order of the input'}`,

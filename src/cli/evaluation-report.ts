@@ -21,15 +21,16 @@ function measureLines({ positive, rocArea, prArea, logLoss }: EvaluationReport):
   ]
 }
 
-function matrixLines({ confusion }: EvaluationReport): string[] {
+function matrixLines({ confusion, weight }: EvaluationReport): string[] {
   if (!confusion) return []
   const { labels, counts } = confusion
   if (labels.length > MOST_IN_MATRIX) return []
-  const rows = counts.map((row, k) => [labels[k], ...row.map(formatCount)])
-  return ['', 'rows by true label (down) and predicted label (across):', ...table([['', ...labels], ...rows])]
+  const rows = counts.map((row, k) => [labels[k], ...row.map(weighed)])
+  const what = weight === undefined ? 'rows' : 'weights of rows'
+  return ['', `${what} by true label (down) and predicted label (across):`, ...table([['', ...labels], ...rows])]
 }
 
-function classLines({ classes, macro, micro }: EvaluationReport): string[] {
+function classLines({ classes, macro, micro, weight }: EvaluationReport): string[] {
   const line = (name: string, { precision, recall, f1 }: Shares, support = ''): string[] => [
     name,
     share(precision),
@@ -38,8 +39,8 @@ function classLines({ classes, macro, micro }: EvaluationReport): string[] {
     support,
   ]
   return table([
-    ['label', 'precision', 'recall', 'F1', 'rows'],
-    ...classes.map(one => line(one.label, one, formatCount(one.support))),
+    ['label', 'precision', 'recall', 'F1', weight === undefined ? 'rows' : 'weight'],
+    ...classes.map(one => line(one.label, one, weighed(one.support))),
     line('macro', macro),
     line('micro', micro),
   ])
@@ -53,4 +54,6 @@ function table(rows: string[][]): string[] {
   )
 }
 
+/** A count, or a sum of weights. */
+const weighed = (sum: number): string => (Number.isInteger(sum) ? formatCount(sum) : String(Number(sum.toPrecision(6))))
 const share = (value: number): string => value.toFixed(4)

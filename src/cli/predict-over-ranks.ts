@@ -48,15 +48,17 @@ async function collect(kept: KeptAnswers | undefined, write: Write | undefined, 
 
 /** The counts of all ranks together. */
 export async function overAll(result: PredictResult, ranks: Communicator): Promise<PredictResult> {
-  const { rows, correct, badRows, bytesRead, seconds, badRowMessages } = result
-  const counts = Float64Array.of(rows, correct, badRows, bytesRead)
+  const { rows, weight, correct, badRows, bytesRead, seconds, badRowMessages } = result
+  const weighted = weight === undefined ? 0 : 1
+  const counts = Float64Array.of(rows, correct, badRows, bytesRead, weight ?? rows, weighted)
   await ranks.sum(counts)
   const longest = Float64Array.of(seconds)
   await ranks.max(longest)
   const messages = await ranks.gather(Buffer.from(JSON.stringify(badRowMessages)))
   return {
     ...{ rows: counts[0], correct: counts[1], badRows: counts[2], bytesRead: counts[3] },
-    accuracy: counts[0] > 0 ? counts[1] / counts[0] : 0,
+    ...(counts[5] > 0 && { weight: counts[4] }),
+    accuracy: counts[0] > 0 ? counts[1] / counts[4] : 0,
     badRowMessages: messages.flatMap(text => JSON.parse(Buffer.from(text).toString()) as string[]).slice(0, 5),
     seconds: longest[0],
   }

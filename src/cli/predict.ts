@@ -158,7 +158,7 @@ async function report(
     line.say(`skipped ${formatCount(result.badRows)} bad rows; the first:`)
     for (const message of result.badRowMessages) line.say(`  ${message}`)
   }
-  const { badRowMessages, correct, ...rest } = result
+  const { badRowMessages, correct: _, ...rest } = result
   const shortfall = shortfallJson(model)
   const extra = { ...(outPath && { out: outPath }), ...(shortfall && { shortfall }) }
   for (const [k, text] of shortfallLines(model).entries()) line.say(`${k === 0 ? 'this model ' : '  '}${text}`)
@@ -167,11 +167,17 @@ async function report(
     return
   }
   line.say(
-    `accuracy ${formatShare(result.accuracy)} (${formatCount(correct)} of ${formatCount(result.rows)} rows), ` +
+    `accuracy ${formatShare(result.accuracy)} (${countsText(result)}), ` +
       `${formatBytes(result.bytesRead)} in ${formatSeconds(result.seconds)}`,
   )
   // It was asked for: --quiet does not take it away. Standard output may be full of labels.
   if (result.evaluation) await printAside(evaluationLines(result.evaluation).join('\n'))
+}
+
+/** What the accuracy is a share of. */
+function countsText({ correct, rows, weight }: PredictResult): string {
+  if (weight === undefined) return `${formatCount(correct)} of ${formatCount(rows)} rows`
+  return `by the weights of ${formatCount(rows)} rows`
 }
 
 async function openOutput(path: string | undefined): Promise<Pick<AtomicFile, 'write' | 'commit' | 'discard'>> {

@@ -3,11 +3,11 @@ import { kernelForms } from '../additive-kernels/all-additive-kernels.ts'
 import { approximations, MOST_BINS, MOST_DEGREE, nodeKinds } from '../additive-kernels/row-space.ts'
 import { UsageError } from '../errors.ts'
 import { allExpansions } from '../features/all-expansions.ts'
+import { scaleKinds } from '../features/scale-kinds.ts'
 import { allLosses } from '../losses/all-losses.ts'
 import { multiclassNames, regularizerNames } from '../losses/formulations.ts'
 import { solverChoices } from '../optimise/solvers/all-solvers.ts'
 import { indexMethods } from '../optimise/solvers/solver.ts'
-import { scaleKinds } from '../rows/scale.ts'
 import { DEFAULTS, type TrainOptions, twoWeights } from '../train/options.ts'
 import { type Command, memoryOption, numberOption, type OptionValues, textOption } from './command.ts'
 import { labelsOption, readingOptions, sqlOption } from './reading-options.ts'
@@ -210,7 +210,7 @@ export const optionsOfTrain: Command['options'] = {
   normalize: { value: 'unit', help: 'scale every row to length 1', choices: ['unit'], group: 'The data' },
   scale: {
     value: 'KIND',
-    help: 'divide each feature by its largest value (minmax), its deviation (standard), or that unless it is 0 or 1 (numbers)',
+    help: 'divide each feature by its largest value (minmax), its deviation (standard), or that unless it is 0 or 1 (numbers); or multiply it, for text, by how rare it is (idf), or by how well it tells classes apart (log-odds)',
     choices: [...scaleKinds, 'none'],
     fallback: 'none; for tables numbers',
     group: 'The data',
@@ -253,7 +253,7 @@ export const optionsOfTrain: Command['options'] = {
     group: 'The data',
   },
   'keep-names': {
-    help: 'with hash among the STEPS below: keep in the model what was hashed, for inspect to show',
+    help: 'keep in the model the names of hashed features, for inspect and predict --explain to show: of --expand with hash, of Vowpal Wabbit text, and of the hashed columns of a table',
     group: 'The data',
   },
   values: {

@@ -32,8 +32,12 @@ export function trainJson(result: TrainResult, saved: SavedModel, test: PredictR
     ...saved,
     ...(shortfall && { shortfall }),
     ...(blocks && { blocks }),
-    ...(test && { test: { accuracy: test.accuracy, ...(test.evaluation && { evaluation: test.evaluation }) } }),
+    ...(test && { test: testJson(test) }),
   }
+}
+
+function testJson({ accuracy, weight, evaluation }: PredictResult): object {
+  return { accuracy, ...(weight !== undefined && { weight }), ...(evaluation && { evaluation }) }
 }
 
 export function trainSummary(
@@ -90,10 +94,15 @@ export function trainSummary(
       lines.push(`${formatBytes(blocks.bytesSkipped)} were left unread: their rows cannot change anything`)
     }
   }
-  if (test) lines.push(`test accuracy ${formatShare(test.accuracy)} on ${formatCount(test.rows)} rows`)
+  if (test) lines.push(testLine(test))
   lines.push(`model: ${saved.model}`, ...keptLines(saved))
   if (test?.evaluation) lines.push('', ...evaluationLines(test.evaluation))
   return lines.join('\n')
+}
+
+function testLine({ accuracy, rows, weight }: PredictResult): string {
+  const by = weight === undefined ? '' : ', by their weights'
+  return `test accuracy ${formatShare(accuracy)} on ${formatCount(rows)} rows${by}`
 }
 
 function startText({ start, resumedAtPass }: TrainResult): string {

@@ -111,7 +111,7 @@ function tuneText(result: Tuning, data: string[], saved: SavedModel | undefined,
     '',
     ...chart(costs, best, simplest),
     '',
-    `best: C = ${formatCost(best.cost)}, ${formatShare(best.accuracy)} of rows told right that were not trained on`,
+    `best: C = ${formatCost(best.cost)}, ${formatShare(best.accuracy)} of rows${result.rowWeights ? ', by their weights,' : ''} told right that were not trained on`,
   ]
   if (simplest !== best) {
     lines.push(

@@ -1,6 +1,9 @@
 // How good predictions are: rows go in, a report comes out. Nothing here needs Node.
 //
-// Memory: the tallies of the classes, and with two classes 8 bytes a row for the areas (16 while the report is made).
+// A row of weight 2 counts as two rows. Where rows have weights, every figure but the number of rows goes by those.
+//
+// Memory: the tallies of the classes, and with two classes 8 bytes a row for the areas (16 while the report is made); as much again
+// for weights.
 import { curveAreas, ScoreList } from './areas.ts'
 
 /** Rows that were predicted, some at a time. */
@@ -13,6 +16,8 @@ export interface EvaluatedRows {
   scores?: ArrayLike<number>
   /** The probability that each row's true class was given; 0 for a class that is none of the labels. */
   probabilities?: ArrayLike<number>
+  /** The weight of each row, above 0; else each counts once. */
+  weights?: ArrayLike<number>
 }
 
 /** A share of 0 / 0 counts as 0. */
@@ -27,6 +32,8 @@ export interface Shares {
 
 export interface EvaluationReport {
   rows: number
+  /** What the rows weigh in all, where they have weights: shares, counts and areas go by them. */
+  weight?: number
   accuracy: number
   /** counts[t][p]: rows of class t that were predicted as p. Null with more than 1000 classes. */
   confusion: { labels: string[]; counts: number[][] } | null
@@ -68,10 +75,14 @@ export class Evaluation {
   readonly #others = new Map<number | string, number>()
   #unnamed: Tally | undefined
   #rows = 0
+  #weight = 0
+  #weighted = false
   #hits = 0
   #loss = 0
   #withProbability = 0
   readonly #scores = [new ScoreList(), new ScoreList()]
+  /** Weights of the rows that the scores are of, as far as there are any. */
+  readonly #weights = [new ScoreList(), new ScoreList()]
 
   /** The labels that can be predicted; `positive` is the one that areas are about when there are two. */
   constructor(labels: readonly string[], { positive = 0 }: { positive?: 0 | 1 } = {}) {
@@ -95,42 +106,68 @@ export class Evaluation {
     return number
   }
 
-  add({ truth, predicted, scores, probabilities }: EvaluatedRows): void {
+  add({ truth, predicted, scores, probabilities, weights }: EvaluatedRows): void {
+    if (weights) this.#weighted = true
     const ranked = this.#known === 2 ? scores : undefined
     for (let r = 0; r < truth.length; r++) {
       const [t, p] = [truth[r], predicted[r]]
+      const weight = weights?.[r] ?? 1
       if (t < 0) this.#unnamed ??= this.#newTally(OTHER_CLASS)
       const tally = t < 0 ? this.#unnamed! : this.#tallies[t]
-      tally.support++
-      this.#tallies[p].predicted++
-      if (tally.counts) tally.counts[p]++
+      this.#weight += weight
+      tally.support += weight
+      this.#tallies[p].predicted += weight
+      if (tally.counts) tally.counts[p] += weight
       if (t === p) {
-        tally.hits++
-        this.#hits++
+        tally.hits += weight
+        this.#hits += weight
       }
       // Rows of neither class have no place in a ranking of two.
-      if (ranked && (t === 0 || t === 1)) this.#scores[t].push(this.#positive === 0 ? ranked[r] : -ranked[r])
-      if (probabilities) this.#loss -= Math.log(clipped(probabilities[r]))
+      if (ranked && (t === 0 || t === 1)) {
+        if (this.#weighted) this.#pushWeight(t, weight)
+        this.#scores[t].push(this.#positive === 0 ? ranked[r] : -ranked[r])
+      }
+      if (probabilities) this.#loss -= weight * Math.log(clipped(probabilities[r]))
     }
     this.#rows += truth.length
     if (probabilities) this.#withProbability += truth.length
+  }
+
+  /** Rows that came before the first weights counted once. */
+  #pushWeight(side: 0 | 1, weight: number): void {
+    const list = this.#weights[side]
+    while (list.length < this.#scores[side].length) list.push(1)
+    list.push(weight)
+  }
+
+  /** Of the class that is looked for, and of the other one. */
+  #sides(lists: ScoreList[]): [Float64Array, Float64Array] {
+    return [lists[this.#positive].all(), lists[1 - this.#positive].all()]
+  }
+
+  #areas(): { roc: number | null; pr: number | null } {
+    const [positives, negatives] = this.#sides(this.#scores)
+    if (!this.#weighted) return curveAreas(positives, negatives)
+    for (const side of [0, 1] as const)
+      while (this.#weights[side].length < this.#scores[side].length) this.#weights[side].push(1)
+    const [up, down] = this.#sides(this.#weights)
+    return curveAreas(positives, negatives, { positives: up, negatives: down })
   }
 
   report(): EvaluationReport {
     const tallies = this.#unnamed ? [...this.#tallies, this.#unnamed] : this.#tallies
     const classes = tallies.map(tally => ({ label: tally.label, ...sharesOf(tally), support: tally.support }))
     const occurring = classes.filter((_, k) => tallies[k].support + tallies[k].predicted > 0)
-    const accuracy = this.#rows > 0 ? this.#hits / this.#rows : 0
+    const accuracy = this.#rows > 0 ? this.#hits / this.#weight : 0
     const two = this.#known === 2
-    const areas = two
-      ? curveAreas(this.#scores[this.#positive].all(), this.#scores[1 - this.#positive].all())
-      : { roc: null, pr: null }
+    const areas = two ? this.#areas() : { roc: null, pr: null }
     const labels = tallies.map(({ label }) => label)
     // A class that only the data has is never predicted, but the matrix is square.
     const rest = new Array<number>(labels.length - this.#known).fill(0)
     const counts = tallies.map(tally => [...(tally.counts ?? []), ...rest])
     return {
       rows: this.#rows,
+      ...(this.#weighted && { weight: this.#weight }),
       accuracy,
       confusion: this.#known <= MOST_CLASSES ? { labels, counts } : null,
       classes,
@@ -139,7 +176,7 @@ export class Evaluation {
       positive: two ? this.#tallies[this.#positive].label : null,
       rocArea: areas.roc,
       prArea: areas.pr,
-      logLoss: this.#rows > 0 && this.#withProbability === this.#rows ? this.#loss / this.#rows : null,
+      logLoss: this.#rows > 0 && this.#withProbability === this.#rows ? this.#loss / this.#weight : null,
     }
   }
 }

@@ -9,9 +9,9 @@ export interface Steps {
   probabilities: number[]
 }
 
-export function fitIsotonic(scores: Float64Array, positive: Uint8Array): Steps {
+export function fitIsotonic(scores: Float64Array, positive: Uint8Array, weights?: Float64Array): Steps {
   const order = new Uint32Array(scores.length).map((_, i) => i).sort((i, j) => scores[i] - scores[j])
-  // Pools as parallel stacks; counts are whole numbers, so comparing means by products has no rounding.
+  // Pools as parallel stacks; without weights counts are whole numbers, and comparing means by products has no rounding.
   const first: number[] = []
   const last: number[] = []
   const rows: number[] = []
@@ -21,8 +21,9 @@ export function fitIsotonic(scores: Float64Array, positive: Uint8Array): Steps {
     let [count, found] = [0, 0]
     // One score has one probability: rows that share it come in together.
     for (; k < order.length && scores[order[k]] === score; k++) {
-      count++
-      if (positive[order[k]]) found++
+      const weight = weights?.[order[k]] ?? 1
+      count += weight
+      if (positive[order[k]]) found += weight
     }
     let from = score
     while (rows.length > 0 && hits[hits.length - 1] * count >= found * rows[rows.length - 1]) {

@@ -16,10 +16,14 @@ export interface Sigmoid {
   offset: number
 }
 
-export function fitSigmoid(scores: Float64Array, positive: Uint8Array): Sigmoid {
-  let positives = 0
-  for (const one of positive) if (one) positives++
-  const negatives = scores.length - positives
+/** A row of weight 2 counts as two rows. */
+export function fitSigmoid(scores: Float64Array, positive: Uint8Array, weights?: Float64Array): Sigmoid {
+  let [positives, negatives] = [0, 0]
+  for (const [i, one] of positive.entries()) {
+    const weight = weights?.[i] ?? 1
+    if (one) positives += weight
+    else negatives += weight
+  }
   // What is missing to 1, not the target: it is the number that would lose its digits.
   const missing = { positive: 1 / (positives + 2), negative: (negatives + 1) / (negatives + 2) }
   const b0 = Math.log((positives + 1) / (negatives + 1))
@@ -27,7 +31,7 @@ export function fitSigmoid(scores: Float64Array, positive: Uint8Array): Sigmoid 
   if (width === 0) return { slope: 0, offset: constantFit(positives, negatives, missing) }
   // Scores of mean 0 and deviation 1: steps and tolerances are then the same for scores of every size.
   const x = scores.map(score => score / width - centre)
-  const problem = { x, positive, missing }
+  const problem = { x, positive, missing, weights }
   let [a, b] = [0, b0]
   let here = look(problem, a, b)
   for (let step = 0; step < MOST_STEPS; step++) {
@@ -62,6 +66,7 @@ interface Problem {
   x: Float64Array
   positive: Uint8Array
   missing: { positive: number; negative: number }
+  weights: Float64Array | undefined
 }
 
 interface Look {
@@ -74,7 +79,7 @@ interface Look {
 }
 
 /** The objective, its gradient and its second derivatives. Only e to negative powers is taken. */
-function look({ x, positive, missing }: Problem, a: number, b: number): Look {
+function look({ x, positive, missing, weights }: Problem, a: number, b: number): Look {
   const sum: Look = { value: 0, ga: 0, gb: 0, haa: 0, hab: 0, hbb: 0 }
   const target = { positive: 1 - missing.positive, negative: 1 - missing.negative }
   for (let i = 0; i < x.length; i++) {
@@ -84,9 +89,10 @@ function look({ x, positive, missing }: Problem, a: number, b: number): Look {
     const e = Math.exp(-Math.abs(z))
     // log(1 + e^z) − t z, and p − t, each by the side that z is on.
     const tail = e / (1 + e)
-    sum.value += Math.log1p(e) + (z >= 0 ? u * z : -t * z)
-    const g = z >= 0 ? u - tail : tail - t
-    const h = tail / (1 + e)
+    const weight = weights ? weights[i] : 1
+    sum.value += weight * (Math.log1p(e) + (z >= 0 ? u * z : -t * z))
+    const g = weight * (z >= 0 ? u - tail : tail - t)
+    const h = weight * (tail / (1 + e))
     sum.ga += g * x[i]
     sum.gb += g
     sum.haa += h * x[i] * x[i]

@@ -2,6 +2,7 @@
 // into shared memory, and it has a parser, which runs inside a worker thread and turns chunks into batches of rows.
 import type { Arena } from '../numeric/arena.ts'
 import type { Address, ByteCount } from '../sizes.ts'
+import type { MeetName } from '../tables/hashed-names.ts'
 import type { PlacedSchema } from '../tables/place-schema.ts'
 import type { DeclaredTask } from '../threads/task.ts'
 
@@ -22,6 +23,8 @@ export interface InputFormat {
   takesLabels?: boolean
   cut: ByLines | ByPlan
   newParser(arena: Arena): ChunkParser
+  /** Of a format that hashes names: goes through those of a text. */
+  namesIn?(text: Uint8Array, meet: MeetName): void
 }
 
 /** Rows are lines of text. Files, compressed or not, and pipes are read from their beginning to their end. */

@@ -1,6 +1,7 @@
 // Vowpal Wabbit text: `LABEL [IMPORTANCE] ['TAG]|NAMESPACE[:SCALE] NAME[:VALUE] … |NAMESPACE …`, one row a line. A feature is the
 // hash of its name under its namespace, as Vowpal Wabbit makes it.
 
+import type { MeetName } from '../tables/hashed-names.ts'
 import type { InputFormat } from './input-format.ts'
 import { LINE_FEED } from './line-chunks.ts'
 import { risingEntries } from './rising-entries.ts'
@@ -222,6 +223,27 @@ class VwParser extends RowsParser {
   }
 }
 
+/** Names that are hashed, as `namespace^name`, with their features. Numbers without a namespace are no names. */
+export function namesInVw(text: Uint8Array, meet: MeetName): void {
+  for (const line of Buffer.from(text).toString().split('\n')) {
+    for (const space of line.split('|').slice(1)) {
+      const named = space !== '' && !/^[ \t\r]/.test(space)
+      const names = space
+        .split(/[ \t\r]+/)
+        .filter(token => token !== '')
+        .map(token => Buffer.from(token.split(':')[0]))
+      const namespace = named ? names.shift()! : undefined
+      const hash = namespace ? namespaceHash(namespace, 0, namespace.length) : 0
+      for (const name of names) {
+        const number = digits(name, 0, name.length)
+        if (number !== undefined && !namespace) continue
+        const feature = (number === undefined ? murmur3(name, 0, name.length, hash) : number + hash) & HASH_MASK
+        meet(feature, namespace ? `${namespace}^${name}` : name.toString())
+      }
+    }
+  }
+}
+
 /** Whether a line is a row of this format: a label, perhaps a weight and a tag, then a bar, then names. Cells between bars that
  *  all have blanks around them are those of a table. */
 export function looksLikeVw(line: string): boolean {
@@ -249,4 +271,5 @@ export const vw: InputFormat = {
     indexBase: 0,
   },
   newParser: arena => new VwParser(arena),
+  namesIn: namesInVw,
 }

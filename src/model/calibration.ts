@@ -17,8 +17,13 @@ export type Calibration =
   | { kind: 'isotonic'; scores: number[]; probabilities: number[] }
 
 /** Learns how often a score is right, from rows that the scores were not trained on: `positive` is 1 for rows of the class
- *  that a score above 0 speaks for, else 0. */
-export function fitCalibration(kind: CalibrationKind, scores: Float64Array, positive: Uint8Array): Calibration {
+ *  that a score above 0 speaks for, else 0. A row of weight 2 counts as two rows. */
+export function fitCalibration(
+  kind: CalibrationKind,
+  scores: Float64Array,
+  positive: Uint8Array,
+  weights?: Float64Array,
+): Calibration {
   if (!calibrationKinds.includes(kind)) {
     throw new SpillwayError(`there is no calibration "${kind}"; expected one of ${calibrationKinds.join(', ')}`)
   }
@@ -29,7 +34,9 @@ export function fitCalibration(kind: CalibrationKind, scores: Float64Array, posi
   }
   const wrong = scores.findIndex(score => !Number.isFinite(score))
   if (wrong >= 0) throw new SpillwayError(`score ${wrong + 1} is ${scores[wrong]}; calibration needs finite numbers`)
-  return kind === 'sigmoid' ? { kind, ...fitSigmoid(scores, positive) } : { kind, ...fitIsotonic(scores, positive) }
+  return kind === 'sigmoid'
+    ? { kind, ...fitSigmoid(scores, positive, weights) }
+    : { kind, ...fitIsotonic(scores, positive, weights) }
 }
 
 export function probabilityOf(calibration: Calibration, score: number): number {

@@ -3,10 +3,18 @@
 
 import { SpillwayError } from '../errors.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
+import { type ScaleKind, scaleKinds } from '../features/scale-kinds.ts'
 import { multiclassNames, regularizerNames } from '../losses/formulations.ts'
 import { readSchema, type Schema } from '../tables/schema.ts'
 import { type Calibration, calibrationKinds } from './calibration.ts'
-import { type Certificate, type DataSummary, inputFeatures, type Model, type ModelLabel } from './model.ts'
+import {
+  type Certificate,
+  type DataSummary,
+  type HashedNames,
+  inputFeatures,
+  type Model,
+  type ModelLabel,
+} from './model.ts'
 import type { Shortfall } from './shortfall.ts'
 import { fileShape } from './weights.ts'
 
@@ -27,7 +35,7 @@ export interface ModelHeader
     /** `names`: how many follow. */
     expand?: { steps: string; names?: number }
     normalize?: 'unit'
-    scale?: SectionShape & { kind: 'minmax' | 'standard' | 'numbers' }
+    scale?: SectionShape & { kind: ScaleKind }
     ranges?: SectionShape
   }
 }
@@ -71,6 +79,7 @@ export function readHeader(parsed: unknown, file: string): ModelHeader {
     ...(header.has('inputFormat') && { inputFormat: header.text('inputFormat') }),
     ...(header.has('values') && { values: header.choice('values', ['f32', 'f64'] as const) }),
     ...(header.has('schema') && { schema: header.schema('schema') }),
+    ...(header.has('hashedNames') && { hashedNames: readNames(header.object('hashedNames')) }),
     indexBase: header.choice('indexBase', [0, 1]),
     loss: header.text('loss'),
     ...(header.has('outlierMargin') && { outlierMargin: header.number('outlierMargin') }),
@@ -83,7 +92,7 @@ export function readHeader(parsed: unknown, file: string): ModelHeader {
       .map(entry => ({ label: entry.text('label'), weight: entry.number('weight') })),
     transforms: {
       ...(expand && { expand: readExpansion(expand, file) }),
-      ...(scale && { scale: { kind: scale.choice('kind', ['minmax', 'standard', 'numbers']), ...readShape(scale) } }),
+      ...(scale && { scale: { kind: scale.choice('kind', scaleKinds), ...readShape(scale) } }),
       ...(ranges && { ranges: readShape(ranges) }),
       ...(transforms.has('normalize') && { normalize: transforms.choice('normalize', ['unit'] as const) }),
     },
@@ -109,6 +118,10 @@ function readExpansion(fields: Fields, file: string): { steps: string; names?: n
     )
   }
   return { steps, ...(fields.has('names') && { names: fields.count('names') }) }
+}
+
+function readNames(fields: Fields): HashedNames {
+  return { features: fields.numbers('features'), names: fields.texts('names') }
 }
 
 function readOptional<T>(fields: Fields | undefined, read: (fields: Fields) => T): T | null {

@@ -10,6 +10,7 @@ import { widthOf } from '../additive-kernels/row-space.ts'
 import { SpillwayError } from '../errors.ts'
 import { rangeEnds, spaceOf } from '../features/additive-kernel.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
+import type { ScaleKind } from '../features/scale-kinds.ts'
 import { type Label, type LabelKey, textLabelComplaint } from '../input-formats/labels.ts'
 import { type MulticlassKind, type Regularizer, trainsTogether } from '../losses/formulations.ts'
 import { MOST_FEATURES } from '../numeric/layouts.ts'
@@ -50,7 +51,7 @@ export interface DataSummary {
 }
 
 export interface FeatureScale {
-  kind: 'minmax' | 'standard' | 'numbers'
+  kind: ScaleKind
   /** What each feature is multiplied by; a feature that a sparse list leaves out is multiplied by 1. */
   factors: WeightVectors
 }
@@ -60,6 +61,13 @@ export interface FeatureExpansion {
   steps: string
   /** On request: the features that occurred before they were hashed, counted from 0, increasing. */
   names?: Uint32Array
+}
+
+/** Names of features that were hashed as the data was read, on request: of some of them, counted from 0, increasing. Names that
+ *  fell on one feature have a bar between them. */
+export interface HashedNames {
+  features: number[]
+  names: string[]
 }
 
 export interface ModelTransforms {
@@ -92,6 +100,7 @@ export interface Model {
   values?: 'f32' | 'f64'
   /** What the columns of a table became. */
   schema?: Schema
+  hashedNames?: HashedNames
   /** The number of the first feature in the user's data; the model itself counts from 0. */
   indexBase: 0 | 1
   loss: string
@@ -152,6 +161,7 @@ export function makeModel(parts: ModelParts): Model {
     ...(parts.inputFormat !== undefined && { inputFormat: parts.inputFormat }),
     ...(parts.values !== undefined && { values: parts.values }),
     ...(parts.schema && { schema: parts.schema }),
+    ...(parts.hashedNames && { hashedNames: parts.hashedNames }),
     indexBase: parts.indexBase ?? 1,
     loss: parts.loss,
     ...(parts.outlierMargin !== undefined && { outlierMargin: parts.outlierMargin }),
@@ -215,6 +225,8 @@ export function modelComplaint(model: Model): string | undefined {
   for (const { label, weight } of model.classWeights) {
     if (!Number.isFinite(weight)) return `the class weight of "${label}" is ${weight}; expected a finite number`
   }
+  const hashed = model.hashedNames && hashedNamesComplaint(model.hashedNames)
+  if (hashed) return hashed
   const { scale, expand, ranges } = model.transforms
   if (ranges && !spaceOf(expand?.steps)) return 'it has ranges, and no additive kernel that they are for'
   if (scale && expand) return 'it both scales and expands its features'
@@ -366,9 +378,32 @@ export function userFeature(model: Model, feature: number): number {
   return feature + model.indexBase
 }
 
-/** What the user knows a feature of the data by: its number, or its column in a table. */
+/** What the user knows a feature of the data by: its number, its name, or its column in a table. */
 function inputName(model: Model, feature: number): string {
-  return (model.schema && nameInTable(model.schema, feature)) ?? String(userFeature(model, feature))
+  const name = hashedName(model, feature)
+  if (model.schema) return nameInTable(model.schema, feature, name) ?? String(userFeature(model, feature))
+  return name ?? String(userFeature(model, feature))
+}
+
+/** The kept name of a feature that was hashed. */
+function hashedName({ hashedNames }: Model, feature: number): string | undefined {
+  if (!hashedNames) return undefined
+  const { features, names } = hashedNames
+  let [low, high] = [0, features.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (features[middle] < feature) low = middle + 1
+    else high = middle
+  }
+  return features[low] === feature ? names[low] : undefined
+}
+
+function hashedNamesComplaint({ features, names }: HashedNames): string | undefined {
+  if (features.length !== names.length) return `it has ${names.length} names for ${features.length} hashed features`
+  const rises = features.every(
+    (feature, k) => Number.isInteger(feature) && (k === 0 ? feature >= 0 : feature > features[k - 1]),
+  )
+  return rises ? undefined : 'the hashed features that have names are not in increasing order'
 }
 
 /** What the user knows a feature by: its number, or of what it is made; of a hashed one, its place among 2^BITS. */

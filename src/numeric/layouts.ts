@@ -105,6 +105,10 @@ export const BATCH_LABEL_AT = 40
 /** u32: address of u32[nonzeros], the upper halves of feature numbers that may pass 2^32, or 0. Only expansions that
  *  hash them afterwards make such. */
 export const BATCH_UPPER = 44
+/** u32: address of f64[rows], weights of the rows, or room for them; 0 where there is none. */
+export const BATCH_WEIGHTS = 48
+/** u32: 1 when the rows have those weights; else each counts once. */
+export const BATCH_WEIGHTED = 52
 export const BATCH_BYTES = 64
 
 // --- The state of a text parser between calls.

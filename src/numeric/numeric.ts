@@ -263,6 +263,7 @@ export interface NumericFunctions {
   renumberRows(top: Address, places: Address, table: Address, from: number, to: number): number
   renumberBatch(top: Address, batch: Address): void
   gatherExtremes(table: Address, from: number, to: number, extremes: Address): void
+  gatherCounts(table: Address, from: number, to: number, classes: number, counts: Address): void
   gatherMoments(table: Address, from: number, to: number, moments: Address): void
   scaleRows(table: Address, from: number, to: number, factors: Address, unit: boolean): void
   scoreBatch(
@@ -287,7 +288,7 @@ export interface NumericFunctions {
       firstNumber: number,
     ]
   ): number
-  keepListed(order: Address, count: number, table: Address, alpha: Address, stride: number): void
+  keepListed(order: Address, count: number, table: Address, alpha: Address, stride: number, weights: Address): void
   takeInF64(
     ...args: [
       set: Address,

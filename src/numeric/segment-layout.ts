@@ -5,7 +5,7 @@
 // --- Segment header. Little-endian, no alignment.
 /** u32: SEGMENT_MAGIC_VALUE, "SPSG" as bytes. */
 export const SEGMENT_MAGIC = 0
-/** u16: SEGMENT_VERSION_VALUE. */
+/** u16: SEGMENT_VERSION_VALUE, or SEGMENT_VERSION_WEIGHTED where rows have weights. */
 export const SEGMENT_VERSION = 4
 /** u16: SEGMENT_ORDER_VALUE; bytes 02 01 when written little-endian. */
 export const SEGMENT_ORDER = 6
@@ -39,7 +39,9 @@ export const SEGMENT_PAYLOAD_BYTES = 40
 export const SEGMENT_RAW_BYTES = 48
 /** u32: number of the block that this segment belongs to. */
 export const SEGMENT_BLOCK = 56
-/** u64: XXH64 of the payload as stored. The four bytes before it are zero. */
+/** u8: codec of the weights of rows, where there are any: one of the LABELS_ constants. */
+export const SEGMENT_WEIGHT_CODEC = 60
+/** u64: XXH64 of the payload as stored. The three bytes before it are zero. */
 export const SEGMENT_PAYLOAD_HASH = 64
 /** u64: XXH64 of the header's bytes before this one. */
 export const SEGMENT_HEADER_HASH = 72
@@ -47,9 +49,13 @@ export const SEGMENT_HEADER_BYTES = 80
 
 export const SEGMENT_MAGIC_VALUE = 0x47535053
 export const SEGMENT_VERSION_VALUE = 1
+/** Of a segment whose rows have weights: readers that know none refuse it. */
+export const SEGMENT_VERSION_WEIGHTED = 2
 export const SEGMENT_ORDER_VALUE = 0x0102
 /** The payload is one zstd frame. */
 export const SEGMENT_FLAG_ZSTD = 1
+/** A section of weights follows the values. */
+export const SEGMENT_FLAG_WEIGHTS = 2
 /** What one segment may hold: bounds the memory that a damaged header can ask for. */
 export const SEGMENT_MOST_ROWS = 0x1000000
 export const SEGMENT_MOST_NONZEROS = 0x8000000
@@ -201,3 +207,4 @@ export const DECODE_ERROR_VALUE_CODE = 7
 export const DECODE_ERROR_LABEL_CODE = 8
 export const DECODE_ERROR_CODEC = 9
 export const DECODE_ERROR_POSITION = 10
+export const DECODE_ERROR_WEIGHT = 11

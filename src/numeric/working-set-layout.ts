@@ -48,6 +48,8 @@ export const WORKING_DISMISSED = 96
 export const WORKING_EVICTED = 100
 /** u32: rows that left so far because they were drawn at random. */
 export const WORKING_DRAWN = 104
+/** u32: address of f64[capacity], the weights of the rows, or 0 where they have none. */
+export const WORKING_WEIGHTS = 108
 export const WORKING_BYTES = 112
 
 // --- A block's record in the ledger: what is known of its rows that are not in memory.

@@ -2,6 +2,7 @@
 // from the blocks of a store.
 import type { Label } from '../input-formats/labels.ts'
 import { type Calibrations, classProbabilities } from '../model/calibration.ts'
+import { RowWeights } from '../rows/row-weights.ts'
 
 export interface AnswerSettings {
   labels: Label[]
@@ -28,10 +29,15 @@ export interface EvaluatedChunk {
   scores?: Float64Array
   /** Of each row's true class. */
   probabilities?: Float64Array
+  /** Of the rows, where they have any. */
+  weights?: Float64Array
 }
 
 export interface RowsAnswered {
+  /** Rows that were told right, or what those weigh. */
   correct: number
+  /** What all rows weigh, where they have weights. */
+  weight?: number
   /** The output's text, one line a row. */
   text?: Uint8Array
   /** Place in the labels, and all scores. */
@@ -58,6 +64,8 @@ export class AnswersOfRows {
   readonly #scores: Float64Array[] = []
   readonly #allProbabilities: Float64Array[] = []
   #correct = 0
+  #weight = 0
+  #weighted = false
 
   constructor(settings: AnswerSettings, vectors: number) {
     const { labels, answer, calibrations, evaluate } = settings
@@ -70,8 +78,9 @@ export class AnswersOfRows {
     this.#evaluated = evaluate ? new ChunkForEvaluation(labels.length, vectors, calibrations) : undefined
   }
 
-  /** The scores of `count` rows; they need not stay. An evaluation needs places. */
-  add(scores: Float64Array, count: number, truth: TrueClasses): void {
+  /** The scores of `count` rows, and their weights if they have any; they need not stay. An evaluation needs places. */
+  add(scores: Float64Array, count: number, truth: TrueClasses, weights?: Float64Array): void {
+    if (weights) this.#weighted = true
     const { labels, answer } = this.#settings
     const K = this.#vectors
     const places = 'places' in truth ? truth.places : undefined
@@ -83,7 +92,9 @@ export class AnswersOfRows {
       let best = 0
       if (labels.length === 2) best = scores[r * K] > 0 ? 0 : 1
       else for (let k = 1; k < K; k++) if (scores[r * K + k] > scores[r * K + best]) best = k
-      if (places ? places[r] === best : values![r] === labels[best].value) this.#correct++
+      const weight = weights?.[r] ?? 1
+      this.#weight += weight
+      if (places ? places[r] === best : values![r] === labels[best].value) this.#correct += weight
       if (answer === 'labels') {
         const line = this.#lineEnds[best]
         for (let b = 0; b < line.length; b++) out[length++] = line[b]
@@ -91,6 +102,7 @@ export class AnswersOfRows {
       else if (answer !== 'nothing') text += this.#line(scores, r, best)
       this.#evaluated?.add(r, places![r], best, scores)
     }
+    this.#evaluated?.weigh(count, weights)
     if (answer === 'labels') this.#pieces.push(out.subarray(0, length))
     if (text !== '') this.#pieces.push(Buffer.from(text))
     if (this.#asNumbers) this.#scores.push(scores.slice(0, count * K))
@@ -127,6 +139,7 @@ export class AnswersOfRows {
     const pieces = this.#pieces
     return {
       correct: this.#correct,
+      ...(this.#weighted && { weight: this.#weight }),
       ...(answer.startsWith('labels') && { text: pieces.length === 1 ? pieces[0] : Buffer.concat(pieces) }),
       ...(this.#asNumbers && { classes: Uint32Array.from(this.#classes), scores: concatenate(this.#scores) }),
       ...(answer === 'numbers-and-probabilities' && { probabilities: concatenate(this.#allProbabilities) }),
@@ -145,6 +158,7 @@ class ChunkForEvaluation {
   readonly #predicted: number[] = []
   readonly #scores: number[] = []
   readonly #likelihoods: number[] = []
+  readonly #weights = new RowWeights()
 
   constructor(classes: number, vectors: number, calibrations: Calibrations | undefined) {
     this.#classes = classes
@@ -163,6 +177,11 @@ class ChunkForEvaluation {
     this.#likelihoods.push(number < 0 ? 0 : this.#probabilities[number])
   }
 
+  /** Weights of the rows that were added last. */
+  weigh(rows: number, weights: Float64Array | undefined): void {
+    this.#weights.add(weights?.slice(0, rows), rows)
+  }
+
   finish(others: Label[]): EvaluatedChunk {
     return {
       truth: Int32Array.from(this.#truth),
@@ -170,6 +189,7 @@ class ChunkForEvaluation {
       others,
       ...(this.#classes === 2 && { scores: Float64Array.from(this.#scores) }),
       ...(this.#calibrations && { probabilities: Float64Array.from(this.#likelihoods) }),
+      ...(this.#weights.some && { weights: this.#weights.together() }),
     }
   }
 }

@@ -33,15 +33,16 @@ async function predictChunk(context: TaskContext, options: PredictChunkOptions):
   for (const parsed of chunk.batches()) {
     const { batch, rows: count } = parsed
     const scores = tools.score(scorer, batch, count)
+    const weights = chunk.weights(parsed)
     if (!known) {
-      answers.add(scores, count, { values: arena.f64(new BatchFields(arena, batch).labels, count) })
+      answers.add(scores, count, { values: arena.f64(new BatchFields(arena, batch).labels, count) }, weights)
       continue
     }
     const named = arena.u32(chunk.classes(parsed), count)
     for (const label of chunk.labels.slice(classOf.length)) {
       classOf.push(known.get(labelKey(label)) ?? -others.push({ value: label.value, text: label.text }))
     }
-    answers.add(scores, count, { places: Int32Array.from(named, number => classOf[number]) })
+    answers.add(scores, count, { places: Int32Array.from(named, number => classOf[number]) }, weights)
   }
   return { ...chunk.account(), ...answers.finish(others) }
 }

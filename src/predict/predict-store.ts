@@ -1,7 +1,7 @@
 // The rows of a store to predictions. Rows were drawn into blocks, and within a block they stand in the order of the data: where
 // the order matters, all blocks are read side by side and their rows merged.
 import { stat } from 'node:fs/promises'
-import { SegmentDecoder } from '../block-store/codecs.ts'
+import { SegmentDecoder, weightsOfBatch } from '../block-store/codecs.ts'
 import { openStore, ReadBuffer, type Store } from '../block-store/reader.ts'
 import { StoredLabels } from '../block-store/stored-labels.ts'
 import { UsageError } from '../errors.ts'
@@ -45,6 +45,8 @@ interface ScoredRows {
   /** Places in the model's labels, or −1 − a place among the other labels. */
   truth: Int32Array
   scores: Float64Array
+  /** Where the store has them. */
+  weights: Float64Array | undefined
 }
 
 /** Refuses options that are about text, and a store that the model cannot be meant for. */
@@ -77,7 +79,7 @@ export async function* answersOfStore(to: StoreToPredict): AsyncGenerator<StoreA
   for await (const piece of pieces) {
     to.signal?.throwIfAborted()
     const answers = new AnswersOfRows(to.settings, to.model.vectors)
-    answers.add(piece.scores, piece.truth.length, { places: piece.truth })
+    answers.add(piece.scores, piece.truth.length, { places: piece.truth }, piece.weights)
     yield { ...answers.finish(rows.others), rows: piece.truth.length, bytesRead: rows.bytesRead }
   }
 }
@@ -128,8 +130,14 @@ class StoreRows {
       const numbers = arena.u32(this.#labels.numbersOf(this.#batch, count).at, count)
       const truth = Int32Array.from(numbers, number => this.#classes[number])
       const scores = this.#batches.score(this.#scorer, this.#batch, count).slice()
-      yield { positions, truth, scores }
+      yield { positions, truth, scores, weights: this.#weightsOf(count) }
     }
+  }
+
+  /** Where some rows of a store have weights, the others weigh 1. */
+  #weightsOf(count: number): Float64Array | undefined {
+    if (!this.#store.manifest.rowWeights) return undefined
+    return weightsOfBatch(this.#arena, this.#batch)?.slice() ?? new Float64Array(count).fill(1)
   }
 }
 
@@ -194,5 +202,6 @@ function upTo(horizon: number, heads: Head[]): ScoredRows {
     positions: Float64Array.from(found, ({ position }) => position),
     truth: Int32Array.from(found, ({ rows, r }) => rows.truth[r]),
     scores,
+    weights: heads[0].rows.weights && Float64Array.from(found, ({ rows, r }) => rows.weights![r]),
   }
 }

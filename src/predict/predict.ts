@@ -61,6 +61,8 @@ export interface PredictProgress {
 
 export interface PredictResult {
   rows: number
+  /** What the rows weigh, where the data has weights of rows: what is right counts by them. */
+  weight?: number
   /** Share of rows whose label in the input is the predicted one. */
   accuracy: number
   correct: number
@@ -221,7 +223,7 @@ async function run(
   const evaluation = evaluate ? newEvaluation(model) : undefined
   const started = performance.now()
   const seconds = (): number => (performance.now() - started) / 1000
-  let [rows, correct] = [0, 0]
+  let [rows, correct, weight, weighted] = [0, 0, 0, false]
   const prediction: Prediction = {
     model,
     options,
@@ -229,6 +231,8 @@ async function run(
     async take(answered, count, read) {
       rows += count
       correct += answered.correct
+      weight += answered.weight ?? count
+      weighted ||= answered.weight !== undefined
       if (answered.evaluated) addTo(evaluation!, answered.evaluated)
       await deliver(answered)
       options.progress?.({ seconds: seconds(), rows, ...read })
@@ -239,7 +243,8 @@ async function run(
   const account = store ? await runStore(store, prediction) : await runText(data, prediction)
   return {
     rows,
-    accuracy: rows > 0 ? correct / rows : 0,
+    ...(weighted && { weight }),
+    accuracy: rows > 0 ? correct / weight : 0,
     correct,
     ...account,
     seconds: seconds(),

@@ -54,3 +54,11 @@ export async function agreeOnExtremes(arena: Arena, ranks: Communicator, at: Add
   await ranks.max(largest)
   arena.f64(at, features).set(largest)
 }
+
+/** Counts, f64 each, become those of all ranks' rows. */
+export async function agreeOnCounts(arena: Arena, ranks: Communicator, at: Address, counts: number): Promise<void> {
+  if (ranks.size === 1) return
+  const sums = arena.f64(at, counts).slice()
+  await ranks.sum(sums)
+  arena.f64(at, counts).set(sums)
+}

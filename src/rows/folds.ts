@@ -41,3 +41,20 @@ export function classesOf(arena: Arena, rows: { table: Address; rows: number }):
   const table = arena.u32(rows.table, rows.rows)
   return Uint32Array.from(table, record => arena.getU32(record + ROW_CLASS))
 }
+
+/** What is known of all rows besides their values, in the order of their source. */
+export interface LabelledRows {
+  /** Class numbers. */
+  classes: Uint32Array
+  /** Where rows have them. */
+  weights: Float64Array | undefined
+}
+
+/** The same of rows in memory. */
+export function labelledRows(
+  arena: Arena,
+  rows: { table: Address; rows: number; rowWeights?: Address | undefined },
+): LabelledRows {
+  const weights = rows.rowWeights ? arena.f64(rows.rowWeights, rows.rows).slice() : undefined
+  return { classes: classesOf(arena, rows), weights }
+}

@@ -78,6 +78,13 @@ async function sumCounts(ranks: Communicator, counts: Uint32Array): Promise<void
   for (let j = 0; j < counts.length; j++) counts[j] = Math.min(sums[j], 0xffffffff)
 }
 
+/** The weights that features have; those that never occur have none. */
+export function weightsOf({ renumbered }: RowSet, features: number[]): number[] {
+  if (!renumbered) return features
+  const places = features.map(feature => renumbered.features.indexOf(feature))
+  return places.filter(place => place >= 0).map(place => renumbered.weightOf[place])
+}
+
 /** Numbers that stand by weight (`vectors` each), put in the order of the user's features. */
 export function byFeature(
   rows: RowSet,

@@ -69,7 +69,7 @@ function firstRows(text: Uint8Array, delimiter: number): Omit<TextLayout, 'delim
 }
 
 /** One row: its cells without quotes and blanks around them; undefined when it does not end. */
-function rowFrom(text: Uint8Array, from: number, delimiter: number) {
+export function rowFrom(text: Uint8Array, from: number, delimiter: number) {
   const cells: string[] = []
   let lines = 1
   for (let at = from; ; at++) {

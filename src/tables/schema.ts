@@ -57,10 +57,14 @@ export function featuresOf(column: Column): number {
   return 2 ** column.bits
 }
 
-/** What a feature is called: `age`, `state=Ohio`, `age is missing`. */
-export function featureName({ columns }: Schema, feature: number): string | undefined {
+/** What a feature is called: `age`, `state=Ohio`, `age is missing`. `name`: of one that was hashed, where that was kept. */
+export function featureName({ columns }: Schema, feature: number, name?: string): string | undefined {
   for (const column of columns) {
     if (!hasFeatures(column) || feature < column.feature || feature >= column.feature + featuresOf(column)) continue
+    if ('bits' in column && name !== undefined) {
+      if (name === '') return `${column.name} is missing`
+      return column.role === 'words' ? `${column.name} has ${name}` : `${column.name}=${name}`
+    }
     if ('bits' in column) {
       const what = column.role === 'words' ? `word of ${column.name}` : column.name
       return `${what} by hash ${feature - column.feature}`
@@ -86,6 +90,11 @@ const VALUE_BYTES = 300
 /** Whether a column has numbers, whose scale matters. */
 export function hasNumbers({ columns }: Schema): boolean {
   return columns.some(({ role }) => role === 'number')
+}
+
+/** Features whose values are a column's numbers. */
+export function numberFeatures({ columns }: Schema): number[] {
+  return columns.flatMap(column => (column.role === 'number' ? [column.feature] : []))
 }
 
 /** Whether rows of this schema have weights. */

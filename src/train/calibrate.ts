@@ -34,7 +34,7 @@ export function calibrationsOf(held: HeldOut, problems: FoldedProblem[], options
   const columns = held.columns()
   return problems.map(({ positive }, k) => {
     const flags = Uint8Array.from(held.classes, number => (number === positive ? 1 : 0))
-    return fitCalibration(options.calibrate!, Float64Array.from(columns[k]), flags)
+    return fitCalibration(options.calibrate!, Float64Array.from(columns[k]), flags, held.weights)
   })
 }
 

@@ -258,7 +258,7 @@ function storeBytes(manifest: Manifest, options: ResolvedOptions): number {
   const { loss, multiclass, space } = options
   const perEntry = entryBytes(manifest.valueBits, findInputFormat(inputFormatOf(manifest)))
   const rows = manifest.blocks.reduce((sum, block) => sum + decodedBound(block, manifest.valueBits, perEntry), 0)
-  const perRow = manifest.rows * (findLoss(loss).entropicDual ? 24 : 16)
+  const perRow = manifest.rows * ((findLoss(loss).entropicDual ? 24 : 16) + (manifest.rowWeights ? 8 : 0))
   const used = manifest.usedFeatures || manifest.features
   const classes = manifest.labels.length
   const weights = weightsTogether(used, classes)

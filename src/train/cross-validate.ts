@@ -10,7 +10,7 @@ import { block } from '../optimise/solvers/block.ts'
 import { checkCompatible } from '../optimise/solvers/compatibility.ts'
 import { type MemorySolver, type Solver, trainsFolds } from '../optimise/solvers/solver.ts'
 import { alone, type Communicator } from '../ranks/communicator.ts'
-import { classesOf } from '../rows/folds.ts'
+import { labelledRows } from '../rows/folds.ts'
 import { chooseSolver } from './choose-solver.ts'
 import type { FoldedProblem } from './class-problems.ts'
 import { heedTable } from './heed-table.ts'
@@ -63,13 +63,14 @@ export async function validateInMemory(
   const { arena, rows } = loaded
   checkFolds(folds, rows.rows)
   const wanted = { problems: foldProblems(rows.labels, options, costs, folds), folds }
-  const held = new HeldOut(arena, classesOf(arena, rows), { ...wanted, seed: options.seed })
+  const held = new HeldOut(arena, labelledRows(arena, rows), { ...wanted, seed: options.seed })
   const problems = modelsOfRank(wanted.problems, ranks)
   const isIdle = problems.length === 0
   // A rank may have one model: it is trained as several are, without the rows of its fold.
   const place = new InMemory(loaded, solver, options, isIdle ? wanted : { problems, folds, together: true })
   const solutions = await collectModels(held, isIdle ? [] : await held.train(place), ranks)
-  return validationOf(place, { folds, models: solutions.length, costs: judgeCosts(costs, held, solutions, place) })
+  const costsJudged = judgeCosts(costs, held, solutions, place)
+  return validationOf(place, { folds, models: solutions.length, costs: costsJudged, held })
 }
 
 export async function whereToTrain(
@@ -115,7 +116,7 @@ export function validateOverBlocks(
   }
   return heldOutOverBlocks({ ...work, problemsOf }, (held, solutions, place) => {
     const results = judgeCosts(costs, held, solutions, place)
-    const validation = validationOf(place, { folds, models: solutions.length, costs: results })
+    const validation = validationOf(place, { folds, models: solutions.length, costs: results, held })
     return { validation, store: place.account().blocks.store }
   })
 }

@@ -3,6 +3,7 @@
 import { stat } from 'node:fs/promises'
 import { openStore } from '../block-store/reader.ts'
 import { UsageError } from '../errors.ts'
+import { countsRows } from '../features/scale-kinds.ts'
 import { isGivenRows } from '../input-formats/given-rows.ts'
 import { formatBytes } from '../numeric/arena.ts'
 import { planDecoding } from '../rows/decode-memory.ts'
@@ -19,7 +20,11 @@ export async function heedTable(paths: string[], options: ResolvedOptions, tell:
   if (!schema) return
   options.schema = schema
   setAside(schema, options, tell)
-  const { given, expand, space } = options
+  const { given, expand, space, scale } = options
+  if (countsRows(scale) && hasNumbers(schema)) {
+    const reason = `columns of numbers are divided by their standard deviations, other features are scaled by ${scale}`
+    tell({ stage: 'plan', solver: '', reason })
+  }
   // Ages and incomes side by side are no good before they are of one size. Features that are 0 or 1 stay as they are.
   if (given.has('scale') || expand !== undefined || space || !hasNumbers(schema)) return
   options.scale = 'numbers'

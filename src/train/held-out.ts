@@ -4,7 +4,7 @@ import type { Arena } from '../numeric/arena.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
 import { underLimits } from '../optimise/solvers/compatibility.ts'
 import type { BlockSolver } from '../optimise/solvers/solver.ts'
-import { dealFolds } from '../rows/folds.ts'
+import { dealFolds, type LabelledRows } from '../rows/folds.ts'
 import { unlessAborted } from '../threads/until-aborted.ts'
 import { columnsOf, type FoldedProblem } from './class-problems.ts'
 import { InBlocks, openBlocks } from './in-blocks.ts'
@@ -15,15 +15,22 @@ import type { ProgressListener } from './progress.ts'
 export class HeldOut implements Held {
   /** Class number of each row. */
   readonly classes: Uint32Array
+  /** Weight of each row, where they have any. */
+  readonly weights: Float64Array | undefined
   readonly folds: number
   readonly scores: number
   readonly #arena: Arena
   readonly #columns: number
 
-  constructor(arena: Arena, classes: Uint32Array, { problems, folds, seed }: FoldedModels & { seed: number }) {
+  constructor(
+    arena: Arena,
+    { classes, weights }: LabelledRows,
+    { problems, folds, seed }: FoldedModels & { seed: number },
+  ) {
     this.#arena = arena
     this.#columns = columnsOf(problems)
     this.classes = classes
+    this.weights = weights
     this.folds = dealFolds(arena, classes, folds, seed)
     const bytes = this.#columns * Math.max(classes.length, 1) * 4
     this.scores = arena.allocateZeroed(bytes, 'scores of rows that were held out')
@@ -85,7 +92,7 @@ export async function heldOutOverBlocks<T>(
   // Models that have not come to their end tell nothing of held-out rows, and nobody goes on with them: an abort ends the
   // threads in the midst of their work.
   return await unlessAborted(async () => {
-    const held = new HeldOut(place.facts.arena, await place.classes(), { ...wanted, seed: options.seed })
+    const held = new HeldOut(place.facts.arena, await place.labelledRows(), { ...wanted, seed: options.seed })
     return make(held, await held.train(place), place)
   }, options.signal)
 }

@@ -20,6 +20,7 @@ import type { Objective } from '../optimise/objectives/objective.ts'
 import { leaveOutFold } from '../optimise/objectives/outliers.ts'
 import { newAllClasses } from '../optimise/objectives/softmax.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
+import { checkRowWeights } from '../optimise/solvers/compatibility.ts'
 import type { FirstPass } from '../optimise/solvers/first-pass.ts'
 import { newton } from '../optimise/solvers/newton.ts'
 import { type BlockSolver, trainsMany } from '../optimise/solvers/solver.ts'
@@ -27,7 +28,7 @@ import { BlockEngine } from '../optimise/sources/block-engine.ts'
 import { groupsOf, type MemoryPlan } from '../optimise/sources/memory-plan.ts'
 import type { Communicator } from '../ranks/communicator.ts'
 import { maxNumbers, onAnyRank } from '../ranks/records.ts'
-import { classesOf } from '../rows/folds.ts'
+import { classesOf, type LabelledRows } from '../rows/folds.ts'
 import { inSpace } from '../rows/renumber-features.ts'
 import { buildIndex } from '../sample-index/build-index.ts'
 import { indexState, isAbsent } from '../sample-index/index-state.ts'
@@ -80,6 +81,7 @@ export async function openBlocks(
   found.store = asAgreed(found.store, agreed)
   const { folder, manifest } = found.store
   refuseUnlearnable({ ...manifest, ...agreed?.all, format: inputFormatOf(manifest) }, folder)
+  if (manifest.rowWeights) checkRowWeights(solver, options)
   const fromText = folder !== paths[0]
   return { arena, found, agreed, fromText, readSeconds: seconds(), seconds, solver, options, tell }
 }
@@ -286,18 +288,21 @@ export class InBlocks extends Place {
     return this.#engine
   }
 
-  /** Class numbers of all rows, by a reading pass. */
-  async classes(): Promise<Uint32Array> {
-    const classes = new Uint32Array(this.facts.rows)
+  /** Class numbers of all rows, and their weights if they have any, by a reading pass. */
+  async labelledRows(): Promise<LabelledRows> {
+    const { arena, rows: all, options } = this.facts
+    const classes = new Uint32Array(all)
     const engine = this.#engine
-    for await (const { table, parts } of engine.pass(engine.groups(-1, this.facts.options))) {
+    const weights = engine.weighted ? new Float64Array(all) : undefined
+    for await (const { table, rowWeights, parts } of engine.pass(engine.groups(-1, options))) {
       let before = 0
       for (const { rows, firstRow } of parts) {
-        classes.set(classesOf(this.facts.arena, { table: table + before * 4, rows }), firstRow)
+        classes.set(classesOf(arena, { table: table + before * 4, rows }), firstRow)
+        weights?.set(arena.f64(rowWeights! + before * 8, rows), firstRow)
         before += rows
       }
     }
-    return classes
+    return { classes, weights }
   }
 
   /** One vector of expanded features is not copied: the memory plan has no room for it. The state of the run is on the disk by

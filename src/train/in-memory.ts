@@ -86,8 +86,7 @@ export class InMemory extends Place {
     const { arena, seconds, tell } = loaded
     const { rows, features, labels, weights } = loaded.rows
     super({ arena, solver, options, wanted, tell, seconds, rows, features, labels, weights })
-    if (loaded.rows.rowWeights && !options.rowWeights)
-      checkRowWeights(solver, options, 'weights of rows in the data are')
+    if (loaded.rows.rowWeights) checkRowWeights(solver, options)
     this.#loaded = loaded
     // The choice was auto's: where coordinate descent is slow, another method may be taken.
     const sizes = { ...loaded.rows, rows: loaded.all.rows, nonzeros: loaded.all.nonzeros }

@@ -13,10 +13,11 @@ import { type AllRows, agreeOnRows } from '../rows/agree-on-rows.ts'
 import { loadRows, type ReadReport } from '../rows/load-rows.ts'
 import { binInMemory, placeSpace } from '../rows/place-space.ts'
 import { poolForText } from '../rows/pool-for-text.ts'
-import { renumberFeatures } from '../rows/renumber-features.ts'
+import { renumberFeatures, weightsOf } from '../rows/renumber-features.ts'
 import type { RowSet } from '../rows/row-set.ts'
 import { scaleInMemory } from '../rows/scale.ts'
 import { NODE_BYTES } from '../sizes.ts'
+import { numberFeatures } from '../tables/schema.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { allowedMemory, WINDOW_BYTES } from './choose-solver.ts'
 import { refuseUnlearnable } from './class-problems.ts'
@@ -97,12 +98,13 @@ async function scaled(
   arena: Arena,
   rows: RowSet,
   allRows: number,
-  { space, scale, normalize, ranks }: ResolvedOptions,
+  { space, scale, normalize, ranks, schema }: ResolvedOptions,
 ): Promise<Float64Array | undefined> {
   if (!scale) return undefined
   const unit = normalize === 'unit'
   if (space) return binInMemory(arena, rows, space, unit, ranks)
-  return scaleInMemory(arena, rows, scale, unit, { ranks, rows: allRows })
+  const numbers = new Set(schema ? weightsOf(rows, numberFeatures(schema)) : [])
+  return scaleInMemory(arena, rows, scale, unit, { ranks, rows: allRows, numbers })
 }
 
 /** Rows from text, or from a store when one folder is named. */

@@ -3,6 +3,7 @@
 import { type Approximation, type NodeKind, type RowSpace, spaceWith } from '../additive-kernels/row-space.ts'
 import { UsageError } from '../errors.ts'
 import { parseExpansion } from '../features/expansion-steps.ts'
+import { type ScaleKind, scaleKinds } from '../features/scale-kinds.ts'
 import { formatChoices } from '../input-formats/all-input-formats.ts'
 import { type LabelKey, labelKey, labelOf } from '../input-formats/labels.ts'
 import { allLosses } from '../losses/all-losses.ts'
@@ -19,7 +20,6 @@ import { type CalibrationKind, calibrationKinds } from '../model/calibration.ts'
 import { type IndexMethod, indexMethods } from '../optimise/solvers/solver.ts'
 import { alone, type Communicator } from '../ranks/communicator.ts'
 import type { ExpansionOptions } from '../rows/parse-rows-task.ts'
-import { type ScaleKind, scaleKinds } from '../rows/scale.ts'
 import { parseMemory } from '../sizes.ts'
 import type { Schema } from '../tables/schema.ts'
 import { categoriesOf, type TableOptions, tableOptionNames } from '../tables/table-options.ts'
@@ -61,7 +61,7 @@ export interface TrainOptions extends TableOptions {
   bins?: number
   /** Features made of each row as it is decoded, e.g. `weighted-degree:8` or `polynomial:2+hash:22`. */
   expand?: string
-  /** Keep in the model which features there were before they were hashed. */
+  /** Keep in the model which features there were before they were hashed, or the names of those that the data hashes. */
   keepNames?: boolean
   /** Precision of the weights during training. */
   weights?: 'f64' | 'f32'
@@ -266,7 +266,7 @@ function checkExpansion(options: ResolvedOptions): void {
       'scale the data before, or make rows unit length, which comes after the expansion: --normalize unit',
     )
   }
-  if (options.keepNames && !(options.expand !== undefined && parseExpansion(options.expand).hashes)) {
+  if (options.keepNames && options.expand !== undefined && !parseExpansion(options.expand).hashes) {
     throw new UsageError(
       'names are kept of features that are hashed, and nothing is hashed here',
       'add a hash to the expansion, e.g. --expand polynomial:2+hash:22; other features have their names anyway',
@@ -339,7 +339,7 @@ function spaceFor(options: ResolvedOptions): RowSpace | undefined {
       'leave out --kernel or --expand',
     )
   }
-  if (options.scale === 'standard' || options.scale === 'numbers') {
+  if (options.scale !== undefined && options.scale !== 'minmax') {
     throw new UsageError(
       `a kernel is for values from 0 to 1, and scale ${options.scale} makes others`,
       'take --scale minmax',

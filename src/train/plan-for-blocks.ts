@@ -22,6 +22,7 @@ import { type MemoryPlan, type PlanNeeds, planMemory } from '../optimise/sources
 import { outgrowsText } from '../rows/sample-text.ts'
 import { scalingBytes } from '../rows/scale.ts'
 import { NODE_BYTES, PROGRAM_PAGES } from '../sizes.ts'
+import { hasNumbers, hasWeights } from '../tables/schema.ts'
 import { allowedMemory } from './choose-solver.ts'
 import { mayHandOver } from './hand-over.ts'
 import { DEFAULTS, type ResolvedOptions } from './options.ts'
@@ -104,7 +105,8 @@ function needsOf(
   const together = trainsTogether(options.multiclass)
   const truncated = isTruncatedLoss(options)
   const vectors = classes === 2 && !together ? 1 : classes
-  const scaled = options.scale ? scalingBytes(options.scale) : 0
+  const numbers = manifest.schema !== undefined && hasNumbers(manifest.schema)
+  const scaled = options.scale ? scalingBytes(options.scale, manifest.labels.length, numbers) : 0
   // The model at the end is a copy of the weights, in a list of its own when few features are in use. Weights of expanded
   // features are lent to the model, unless there are several vectors to put together.
   const forModel = expanded && vectors === 1 ? 0 : (mapBytes > 0 ? 12 : 8) * vectors + scaled
@@ -129,6 +131,8 @@ function needsOf(
       (overRanks?.perRow ?? 0) +
       bytesPerRow +
       (truncated ? OUTLIER_BYTES : 0) +
+      // An index does not know weights of rows: they are all in memory.
+      (manifest.rowWeights && solver.needsIndex ? 8 : 0) +
       (together && solver.dual ? Math.ceil(classes / 64) * 8 : 0),
     // A run that goes on with the store is planned for alike.
     firstPass: mayTrainWhileReading(solver, options),
@@ -282,9 +286,11 @@ function growing(options: ResolvedOptions, format: string): boolean {
   return options.expand !== undefined || outgrowsText(findInputFormat(format))
 }
 
-/** Whether training can begin while the text is read: values that will be scaled are not known before all have been read. */
+/** Whether training can begin while the text is read: values that will be scaled are not known before all have been read, and
+ *  the trainer knows no weights of rows. */
 export function mayTrainWhileReading(solver: BlockSolver, options: ResolvedOptions): boolean {
-  const { scale, expand, space } = options
+  const { scale, expand, space, schema } = options
+  if (schema && hasWeights(schema)) return false
   return solver.firstPass === true && !scale && !expand && !space && !isTruncatedLoss(options)
 }
 

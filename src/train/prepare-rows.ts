@@ -1,9 +1,12 @@
 // What is made of a store's rows each time they come into memory: how features are scaled is learnt once, by a reading pass
 // of its own, and readers are told everything.
 
+import type { Arena } from '../numeric/arena.ts'
+import { featuresOf } from '../numeric/feature-map.ts'
 import type { BlockEngine } from '../optimise/sources/block-engine.ts'
 import { learnRanges, placeSpace } from '../rows/place-space.ts'
 import { learnFactors } from '../rows/scale.ts'
+import { numberFeatures } from '../tables/schema.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { RowsOfStore } from './rows-of-store.ts'
 
@@ -20,7 +23,8 @@ export async function prepareRows(
   const features = weights / width
   const unit = options.normalize === 'unit'
   if (!space) {
-    const factors = scale ? await learnFactors(engine, scale, features, map, ranks) : 0
+    const numbers = weightsOfNumbers(arena, options, features, map)
+    const factors = scale ? await learnFactors(engine, scale, features, map, { ranks, numbers }) : 0
     engine.transformBy({ expand, map, factors, unit, plain: false })
     return factors ? arena.f64(factors, features).slice() : undefined
   }
@@ -30,4 +34,18 @@ export async function prepareRows(
   const binning = { bins: space.bins, signs }
   engine.transformBy({ map, factors: learnt?.factors ?? 0, unit, plain: false, binning })
   return learnt?.ranges
+}
+
+/** The weights of a table's columns of numbers. */
+function weightsOfNumbers(
+  arena: Arena,
+  { schema }: ResolvedOptions,
+  weights: number,
+  map: number,
+): ReadonlySet<number> | undefined {
+  const numbers = schema && numberFeatures(schema)
+  if (!numbers || numbers.length === 0) return undefined
+  if (!map) return new Set(numbers)
+  const used = featuresOf(arena, map, weights)
+  return new Set(numbers.map(feature => used.indexOf(feature)))
 }

@@ -16,7 +16,7 @@ import { askedSolver, findSolver } from '../optimise/solvers/all-solvers.ts'
 import { checkCompatible, underLimits } from '../optimise/solvers/compatibility.ts'
 import { dual } from '../optimise/solvers/dual.ts'
 import { type BlockSolver, type MemorySolver, trainsMany } from '../optimise/solvers/solver.ts'
-import { classesOf } from '../rows/folds.ts'
+import { labelledRows } from '../rows/folds.ts'
 import { type SpooledData, spoolReadOnce } from '../rows/spool.ts'
 import { version } from '../version.ts'
 import { calibrateOverBlocks, calibrationsOf, checkCalibration, modelsToCalibrate } from './calibrate.ts'
@@ -26,6 +26,7 @@ import { heedTable } from './heed-table.ts'
 import { HeldOut } from './held-out.ts'
 import { InBlocks, type OpenedStore, openBlocks } from './in-blocks.ts'
 import { InMemory } from './in-memory.ts'
+import { checkNames, keepsInputNames, namesFor } from './keep-names.ts'
 import { type LoadedRows, withRowsInMemory } from './load-in-memory.ts'
 import { DEFAULTS, type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import type { TrainingOutcome } from './outcome.ts'
@@ -49,6 +50,7 @@ export function train(data: DataFor<LabelledRow>, options: TrainOptions = {}): T
     const { paths } = spooled
     using _labels = nameLabels(paths, resolved.labels)
     await heedTable(paths, resolved, tell)
+    await checkNames(paths, resolved)
     const roundedToBins = await heedBinsOfStore(paths, resolved, tell)
     const { solver, reason, fitsInMemory } = await chooseSolver(paths, resolved)
     checkCompatible(solver, loss, { ...resolved })
@@ -62,6 +64,9 @@ export function train(data: DataFor<LabelledRow>, options: TrainOptions = {}): T
     const result = {
       ...asResult(outcome, limited, (performance.now() - started) / 1000),
       solverReason: outcome.solverReason ?? reason,
+    }
+    if (keepsInputNames(limited) && result.exitReason !== 'interrupted') {
+      result.model.hashedNames = await namesFor(paths, result.model, limited)
     }
     return roundedToBins > 0 ? { ...result, roundedToBins } : result
   })
@@ -152,7 +157,7 @@ export async function trainInMemory(
   const wanted = wantedModels(classes, rows.labels.length, options)
   if (!options.calibrate) return trainPlace(new InMemory(loaded, solver, options, wanted), classes)
   const { problems, folds } = modelsToCalibrate(classes.problems)
-  const held = new HeldOut(arena, classesOf(arena, rows), { problems, folds, seed: options.seed })
+  const held = new HeldOut(arena, labelledRows(arena, rows), { problems, folds, seed: options.seed })
   if (!trainsMany(solver)) {
     // Models of folds are trained together, by a solver that can.
     const outcome = await trainPlace(new InMemory(loaded, solver, options, wanted), classes)

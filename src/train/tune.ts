@@ -6,7 +6,7 @@ import { askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { block } from '../optimise/solvers/block.ts'
 import type { MemorySolver } from '../optimise/solvers/solver.ts'
 import { alone, type Communicator } from '../ranks/communicator.ts'
-import { classesOf } from '../rows/folds.ts'
+import { labelledRows } from '../rows/folds.ts'
 import { tableOptionNames } from '../tables/table-options.ts'
 import type { FoldedProblem } from './class-problems.ts'
 import { type CrossValidateOptions, validateInMemory, validateOverBlocks, whereToTrain } from './cross-validate.ts'
@@ -145,7 +145,7 @@ async function climbCosts(
   const problemsAt = (cost: number): FoldedProblem[] => foldProblems(rows.labels, options, [cost], folds)
   const ownAt = (cost: number): FoldedProblem[] => modelsOfRank(problemsAt(cost), ranks)
   const problems = problemsAt(first)
-  const held = new HeldOut(arena, classesOf(arena, rows), { problems, folds, seed: options.seed })
+  const held = new HeldOut(arena, labelledRows(arena, rows), { problems, folds, seed: options.seed })
   const own = ownAt(first)
   const isIdle = own.length === 0
   const place = new InMemory(loaded, solver, options, { problems: isIdle ? problems : own, folds, atOnce: true })
@@ -174,7 +174,7 @@ async function climbCosts(
     if (given === undefined && (sinceBest >= PATIENCE || worn)) break
   }
   place.release()
-  return validationOf(place, { folds, models, costs: results })
+  return validationOf(place, { folds, models, costs: results, held })
 }
 
 /** A cost at which every row is at its bound, or nearly: below it w is the same but for its length. */

@@ -10,7 +10,7 @@ import type { TrainingOutcome } from './outcome.ts'
 import type { Place } from './place.ts'
 
 export interface FoldResult {
-  /** Rows that were held out, and the share of them that was told right. */
+  /** Rows that were held out, and the share of them that was told right: of their weights, where rows have some. */
   rows: number
   accuracy: number
   /** Passes over the other rows, and the largest relative gap of its models. */
@@ -30,6 +30,8 @@ export interface CostResult {
 
 export interface CrossValidation extends Pick<TrainingOutcome, 'bytesRead' | 'badRows' | 'badRowMessages'> {
   rows: number
+  /** True where rows have weights: accuracies go by them. */
+  rowWeights?: true
   features: number
   classes: number
   folds: number
@@ -76,23 +78,25 @@ function judge(
   held: HeldOut,
   { labels, columns, solutions }: { labels: NumberedLabel[]; columns: Float32Array[]; solutions: Solution[] },
 ): CostResult {
-  const { classes } = held
+  const { classes, weights } = held
   const count = solutions.length / columns.length
   const folds = held.foldOfRows()
-  const counts = Array.from({ length: count }, () => ({ rows: 0, right: 0 }))
+  const counts = Array.from({ length: count }, () => ({ rows: 0, weight: 0, right: 0 }))
   for (let i = 0; i < classes.length; i++) {
     let winner = 0
     if (columns.length === 1) winner = columns[0][i] > 0 ? 0 : 1
     else for (let k = 1; k < columns.length; k++) if (columns[k][i] > columns[winner][i]) winner = k
     const own = counts[folds[i]]
+    const weight = weights?.[i] ?? 1
     own.rows++
-    if (labels[winner].number === classes[i]) own.right++
+    own.weight += weight
+    if (labels[winner].number === classes[i]) own.right += weight
   }
-  const perFold = counts.map(({ rows, right }, fold) => {
+  const perFold = counts.map(({ rows, weight, right }, fold) => {
     const own = solutions.slice(fold * columns.length, (fold + 1) * columns.length)
     return {
       rows,
-      accuracy: rows > 0 ? right / rows : 0,
+      accuracy: rows > 0 ? right / weight : 0,
       passes: Math.max(...own.map(({ passes }) => passes)),
       gap: Math.max(...own.map(({ certificate }) => certificate?.gap ?? 1)),
     }
@@ -101,23 +105,28 @@ function judge(
   const variance = perFold.reduce((sum, { accuracy }) => sum + (accuracy - mean) ** 2, 0) / (count - 1)
   return {
     cost,
-    accuracy: counts.reduce((sum, { right }) => sum + right, 0) / Math.max(classes.length, 1),
+    accuracy: sumOf(counts, 'right') / (sumOf(counts, 'weight') || 1),
     deviation: Math.sqrt(variance),
     standardError: Math.sqrt(variance / count),
     folds: perFold,
   }
 }
 
+const sumOf = <F extends string>(items: Record<F, number>[], field: F): number =>
+  items.reduce((sum, item) => sum + item[field], 0)
+
 /** How it all went. */
 export function validationOf(
   place: Place,
-  { folds, models, costs }: Pick<CrossValidation, 'folds' | 'models' | 'costs'>,
+  { folds, models, costs, held }: Pick<CrossValidation, 'folds' | 'models' | 'costs'> & { held: HeldOut },
 ): CrossValidation {
   const { rows, features, labels, seconds } = place.facts
   const { readSeconds: read, bytesRead, badRows, badRowMessages } = place.account()
   const total = seconds()
   return {
-    ...{ rows, features, classes: labels.filter(({ rows }) => rows > 0).length, folds, models, costs },
+    rows,
+    ...(held.weights && { rowWeights: true as const }),
+    ...{ features, classes: labels.filter(({ rows }) => rows > 0).length, folds, models, costs },
     seconds: { total, read, compute: total - read },
     ...{ bytesRead, badRows, badRowMessages },
   }

@@ -213,8 +213,8 @@ describe('damage is named', () => {
     ],
     [
       'newer segment',
-      file => edit(file, 64 + 4, 2),
-      /^segment 0 \(at byte 64\) of STORE\/block-000001.bin: segment version 2 was found, this Spillway reads up to version 1$/,
+      file => edit(file, 64 + 4, 3),
+      /^segment 0 \(at byte 64\) of STORE\/block-000001.bin: segment version 3 was found, this Spillway reads up to version 2$/,
     ],
     ['byte order', file => edit(file, 64 + 6, 1), /byte order mark is 0x0101, 0x0102 was expected$/],
     [
@@ -256,7 +256,8 @@ describe('a manifest', () => {
       change(copy)
       assert.throws(() => checkManifest(copy, 'M'), message)
     }
-    bad(m => (m.version = 2), /^SpillwayError: M: manifest version 2 was found, this Spillway reads up to version 1$/)
+    bad(m => (m.version = 3), /^SpillwayError: M: manifest version 3 was found, this Spillway reads up to version 2$/)
+    bad(m => (m.version = 2), /M: version is 2, expected 1/)
     bad(m => (m.version = 0), /M: version is 0, expected 1/)
     bad(
       m => (m.blocks[1].file = '../../etc/passwd'),

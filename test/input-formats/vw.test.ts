@@ -9,6 +9,7 @@ import { looksLikeVw, murmur3, VW_BITS, vw } from '../../src/input-formats/vw.ts
 import { Arena } from '../../src/numeric/arena.ts'
 import type { TrainOptions } from '../../src/train/options.ts'
 import { train } from '../../src/train/train.ts'
+import { weightsOfStore } from '../out-of-core/fixture.ts'
 import { load, testFolder } from './fixture.ts'
 import { parseWithClass } from './parsing.ts'
 
@@ -83,20 +84,22 @@ describe('Vowpal Wabbit text', () => {
     assert.ok(Math.abs((await primal(once)) - expected) < 1e-6 * expected)
   })
 
-  it('is no place for weights where rows go into a store', async () => {
-    const path = folder.write('stored.vw', '1 2 | 1\n-1 | 2\n')
-    await assert.rejects(ingest(path, join(folder.path, 'stored.spill')), error => {
-      assert.match((error as Error).message, /weights of rows are not kept in a store/)
-      return true
-    })
+  it('has its weights kept where rows go into a store', async () => {
+    const path = folder.write('stored.vw', '1 2 | 1\n-1 | 2\n1 | 3\n')
+    const store = join(folder.path, 'stored.spill')
+    const { manifest } = await ingest(path, store, { split: 'sequential' })
+    assert.deepEqual([manifest.rowWeights, manifest.version], [true, 2])
+    assert.deepEqual(await weightsOfStore(store), [2, 1, 1])
   })
 
   it('has its weights refused by a solver that would ignore them', async () => {
     const path = folder.write('ignored.vw', '1 2 | 1\n-1 | 2\n')
-    await assert.rejects(
-      modelOf(path, { regularizer: 'l1', loss: 'squared-hinge' }),
-      /weights of rows in the data are not compatible with/,
-    )
+    const options: TrainOptions = {
+      solver: 'one-pass',
+      loss: 'squared-hinge',
+      store: join(folder.path, 'ignored.spill'),
+    }
+    await assert.rejects(modelOf(path, options), /weights of rows are not compatible with solver one-pass/)
   })
 
   it('is told from tables whose cells stand between bars', () => {

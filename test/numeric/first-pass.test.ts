@@ -277,6 +277,7 @@ describe('what the first pass moves', () => {
               problem: world.settings,
               seed: 1,
               followed: true,
+              weighted: false,
             })
             target.adopt(set, places, features, map)
             const wanted = [...set.numbers.entries()].filter(

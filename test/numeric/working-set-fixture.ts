@@ -144,6 +144,7 @@ export class World {
       problem: this.settings,
       seed: 3,
       followed: true,
+      weighted: false,
     })
     this.set.radius = 2 ** -6
     this.problem = room(PROBLEM_BYTES)
@@ -291,7 +292,7 @@ export class World {
     numeric.settleAlpha(this.set.at)
     this.set.clearLedger(block)
     const count = this.load(block)
-    numeric.keepListed(this.order, count, this.table, this.blockAlpha, this.stride)
+    numeric.keepListed(this.order, count, this.table, this.blockAlpha, this.stride, 0)
     arena.setU32(this.problem + PROBLEM_MARGINS, this.gradients)
     numeric.evaluateF64(this.problem, 0, count, this.sums)
     const { at } = this.set

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import { type IngestOptions, ingest } from '../../src/block-store/ingest.ts'
+import { loadStore } from '../../src/block-store/load-store.ts'
 import { openStore } from '../../src/block-store/reader.ts'
 import { encodeModel } from '../../src/model/own-file.ts'
 import { Arena } from '../../src/numeric/arena.ts'
@@ -12,6 +13,7 @@ import { findSolver } from '../../src/optimise/solvers/all-solvers.ts'
 import type { BlockSolver } from '../../src/optimise/solvers/solver.ts'
 import { planLines } from '../../src/optimise/sources/memory-plan.ts'
 import { NODE_BYTES, PROGRAM_PAGES } from '../../src/sizes.ts'
+import { ThreadPool } from '../../src/threads/pool.ts'
 import { resolveOptions, type TrainOptions } from '../../src/train/options.ts'
 import { afterIngest, planFor } from '../../src/train/plan-for-blocks.ts'
 import type { PlanProgress, Progress, TrainProgress } from '../../src/train/progress.ts'
@@ -71,7 +73,7 @@ export async function memoryFor(store: string, together: number, options: TrainO
   const besides = plan.parts
     .filter(part => !/loaded blocks|cache/.test(part.what))
     .reduce((sum, part) => sum + part.bytes, 0)
-  const perRow = 8 + (resolved.loss === 'logistic' ? 16 : 8)
+  const perRow = 8 + (resolved.loss === 'logistic' ? 16 : 8) + (opened.manifest.rowWeights ? 8 : 0)
   const most = (field: 'bytes' | 'rows'): number => Math.max(...plan.costs.map(cost => cost[field]))
   const largest = most('bytes') + most('rows') * perRow
   return besides + PROGRAM_PAGES + Math.ceil((2 * together * largest) / (1 - solver.cacheShare))
@@ -151,4 +153,12 @@ export async function assertSound(folder: string): Promise<void> {
 /** The memory plan that a record tells, as lines of a table. */
 export function linesOf({ memory }: PlanProgress): string[] {
   return memory ? planLines(memory.parts, memory.allowed) : []
+}
+
+/** The weights of a store's rows, in the order of its blocks. */
+export async function weightsOfStore(path: string): Promise<number[] | undefined> {
+  const arena = new Arena()
+  await using pool = new ThreadPool(arena.share, 1)
+  const { rows } = await loadStore(arena, pool, await openStore(path), { unit: false, plain: false }, () => {})
+  return rows.rowWeights ? [...arena.f64(rows.rowWeights, rows.rows)] : undefined
 }

@@ -190,12 +190,7 @@ describe('weights of rows in a table', () => {
     }
   })
 
-  it('are not kept in a store, and two kinds of them are refused', async () => {
-    await assert.rejects(ingest(weighted, newStore(), { weight: 'w' }), /weights of rows are not kept in a store/)
-    await assert.rejects(
-      trained(weighted, { weight: 'w', solver: 'block', store: newStore() }),
-      /weights of rows are not kept in a store/,
-    )
+  it('are refused when there are two kinds of them', async () => {
     await assert.rejects(trained(weighted, { weight: 'w', rowWeights: weights }), /rowWeights is given, and a column/)
   })
 

@@ -1,13 +1,13 @@
 // Rows turned into columns, for coordinate descent over features: each entry with its row's number, and a value times whatever
 // its row is multiplied by. Then sums over columns, and of columns.
 import {
-  PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_POSITIVE, PROBLEM_ROWS, ROW_CLASS, ROW_COUNT, ROW_DICTIONARY, ROW_ENTRIES,
+  PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS, ROW_CLASS, ROW_COUNT, ROW_DICTIONARY, ROW_ENTRIES,
   ROW_KIND, ROW_KIND_CODED, ROW_KIND_CONSTANT, ROW_KIND_DENSE, ROW_KIND_F32, ROW_KIND_SCALED_DENSE,
   ROW_KIND_SCALED_F32, ROW_SCALE,
 } from '../layouts'
 import { L1_COSTS, L1_ENTRIES, L1_FEATURES, L1_MOST, L1_STARTS, L1_VALUES } from '../l1-layout'
 import { isDense, wideValues } from './row'
-import { NO_ROW_WEIGHTS, rowBound } from './row-costs'
+import { rowWeightsOf } from './row-costs'
 import { factorsOfRows, scaledValue } from './scaled-row'
 
 /** Counts the nonzeros of each feature into u32[], which holds zeros; how many there are in all. */
@@ -56,18 +56,27 @@ function put(next: usize, entries: usize, values: usize, j: u32, row: u32, value
   store<f64>(values + (usize(place) << 3), value)
 }
 
+/** What the cost of a row is multiplied by. Under the square a cost is its root, and so is the row's weight. */
+@inline
+function ownShare(weights: usize, r: u32, root: bool): f64 {
+  if (weights == 0) return 1
+  const weight = load<f64>(weights + (usize(r) << 3))
+  return root ? Math.sqrt(weight) : weight
+}
+
 /** Puts every entry into its column, rows rising. `next` is a copy of the starts and is used up. A row's values are
- *  multiplied by its scale, and by `positive` or `negative`. A bias column, when there is one, comes behind the features. */
+ *  multiplied by its scale, by `positive` or `negative`, and, under the square, by the root of the row's weight. A bias column, when there is one, comes behind the features. */
 export function fillColumns(problem: usize, rows: u32, next: usize, entries: usize, values: usize, positive: f64, negative: f64): void {
   const table = <usize>load<u32>(problem, PROBLEM_ROWS)
   const positiveClass = load<u32>(problem, PROBLEM_POSITIVE)
   const bias = load<f64>(problem, PROBLEM_BIAS)
   const biasFeature = load<u32>(problem, PROBLEM_BIAS_FEATURE)
+  const weights: usize = load<u32>(problem, PROBLEM_LOGISTIC) != 0 ? 0 : rowWeightsOf(problem)
   for (let r: u32 = 0; r < rows; r++) {
     const row = <usize>load<u32>(table + (usize(r) << 2))
     const n = load<u32>(row, ROW_COUNT)
     const kind = load<u32>(row, ROW_KIND)
-    const side = load<u32>(row, ROW_CLASS) == positiveClass ? positive : negative
+    const side = (load<u32>(row, ROW_CLASS) == positiveClass ? positive : negative) * ownShare(weights, r, true)
     const factor = side * load<f64>(row, ROW_SCALE)
     let i = row + ROW_ENTRIES
     const end = i + (usize(n) << 2)
@@ -103,13 +112,16 @@ export function fillColumns(problem: usize, rows: u32, next: usize, entries: usi
   }
 }
 
-/** Costs for each row (f64), by its side. */
+/** Costs for each row (f64), by its side and its weight. */
 export function rowCosts(problem: usize, rows: u32, costs: usize, positive: f64, negative: f64): void {
   const table = <usize>load<u32>(problem, PROBLEM_ROWS)
   const positiveClass = load<u32>(problem, PROBLEM_POSITIVE)
+  const weights = rowWeightsOf(problem)
+  const root = load<u32>(problem, PROBLEM_LOGISTIC) == 0
   for (let r: u32 = 0; r < rows; r++) {
     const row = <usize>load<u32>(table + (usize(r) << 2))
-    store<f64>(costs + (usize(r) << 3), rowBound(load<u32>(row, ROW_CLASS) == positiveClass, positive, negative, NO_ROW_WEIGHTS, r))
+    const cost = load<u32>(row, ROW_CLASS) == positiveClass ? positive : negative
+    store<f64>(costs + (usize(r) << 3), cost * ownShare(weights, r, root))
   }
 }
 

@@ -3,15 +3,15 @@
 // the payload is read nor outside the batch and the scratch written.
 import {
   BATCH_FEATURES, BATCH_INDICES, BATCH_LABEL_AT, BATCH_LABELS, BATCH_NONZERO_CAPACITY, BATCH_NONZEROS, 
-  BATCH_ROW_CAPACITY, BATCH_ROWS,BATCH_STARTS, BATCH_VALUE_BYTES,BATCH_VALUES, 
+  BATCH_ROW_CAPACITY, BATCH_ROWS, BATCH_STARTS, BATCH_VALUE_BYTES, BATCH_VALUES, BATCH_WEIGHTED, BATCH_WEIGHTS,
 } from '../layouts'
 import {
   DECODE_DICTIONARY, DECODE_ERROR_CODEC, DECODE_ERROR_INDEX, DECODE_ERROR_LABEL_CODE, DECODE_ERROR_LENGTHS,
-  DECODE_ERROR_POSITION, DECODE_ERROR_ROOM, DECODE_ERROR_TRAILING, DECODE_ERROR_TRUNCATED, DECODE_ERROR_VALUE_CODE,
+  DECODE_ERROR_POSITION, DECODE_ERROR_ROOM, DECODE_ERROR_TRAILING, DECODE_ERROR_TRUNCATED, DECODE_ERROR_VALUE_CODE, DECODE_ERROR_WEIGHT,
   INDICES_BITMAP, INDICES_FULL, INDICES_GAPS, INDICES_INTERVALS, LABELS_CODED, LABELS_CONSTANT, LABELS_RAW, LENGTHS_EQUAL,
-  LENGTHS_PACKED, POSITIONS_CONSECUTIVE, POSITIONS_PACKED, SEGMENT_FEATURES,
+  LENGTHS_PACKED, POSITIONS_CONSECUTIVE, POSITIONS_PACKED, SEGMENT_FEATURES, SEGMENT_FLAG_WEIGHTS, SEGMENT_FLAGS,
   SEGMENT_INDEX_CODEC, SEGMENT_LABEL_CODEC, SEGMENT_LENGTH_CODEC, SEGMENT_NONZEROS, SEGMENT_POSITION_CODEC,
-  SEGMENT_ROWS, SEGMENT_STORED_BYTES, SEGMENT_VALUE_BYTES, SEGMENT_VALUE_CODEC, VALUES_BY_ROW, VALUES_CODED, VALUES_CONSTANT,
+  SEGMENT_ROWS, SEGMENT_STORED_BYTES, SEGMENT_VALUE_BYTES, SEGMENT_VALUE_CODEC, SEGMENT_WEIGHT_CODEC, VALUES_BY_ROW, VALUES_CODED, VALUES_CONSTANT,
   VALUES_RAW, VALUES_ROW_CODED,
 } from '../segment-layout'
 import { readIntervals } from './decode-intervals'
@@ -39,9 +39,12 @@ export function decodeSegment(header: usize, payload: usize, bytes: u32, batch: 
   if (failure == 0) readLabels(header, batch, end)
   if (failure == 0) readIndices(header, batch, end, scratch)
   if (failure == 0) readValues(header, batch, end, scratch)
+  const weighted = (load<u8>(header, SEGMENT_FLAGS) & SEGMENT_FLAG_WEIGHTS) != 0
+  if (failure == 0 && weighted) readWeights(header, batch, end)
   if (failure == 0 && cursor != end) failure = DECODE_ERROR_TRAILING
   const good = failure == 0
   store<u32>(batch, good ? rows : 0, BATCH_ROWS)
+  store<u32>(batch, good && weighted ? 1 : 0, BATCH_WEIGHTED)
   store<u32>(batch, good ? u32(nonzeros) : 0, BATCH_NONZEROS)
   store<u32>(batch, good ? load<u32>(header, SEGMENT_FEATURES) : 0, BATCH_FEATURES)
   return failure
@@ -118,8 +121,26 @@ function readPositions(header: usize, batch: usize, end: usize, scratch: usize):
 
 function readLabels(header: usize, batch: usize, end: usize): void {
   const codec = <u32>load<u8>(header, SEGMENT_LABEL_CODEC)
+  readColumn(codec, load<u32>(header, SEGMENT_ROWS), <usize>load<u32>(batch, BATCH_LABELS), end, DECODE_ERROR_LABEL_CODE)
+}
+
+/** Weights of rows, numbers above 0. */
+function readWeights(header: usize, batch: usize, end: usize): void {
   const rows = load<u32>(header, SEGMENT_ROWS)
-  let out = <usize>load<u32>(batch, BATCH_LABELS)
+  const weights = <usize>load<u32>(batch, BATCH_WEIGHTS)
+  if (weights == 0) {
+    failure = DECODE_ERROR_ROOM
+    return
+  }
+  readColumn(<u32>load<u8>(header, SEGMENT_WEIGHT_CODEC), rows, weights, end, DECODE_ERROR_WEIGHT)
+  for (let at = weights, last = weights + (usize(rows) << 3); at < last && failure == 0; at += 8) {
+    const weight = load<f64>(at)
+    if (!(weight > 0 && weight < Infinity)) failure = DECODE_ERROR_WEIGHT
+  }
+}
+
+/** A number of 8 bytes for each row; `unknown` is what is wrong with a code that the dictionary has not. */
+function readColumn(codec: u32, rows: u32, out: usize, end: usize, unknown: u32): void {
   const last = out + (usize(rows) << 3)
   if (codec == LABELS_CONSTANT) {
     if (!has(end, 8)) return
@@ -139,7 +160,7 @@ function readLabels(header: usize, batch: usize, end: usize): void {
       const bit = u64(k) * bits
       const code: u32 = bits == 0 ? 0 : (u32(load<u8>(codes + usize(bit >> 3))) >> u32(bit & 7)) & mask
       if (code >= count) {
-        failure = DECODE_ERROR_LABEL_CODE
+        failure = unknown
         return
       }
       store<u64>(out + (usize(k) << 3), load<u64>(dictionary + (usize(code) << 3)))

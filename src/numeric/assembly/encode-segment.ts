@@ -45,7 +45,7 @@ import {
   SEGMENT_VERSION_VALUE,
 } from '../segment-layout'
 import { tryIntervals } from './encode-intervals'
-import { encodeLabels, encodeValues } from './encode-values'
+import { encodeLabels, encodeValues, encodeWeights } from './encode-values'
 import { xxh64 } from './hash'
 import { planStream, writeStream } from './packed-stream'
 import { mix } from './random'
@@ -126,6 +126,7 @@ export function encodeSegment(state: usize): u32 {
   out = encodeLabels(state, header, out)
   out = encodeIndices(state, header, out)
   out = encodeValues(state, header, out)
+  out = encodeWeights(state, header, out)
 
   const bytes = u64(out - payload)
   store<u64>(header, bytes, SEGMENT_PAYLOAD_BYTES)

@@ -1,10 +1,11 @@
-// The labels and values of a segment: constant, coded by a dictionary of the segment or of each row, or as they are.
+// The labels, values and weights of a segment: constant, coded by a dictionary of the segment or of each row, or as they are.
 // Bits are compared, never numbers: −0 and 0 are two values, and what comes out is what went in.
-import { BATCH_LABELS, BATCH_VALUE_BYTES } from '../layouts'
+import { BATCH_LABELS, BATCH_VALUE_BYTES, BATCH_WEIGHTED, BATCH_WEIGHTS } from '../layouts'
 import {
   ENCODE_BATCH, ENCODE_CODES, ENCODE_GENERATION, ENCODE_HASH, ENCODE_HASH_BYTES, ENCODE_HASH_SLOTS, ENCODE_LENGTHS,
   ENCODE_MOST_CODES, ENCODE_NONZEROS, ENCODE_ROW_LIST, ENCODE_ROWS, ENCODE_VALUES, LABELS_CODED,
-  LABELS_CONSTANT, LABELS_RAW, SEGMENT_LABEL_CODEC, SEGMENT_STORED_BYTES, SEGMENT_VALUE_CODEC, 
+  LABELS_CONSTANT, LABELS_RAW, SEGMENT_FLAG_WEIGHTS, SEGMENT_FLAGS, SEGMENT_LABEL_CODEC, SEGMENT_STORED_BYTES, SEGMENT_VALUE_CODEC,
+  SEGMENT_VERSION, SEGMENT_VERSION_WEIGHTED, SEGMENT_WEIGHT_CODEC,
   VALUES_BY_ROW, VALUES_CODED,VALUES_CONSTANT, VALUES_RAW, VALUES_ROW_CODED,
 } from '../segment-layout'
 
@@ -77,6 +78,26 @@ function writeCodes(codes: usize, count: u32, bits: u32, out: usize): usize {
 
 export function encodeLabels(state: usize, header: usize, out: usize): usize {
   const labels = <usize>load<u32>(<usize>load<u32>(state, ENCODE_BATCH), BATCH_LABELS)
+  return encodeColumn(state, labels, header + SEGMENT_LABEL_CODEC, out)
+}
+
+/** Weights of the listed rows, unless each of them counts once: then the segment is as if there were none. */
+export function encodeWeights(state: usize, header: usize, out: usize): usize {
+  const batch = <usize>load<u32>(state, ENCODE_BATCH)
+  if (load<u32>(batch, BATCH_WEIGHTED) == 0) return out
+  const weights = <usize>load<u32>(batch, BATCH_WEIGHTS)
+  const list = <usize>load<u32>(state, ENCODE_ROW_LIST)
+  const rows = load<u32>(state, ENCODE_ROWS)
+  let once = true
+  for (let r: u32 = 0; r < rows && once; r++) once = load<f64>(weights + (usize(load<u32>(list + (usize(r) << 2))) << 3)) == 1
+  if (once) return out
+  store<u16>(header, SEGMENT_VERSION_WEIGHTED, SEGMENT_VERSION)
+  store<u8>(header, load<u8>(header, SEGMENT_FLAGS) | SEGMENT_FLAG_WEIGHTS, SEGMENT_FLAGS)
+  return encodeColumn(state, weights, header + SEGMENT_WEIGHT_CODEC, out)
+}
+
+/** A number of 8 bytes for each listed row; which codec it took goes to `codec`. */
+function encodeColumn(state: usize, column: usize, codec: usize, out: usize): usize {
   const list = <usize>load<u32>(state, ENCODE_ROW_LIST)
   const rows = load<u32>(state, ENCODE_ROWS)
   const codes = <usize>load<u32>(state, ENCODE_CODES)
@@ -85,7 +106,7 @@ export function encodeLabels(state: usize, header: usize, out: usize): usize {
   const dictionary = out + 1
   let distinct: u32 = 0
   for (let r: u32 = 0; r < rows; r++) {
-    const bits = load<u64>(labels + (usize(load<u32>(list + (usize(r) << 2))) << 3))
+    const bits = load<u64>(column + (usize(load<u32>(list + (usize(r) << 2))) << 3))
     const code = codeOf(bits, distinct)
     if (code == distinct) {
       if (distinct == most) {
@@ -97,18 +118,18 @@ export function encodeLabels(state: usize, header: usize, out: usize): usize {
     store<u16>(codes + (usize(r) << 1), u16(code))
   }
   if (distinct == 1) {
-    store<u8>(header, LABELS_CONSTANT, SEGMENT_LABEL_CODEC)
+    store<u8>(codec, LABELS_CONSTANT)
     store<u64>(out, load<u64>(dictionary))
     return out + 8
   }
   if (distinct > 1) {
-    store<u8>(header, LABELS_CODED, SEGMENT_LABEL_CODEC)
+    store<u8>(codec, LABELS_CODED)
     store<u8>(out, u8(distinct - 1))
     return writeCodes(codes, rows, codeBits(distinct), dictionary + (usize(distinct) << 3))
   }
-  store<u8>(header, LABELS_RAW, SEGMENT_LABEL_CODEC)
+  store<u8>(codec, LABELS_RAW)
   for (let r: u32 = 0; r < rows; r++, out += 8) {
-    store<u64>(out, load<u64>(labels + (usize(load<u32>(list + (usize(r) << 2))) << 3)))
+    store<u64>(out, load<u64>(column + (usize(load<u32>(list + (usize(r) << 2))) << 3)))
   }
   return out
 }

@@ -12,9 +12,6 @@ import {
   PROBLEM_BOUND_NEGATIVE, PROBLEM_BOUND_POSITIVE, PROBLEM_DIAGONAL_NEGATIVE, PROBLEM_DIAGONAL_POSITIVE, PROBLEM_ROW_WEIGHTS,
 } from '../layouts'
 
-/** For loops over rows that are not numbered as their problem's rows are. Options that lead to them take no weights. */
-export const NO_ROW_WEIGHTS: usize = 0
-
 @inline
 function weighted(cost: f64, rowWeights: usize, i: u32): f64 {
   return rowWeights == 0 ? cost : cost * load<f64>(rowWeights + (usize(i) << 3))

@@ -1,7 +1,7 @@
 // Feature statistics and scaling of row records that were packed plain (indices and f32 or f64 values, or dense).
 import {
   BATCH_INDICES, BATCH_NONZEROS, BATCH_VALUE_BYTES, BATCH_VALUES, MOMENTS_BYTES, MOMENTS_COUNT, MOMENTS_EXPONENT, MOMENTS_MEAN,
-  MOMENTS_SQUARES, ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_DENSE, ROW_KIND_F64, ROW_KIND_SCALED_DENSE, ROW_KIND_SCALED_F32, ROW_SCALE,
+  MOMENTS_SQUARES, ROW_CLASS, ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_DENSE, ROW_KIND_F64, ROW_KIND_SCALED_DENSE, ROW_KIND_SCALED_F32, ROW_SCALE,
 } from '../layouts'
 import { binOf } from './bin-rows'
 import { finishBySquares, finishRow, wideValues } from './row'
@@ -15,6 +15,20 @@ export function gatherExtremes(table: usize, from: u32, to: u32, extremes: usize
     for (let k: u32 = 0; k < n; k++) {
       const at = extremes + (usize(indexAt(row, k)) << 3)
       store<f64>(at, max(load<f64>(at), abs(valueAt(row, n, k))))
+    }
+  }
+}
+
+/** How many rows have each feature, into f64[classes] by feature: those of each class, or all of them where `classes` is 1. */
+export function gatherCounts(table: usize, from: u32, to: u32, classes: u32, counts: usize): void {
+  for (let r = from; r < to; r++) {
+    const row = <usize>load<u32>(table + (usize(r) << 2))
+    const n = load<u32>(row, ROW_COUNT)
+    const own = counts + (classes > 1 ? usize(load<u32>(row, ROW_CLASS)) << 3 : 0)
+    for (let k: u32 = 0; k < n; k++) {
+      if (valueAt(row, n, k) == 0) continue
+      const at = own + ((usize(indexAt(row, k)) * usize(classes)) << 3)
+      store<f64>(at, load<f64>(at) + 1)
     }
   }
 }

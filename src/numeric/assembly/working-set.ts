@@ -12,7 +12,7 @@ import {
   LEDGER_BYTES, LEDGER_CORRECT, LEDGER_DUAL, LEDGER_OWED, LEDGER_SUPPORT, WORKING_ALL_ALPHA, WORKING_ALPHA, WORKING_BLOCKS,
   WORKING_CAPACITY, WORKING_COUNT, WORKING_DISMISSED, WORKING_DRAWN, WORKING_EPSILON, WORKING_EVICTED,
   WORKING_FIRST_ROWS, WORKING_GRADIENTS, WORKING_LEDGER, WORKING_MOVED, WORKING_NUMBERS, WORKING_RADII, WORKING_RADIUS,
-  WORKING_RANDOM, WORKING_RECORDS, WORKING_RESIDENT, WORKING_ROOM, WORKING_STRIDE, WORKING_TABLE, WORKING_USED,
+  WORKING_RANDOM, WORKING_RECORDS, WORKING_RESIDENT, WORKING_ROOM, WORKING_STRIDE, WORKING_TABLE, WORKING_USED, WORKING_WEIGHTS,
 } from '../working-set-layout'
 import { AHEAD, bringRows } from './ahead'
 import { placeFeatures } from './first-pass'
@@ -20,7 +20,7 @@ import { boxLoss, logisticLoss, negativeEntropy } from './losses'
 import { nextRandom } from './random'
 import { dotRow, isDense, recordBytes } from './row'
 import {
-  NO_ROW_WEIGHTS, boundForNegative, boundForPositive, diagonalForNegative, diagonalForPositive, rowBound, rowDiagonal,
+  boundForNegative, boundForPositive, diagonalForNegative, diagonalForPositive, rowBound, rowDiagonal, rowWeightsOf,
 } from './row-costs'
 
 /** Full means so much; then rows leave until so much is left. */
@@ -56,12 +56,13 @@ export function listAbsent(set: usize, order: usize, listed: u32, numbers: usize
   return listed
 }
 
-/** Brings the listed rows of a block to the front of its table and of its dual variables, nothing else. */
-export function keepListed(order: usize, count: u32, table: usize, alpha: usize, stride: u32): void {
+/** Brings the listed rows of a block to the front of its table, of its dual variables and of its weights, if it has those. */
+export function keepListed(order: usize, count: u32, table: usize, alpha: usize, stride: u32, weights: usize): void {
   for (let k: u32 = 0; k < count; k++) {
     const i = load<u32>(order + (usize(k) << 2))
     store<u32>(table + (usize(k) << 2), load<u32>(table + (usize(i) << 2)))
     memory.copy(alpha + usize(k) * usize(stride), alpha + usize(i) * usize(stride), usize(stride))
+    if (weights != 0) store<f64>(weights + (usize(k) << 3), load<f64>(weights + (usize(i) << 3)))
   }
 }
 
@@ -143,6 +144,8 @@ function takeIn<W>(set: usize, problem: usize, order: usize, count: u32, numbers
   const setNumbers = usize(load<u32>(set, WORKING_NUMBERS))
   const setAlpha = usize(load<u32>(set, WORKING_ALPHA))
   const setGradients = usize(load<u32>(set, WORKING_GRADIENTS))
+  const setWeights = usize(load<u32>(set, WORKING_WEIGHTS))
+  const weights = rowWeightsOf(problem)
   const capacity = load<u32>(set, WORKING_CAPACITY)
   const room = f64(load<u32>(set, WORKING_ROOM))
   let moved: f64 = 0
@@ -157,8 +160,8 @@ function takeIn<W>(set: usize, problem: usize, order: usize, count: u32, numbers
     const number = load<u32>(numbers + (usize(i) << 2))
     const row = usize(load<u32>(rows + (usize(i) << 2)))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
-    const bound = rowBound(isPositive, boundPositive, boundNegative, NO_ROW_WEIGHTS, k)
-    const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, NO_ROW_WEIGHTS, k)
+    const bound = rowBound(isPositive, boundPositive, boundNegative, weights, i)
+    const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, weights, i)
     const norm = load<f64>(row, ROW_NORM) + bias * bias
     const own = alpha + usize(i) * stride
     const place = all + usize(number) * stride
@@ -193,6 +196,7 @@ function takeIn<W>(set: usize, problem: usize, order: usize, count: u32, numbers
     store<f64>(setAlpha + usize(members) * stride, a)
     if (logistic) store<f64>(setAlpha + usize(members) * stride, rest, 8)
     store<f64>(setGradients + (usize(members) << 3), gradient)
+    if (setWeights != 0) store<f64>(setWeights + (usize(members) << 3), load<f64>(weights + (usize(i) << 3)))
     markResident(set, number, true)
     store<u32>(set, u32(used + size), WORKING_USED)
     store<u32>(set, members + 1, WORKING_COUNT)
@@ -224,6 +228,7 @@ function makeRoom<W>(set: usize, problem: usize): void {
   const numbers = usize(load<u32>(set, WORKING_NUMBERS))
   const alpha = usize(load<u32>(set, WORKING_ALPHA))
   const gradients = usize(load<u32>(set, WORKING_GRADIENTS))
+  const weights = usize(load<u32>(set, WORKING_WEIGHTS))
   const count = load<u32>(set, WORKING_COUNT)
   const room = EASED * f64(load<u32>(set, WORKING_ROOM))
   const capacity = EASED * f64(load<u32>(set, WORKING_CAPACITY))
@@ -235,7 +240,7 @@ function makeRoom<W>(set: usize, problem: usize): void {
     rows = 0
     for (let k: u32 = 0; k < count; k++) {
       const row = usize(load<u32>(table + (usize(k) << 2)))
-      const bound = rowBound(load<u32>(row, ROW_CLASS) == positive, boundPositive, boundNegative, NO_ROW_WEIGHTS, k)
+      const bound = rowBound(load<u32>(row, ROW_CLASS) == positive, boundPositive, boundNegative, weights, k)
       const a = load<f64>(alpha + usize(k) * stride)
       if (distanceOf(logistic, a, bound, load<f64>(gradients + (usize(k) << 3))) > epsilon) continue
       bytes += f64(recordBytes(row))
@@ -251,7 +256,7 @@ function makeRoom<W>(set: usize, problem: usize): void {
     const row = usize(load<u32>(table + (usize(k) << 2)))
     const size = recordBytes(row)
     const isPositive = load<u32>(row, ROW_CLASS) == positive
-    const bound = rowBound(isPositive, boundPositive, boundNegative, NO_ROW_WEIGHTS, k)
+    const bound = rowBound(isPositive, boundPositive, boundNegative, weights, k)
     const own = alpha + usize(k) * stride
     const a = load<f64>(own)
     const rest: f64 = logistic ? load<f64>(own, 8) : 0
@@ -266,7 +271,7 @@ function makeRoom<W>(set: usize, problem: usize): void {
       markResident(set, number, false)
       // Its gradient may be of some time ago; what the ledger says must hold for the w of now.
       const dot = dotRow<W>(row, w) + biasPart
-      const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, NO_ROW_WEIGHTS, k)
+      const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, weights, k)
       enterLedger(set, number, isPositive, logistic, a, rest, bound, diagonal, isPositive ? dot : -dot, load<f64>(row, ROW_NORM) + bias * bias)
       if (beyond) evicted++
       else drawn++
@@ -278,6 +283,7 @@ function makeRoom<W>(set: usize, problem: usize): void {
     store<f64>(alpha + usize(kept) * stride, a)
     if (logistic) store<f64>(alpha + usize(kept) * stride, rest, 8)
     store<f64>(gradients + (usize(kept) << 3), gradient)
+    if (weights != 0) store<f64>(weights + (usize(kept) << 3), load<f64>(weights + (usize(k) << 3)))
     to += size
     kept++
   }
@@ -295,6 +301,7 @@ export function listNear(set: usize, problem: usize, order: usize, nearness: f64
   const alpha = usize(load<u32>(set, WORKING_ALPHA))
   const stride = usize(load<u32>(set, WORKING_STRIDE))
   const gradients = usize(load<u32>(set, WORKING_GRADIENTS))
+  const weights = usize(load<u32>(set, WORKING_WEIGHTS))
   const count = load<u32>(set, WORKING_COUNT)
   let listed: u32 = 0
   const boundPositive = boundForPositive(problem)
@@ -302,7 +309,7 @@ export function listNear(set: usize, problem: usize, order: usize, nearness: f64
   for (let k: u32 = 0; k < count; k++) {
     if (!logistic) {
       const row = usize(load<u32>(table + (usize(k) << 2)))
-      const bound = rowBound(load<u32>(row, ROW_CLASS) == positive, boundPositive, boundNegative, NO_ROW_WEIGHTS, k)
+      const bound = rowBound(load<u32>(row, ROW_CLASS) == positive, boundPositive, boundNegative, weights, k)
       if (distanceOf(false, load<f64>(alpha + usize(k) * stride), bound, load<f64>(gradients + (usize(k) << 3))) > nearness) continue
     }
     store<u32>(order + (usize(listed) << 2), k)
@@ -334,11 +341,12 @@ export function enterEvaluated(set: usize, problem: usize, count: u32, order: us
   const boundNegative = boundForNegative(problem)
   const diagonalPositive = diagonalForPositive(problem)
   const diagonalNegative = diagonalForNegative(problem)
+  const weights = rowWeightsOf(problem)
   for (let k: u32 = 0; k < count; k++) {
     const row = usize(load<u32>(rows + (usize(k) << 2)))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
-    const bound = rowBound(isPositive, boundPositive, boundNegative, NO_ROW_WEIGHTS, k)
-    const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, NO_ROW_WEIGHTS, k)
+    const bound = rowBound(isPositive, boundPositive, boundNegative, weights, k)
+    const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, weights, k)
     const a = load<f64>(alpha + usize(k) * stride)
     const rest: f64 = logistic ? load<f64>(alpha + usize(k) * stride, 8) : 0
     const number = load<u32>(numbers + (usize(load<u32>(order + (usize(k) << 2))) << 2))

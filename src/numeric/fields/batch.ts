@@ -110,4 +110,20 @@ export class BatchFields {
   set upper(value: Address) {
     this.#view.setUint32(44, value, true)
   }
+
+  /** u32: address of f64[rows], weights of the rows, or room for them; 0 where there is none. */
+  get weights(): Address {
+    return this.#view.getUint32(48, true)
+  }
+  set weights(value: Address) {
+    this.#view.setUint32(48, value, true)
+  }
+
+  /** u32: 1 when the rows have those weights; else each counts once. */
+  get weighted(): number {
+    return this.#view.getUint32(52, true)
+  }
+  set weighted(value: number) {
+    this.#view.setUint32(52, value, true)
+  }
 }

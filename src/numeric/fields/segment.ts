@@ -20,7 +20,7 @@ export class SegmentFields {
     this.#view.setUint32(0, value, true)
   }
 
-  /** u16: SEGMENT_VERSION_VALUE. */
+  /** u16: SEGMENT_VERSION_VALUE, or SEGMENT_VERSION_WEIGHTED where rows have weights. */
   get version(): number {
     return this.#view.getUint16(4, true)
   }
@@ -156,7 +156,15 @@ export class SegmentFields {
     this.#view.setUint32(56, value, true)
   }
 
-  /** u64: XXH64 of the payload as stored. The four bytes before it are zero. */
+  /** u8: codec of the weights of rows, where there are any: one of the LABELS_ constants. */
+  get weightCodec(): number {
+    return this.#view.getUint8(60)
+  }
+  set weightCodec(value: number) {
+    this.#view.setUint8(60, value)
+  }
+
+  /** u64: XXH64 of the payload as stored. The three bytes before it are zero. */
   get payloadHash(): bigint {
     return this.#view.getBigUint64(64, true)
   }

@@ -195,4 +195,12 @@ export class WorkingSetFields {
   set drawn(value: number) {
     this.#view.setUint32(104, value, true)
   }
+
+  /** u32: address of f64[capacity], the weights of the rows, or 0 where they have none. */
+  get weights(): Address {
+    return this.#view.getUint32(108, true)
+  }
+  set weights(value: Address) {
+    this.#view.setUint32(108, value, true)
+  }
 }

@@ -31,6 +31,8 @@ export const batches: readonly Part[] = [
         'address of u32[nonzeros]',
         'the upper halves of feature numbers that may pass 2^32, or 0. Only expansions that hash them afterwards make such.',
       ],
+      ['WEIGHTS', 'address of f64[rows]', 'weights of the rows, or room for them; 0 where there is none.'],
+      ['WEIGHTED', 'u32', '1 when the rows have those weights; else each counts once.'],
     ],
     size: { bytes: 64 },
   },

@@ -16,7 +16,7 @@ export const segment: LayoutFile = {
       title: 'Segment header. Little-endian, no alignment.',
       fields: [
         ['MAGIC', 'u32', 'SEGMENT_MAGIC_VALUE, "SPSG" as bytes.'],
-        ['VERSION', 'u16', 'SEGMENT_VERSION_VALUE.'],
+        ['VERSION', 'u16', 'SEGMENT_VERSION_VALUE, or SEGMENT_VERSION_WEIGHTED where rows have weights.'],
         ['ORDER', 'u16', 'SEGMENT_ORDER_VALUE; bytes 02 01 when written little-endian.'],
         ['FLAGS', 'u8', 'SEGMENT_FLAG_ bits.'],
         ['LENGTH_CODEC', 'u8', 'codec of row lengths: one of the LENGTHS_ constants.'],
@@ -37,7 +37,8 @@ export const segment: LayoutFile = {
         ['PAYLOAD_BYTES', 'u64', 'bytes of payload that follow this header.'],
         ['RAW_BYTES', 'u64', 'bytes of payload before compression; the same as above when there is none.'],
         ['BLOCK', 'u32', 'number of the block that this segment belongs to.'],
-        ['PAYLOAD_HASH', 'u64', 'XXH64 of the payload as stored. The four bytes before it are zero.', { at: 64 }],
+        ['WEIGHT_CODEC', 'u8', 'codec of the weights of rows, where there are any: one of the LABELS_ constants.'],
+        ['PAYLOAD_HASH', 'u64', 'XXH64 of the payload as stored. The three bytes before it are zero.', { at: 64 }],
         ['HEADER_HASH', 'u64', "XXH64 of the header's bytes before this one."],
       ],
       size: { name: 'SEGMENT_HEADER_BYTES' },
@@ -46,8 +47,10 @@ export const segment: LayoutFile = {
       constants: [
         ['SEGMENT_MAGIC_VALUE', '0x47535053'],
         ['SEGMENT_VERSION_VALUE', 1],
+        ['SEGMENT_VERSION_WEIGHTED', 2, 'Of a segment whose rows have weights: readers that know none refuse it.'],
         ['SEGMENT_ORDER_VALUE', '0x0102'],
         ['SEGMENT_FLAG_ZSTD', 1, 'The payload is one zstd frame.'],
+        ['SEGMENT_FLAG_WEIGHTS', 2, 'A section of weights follows the values.'],
         [
           'SEGMENT_MOST_ROWS',
           '0x1000000',
@@ -213,6 +216,7 @@ export const segment: LayoutFile = {
         ['DECODE_ERROR_LABEL_CODE', 8],
         ['DECODE_ERROR_CODEC', 9],
         ['DECODE_ERROR_POSITION', 10],
+        ['DECODE_ERROR_WEIGHT', 11],
       ],
     },
   ],

@@ -40,6 +40,7 @@ export const workingSet: LayoutFile = {
         ['DISMISSED', 'u32', 'rows that left so far at their first visit.'],
         ['EVICTED', 'u32', 'rows that left so far by the rule, later.'],
         ['DRAWN', 'u32', 'rows that left so far because they were drawn at random.'],
+        ['WEIGHTS', 'address of f64[capacity]', 'the weights of the rows, or 0 where they have none.'],
       ],
       size: { bytes: 112 },
     },

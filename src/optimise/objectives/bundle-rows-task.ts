@@ -8,6 +8,7 @@ import {
   BUNDLE_FOLDS,
   BUNDLE_LANES,
   BUNDLE_MODELS,
+  BUNDLE_ROW_WEIGHTS,
   BUNDLE_ROWS,
 } from '../../numeric/bundle-layout.ts'
 import { SUMS_COUNT } from '../../numeric/layouts.ts'
@@ -25,6 +26,8 @@ export interface BundlePlace {
 /** A group of rows as bundles see it, one after the other. */
 export interface BundleGroup {
   table: number
+  /** Address of the weights of the rows, where they have any. */
+  rowWeights?: number | undefined
   rows: number
   parts: { rows: number; firstRow: number }[]
   /** Room for the dual variables of one bundle beside the rows. */
@@ -106,6 +109,7 @@ function scoreRows(
 export function placeGroup(arena: Arena, group: BundleGroup, bundle: BundlePlace, rows: number): void {
   arena.setU32(bundle.at + BUNDLE_ROWS, group.table)
   arena.setU32(bundle.at + BUNDLE_COUNT, rows)
+  arena.setU32(bundle.at + BUNDLE_ROW_WEIGHTS, group.rowWeights ?? 0)
   arena.setU32(bundle.at + BUNDLE_ALPHA, group.groupAlpha)
   arena.setU32(bundle.at + BUNDLE_FOLDS, group.folds?.group ?? 0)
 }

@@ -126,9 +126,9 @@ export class BundlesObjective implements ManyModels {
   }
 
   /** A group of rows as the bundles see it. */
-  groupOf({ table, rows, parts, alpha }: RowGroup): BundleGroup {
+  groupOf({ table, rows, rowWeights, parts, alpha }: RowGroup): BundleGroup {
     return {
-      ...{ table, rows, parts, groupAlpha: alpha, alpha: this.alpha, alphaStride: this.alphaStride },
+      ...{ table, rows, rowWeights, parts, groupAlpha: alpha, alpha: this.alpha, alphaStride: this.alphaStride },
       folds: this.#places.folds ? { all: this.#places.folds, group: this.groupFolds } : undefined,
     }
   }

@@ -36,7 +36,7 @@ export interface SweepKind {
 export interface ProblemAt extends SweepKind {
   /** Of the structure that the loops read. */
   problem: number
-  group: Pick<RowGroup, 'rows' | 'table' | 'order' | 'sweep' | 'alpha'> & {
+  group: Pick<RowGroup, 'rows' | 'table' | 'rowWeights' | 'order' | 'sweep' | 'alpha'> & {
     parts: { rows: number; firstRow: number }[]
   }
   weights: number

@@ -19,6 +19,9 @@ export interface ActiveMemory {
   numbers: Address
   alpha: Address
   order: Address
+  /** Where rows have weights: f64 of the rows in the set, and of all rows in the order of the store; else 0. */
+  rowWeights: Address
+  allWeights: Address
   /** Bitmaps over all rows: those in the set, those that were ever looked at, and, in the order of the leaves, those that rest. */
   taken: Address
   touched: Address
@@ -36,6 +39,8 @@ export interface ActiveFill {
 }
 
 const PER_ROW = 4 + 4 + 8 + 4
+/** And its weight, where rows have them. */
+const PER_WEIGHT = 8
 /** Share of the room that pages of the index get, and the least. */
 const PAGES_SHARE = 0.25
 const LEAST_PAGES: ByteCount = 256 << 10
@@ -55,8 +60,9 @@ export function newActiveMemory(engine: BlockEngine): ActiveMemory {
   const all = rows * plan.recordBytes
   const pages = Math.floor(Math.max(LEAST_PAGES, Math.min(PAGES_SHARE * plan.cacheBytes, 2 * all)))
   const left = Math.max(0, plan.cacheBytes - pages)
-  const capacity = Math.min(rows, Math.floor(left / (plan.recordBytes + PER_ROW)))
-  const bytes = Math.floor(Math.min(left - capacity * PER_ROW, all * 1.2 + 4096))
+  const perRow = PER_ROW + (engine.weighted ? PER_WEIGHT : 0)
+  const capacity = Math.min(rows, Math.floor(left / (plan.recordBytes + perRow)))
+  const bytes = Math.floor(Math.min(left - capacity * perRow, all * 1.2 + 4096))
   const bitmapBytes = Math.ceil(rows / 8)
   return {
     records: { at: room('records', bytes), bytes },
@@ -65,6 +71,8 @@ export function newActiveMemory(engine: BlockEngine): ActiveMemory {
     numbers: room('numbers', capacity * 4),
     alpha: room('dual variables', capacity * 8),
     order: room('order', capacity * 4),
+    rowWeights: engine.weighted ? room('weights', capacity * 8) : 0,
+    allWeights: engine.weighted ? room('weights of all rows', rows * 8) : 0,
     taken: room('taken', bitmapBytes, true),
     // Classes are trained one after the other: what the index was asked for is counted over all of them.
     touched: room('touched', bitmapBytes, engine.counts.index === undefined),
@@ -86,6 +94,9 @@ export function stretchesOf(memory: ActiveMemory, { count, used }: ActiveFill): 
   ]
 }
 
+/** Whether a dual variable is as large as it can be, by the row's record and its number. */
+export type AtBound = (value: number, record: Address, number: number) => boolean
+
 export class ActiveSet {
   readonly fill: ActiveFill
   readonly #arena: Arena
@@ -93,15 +104,10 @@ export class ActiveSet {
   /** Rows that were here before, at the beginning of the table: those may leave for others. */
   #old: number
 
-  readonly #atBound: (value: number, record: Address) => boolean
+  readonly #atBound: AtBound
 
   /** `atBound`: whether a dual variable is as large as it can be. Such rows go away first: they move least. */
-  constructor(
-    arena: Arena,
-    memory: ActiveMemory,
-    fill: ActiveFill,
-    atBound: (value: number, record: Address) => boolean = () => false,
-  ) {
+  constructor(arena: Arena, memory: ActiveMemory, fill: ActiveFill, atBound: AtBound = () => false) {
     this.#arena = arena
     this.#memory = memory
     this.#atBound = atBound
@@ -167,9 +173,11 @@ export class ActiveSet {
   #sendAway(): void {
     const values = this.#arena.f64(this.#memory.alpha, this.fill.count)
     const records = this.#arena.u32(this.#memory.table, this.fill.count)
+    const numbers = this.#arena.u32(this.#memory.numbers, this.fill.count)
+    const isBound = (k: number): boolean => this.#atBound(values[k], records[k], numbers[k])
     const places = Array.from({ length: this.#old }, (_, k) => k)
-    const bound = places.filter(k => this.#atBound(values[k], records[k]))
-    const free = places.filter(k => !this.#atBound(values[k], records[k]))
+    const bound = places.filter(isBound)
+    const free = places.filter(k => !isBound(k))
     const going = new Set([...bound, ...free].slice(0, Math.ceil(this.#old / 2)))
     this.fill.away += going.size
     this.#slide((_, k) => going.has(k))
@@ -240,7 +248,7 @@ export class ActiveSet {
   }
 
   /** Makes of a loaded group the rows of it that are away: their records and dual variables stand at the beginning of the group's
-   *  lists. Their numbers in the order of the store. */
+   *  lists, and their weights if they have any. Their numbers in the order of the store. */
   awayIn(group: ProblemAt['group'], allAlpha: Address): Uint32Array {
     const arena = this.#arena
     const here = new Uint8Array(group.rows)
@@ -250,6 +258,7 @@ export class ActiveSet {
       if (part) here[part.place + number - part.firstRow] = 1
     }
     const [table, values] = [arena.u32(group.table, group.rows), arena.f64(group.alpha, group.rows)]
+    const weights = group.rowWeights ? arena.f64(group.rowWeights, group.rows) : undefined
     const numbers: number[] = []
     for (const { place, firstRow, rows } of starts) {
       const all = arena.f64(allAlpha + firstRow * 8, rows)
@@ -257,6 +266,7 @@ export class ActiveSet {
         if (!(all[k] > 0) || here[place + k]) continue
         table[numbers.length] = table[place + k]
         values[numbers.length] = all[k]
+        if (weights) weights[numbers.length] = weights[place + k]
         numbers.push(firstRow + k)
       }
     }

@@ -2,7 +2,13 @@
 // of a cache, which then chooses what it keeps. All rows are where they were loaded; only records of rows that stay are copied.
 import type { Arena } from '../../numeric/arena.ts'
 import { drawFrom } from '../../numeric/draw.ts'
-import { PROBLEM_ALPHA, PROBLEM_COUNT, PROBLEM_MARGINS, PROBLEM_ROWS } from '../../numeric/layouts.ts'
+import {
+  PROBLEM_ALPHA,
+  PROBLEM_COUNT,
+  PROBLEM_MARGINS,
+  PROBLEM_ROW_WEIGHTS,
+  PROBLEM_ROWS,
+} from '../../numeric/layouts.ts'
 import { declareTask, type TaskContext } from '../../threads/task.ts'
 import type { ProblemAt } from '../objectives/one-problem.ts'
 import { type CacheFill, type CacheMemory, refill, unite } from './row-cache.ts'
@@ -61,6 +67,7 @@ function visitAmong(
   arena.setU32(problem + PROBLEM_COUNT, count)
   arena.setU32(problem + PROBLEM_ALPHA, cache.unionAlpha)
   arena.setU32(problem + PROBLEM_MARGINS, margins)
+  arena.setU32(problem + PROBLEM_ROW_WEIGHTS, cache.unionWeights)
   // What the block's own rows owed before anything was done; the cached ones count with their own blocks.
   const met = sweepBlock(arena, options, { rows: count, order: cache.unionOrder }, () => {
     numeric.visitedSums(problem, block.rows, margins, block.alpha, sums)

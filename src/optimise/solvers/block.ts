@@ -18,6 +18,7 @@ export const block: BlockSolver = {
   summary: 'block minimisation of the dual, rows read block by block',
   data: 'blocks',
   dual: true,
+  rowWeights: true,
   leavesOut: true,
   cacheShare: 0,
   options: ['innerPasses', 'innerTolerance', 'blockOrder', 'shrinking', 'tolerance'],

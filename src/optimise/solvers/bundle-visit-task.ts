@@ -82,7 +82,8 @@ function bundleVisit({ arena }: TaskContext, given: BundleVisitOptions): BundleV
 
 /** The same with the rows of the group and of the cache in one table. */
 function amongCache(options: BundleVisitOptions, memory: CacheMemory): BundleVisitOptions {
-  const group = { ...options.group, table: memory.unionTable, groupAlpha: memory.unionAlpha }
+  const { unionTable: table, unionAlpha: groupAlpha, unionWeights: rowWeights } = memory
+  const group = { ...options.group, table, groupAlpha, rowWeights }
   return { ...options, group, order: memory.unionOrder }
 }
 

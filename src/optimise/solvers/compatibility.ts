@@ -32,7 +32,7 @@ export function checkCompatible(
   const asked = solver.data === 'memory' && (options.solver === solver.name || isSparse(regularizer))
   const storeOption = asked && storeOptions.find(name => given.has(name) && options[name] !== false)
   if (storeOption) throw optionIgnored(storeOption, solver, ', which keeps all rows in memory')
-  if (options['rowWeights'] !== undefined) checkRowWeights(solver, options)
+  if (options['rowWeights'] !== undefined) checkGivenWeights(solver, options)
   const multiclass = options['multiclass'] as MulticlassKind | undefined
   if (multiclass && trainsTogether(multiclass)) checkAllClasses(solver, loss, multiclass, options)
   if (loss.truncates) checkTruncated(solver, loss, options)
@@ -171,21 +171,24 @@ function checkTruncated(
   )
 }
 
-/** Refuses weights of rows where nothing heeds them: an option, or those that came with the data. */
-export function checkRowWeights(
-  solver: Solver,
-  options: { folds?: number; calibrate?: unknown; solver?: string },
-  weights = 'the option rowWeights is',
-): void {
-  const works = 'row weights are for train with solver dual or newton, all rows in memory, without calibrate'
-  const refuse = (what: string, why: string): UsageError =>
-    new UsageError(`${weights} not compatible with ${what}: ${why}`, works)
-  if (options.folds !== undefined) throw refuse('folds', 'accuracy counts every row once')
-  if (options.calibrate !== undefined) throw refuse('calibrate', 'a calibration counts every row once')
-  if (solver.rowWeights) return
-  const found =
-    options.solver !== solver.name ? `solver ${solver.name}, which was chosen for this data` : `solver ${solver.name}`
-  throw refuse(found, 'it knows the costs of classes, not of rows')
+/** Refuses weights of rows that came with the data, where the solver does not heed them. */
+export function checkRowWeights({ rowWeights, name }: Solver, { solver }: { solver?: string }): void {
+  if (rowWeights) return
+  const found = solver !== name ? `solver ${name}, which was chosen for this data` : `solver ${name}`
+  throw new UsageError(
+    `weights of rows are not compatible with ${found}: it knows one cost for all rows`,
+    'take another solver, or leave the weights out',
+  )
+}
+
+/** The option names weights by the order of the text, which rows have in memory alone. */
+function checkGivenWeights(solver: Solver, options: { solver?: string }): void {
+  checkRowWeights(solver, options)
+  if (solver.data === 'memory') return
+  throw new UsageError(
+    `the option rowWeights is not compatible with solver ${solver.name}: it goes by the order of rows in the text, and blocks have another`,
+    'take --solver dual, or have the weights in the data: a column of a table that --weight names, or Vowpal Wabbit text',
+  )
 }
 
 const hasColumns = (solver: Solver): boolean => solver.data === 'memory' && solver.columns === true

@@ -77,7 +77,7 @@ export class FirstPass {
   #failed: unknown
   #work: Promise<void> = Promise.resolve()
   #learner: ReturnType<FirstPass['newLearner']> | undefined
-  /** Undefined as long as it is not known; 'none' when there are more than two classes. */
+  /** Undefined as long as it is not known; 'none' when there are more than two classes, or rows have weights. */
   #problem: ProblemSettings | 'none' | undefined
   /** Where the blocks that rows were drawn into began, and where each of their rows is since they were split. */
   #split: { firstRows: number[]; places: Uint32Array } | undefined
@@ -119,6 +119,8 @@ export class FirstPass {
     this.#rows += piece.rows
     this.#chunks.push({ chunk: piece.chunk, rows: piece.rows })
     const { room } = piece
+    // The trainer knows the costs of classes alone.
+    if (piece.weighted) this.#problem = 'none'
     if (!room) return
     // What is known of the labels now decides, not what is known when its turn comes.
     const problem = this.#problemOf(piece.labels)
@@ -203,6 +205,7 @@ export class FirstPass {
       problem,
       seed: this.#settings.seed,
       followed: false,
+      weighted: false,
     })
     return {
       ...{ set, alpha, alphaRows, stride, weights, weightBytes, window, dictionary },

@@ -7,7 +7,7 @@ import type { RowGroup, RowSource } from '../sources/row-source.ts'
 import type { ActiveFill } from './active-set.ts'
 import { type AwayRows, FIXED, type SetOfRun } from './away-rows.ts'
 import { DescentsRun } from './descents-run.ts'
-import { indexedDualTask } from './indexed-task.ts'
+import { gatherWeights, indexedDualTask } from './indexed-task.ts'
 import { isFew, NewtonDescent } from './newton.ts'
 
 const MOST_PASSES = 300
@@ -31,7 +31,9 @@ export class StepsOnSet {
   /** Steps until S owes no more than the target. Rows that are away are read for every pass. */
   async solve(group: RowGroup, fill: ActiveFill, target: number, draw: number): Promise<Stepped> {
     const { objective, memory, settings, engine } = this.#of
-    const here: RowGroup = { ...group, table: memory.table, rows: fill.count, alpha: memory.alpha }
+    const { table, alpha, rowWeights } = memory
+    gatherWeights(engine.arena, memory, fill.count)
+    const here: RowGroup = { ...group, table, rows: fill.count, alpha, rowWeights }
     const groups = fill.away > 0 ? this.#away.groups(fill, draw) : []
     const source = this.#asSource(fill.count + fill.away)
     const run = new DescentsRun(source, [new NewtonDescent(objective, source, settings)], settings)

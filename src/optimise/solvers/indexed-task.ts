@@ -4,8 +4,8 @@ import { openStore } from '../../block-store/reader.ts'
 import type { BoxDual } from '../../losses/loss.ts'
 import type { Arena } from '../../numeric/arena.ts'
 import { drawFrom } from '../../numeric/draw.ts'
-import { PROBLEM_ALPHA, PROBLEM_COUNT, PROBLEM_ROWS, ROW_CLASS } from '../../numeric/layouts.ts'
-import { TREE_ENTRIES, TREE_ROW_BYTES, TREE_ROW_RECORD } from '../../numeric/metric-tree-layout.ts'
+import { PROBLEM_ALPHA, PROBLEM_COUNT, PROBLEM_ROW_WEIGHTS, PROBLEM_ROWS, ROW_CLASS } from '../../numeric/layouts.ts'
+import { TREE_ENTRIES, TREE_ROW_BYTES, TREE_ROW_NUMBER, TREE_ROW_RECORD } from '../../numeric/metric-tree-layout.ts'
 import {
   type BandQuery,
   type FoundRows,
@@ -16,7 +16,7 @@ import {
 import type { Address } from '../../sizes.ts'
 import { declareTask, type TaskContext } from '../../threads/task.ts'
 import type { ProblemAt } from '../objectives/one-problem.ts'
-import { type ActiveFill, type ActiveMemory, ActiveSet } from './active-set.ts'
+import { type ActiveFill, type ActiveMemory, ActiveSet, type AtBound } from './active-set.ts'
 import { activateAll, Sweeps, startListed, startSweeps } from './sweeps.ts'
 
 interface OnActiveSet {
@@ -61,8 +61,10 @@ async function indexedSearch(context: TaskContext, options: IndexedSearchOptions
   const forest = await forestOf(context, options)
   const before = { ...forest.counts }
   const { boxes } = options
-  const atBound = (value: number, record: Address): boolean =>
-    value >= (arena.getU32(record + ROW_CLASS) === query.positive ? boxes.positive : boxes.negative).bound
+  const atBound: AtBound = (value, record, number) =>
+    value >=
+    weightOf(arena, memory, number) *
+      (arena.getU32(record + ROW_CLASS) === query.positive ? boxes.positive : boxes.negative).bound
   let set = new ActiveSet(arena, memory, options.fill, atBound)
   const { weights, weightCount, narrow } = of
   const { taken, touched } = memory
@@ -123,18 +125,25 @@ async function forestOf({ arena, kept }: TaskContext, options: IndexedSearchOpti
   return forest
 }
 
+/** The weight of a row, by its number in the order of the store. */
+function weightOf(arena: Arena, { allWeights }: ActiveMemory, number: number): number {
+  return allWeights ? arena.getF64(allWeights + number * 8) : 1
+}
+
 /** Losses of rows by their margins. Their dual variables are 0, so that is what they owe to the gap. */
 function lossOf(
   arena: Arena,
-  { page, places, margins }: FoundRows,
-  { boxes, query }: Pick<IndexedSearchOptions, 'boxes' | 'query'>,
+  { page, places, margins, firstRow }: FoundRows,
+  { boxes, query, memory }: Pick<IndexedSearchOptions, 'boxes' | 'query' | 'memory'>,
 ): number {
   let sum = 0
   for (const [k, place] of places.entries()) {
-    const record = page + arena.getU32(page + TREE_ENTRIES + place * TREE_ROW_BYTES + TREE_ROW_RECORD)
+    const entry = page + TREE_ENTRIES + place * TREE_ROW_BYTES
+    const record = page + arena.getU32(entry + TREE_ROW_RECORD)
+    const weight = weightOf(arena, memory, firstRow + arena.getU32(entry + TREE_ROW_NUMBER))
     const { bound, diagonal } = arena.getU32(record + ROW_CLASS) === query.positive ? boxes.positive : boxes.negative
     const slack = 1 - margins[k]
-    sum += diagonal > 0 ? (slack * slack) / (2 * diagonal) : bound * slack
+    sum += weight * (diagonal > 0 ? (slack * slack) / (2 * diagonal) : bound * slack)
   }
   return sum
 }
@@ -174,7 +183,7 @@ function indexedSweep({ arena }: TaskContext, options: IndexedSweepOptions): Ind
   const { sweep } = group
   const set = new ActiveSet(arena, memory, options.fill)
   const { count } = set.fill
-  pointAt(arena, of, memory, count)
+  pointAtSet(arena, of, memory, count)
   const whole = options.others === undefined
   const others = Math.min(count - fresh, options.others ?? count)
   const start = options.next % Math.max(1, count - fresh)
@@ -245,7 +254,7 @@ function indexedAway({ arena }: TaskContext, options: IndexedAwayOptions): Index
       atGroup()
       const seen = sweep(group.order, rows, [...options.random, k, 0])
       if (k === 0) ({ loss: met.loss, gap: met.gap } = seen)
-      pointAt(arena, of, memory, count)
+      pointAtSet(arena, of, memory, count)
       sweep(memory.order, count, [...options.random, k, 1])
     }
     arena.numeric.scatterListed(memory.alpha, 8, memory.numbers, of.alpha, 8, count)
@@ -262,7 +271,7 @@ function indexedEvaluate(
   options: OnActiveSet & { sums: Address },
 ): { loss: number; gap: number } {
   const { of, memory, fill, sums } = options
-  pointAt(arena, of, memory, fill.count)
+  pointAtSet(arena, of, memory, fill.count)
   return evaluateSet(arena, of, fill.count, sums)
 }
 
@@ -272,19 +281,32 @@ export const indexedDualTask = declareTask(import.meta.url, 'indexed-dual', inde
 function indexedDual({ arena }: TaskContext, options: OnActiveSet): ActiveFill {
   const { of, memory } = options
   const set = new ActiveSet(arena, memory, options.fill)
-  pointAt(arena, of, memory, set.fill.count)
+  pointAtSet(arena, of, memory, set.fill.count)
   arena.numeric.dualOfMargins(of.problem, set.fill.count, memory.alpha)
   endSweeps(arena, options, set)
   return set.fill
+}
+
+/** Makes the problem that of the active set. */
+function pointAtSet(arena: Arena, of: ProblemAt, memory: ActiveMemory, count: number): void {
+  gatherWeights(arena, memory, count)
+  pointAt(arena, of, memory, count)
+}
+
+/** Weights of the rows that are in the set, from those of all. */
+export function gatherWeights(arena: Arena, memory: ActiveMemory, count: number): void {
+  const { allWeights, rowWeights, numbers } = memory
+  if (allWeights) arena.numeric.gatherListed(allWeights, 8, numbers, rowWeights, 8, count)
 }
 
 /** Makes the problem that of listed rows: of the active set, or of a group. */
 function pointAt(
   arena: Arena,
   { problem }: ProblemAt,
-  { table, alpha }: Pick<ActiveMemory, 'table' | 'alpha'>,
+  { table, alpha, rowWeights = 0 }: Pick<ProblemAt['group'], 'table' | 'alpha' | 'rowWeights'>,
   count: number,
 ): void {
+  arena.setU32(problem + PROBLEM_ROW_WEIGHTS, rowWeights)
   arena.setU32(problem + PROBLEM_ROWS, table)
   arena.setU32(problem + PROBLEM_COUNT, count)
   arena.setU32(problem + PROBLEM_ALPHA, alpha)

@@ -35,7 +35,7 @@ import {
   newActiveMemory,
   stretchesOf,
 } from './active-set.ts'
-import { type AwayRound, AwayRows } from './away-rows.ts'
+import { type AwayRound, AwayRows, FIXED } from './away-rows.ts'
 import { DESCENT_BYTES } from './descent.ts'
 import { StepsOnSet } from './indexed-newton.ts'
 import { type IndexedFound, indexedSearchTask, indexedSweepTask } from './indexed-task.ts'
@@ -132,6 +132,7 @@ class IndexedDescent implements Run, Saved {
   readonly #steps: StepsOnSet
   #course: Course
   #moved = 0
+  #weightsKnown = false
 
   constructor(objective: BinaryObjective, engine: BlockEngine, settings: SolverSettings) {
     this.#objective = objective
@@ -184,6 +185,7 @@ class IndexedDescent implements Run, Saved {
 
   async visit(group: RowGroup, turn: Turn): Promise<Seen> {
     const course = this.#course
+    await this.#learnWeights()
     let visits = 0
     // A round that an abort has ended goes on where it was.
     if (!course.away) visits += await this.#searchAndSweep(group, turn)
@@ -193,6 +195,21 @@ class IndexedDescent implements Run, Saved {
     return {
       ...{ losses: [0], gaps: [gap + owed.outside], primals: [this.#primal(owed.outside)] },
       ...{ work: visits / Math.max(this.#engine.rows, 1), ready },
+    }
+  }
+
+  /** The index has no weights of rows: they are read once, with the rows. */
+  async #learnWeights(): Promise<void> {
+    const { arena, weighted } = this.#engine
+    if (!weighted || this.#weightsKnown) return
+    this.#weightsKnown = true
+    const all = this.#memory.allWeights
+    for await (const { rowWeights, parts } of this.#engine.pass(this.#engine.groups(-1, FIXED))) {
+      let from = rowWeights!
+      for (const { rows, firstRow } of parts) {
+        arena.bytes(all + firstRow * 8, rows * 8).set(arena.bytes(from, rows * 8))
+        from += rows * 8
+      }
     }
   }
 
@@ -419,6 +436,7 @@ export const indexed: BlockSolver = {
   dual: true,
   needsIndex: true,
   leavesOut: true,
+  rowWeights: true,
   cacheShare: 0.75,
   extra: {
     // Second-order steps have vectors of their own, and a matrix where features are few.

@@ -204,6 +204,7 @@ const traits = {
   summary: 'quasi-Newton steps on the primal after stochastic gradients: a pass over the rows for each step',
   dual: false,
   wideWeights: true,
+  rowWeights: true,
   options: ['blockOrder', 'tolerance'],
   lossNeeds: secondDerivative,
   ...start,
@@ -220,7 +221,7 @@ const lbfgsInBlocks: BlockSolver = {
 
 export const lbfgs: MemorySolver = {
   ...traits,
-  ...{ data: 'memory', rowWeights: true, overRanks: true, inBlocks: lbfgsInBlocks },
+  ...{ data: 'memory', overRanks: true, inBlocks: lbfgsInBlocks },
   extraBytes: (weights, models = 1) =>
     viewBytes(weights, false, models) + models * weights * (DESCENT_BYTES + historyBytes(weights)),
 }

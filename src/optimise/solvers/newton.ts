@@ -260,6 +260,7 @@ const traits = {
   dual: false,
   wideWeights: true,
   leavesOut: true,
+  rowWeights: true,
   options: ['blockOrder', 'tolerance'],
   lossNeeds: anyDual,
   ...start,
@@ -281,7 +282,7 @@ const newtonInBlocks: BlockSolver = {
 
 export const newton: MemorySolver = {
   ...traits,
-  ...{ data: 'memory', rowWeights: true, overRanks: true, inBlocks: newtonInBlocks },
+  ...{ data: 'memory', overRanks: true, inBlocks: newtonInBlocks },
   extraBytes: (weights, models = 1) =>
     viewBytes(weights, isFew(weights), models) + models * (DESCENT_BYTES + 8) * weights,
 }

@@ -20,11 +20,14 @@ import type { BlockEngine } from '../sources/block-engine.ts'
 import { pegasosTask } from './pegasos-task.ts'
 import type { BlockSolver, Run, SolverSettings } from './solver.ts'
 
-function pegasosRun(objective: BinaryObjective, { store, threads }: BlockEngine, settings: SolverSettings): Run {
+function pegasosRun(objective: BinaryObjective, engine: BlockEngine, settings: SolverSettings): Run {
+  const { store, threads, weighted } = engine
   const { seed, batch } = settings
   const { rows: all, labels } = store.manifest
   const { positive, costPositive, costNegative } = objective.settings
-  const ball = costPositive * labels[positive].rows + costNegative * (all - labels[positive].rows)
+  const sum = costPositive * labels[positive].rows + costNegative * (all - labels[positive].rows)
+  // What weights of rows add up to is not known before they are read. Steps lead to the optimum without the ball, too.
+  const ball = weighted ? Number.POSITIVE_INFINITY : sum
   // t so far. Between blocks w is in its place, nothing else is to be kept.
   let updates = 0
   return {
@@ -48,6 +51,7 @@ export const pegasos: BlockSolver = {
   summary: 'stochastic sub-gradient steps on the primal, rows read block by block',
   data: 'blocks',
   dual: false,
+  rowWeights: true,
   cacheShare: 0,
   defaultPasses: 10,
   options: ['blockOrder', 'batch'],

@@ -155,6 +155,7 @@ export const primalCoordinate: MemorySolver = {
   dual: true,
   regularizers: ['l1', 'l2'],
   columns: true,
+  rowWeights: true,
   wideWeights: true,
   // Most passes are over few columns, and rounds of Newton steps count as passes, too.
   defaultPasses: 100_000,

@@ -14,6 +14,8 @@ export interface CacheMemory {
   /** u32[capacity]: the record of each cached row; u32[capacity]: its number in the order of the store. */
   table: Address
   rowNumbers: number
+  /** f64[capacity], the weight of each cached row; 0 where rows have none. */
+  rowWeights: Address
   capacity: number
   /** Of the union, room for every row of a block and of the cache: records, numbers, dual variables, an order, f64 worth. */
   unionTable: number
@@ -21,6 +23,8 @@ export interface CacheMemory {
   unionAlpha: number
   unionOrder: number
   worth: number
+  /** Weights of its rows, or 0. */
+  unionWeights: Address
 }
 
 /** How full it is: rows, and bytes of their records. */
@@ -33,6 +37,8 @@ export interface CacheFill {
 const PER_UNION_ROW = 4 + 4 + 4 + 8
 /** What a row of the cache takes besides its record. */
 const PER_CACHED_ROW = 4 + 4
+/** A weight of a row, where rows have them, in the union and in the cache alike. */
+const PER_WEIGHT = 8
 
 export class RowCache implements Saved {
   readonly memory: CacheMemory
@@ -47,23 +53,27 @@ export class RowCache implements Saved {
     this.#engine = engine
     const { plan, store } = engine
     const { rows } = store.manifest
-    const perUnionRow = PER_UNION_ROW + alphaStride + besides
+    const perWeight = engine.weighted ? PER_WEIGHT : 0
+    const perUnionRow = PER_UNION_ROW + alphaStride + besides + perWeight
+    const perCachedRow = PER_CACHED_ROW + perWeight
     const perRecord = plan.recordBytes
     const left = Math.max(0, plan.cacheBytes - plan.slotRows * perUnionRow)
-    const capacity = Math.min(rows, Math.floor(left / (perRecord + perUnionRow + PER_CACHED_ROW)))
-    const most = left - capacity * (perUnionRow + PER_CACHED_ROW)
+    const capacity = Math.min(rows, Math.floor(left / (perRecord + perUnionRow + perCachedRow)))
+    const most = left - capacity * (perUnionRow + perCachedRow)
     const bytes = Math.max(0, Math.floor(Math.min(most, rows * perRecord * 1.2)))
     this.union = plan.slotRows + capacity
     this.memory = {
       records: { at: this.room('records', bytes), bytes },
       table: this.room('table', capacity * 4),
       rowNumbers: this.room('rowNumbers', capacity * 4),
+      rowWeights: perWeight ? this.room('rowWeights', capacity * perWeight) : 0,
       capacity,
       unionTable: this.room('unionTable', this.union * 4),
       unionNumbers: this.room('unionNumbers', this.union * 4),
       unionAlpha: this.room('unionAlpha', this.union * alphaStride),
       unionOrder: this.room('unionOrder', this.union * 4),
       worth: this.room('worth', this.union * 8),
+      unionWeights: perWeight ? this.room('unionWeights', this.union * perWeight) : 0,
     }
   }
 
@@ -77,11 +87,12 @@ export class RowCache implements Saved {
   }
 
   stretches(): Stretch[] {
-    const { rowNumbers, table, records } = this.memory
+    const { rowNumbers, rowWeights, table, records } = this.memory
     const { cached, used } = this.fill
     return [
       { at: rowNumbers, bytes: cached * 4 },
       { at: table, bytes: cached * 4 },
+      ...(rowWeights ? [{ at: rowWeights, bytes: cached * 8 }] : []),
       { at: records.at, bytes: used },
     ]
   }
@@ -102,6 +113,7 @@ export class RowCache implements Saved {
 
 export interface BlockRows {
   table: Address
+  rowWeights?: Address | undefined
   rows: number
   parts: { rows: number; firstRow: number }[]
 }
@@ -112,6 +124,8 @@ export function unite(arena: Arena, memory: CacheMemory, cached: number, block: 
   const numbers = arena.u32(memory.unionNumbers, block.rows + cached)
   const table = arena.u32(memory.unionTable, block.rows + cached)
   table.set(arena.u32(block.table, block.rows))
+  const weights = memory.unionWeights ? arena.f64(memory.unionWeights, block.rows + cached) : undefined
+  weights?.set(arena.f64(block.rowWeights!, block.rows))
   let count = 0
   for (const { rows, firstRow } of block.parts) for (let k = 0; k < rows; k++) numbers[count++] = firstRow + k
   const own = arena.u32(memory.rowNumbers, cached)
@@ -120,6 +134,7 @@ export function unite(arena: Arena, memory: CacheMemory, cached: number, block: 
     const number = own[c]
     if (block.parts.some(({ rows, firstRow }) => number >= firstRow && number < firstRow + rows)) continue
     table[count] = records[c]
+    if (weights) weights[count] = arena.getF64(memory.rowWeights + c * 8)
     numbers[count++] = number
   }
   return count
@@ -150,15 +165,16 @@ export function refill(arena: Arena, memory: CacheMemory, blockRows: number, cou
     const [size, from] = [sizes[k], table[k]]
     if (from !== at) arena.bytes(0, Math.max(at, from) + size).copyWithin(at, from, from + size)
     at += size
-    return { number: unionNumbers[k], record: at - size }
+    return { number: unionNumbers[k], record: at - size, union: k }
   })
   // Kept in the order of the store: the same cache is the same list, however it came about.
   placed.sort((a, b) => a.number - b.number)
   const numbers = arena.u32(memory.rowNumbers, memory.capacity)
   const records = arena.u32(memory.table, memory.capacity)
-  placed.forEach(({ number, record }, c) => {
+  placed.forEach(({ number, record, union }, c) => {
     numbers[c] = number
     records[c] = record
+    if (memory.rowWeights) arena.setF64(memory.rowWeights + c * 8, arena.getF64(memory.unionWeights + union * 8))
   })
   return { cached: placed.length, used: at - memory.records.at }
 }

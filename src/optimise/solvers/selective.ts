@@ -25,6 +25,7 @@ export const selective: BlockSolver = {
   summary: 'block minimisation with a cache of informative rows',
   data: 'blocks',
   dual: true,
+  rowWeights: true,
   leavesOut: true,
   cacheShare: 0.5,
   options: ['innerPasses', 'innerTolerance', 'blockOrder', 'shrinking', 'tolerance'],

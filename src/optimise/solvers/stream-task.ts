@@ -151,10 +151,10 @@ export const streamEvaluateTask = declareTask(import.meta.url, 'stream-evaluate'
 function streamEvaluate({ arena }: TaskContext, options: Pick<StreamVisitOptions, 'memory' | 'of'>): void {
   const { memory, of } = options
   const { problem, narrow, alphaStride } = of
-  const { order, table, alpha } = of.group
+  const { order, table, alpha, rowWeights = 0 } = of.group
   const { numeric } = arena
   const count = listAbsent(arena, options)
-  numeric.keepListed(order, count, table, alpha, alphaStride)
+  numeric.keepListed(order, count, table, alpha, alphaStride, rowWeights)
   arena.setU32(problem + PROBLEM_MARGINS, memory.gradients)
   const evaluate = narrow ? numeric.evaluateF32 : numeric.evaluateF64
   evaluate(problem, 0, count, memory.sums)

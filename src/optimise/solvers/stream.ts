@@ -92,7 +92,7 @@ class DualCachedLoops implements Run, Ledger, Saved {
       ...{ bytes: plan.cacheBytes - plan.slotRows * 12, mostBytes: allRecords, rows, firstRows: engine.firstRows },
       ...{ recordBytes: allRecords / Math.max(rows, 1), alpha: problem.alpha, alphaStride: problem.alphaStride },
       ...{ weights: problem.weights, biasFeature: problem.weightCount - 1, problem: problem.settings },
-      ...{ seed: settings.seed, followed: !problem.narrow },
+      ...{ seed: settings.seed, followed: !problem.narrow, weighted: engine.weighted },
     })
     this.#memory = this.#set.memory(room, plan.slotRows, {
       followed: problem.narrow ? 0 : room('weights as they were', problem.weightCount * 8),
@@ -297,6 +297,7 @@ export const stream: BlockSolver = {
   summary: 'dual cached loops: trains on the rows in memory while others are read',
   data: 'blocks',
   dual: true,
+  rowWeights: true,
   leavesOut: true,
   cacheShare: 0.75,
   extra: { perWeight: 8, perRow: 1 / 8 },

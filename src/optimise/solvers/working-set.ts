@@ -52,6 +52,8 @@ export interface WorkingSetSettings {
   seed: number
   /** Whether what absent rows owe is followed as w moves. */
   followed: boolean
+  /** Whether rows have weights. */
+  weighted: boolean
 }
 
 export class WorkingSet {
@@ -71,8 +73,8 @@ export class WorkingSet {
     this.#arena = arena
     this.#settings = settings
     const { rows, recordBytes, alphaStride, firstRows } = settings
-    // What a row takes besides its record: table, number, order, dual variable, gradient.
-    const perRow = 4 + 4 + 4 + alphaStride + 8
+    // What a row takes besides its record: table, number, order, dual variable, gradient, and its weight if it has one.
+    const perRow = 4 + 4 + 4 + alphaStride + 8 + (settings.weighted ? 8 : 0)
     const capacity = Math.min(rows, Math.floor(Math.max(0, settings.bytes) / (recordBytes * RECORD_SHARE + perRow)))
     // Nine tenths full is full: where there is memory for all rows, there must be room for them.
     const bytes = roundDown(Math.max(0, Math.min(settings.bytes - capacity * perRow, settings.mostBytes / 0.89)), 8)
@@ -86,6 +88,7 @@ export class WorkingSet {
     this.#fields.alpha = allocate('dual variables', capacity * alphaStride, false)
     this.#fields.stride = alphaStride
     this.#fields.gradients = allocate('gradients', capacity * 8, false)
+    this.#fields.weights = settings.weighted ? allocate('weights of rows', capacity * 8, false) : 0
     this.#fields.resident = allocate('who is here', Math.ceil(rows / 8))
     this.#fields.allAlpha = settings.alpha
     this.#fields.ledger = allocate('ledger', firstRows.length * LEDGER_BYTES)
@@ -106,7 +109,8 @@ export class WorkingSet {
   /** The problem whose rows are those that are here. */
   writeProblem(problem: ProblemSettings): void {
     const { weights, biasFeature } = this.#settings
-    const places = { table: this.#fields.table, rows: 0, alpha: this.#fields.alpha, weights, biasFeature }
+    const { table, alpha, weights: rowWeights } = this.#fields
+    const places = { table, rows: 0, alpha, weights, biasFeature, rowWeights }
     writeProblem(this.#arena, this.problem, problem, places)
     this.#arena.setU32(this.problem + PROBLEM_GRADIENTS, this.#fields.gradients)
   }
@@ -205,13 +209,14 @@ export class WorkingSet {
 
   /** All that a checkpoint holds of it besides. */
   stretches(): Stretch[] {
-    const { numbers, table, alpha, gradients, ledger } = this.#fields
+    const { numbers, table, alpha, gradients, weights, ledger } = this.#fields
     const { count } = this
     return [
       { at: numbers, bytes: count * 4 },
       { at: table, bytes: count * 4 },
       { at: alpha, bytes: count * this.#settings.alphaStride },
       { at: gradients, bytes: count * 8 },
+      ...(weights ? [{ at: weights, bytes: count * 8 }] : []),
       this.records,
       { at: ledger, bytes: this.#settings.firstRows.length * LEDGER_BYTES },
     ]

@@ -4,6 +4,7 @@
 import type { Stretch } from '../../block-store/checkpoint.ts'
 import type { LoadedRows } from '../../block-store/load-block-task.ts'
 import { loadBlockTask } from '../../block-store/load-block-task.ts'
+import type { LabelEntry } from '../../block-store/manifest.ts'
 import type { Store } from '../../block-store/reader.ts'
 import { memoryLimit } from '../../machine-memory.ts'
 import type { Arena } from '../../numeric/arena.ts'
@@ -23,6 +24,8 @@ export const READERS = 2
 interface Slot {
   room: { at: Address; bytes: ByteCount }
   table: Address
+  /** Of the rows, where the store has them. */
+  rowWeights: Address
   order: number
   problem: number
   sweep: number
@@ -140,11 +143,22 @@ export class BlockEngine implements RowSource {
         room: { at: this.#allocate(slotBytes), bytes: slotBytes },
         alpha: this.#alphaStride > 0 ? this.#allocate(rows * this.#alphaStride) : 0,
         table: this.#allocate(rows * 4),
+        rowWeights: this.weighted ? this.#allocate(rows * 8) : 0,
         order: this.#allocate(rows * 4),
         problem: this.arena.allocateZeroed(PROBLEM_BYTES, 'a block'),
         sweep: this.arena.allocateZeroed(SWEEP_BYTES, 'a block'),
       })
     }
+  }
+
+  /** Whether rows have weights. */
+  get weighted(): boolean {
+    return this.store.manifest.rowWeights === true
+  }
+
+  /** Labels of the rows, by the numbers of their classes. */
+  get labels(): readonly LabelEntry[] {
+    return this.store.manifest.labels
   }
 
   transformBy(transforms: RowTransforms): void {
@@ -202,19 +216,28 @@ export class BlockEngine implements RowSource {
     const { room, ...places } = this.#slots[turn % this.#slots.length]
     const { folder, manifest } = this.store
     const loads: Promise<LoadedRows>[] = []
-    let [at, table] = [room.at, places.table]
+    let [at, table, weights] = [room.at, places.table, places.rowWeights]
     for (const share of shares(blocks)) {
       const bytes = share.reduce((sum, block) => sum + this.plan.costs[block].bytes, 0)
       const tableRows = share.reduce((sum, block) => sum + this.plan.costs[block].rows, 0)
       loads.push(
         this.#reader.run(loadBlockTask, {
-          ...{ folder, fingerprint: manifest.fingerprint, blocks: share, room: { at, bytes }, table, tableRows },
+          ...{
+            folder,
+            fingerprint: manifest.fingerprint,
+            blocks: share,
+            room: { at, bytes },
+            table,
+            tableRows,
+            weights,
+          },
           ...{ expand: undefined, binning: undefined, direct: this.#direct, ...this.#transforms },
           ...(this.#classNumbers && { classNumbers: this.#classNumbers }),
         }),
       )
       at += bytes
       table += tableRows * 4
+      if (weights) weights += tableRows * 8
     }
     // All of them end before a failure is told: the room must not be written into afterwards.
     const outcomes = await Promise.allSettled(loads)

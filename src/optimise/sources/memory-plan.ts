@@ -158,7 +158,7 @@ function leftOf(parts: MemoryPlan['parts'], memory: number): number {
 export function planMemory(manifest: Manifest, memory: ByteCount, needs: PlanNeeds, fill: boolean): MemoryPlan {
   const parts = besidesBlocks(manifest, memory, needs, decodeBytes(manifest))
   const left = leftOf(parts, memory)
-  const perRow = PER_LOADED_ROW + needs.alphaBytes
+  const perRow = PER_LOADED_ROW + needs.alphaBytes + (manifest.rowWeights ? 8 : 0)
   const { expanded, weightBytes } = needs
   const blocks = manifest.blocks.map((block, k) => ({ ...block, nonzeros: expanded?.nonzeros[k] ?? block.nonzeros }))
   const bytesOf = (block: Manifest['blocks'][number]) => decodedBound(block, manifest.valueBits, needs.entryBytes)
