@@ -1,0 +1,121 @@
+// The settings of a run: a form whose values become the options of the server.
+import type { Choice, FolderFile, TrainingOptions } from './api-types.ts'
+import { type Child, h, setText } from './dom.ts'
+import { memorySlider } from './memory-slider.ts'
+import type { Studio } from './studio.ts'
+
+export interface PlanForm {
+  element: HTMLFormElement
+  options(): TrainingOptions
+  /** What the user calls the run; empty for a name by the program. */
+  name(): string
+  /** Shows the reason of the choice under the solver. */
+  explainSolver(text: string): void
+}
+
+interface Field {
+  element: HTMLElement
+  control: HTMLInputElement | HTMLSelectElement
+}
+
+/** Settings that were last chosen for each file, kept while the page is open. */
+const remembered = new Map<string, TrainingOptions>()
+
+export function planForm(studio: Studio, file: FolderFile, asked: { changed(): void; train(): void }): PlanForm {
+  const before = remembered.get(file.name) ?? {}
+  const { choices, folder } = studio
+  const memory = memorySlider(folder.machine.memoryBytes, before.memory, changed)
+  const others = folder.files.filter(({ kind, name }) => kind !== 'model' && name !== file.name)
+  const fields: Record<Exclude<keyof TrainingOptions, 'memory'>, Field> = {
+    loss: select('loss', 'Loss', choices.losses, before.loss),
+    cost: text('cost', 'Cost C', before.cost ?? 1, { inputmode: 'decimal' }),
+    solver: select('solver', 'Solver', [{ name: '', summary: 'auto' }, ...choices.solvers], before.solver),
+    kernel: select('kernel', 'Kernel', choices.kernels, before.kernel),
+    test: select('test', 'Test file', [{ name: '', summary: 'none' }, ...others.map(({ name }) => ({ name }))], before.test),
+    tolerance: text('tolerance', 'Tolerance (relative gap)', before.tolerance ?? '', { placeholder: '1e-3' }),
+    bias: text('bias', 'Bias', before.bias ?? '', { placeholder: 'none' }),
+    normalize: select('normalize', 'Normalize rows', withNone(choices.normalizes), before.normalize),
+    scale: select('scale', 'Scale features', withNone(choices.scales), before.scale),
+    multiclass: select('multiclass', 'More than two classes', asChoices(choices.multiclass), before.multiclass),
+    label: text('label', 'Label column (tables)', before.label ?? '', { placeholder: 'the first' }),
+    seed: text('seed', 'Seed', before.seed ?? '', { inputmode: 'numeric', placeholder: '1' }),
+  }
+  const name = text('run-name', 'Name of the run', '', { placeholder: file.name, maxlength: 80 })
+  const reason = h('p', { class: 'hint', id: 'solver-reason' })
+  fields.solver.control.setAttribute('aria-describedby', 'solver-reason')
+  fields.solver.element.append(reason)
+  const lossHint = h('p', { class: 'hint' })
+  fields.loss.element.append(lossHint)
+  const { loss, cost, solver, kernel, test, ...more } = fields
+  const element = h(
+    'form',
+    { class: 'plan-form', novalidate: true },
+    memory.element,
+    h('div', { class: 'fields' }, [loss, cost, solver, kernel, test, name].map(field => field.element)),
+    h(
+      'details',
+      { class: 'more' },
+      h('summary', {}, 'More settings'),
+      h('div', { class: 'fields' }, Object.values(more).map(field => field.element)),
+    ),
+  )
+  element.addEventListener('input', event => {
+    if (event.target !== name.control && (event.target as Element).id !== 'memory') changed()
+  })
+  element.addEventListener('submit', event => {
+    event.preventDefault()
+    asked.train()
+  })
+  const options = (): TrainingOptions => optionsOf(fields, memory.value())
+  const explainLoss = (): void => {
+    const { value } = loss.control
+    setText(lossHint, choices.losses.find(one => one.name === value)?.summary ?? '')
+  }
+  function changed(): void {
+    remembered.set(file.name, options())
+    explainLoss()
+    asked.changed()
+  }
+  explainLoss()
+  return { element, options, name: () => name.control.value.trim(), explainSolver: said => setText(reason, said) }
+}
+
+const NUMBERS = new Set(['cost', 'tolerance', 'bias', 'seed'])
+
+/** What was chosen; what is left empty is left to the program. A number that is none goes as text: the server says what is wrong. */
+function optionsOf(fields: Record<string, Field>, memory: number | undefined): TrainingOptions {
+  const options: Record<string, unknown> = memory === undefined ? {} : { memory }
+  for (const [name, { control }] of Object.entries(fields)) {
+    const value = control.value.trim()
+    if (value === '') continue
+    const number = Number(value)
+    options[name] = NUMBERS.has(name) && !Number.isNaN(number) ? number : value
+  }
+  return options as TrainingOptions
+}
+
+const asChoices = (choices: (Choice | string)[]): Choice[] =>
+  choices.map(choice => (typeof choice === 'string' ? { name: choice } : choice))
+
+const withNone = (choices: (Choice | string)[]): Choice[] => [{ name: '', summary: 'none' }, ...asChoices(choices)]
+
+/** A choice without a name stands for no option; its summary is what is shown. */
+function select(id: string, label: string, choices: Choice[], chosen: string | undefined): Field {
+  const control = h(
+    'select',
+    { id, name: id },
+    choices.map(({ name, summary }) =>
+      h('option', { value: name, selected: name === chosen, title: summary }, name === '' ? summary : name),
+    ),
+  )
+  return { element: labelled(id, label, control), control }
+}
+
+function text(id: string, label: string, value: string | number, more: Record<string, string | number>): Field {
+  const control = h('input', { type: 'text', id, name: id, value, autocomplete: 'off', ...more })
+  return { element: labelled(id, label, control), control }
+}
+
+function labelled(id: string, label: string, control: Child): HTMLElement {
+  return h('div', { class: 'field' }, h('label', { for: id }, label), control)
+}
