@@ -46,10 +46,7 @@ export class ChartFigure {
     this.#numbers.setAttribute('aria-label', `Numbers of ${chart.title}`)
     this.#legend.replaceChildren(
       ...(chart.legend ?? []).map(({ name, colour, dashed }) =>
-        element('li', {}, [
-          element('span', { class: dashed ? 'swatch dashed' : 'swatch', style: `--colour: ${colour}` }),
-          name,
-        ]),
+        element('li', {}, [swatch(colour, dashed), name]),
       ),
     )
     this.#legend.hidden = !chart.legend
@@ -82,6 +79,8 @@ export class ChartFigure {
     this.#width = this.#drawing.clientWidth
     const width = Math.min(MOST_WIDTH, Math.max(LEAST_WIDTH, this.#width || LEAST_WIDTH))
     const drawn = Plot.plot(this.#chart.options({ width, view: this.#view }))
+    // Its rules are in charts.css: the studio's policy forbids style elements within a page.
+    for (const style of drawn.querySelectorAll('style')) style.remove()
     drawn.setAttribute('role', 'img')
     drawn.setAttribute('aria-label', `${this.#chart.title}. ${this.#chart.text}`)
     this.#drawing.replaceChildren(drawn)
@@ -90,6 +89,13 @@ export class ChartFigure {
   #fillNumbers(): void {
     if (this.#details.open) this.#numbers.replaceChildren(tableElement(this.#chart.table, this.#chart.title))
   }
+}
+
+/** Set through the object model: a policy may forbid style attributes. */
+function swatch(colour: string, dashed = false): HTMLElement {
+  const made = element('span', { class: dashed ? 'swatch dashed' : 'swatch' })
+  made.style.setProperty('--colour', colour)
+  return made
 }
 
 export function tableElement({ columns, rows }: ChartTable, caption: string): HTMLElement {

@@ -28,6 +28,8 @@ export interface Choices {
   scales: (Choice | string)[]
   normalizes: (Choice | string)[]
   multiclass: (Choice | string)[]
+  /** What stands where nothing is chosen. */
+  defaults: TrainingOptions
 }
 
 export interface Summary {
@@ -99,12 +101,17 @@ export interface Run {
 export interface CellRows {
   rows: { line: number; truth: string; predicted: string; score: number; text: string }[]
   all: number
+  /** Whether only the beginning of the data was scored. */
+  sampled?: boolean
 }
 
 export interface Explained {
   label: string
   scores: { label: string; score: number }[]
-  features: { index: number; name?: string; value: number; weight: number; contribution: number }[]
+  /** Those that add most; the bias has no index. */
+  features: { index?: number; name?: string; value: number; weight: number; contribution: number }[]
+  /** What all others add. */
+  others?: number
   probability?: number
 }
 

@@ -1,6 +1,7 @@
 // Asks the studio's server: every request carries the token, and every failure is one sentence.
 import type { CellRows, Choices, Explained, Folder, Plan, Run, Summary, TrainingOptions } from './api-types.ts'
-import { readEvents, type ServerEvent } from './event-stream.ts'
+import type { ServerEvent } from './event-parser.ts'
+import { readEvents } from './event-stream.ts'
 
 /** `refused` means that the token is wrong, `gone` that no server answers. */
 export class ApiError extends Error {

@@ -114,8 +114,9 @@ function largestMixUps({ labels, counts }: Confusion, open: Open): HTMLElement {
   )
 }
 
-function rowsTable(cell: Cell, { rows, all }: CellRows, explain: (row: string) => void): Child {
-  const title = `${formatCount(all)} ${all === 1 ? 'row' : 'rows'} of ${cell.truth} predicted as ${cell.predicted}`
+function rowsTable(cell: Cell, { rows, all, sampled }: CellRows, explain: (row: string) => void): Child {
+  const found = `${formatCount(all)} ${all === 1 ? 'row' : 'rows'}`
+  const title = `${found}${sampled ? ', in the beginning of the data,' : ''} of ${cell.truth} predicted as ${cell.predicted}`
   const shown = rows.length < all ? `, the first ${formatCount(rows.length)}` : ''
   if (rows.length === 0) return h('p', { class: 'quiet' }, `${title}.`)
   return [

@@ -1,7 +1,7 @@
 // Paste a row: its label and score, and the features that made it.
 import type { Explained } from './api-types.ts'
 import { type Child, fill, h, notice, panel } from './dom.ts'
-import { formatCount, formatNumber, formatShare } from './format.ts'
+import { formatNumber, formatShare } from './format.ts'
 import { messageOf, type Place } from './studio.ts'
 
 /** Features that are drawn: a row may have thousands. */
@@ -67,10 +67,11 @@ export function explainPanel({ studio }: Place, id: string): ExplainPanel {
   }
 }
 
-function answerOf({ label, scores, features, probability }: Explained): Child[] {
+function answerOf({ label, scores, features, others, probability }: Explained): Child[] {
   const ranked = [...scores].sort((a, b) => b.score - a.score).slice(0, MOST_LABELS)
-  const top = [...features].sort((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution)).slice(0, MOST_SHOWN)
-  const more = features.length - top.length
+  const sorted = [...features].sort((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution))
+  const [top, left] = [sorted.slice(0, MOST_SHOWN), sorted.slice(MOST_SHOWN)]
+  const rest = left.reduce((sum, { contribution }) => sum + contribution, others ?? 0)
   return [
     h(
       'p',
@@ -85,7 +86,7 @@ function answerOf({ label, scores, features, probability }: Explained): Child[] 
       ranked.map(one => h('div', {}, h('dt', {}, `Score of ${one.label}`), h('dd', {}, formatNumber(one.score, 6)))),
     ),
     top.length === 0 ? h('p', { class: 'quiet' }, 'No feature of this row has a weight.') : contributions(top, label),
-    more > 0 && h('p', { class: 'quiet small' }, `and ${formatCount(more)} features that count for less`),
+    rest !== 0 && h('p', { class: 'quiet small' }, `All other features add ${formatNumber(rest)}.`),
   ]
 }
 
@@ -97,7 +98,7 @@ function contributions(features: Explained['features'], label: string): HTMLElem
     return h(
       'tr',
       {},
-      h('th', { scope: 'row' }, name ?? (index < 0 ? 'bias' : String(index))),
+      h('th', { scope: 'row' }, name ?? (index === undefined ? 'the bias' : String(index))),
       h('td', { class: 'number' }, formatNumber(value)),
       h('td', { class: 'number' }, formatNumber(weight)),
       h('td', { class: 'bar-cell', 'aria-hidden': 'true' }, h('span', { class: `contribution ${side}`, style: { width: share } })),

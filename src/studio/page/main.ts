@@ -1,4 +1,5 @@
 // The studio's page: opens the folder, keeps in touch with the server, and shows the view that the address names.
+import { themeButton } from '../../report/page/theme.ts'
 import { Api, ApiError, takeToken } from './api.ts'
 import type { Run } from './api-types.ts'
 import { compareView } from './compare-view.ts'
@@ -10,7 +11,7 @@ import { parseRoute, type Route } from './routes.ts'
 import { runView } from './run-view.ts'
 import { runsPanel } from './runs-panel.ts'
 import { messageOf, type Place, Studio } from './studio.ts'
-import { startTheme } from './theme.ts'
+import './studio.css'
 
 const byId = <T extends HTMLElement>(id: string): T => document.getElementById(id) as T
 const main = byId('main')
@@ -75,6 +76,7 @@ function keepInTouch(studio: Studio): void {
     },
     tell: ({ event, data }) => {
       if (event === 'run') studio.setRun(JSON.parse(data) as Run)
+      if (event === 'removed') studio.removeRun((JSON.parse(data) as Run).id)
     },
   })
 }
@@ -108,11 +110,9 @@ async function start(): Promise<void> {
     byId('folder').title = folder.folder
     fill(byId('side'), filesPanel(studio), runsPanel(studio))
     window.addEventListener('hashchange', () => show(studio, true))
-    startTheme(byId('theme'), () => show(studio, false))
     show(studio, false)
     keepInTouch(studio)
   } catch (error) {
-    startTheme(byId('theme'), () => {})
     sayWhyNot(error, () => location.reload())
   }
 }
@@ -129,4 +129,5 @@ for (const button of document.querySelectorAll<HTMLElement>('[data-jump]')) {
     target.focus({ preventScroll: true })
   })
 }
+byId('theme').replaceWith(themeButton())
 void start()

@@ -24,21 +24,23 @@ const remembered = new Map<string, TrainingOptions>()
 export function planForm(studio: Studio, file: FolderFile, asked: { changed(): void; train(): void }): PlanForm {
   const before = remembered.get(file.name) ?? {}
   const { choices, folder } = studio
+  const { defaults } = choices
+  const first = { ...defaults, ...before }
   const memory = memorySlider(folder.machine.memoryBytes, before.memory, changed)
   const others = folder.files.filter(({ kind, name }) => kind !== 'model' && name !== file.name)
   const fields: Record<Exclude<keyof TrainingOptions, 'memory'>, Field> = {
-    loss: select('loss', 'Loss', choices.losses, before.loss),
-    cost: text('cost', 'Cost C', before.cost ?? 1, { inputmode: 'decimal' }),
-    solver: select('solver', 'Solver', [{ name: '', summary: 'auto' }, ...choices.solvers], before.solver),
-    kernel: select('kernel', 'Kernel', choices.kernels, before.kernel),
+    loss: select('loss', 'Loss', choices.losses, first.loss),
+    cost: text('cost', 'Cost C', first.cost ?? '', { inputmode: 'decimal' }),
+    solver: select('solver', 'Solver', choices.solvers, first.solver),
+    kernel: select('kernel', 'Kernel', choices.kernels, first.kernel),
     test: select('test', 'Test file', [{ name: '', summary: 'none' }, ...others.map(({ name }) => ({ name }))], before.test),
-    tolerance: text('tolerance', 'Tolerance (relative gap)', before.tolerance ?? '', { placeholder: '1e-3' }),
+    tolerance: text('tolerance', 'Tolerance (relative gap)', before.tolerance ?? '', { placeholder: String(defaults.tolerance ?? '') }),
     bias: text('bias', 'Bias', before.bias ?? '', { placeholder: 'none' }),
     normalize: select('normalize', 'Normalize rows', withNone(choices.normalizes), before.normalize),
     scale: select('scale', 'Scale features', withNone(choices.scales), before.scale),
-    multiclass: select('multiclass', 'More than two classes', asChoices(choices.multiclass), before.multiclass),
+    multiclass: select('multiclass', 'More than two classes', asChoices(choices.multiclass), first.multiclass),
     label: text('label', 'Label column (tables)', before.label ?? '', { placeholder: 'the first' }),
-    seed: text('seed', 'Seed', before.seed ?? '', { inputmode: 'numeric', placeholder: '1' }),
+    seed: text('seed', 'Seed', before.seed ?? '', { inputmode: 'numeric', placeholder: String(defaults.seed ?? '') }),
   }
   const name = text('run-name', 'Name of the run', '', { placeholder: file.name, maxlength: 80 })
   const reason = h('p', { class: 'hint', id: 'solver-reason' })
@@ -66,7 +68,7 @@ export function planForm(studio: Studio, file: FolderFile, asked: { changed(): v
     event.preventDefault()
     asked.train()
   })
-  const options = (): TrainingOptions => optionsOf(fields, memory.value())
+  const options = (): TrainingOptions => optionsOf(fields, memory.value(), defaults)
   const explainLoss = (): void => {
     const { value } = loss.control
     setText(lossHint, choices.losses.find(one => one.name === value)?.summary ?? '')
@@ -82,12 +84,18 @@ export function planForm(studio: Studio, file: FolderFile, asked: { changed(): v
 
 const NUMBERS = new Set(['cost', 'tolerance', 'bias', 'seed'])
 
-/** What was chosen; what is left empty is left to the program. A number that is none goes as text: the server says what is wrong. */
-function optionsOf(fields: Record<string, Field>, memory: number | undefined): TrainingOptions {
+/** What was chosen; what is empty, or stands anyway, is left to the program. A number that is none goes as text: the server says
+ *  what is wrong. */
+function optionsOf(
+  fields: Record<string, Field>,
+  memory: number | undefined,
+  defaults: TrainingOptions,
+): TrainingOptions {
   const options: Record<string, unknown> = memory === undefined ? {} : { memory }
   for (const [name, { control }] of Object.entries(fields)) {
     const value = control.value.trim()
     if (value === '') continue
+    if (value === String(defaults[name as keyof TrainingOptions])) continue
     const number = Number(value)
     options[name] = NUMBERS.has(name) && !Number.isNaN(number) ? number : value
   }

@@ -13,19 +13,24 @@ export function runActions({ studio }: Place, id: string): RunActions {
   const said = h('div')
   const button = (text: string, act: () => Promise<unknown>, kind = ''): HTMLButtonElement => {
     const made = h('button', { type: 'button', class: kind, hidden: true }, text)
+    let busy = false
     made.addEventListener('click', async () => {
-      made.disabled = true
+      // A button that is disabled would lose its focus.
+      if (busy) return
+      busy = true
       fill(said)
       try {
         await act()
       } catch (error) {
         fill(said, notice('error', h('p', {}, messageOf(error))))
       }
-      made.disabled = false
+      busy = false
     })
     return made
   }
-  const stop = button('Stop', async () => studio.setRun(await api.stop(id)))
+  const stop = button('Stop', async () => {
+    if (studio.run(id)?.state !== 'stopping') studio.setRun(await api.stop(id))
+  })
   const resume = button('Resume', async () => studio.setRun(await api.resume(id)), 'primary')
   const remove = button('Delete', async () => {
     if (!confirmed(remove)) return
@@ -43,16 +48,16 @@ export function runActions({ studio }: Place, id: string): RunActions {
     element: h('div', { class: 'actions' }, stop, resume, model, report, records, remove, said),
     show: run => {
       const { state, resumable } = run
-      const focused = [stop, resume].includes(document.activeElement as HTMLButtonElement)
+      const focused = document.activeElement
       stop.hidden = state !== 'running' && state !== 'queued' && state !== 'stopping'
-      stop.disabled = state === 'stopping'
       setText(stop, state === 'stopping' ? 'Stopping…' : 'Stop')
       resume.hidden = isActive(run) || !resumable
       model.hidden = report.hidden = state !== 'done'
       records.hidden = state === 'queued'
       remove.hidden = isActive(run)
       // A button that goes away leaves its focus to the one that comes in its place.
-      if (focused && document.activeElement === document.body) (stop.hidden ? resume : stop).focus()
+      if (focused === stop && stop.hidden) (resume.hidden ? records : resume).focus()
+      if (focused === resume && resume.hidden) stop.focus()
     },
   }
 }

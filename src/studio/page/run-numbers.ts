@@ -40,8 +40,8 @@ export function numbersOf(records: RunRecords | undefined, run: Run): Numbers {
   return {
     ...none,
     ...numbers,
-    ...(!isActive(run) && { Left: NONE }),
-    ...ofResult(records),
+    // A run that was stopped and resumed has a result that is no longer the last word.
+    ...(!isActive(run) && { Left: NONE, ...ofResult(records) }),
   }
 }
 

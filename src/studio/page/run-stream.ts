@@ -6,7 +6,7 @@ import type { Run } from './api-types.ts'
 export interface RunListener {
   records(): void
   state(run: Run): void
-  /** A line that cannot be read, or a server that refuses. */
+  /** A line that cannot be read, or a server that refuses; an empty text when that is over. */
   failed(message: string): void
 }
 
@@ -37,9 +37,12 @@ export class RunStream {
         signal: this.#signal,
         from: this.#last > 0 ? String(this.#last) : undefined,
         again: goesOn,
+        opened: () => this.#listener.failed(''),
         tell: ({ event, data, id }) => {
           if (event === 'state') this.#listener.state(JSON.parse(data) as Run)
           if (event === 'record') this.#take(data, Number(id))
+          // A run that is begun again leaves its first records behind; the numbers of lines go on.
+          if (event === 'restart') this.lines.length = 0
         },
         lost: error => {
           if (error instanceof ApiError && error.kind === 'failed') this.#listener.failed(error.message)
@@ -56,8 +59,6 @@ export class RunStream {
     this.#last = Number.isNaN(number) ? this.#last + 1 : number
     try {
       const [found] = parseLine(line, `line ${this.#last} of the records`)
-      // A run that was begun again, from its beginning, has left its first records behind.
-      if (found?.record === 'run' && !found.resumes) this.lines.length = 0
       if (found) this.lines.push(found)
       this.#listener.records()
     } catch (error) {

@@ -12,7 +12,8 @@ import { runActions } from './run-actions.ts'
 import { RunNumbers } from './run-numbers.ts'
 import { RunStream } from './run-stream.ts'
 import { showState } from './runs-panel.ts'
-import { StoreView, storeState } from './store-view.ts'
+import { storeState } from './store-state.ts'
+import { StoreView } from './store-view.ts'
 import type { Place } from './studio.ts'
 
 /** Four times a second is as often as people see. */

@@ -1,42 +1,7 @@
 // The store while a run goes over it: which blocks are in memory, which is read, and how many rows stay or leave.
-import { type RunRecords, stageOf } from '../../report/records.ts'
 import { fill, h, setAttribute, setText } from './dom.ts'
 import { formatBytes, formatCount } from './format.ts'
-
-export interface StoreState {
-  /** Blocks by their numbers; sizes where they are known. */
-  blocks: { rows?: number; bytes?: number }[]
-  /** Those in memory, the one that came last at the end. */
-  inMemory: number[]
-  /** Those that were read since this pass began. */
-  met: ReadonlySet<number>
-  pass: number
-  read: number
-  bytesRead: number
-  bytesSkipped: number
-  rows: { kept: number; left: number; evicted?: number } | undefined
-}
-
-/** What the last record says of the store; undefined for a run in memory. */
-export function storeState(run: RunRecords): StoreState | undefined {
-  const training = stageOf(run, 'train')
-  const last = training.findLast(({ blocks }) => blocks !== undefined)
-  const sizes = stageOf(run, 'rows').findLast(({ blocks }) => blocks !== undefined)?.blocks
-  const planned = stageOf(run, 'plan').findLast(({ blocks }) => blocks !== undefined)?.blocks
-  const count = sizes?.length ?? planned?.count ?? 0
-  if (count === 0 || (!last && !planned)) return undefined
-  const pass = last ? Math.max(1, Math.ceil(last.pass - 1e-9)) : 0
-  const met = new Set<number>()
-  for (let k = training.length - 1; k >= 0 && Math.max(1, Math.ceil(training[k].pass - 1e-9)) === pass; k--) {
-    for (const block of training[k].blocks?.inMemory ?? []) met.add(block)
-  }
-  const { read = 0, bytesRead = 0, bytesSkipped = 0, inMemory = [] } = last?.blocks ?? {}
-  return {
-    blocks: sizes ?? Array.from({ length: count }, () => ({})),
-    ...{ inMemory, met, pass, read, bytesRead, bytesSkipped },
-    rows: training.findLast(({ rows }) => rows !== undefined)?.rows,
-  }
-}
+import type { StoreState } from './store-state.ts'
 
 /** More blocks share cells. */
 const MOST_CELLS = 400
