@@ -1,5 +1,13 @@
 // What the studio of tests answers about its folder, its files and its models.
-import type { CellRows, Choices, Explained, Folder, Plan, Summary, TrainingOptions } from '../../src/studio/page/api-types.ts'
+import type {
+  CellRows,
+  Choices,
+  Explained,
+  Folder,
+  Plan,
+  Summary,
+  TrainingOptions,
+} from '../../src/studio/page/api-types.ts'
 
 const MEGABYTE = 2 ** 20
 const modified = '2026-01-01T00:00:00.000Z'
@@ -30,7 +38,15 @@ export const choices: Choices = {
   normalizes: ['unit'],
   multiclass: ['one-vs-rest', 'softmax'],
   defaults: {
-    ...{ loss: 'hinge', cost: 1, solver: 'auto', kernel: 'linear', tolerance: 1e-3, multiclass: 'one-vs-rest', seed: 1 },
+    ...{
+      loss: 'hinge',
+      cost: 1,
+      solver: 'auto',
+      kernel: 'linear',
+      tolerance: 1e-3,
+      multiclass: 'one-vs-rest',
+      seed: 1,
+    },
   },
 }
 
@@ -107,5 +123,5 @@ export function explained(row: string): Explained | undefined {
     ...{ index: k + 1, name: `word${k}`, value: 1, weight: (k % 2 === 0 ? 1 : -1) / (k + 1) },
     contribution: (k % 2 === 0 ? 1 : -1) / (k + 1),
   }))
-  return { label: '+1', scores: [{ label: '+1', score: 0.693147 }], features, probability: 0.87 }
+  return { label: '+1', scores: [{ label: '+1', score: 0.75 }], features, probability: 0.87 }
 }

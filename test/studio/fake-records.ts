@@ -29,7 +29,7 @@ export function firstRecords({ blocks = 0, solver = 'selective' }: FakeRun, comm
   return [
     {
       ...{ record: 'run', format: 1, version: '0.1.0', command, verb: 'train', began: '2026-01-02T03:04:05.000Z' },
-      ...{ data: ['news.svm'], settings: { loss: 'hinge', cost: 1, tolerance: 1e-3 }, seed: 1 },
+      ...{ data: ['news.svm'], settings: { loss: 'hinge', cost: 1, tolerance: 1e-3, memory: 256 * MEGABYTE }, seed: 1 },
     },
     {
       ...{ record: 'progress', stage: 'plan', solver, reason: 'the data is larger than the memory' },
@@ -108,7 +108,12 @@ export function lastRecords(run: FakeRun): RunLine[] {
     },
     {
       ...{ record: 'result', command: 'train', solver, primal, dual: primal * 0.9993, gap: 7e-4, rows: 20_000 },
-      ...{ features: 5000, passes: steps / stepsPerPass, seconds: { total: 1.5 + 0.05 * steps }, exitReason: 'converged' },
+      ...{
+        features: 5000,
+        passes: steps / stepsPerPass,
+        seconds: { total: 1.5 + 0.05 * steps },
+        exitReason: 'converged',
+      },
       test: { accuracy: 0.92 / worse },
     },
   ]

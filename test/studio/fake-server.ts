@@ -1,11 +1,12 @@
 // A studio without a program behind it: the answers of the server's interface, runs that go by a script, and errors on demand.
 // The page is tested against it; the server has tests of its own.
+
+import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { RunLine } from '../../src/report/records.ts'
 import type { Run, TrainingOptions } from '../../src/studio/page/api-types.ts'
 import { STUDIO_HTML, studioBundle } from '../../src/studio/page-bundle.ts'
@@ -32,7 +33,13 @@ type Files = Record<'html' | 'js' | 'css', string>
 
 /** The page, bundled once for all tests. */
 async function bundlePage(): Promise<Files> {
-  const { outputFiles } = await build({ ...studioBundle, minify: false, absWorkingDir: root, outdir: root, write: false })
+  const { outputFiles } = await build({
+    ...studioBundle,
+    minify: false,
+    absWorkingDir: root,
+    outdir: root,
+    write: false,
+  })
   const textOf = (ending: string): string => outputFiles.find(({ path }) => path.endsWith(ending))!.text
   return { html: readFileSync(join(root, STUDIO_HTML), 'utf8'), js: textOf('.js'), css: textOf('.css') }
 }
@@ -138,7 +145,7 @@ export class FakeStudio {
     this.#change(entry, { ...change, endedAt: new Date().toISOString() })
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
     const url = new URL(request.url!, this.url)
     const { html, js, css } = this.#files!
     if (url.pathname === '/') return send(response, html, 'text/html')
@@ -163,12 +170,16 @@ export class FakeStudio {
     return undefined
   }
 
-  #ofRuns(request: IncomingMessage, response: ServerResponse, url: URL, body: Record<string, unknown>): void {
+  #ofRuns(request: IncomingMessage, response: ServerResponse, url: URL, body: Record<string, unknown>): unknown {
     if (url.pathname === '/api/events') return this.#streamRuns(response)
     const json = (value: object): void => send(response, JSON.stringify(value), 'application/json')
     if (url.pathname === '/api/runs') {
       if (request.method === 'GET') return json({ runs: [...this.#entries.values()].map(({ run }) => run) })
-      const entry = this.#enter(String(body['data']), body['options'] as TrainingOptions, body['name'] as string | undefined)
+      const entry = this.#enter(
+        String(body['data']),
+        body['options'] as TrainingOptions,
+        body['name'] as string | undefined,
+      )
       setTimeout(() => this.#begin(entry), 50)
       return json(entry.run)
     }
@@ -182,10 +193,10 @@ export class FakeStudio {
       const found = explained(String(body['row']))
       return found ? json(found) : fail(response, 400, `the row "${body['row']}" has no feature:value`)
     }
-    if (what === 'stop') this.#over(entry, { state: 'stopped', resumable: true })
+    if (what === 'stop') this.#over(entry, { state: 'stopped', resumable: true, hasCheckpoint: true })
     if (what === 'resume') this.#begin(entry)
     if (what === '' && request.method === 'DELETE') this.#entries.delete(id)
-    json(entry.run)
+    return json(entry.run)
   }
 
   #streamRuns(response: ServerResponse): void {
@@ -216,7 +227,11 @@ const textOf = (lines: RunLine[]): string => lines.map(line => `${JSON.stringify
 
 function send(response: ServerResponse, text: string, type: string): void {
   response
-    .writeHead(200, { 'content-type': `${type}; charset=utf-8`, 'content-security-policy': POLICY, 'cache-control': 'no-store' })
+    .writeHead(200, {
+      'content-type': `${type}; charset=utf-8`,
+      'content-security-policy': POLICY,
+      'cache-control': 'no-store',
+    })
     .end(text)
 }
 
@@ -230,7 +245,8 @@ function beginEvents(response: ServerResponse): void {
 }
 
 function event(response: ServerResponse, name: string, data: string, id?: number): void {
-  if (!response.writableEnded) response.write(`${id === undefined ? '' : `id: ${id}\n`}event: ${name}\ndata: ${data}\n\n`)
+  if (!response.writableEnded)
+    response.write(`${id === undefined ? '' : `id: ${id}\n`}event: ${name}\ndata: ${data}\n\n`)
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Record<string, unknown>> {

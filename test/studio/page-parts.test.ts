@@ -29,7 +29,10 @@ describe('addresses of views', () => {
 
 describe('the scale of memory', () => {
   it('doubles every eight places, in whole megabytes, up to the machine', () => {
-    assert.deepEqual([0, 8, 16, 24].map(bytesAt), [64, 128, 256, 512].map(megabytes => megabytes * 2 ** 20))
+    assert.deepEqual(
+      [0, 8, 16, 24].map(bytesAt),
+      [64, 128, 256, 512].map(megabytes => megabytes * 2 ** 20),
+    )
     const last = lastPlace(16 * 2 ** 30)
     for (let place = 0; place < last; place++) {
       assert.equal(placeOf(bytesAt(place)), place)
@@ -75,9 +78,18 @@ describe('the time left', () => {
 
 describe('numbers', () => {
   it('are as people read them', () => {
-    assert.deepEqual([0, 1023, 1536, 630 * 2 ** 20, 16 * 2 ** 30].map(formatBytes), ['0 B', '1 KB', '1.5 KB', '630 MB', '16 GB'])
+    assert.deepEqual([0, 1023, 1536, 630 * 2 ** 20, 16 * 2 ** 30].map(formatBytes), [
+      '0 B',
+      '1023 B',
+      '1.5 KiB',
+      '630 MiB',
+      '16 GiB',
+    ])
     assert.deepEqual([0.25, 5, 42, 75.3, 3725].map(formatSeconds), ['0.25 s', '5.0 s', '42 s', '1:15', '1:02:05'])
-    assert.deepEqual([0, 0.5, 1234567, -1e-7].map(x => formatNumber(x)), ['0', '0.5', '1.23e+6', '-1.00e-7'])
+    assert.deepEqual(
+      [0, 0.5, 1234567, -1e-7].map(x => formatNumber(x)),
+      ['0', '0.5', '1.23e+6', '-1.00e-7'],
+    )
     assert.deepEqual([0, 0.00123].map(formatGap), ['0', '1.2e-3'])
   })
 })

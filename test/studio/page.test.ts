@@ -20,9 +20,10 @@ async function shows(page: Page, selector: string, text: string | RegExp): Promi
 const overflow = (page: Page): Promise<number> =>
   page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
 
+closeBrowserAfter()
+
 describe("the studio's page", { skip: noBrowser }, () => {
   let studio: FakeStudio
-  closeBrowserAfter()
   before(async () => {
     studio = await new FakeStudio().open()
   })
@@ -40,7 +41,11 @@ describe("the studio's page", { skip: noBrowser }, () => {
       await openCell(page)
       await askForRow(page)
       await compareTwo(page)
-      assert.deepEqual(troubles, [])
+      // The browser itself notes the answer to the row that is none.
+      assert.deepEqual(
+        troubles.filter(text => !text.includes('status of 400')),
+        [],
+      )
     }))
 
   it('says so when the token is wrong, and shows nothing', () =>
@@ -102,11 +107,11 @@ describe("the studio's page with a long run", { skip: noBrowser }, () => {
         await shows(page, '[data-number=gap]', '7.0e-4')
         await page.locator('#chart-gap svg').waitFor()
         assert.ok(performance.now() - began < 20_000)
-        // No line has more points than pixels.
+        // Lines are thinned; an area has two of them.
         const longest = await page.evaluate(
           `Math.max(...[...document.querySelectorAll('.drawing path')].map(path => path.getAttribute('d').split('L').length))`,
         )
-        assert.ok((longest as number) <= 2000, `${longest} points`)
+        assert.ok((longest as number) <= 3200, `${longest} points`)
         const asked = performance.now()
         await page.getByLabel('A row, as it stands in the file').fill('3:1')
         await page.keyboard.press('Enter')
@@ -123,7 +128,6 @@ describe("the studio's page with a long run", { skip: noBrowser }, () => {
 describe("the studio's page for everybody", { skip: noBrowser }, () => {
   let studio: FakeStudio
   let views: string[]
-  closeBrowserAfter()
   before(async () => {
     studio = await new FakeStudio().open()
     const script = { steps: 40, blocks: 24 }
@@ -175,9 +179,9 @@ describe("the studio's page for everybody", { skip: noBrowser }, () => {
       await page.getByLabel('Search files').focus()
       await page.keyboard.press('Escape')
       await shows(page, '#files [role=status]', '7 of 7')
-      await page.getByLabel('Memory').focus()
+      await page.getByLabel('Memory', { exact: true }).focus()
       await page.keyboard.press('Home')
-      assert.equal(await page.getByLabel('Memory').getAttribute('aria-valuetext'), '64 MB')
+      assert.equal(await page.getByLabel('Memory', { exact: true }).getAttribute('aria-valuetext'), '64 MiB')
       await shows(page, '.plan-picture', 'give --memory 128M or more')
       assert.ok(await button(page, 'Train').isDisabled())
     }))
@@ -198,9 +202,9 @@ const focused = (page: Page): Promise<string> => page.evaluate('document.activeE
 /** Goes to a view, and waits until it is drawn. */
 async function open(page: Page, view: string): Promise<void> {
   await page.evaluate(`location.hash = '${view}'`)
-  if (view.includes('file')) await page.locator('#chart-labels svg').waitFor()
-  else if (view.includes('run')) await page.locator('#chart-roc svg').waitFor()
-  else if (view.includes('compare')) await page.locator('#chart-compare-objective svg').waitFor()
+  if (view.startsWith('#/file')) await page.locator('#chart-labels svg').waitFor()
+  else if (view.startsWith('#/run')) await page.locator('#chart-roc svg').waitFor()
+  else if (view.startsWith('#/compare')) await page.locator('#chart-compare-objective svg').waitFor()
   else await page.locator('.steps').waitFor()
 }
 
@@ -215,12 +219,12 @@ async function chooseFile(page: Page): Promise<void> {
 async function planWithSlider(page: Page): Promise<void> {
   await shows(page, '#solver-reason', 'dual: all rows fit in memory')
   await shows(page, '.blocks .value', 'all in memory')
-  const slider = page.getByLabel('Memory')
+  const slider = page.getByLabel('Memory', { exact: true })
   await slider.focus()
   // Eight steps are half of it.
   for (let k = 0; k < 43; k++) await page.keyboard.press('ArrowLeft')
   await shows(page, '#solver-reason', 'selective: the rows are larger than the memory')
-  await shows(page, '.memory-parts .value', /of 431 MB/)
+  await shows(page, '.memory-parts .value', /of 431 MiB/)
   await shows(page, '.blocks .value', '52 blocks, 28 in memory at a time')
   assert.equal(await page.locator('.cells .cell').count(), 52)
   assert.equal(await page.locator('.cells .cell.in').count(), 28)
@@ -234,7 +238,7 @@ async function trainAndWatch(page: Page): Promise<void> {
   await page.getByRole('heading', { name: 'my run' }).waitFor()
   await shows(page, '.command', '--cost=2')
   await shows(page, '[data-number=stage]', /pass [1-9]/)
-  await shows(page, '[data-number=memory]', /of 256 MB/)
+  await shows(page, '[data-number=memory]', /of 256 MiB/)
   await page.locator('.store .cell[data-state=reading]').first().waitFor()
   assert.equal(await page.locator('.store-cells .cell').count(), 24)
   assert.match((await page.locator('.store-cells').getAttribute('aria-label'))!, /^Pass \d+: \d+ of 24 blocks met/)
@@ -289,7 +293,7 @@ async function askForRow(page: Page): Promise<void> {
   await row.fill('3:1 7:0.5')
   await button(page, 'Predict').click()
   await shows(page, '.verdict', '+1')
-  await shows(page, '.verdict', '87.00 %')
+  await shows(page, '.verdict', '87 %')
   const { features } = explained('1:1')!
   const others = features.slice(20).reduce((sum, { contribution }) => sum + contribution, 0)
   await shows(page, '.answer', `All other features add ${Number(others.toPrecision(4))}.`)

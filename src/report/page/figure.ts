@@ -16,7 +16,7 @@ export class ChartFigure {
   readonly #title: HTMLElement
   readonly #views = element('div', { class: 'views', role: 'group' })
   readonly #legend = element('ul', { class: 'legend' })
-  readonly #drawing = element('div', { class: 'drawing' })
+  readonly #drawing = element('div', { class: 'drawing', role: 'img' })
   readonly #numbers = element('div', { class: 'numbers', tabindex: '0', role: 'region' })
   readonly #details = element('details', {}, [element('summary', {}, ['Numbers']), this.#numbers])
 
@@ -81,8 +81,9 @@ export class ChartFigure {
     const drawn = Plot.plot(this.#chart.options({ width, view: this.#view }))
     // Its rules are in charts.css: the studio's policy forbids style elements within a page.
     for (const style of drawn.querySelectorAll('style')) style.remove()
-    drawn.setAttribute('role', 'img')
-    drawn.setAttribute('aria-label', `${this.#chart.title}. ${this.#chart.text}`)
+    // Its parts have labels that mean nothing to readers of the screen: the whole is named instead.
+    drawn.setAttribute('aria-hidden', 'true')
+    this.#drawing.setAttribute('aria-label', `${this.#chart.title}. ${this.#chart.text}`)
     this.#drawing.replaceChildren(drawn)
   }
 

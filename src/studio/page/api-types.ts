@@ -11,7 +11,8 @@ export interface FolderFile {
 export interface Folder {
   folder: string
   files: FolderFile[]
-  machine: { memoryBytes: number; cores: number }
+  /** `usableBytes`: what the machine or its container has to give. */
+  machine: { memoryBytes: number; usableBytes?: number; cores: number }
   version: string
   truncated?: boolean
 }
@@ -96,6 +97,8 @@ export interface Run {
   result?: Record<string, unknown>
   last?: Record<string, unknown>
   resumable: boolean
+  /** Whether it can go on from where it was; else it begins again. */
+  hasCheckpoint?: boolean
 }
 
 export interface CellRows {

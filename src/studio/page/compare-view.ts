@@ -68,7 +68,11 @@ function showRuns(body: HTMLElement, loaded: Loaded[]): void {
       notice(
         'warning',
         h('p', {}, 'These runs solve different problems, so their objectives cannot be compared: '),
-        h('ul', {}, comparison.differences.map(difference => h('li', {}, difference))),
+        h(
+          'ul',
+          {},
+          comparison.differences.map(difference => h('li', {}, difference)),
+        ),
       ),
     charts.element,
     runsTable(loaded, comparison),
@@ -80,7 +84,10 @@ type Row = [name: string, values: (string | undefined)[]]
 
 function runsTable(loaded: Loaded[], { runs }: Comparison): HTMLElement {
   const shown = loaded.filter(({ records }) => records !== undefined)
-  const of = <T>(pick: (run: ComparedRun) => T | null | undefined, text: (value: T) => string): (string | undefined)[] =>
+  const of = <T>(
+    pick: (run: ComparedRun) => T | null | undefined,
+    text: (value: T) => string,
+  ): (string | undefined)[] =>
     runs.map(run => {
       const value = pick(run)
       return value === null || value === undefined ? undefined : text(value)
@@ -92,19 +99,27 @@ function runsTable(loaded: Loaded[], { runs }: Comparison): HTMLElement {
     ['Above the best', of(run => run.aboveBest, formatGap)],
     ['Gap', of(run => run.gap, formatGap)],
     ['Test accuracy', of(run => run.accuracy, formatShare)],
-    ['Passes', of(run => run.passes, passes => String(Math.ceil(passes - 1e-9)))],
+    [
+      'Passes',
+      of(
+        run => run.passes,
+        passes => String(Math.ceil(passes - 1e-9)),
+      ),
+    ],
     ['Time', of(run => run.seconds, formatSeconds)],
   ]
   const names = [...new Set(shown.flatMap(({ run }) => Object.keys(run.options)))]
   const settings: Row[] = [
     ['Data', shown.map(({ run }) => run.data)],
-    ...names.map((name): Row => [
-      name,
-      shown.map(({ run }) => {
-        const value = run.options[name as keyof Run['options']]
-        return name === 'memory' && typeof value === 'number' ? formatBytes(value) : value?.toString()
-      }),
-    ]),
+    ...names.map(
+      (name): Row => [
+        name,
+        shown.map(({ run }) => {
+          const value = run.options[name as keyof Run['options']]
+          return name === 'memory' && typeof value === 'number' ? formatBytes(value) : value?.toString()
+        }),
+      ],
+    ),
   ]
   const heads = runs.map(({ name }, k) => h('th', { scope: 'col' }, h('a', { href: runLink(shown[k].run.id) }, name)))
   const group = (title: string, rows: Row[]): Child => [

@@ -20,11 +20,7 @@ const MOST_LISTED = 40
 export function confusionPanel(place: Place, id: string, evaluation: EvaluationRecord, explain: (row: string) => void) {
   const { confusion, accuracy, rows } = evaluation
   if (!confusion) return undefined
-  const below = h(
-    'div',
-    { class: 'cell-rows' },
-    h('p', { class: 'quiet' }, 'Choose a cell to see its rows.'),
-  )
+  const below = h('div', { class: 'cell-rows' }, h('p', { class: 'quiet' }, 'Choose a cell to see its rows.'))
   let leave = new AbortController()
   const open = async (cell: Cell, button: HTMLElement): Promise<void> => {
     leave.abort()
@@ -48,7 +44,7 @@ export function confusionPanel(place: Place, id: string, evaluation: EvaluationR
   return panel(
     'Confusion matrix',
     { id: 'confusion' },
-    h('p', { class: 'hint' }, text, large && ' The largest mix-ups:'),
+    h('p', { class: 'hint' }, text, large ? ' The largest mix-ups:' : ' Labels go down, predictions across.'),
     h('div', { class: 'scroll wide', tabindex: '0', role: 'group', 'aria-label': 'Confusion matrix' }, matrix),
     below,
   )
@@ -87,7 +83,7 @@ function matrixTable({ labels, counts }: Confusion, open: Open): HTMLElement {
   return h(
     'table',
     { class: 'matrix' },
-    h('caption', {}, 'Rows by label (down) and prediction (across)'),
+    h('caption', { class: 'hidden-text' }, 'Rows by label, down, and prediction, across'),
     h('thead', {}, h('tr', {}, h('td', {}), heads)),
     h('tbody', {}, rows),
   )
@@ -103,12 +99,26 @@ function largestMixUps({ labels, counts }: Confusion, open: Open): HTMLElement {
   return h(
     'table',
     {},
-    h('thead', {}, h('tr', {}, ['Label', 'Predicted as', 'Rows'].map(text => h('th', { scope: 'col' }, text)))),
+    h(
+      'thead',
+      {},
+      h(
+        'tr',
+        {},
+        ['Label', 'Predicted as', 'Rows'].map(text => h('th', { scope: 'col' }, text)),
+      ),
+    ),
     h(
       'tbody',
       {},
       cells.map(cell =>
-        h('tr', {}, h('td', {}, cell.truth), h('td', {}, cell.predicted), h('td', {}, cellButton(cell, cell.rows / most, open))),
+        h(
+          'tr',
+          {},
+          h('td', {}, cell.truth),
+          h('td', {}, cell.predicted),
+          h('td', {}, cellButton(cell, cell.rows / most, open)),
+        ),
       ),
     ),
   )
@@ -127,7 +137,17 @@ function rowsTable(cell: Cell, { rows, all, sampled }: CellRows, explain: (row: 
       h(
         'table',
         { class: 'row-list' },
-        h('thead', {}, h('tr', {}, ['Line', 'Score', 'Row', ''].map(text => h('th', { scope: 'col' }, text)))),
+        h(
+          'thead',
+          {},
+          h(
+            'tr',
+            {},
+            ['Line', 'Score'].map(text => h('th', { scope: 'col', class: 'number' }, text)),
+            h('th', { scope: 'col' }, 'Row'),
+            h('td', {}),
+          ),
+        ),
         h(
           'tbody',
           {},
@@ -143,7 +163,12 @@ function rowsTable(cell: Cell, { rows, all, sampled }: CellRows, explain: (row: 
                 {},
                 h(
                   'button',
-                  { type: 'button', class: 'small', 'aria-label': `Why line ${line}?`, on: { click: () => explain(text) } },
+                  {
+                    type: 'button',
+                    class: 'small',
+                    'aria-label': `Why line ${line}?`,
+                    on: { click: () => explain(text) },
+                  },
                   'Why?',
                 ),
               ),

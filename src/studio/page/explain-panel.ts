@@ -15,7 +15,13 @@ export interface ExplainPanel {
 }
 
 export function explainPanel({ studio }: Place, id: string): ExplainPanel {
-  const input = h('textarea', { id: 'row', rows: 3, spellcheck: 'false', autocomplete: 'off', placeholder: '3:1 7:0.5' })
+  const input = h('textarea', {
+    id: 'row',
+    rows: 3,
+    spellcheck: 'false',
+    autocomplete: 'off',
+    placeholder: '3:1 7:0.5',
+  })
   const answer = h('div', { class: 'answer' })
   let asked = 0
   const ask = async (): Promise<void> => {
@@ -101,7 +107,11 @@ function contributions(features: Explained['features'], label: string): HTMLElem
       h('th', { scope: 'row' }, name ?? (index === undefined ? 'the bias' : String(index))),
       h('td', { class: 'number' }, formatNumber(value)),
       h('td', { class: 'number' }, formatNumber(weight)),
-      h('td', { class: 'bar-cell', 'aria-hidden': 'true' }, h('span', { class: `contribution ${side}`, style: { width: share } })),
+      h(
+        'td',
+        { class: 'bar-cell', 'aria-hidden': 'true' },
+        h('span', { class: `contribution ${side}`, style: { width: share } }),
+      ),
       h('td', { class: 'number' }, `${contribution > 0 ? '+' : ''}${formatNumber(contribution)}`),
     )
   }
@@ -118,9 +128,10 @@ function contributions(features: Explained['features'], label: string): HTMLElem
         h(
           'tr',
           {},
-          ['Feature', 'Value', 'Weight'].map(text => h('th', { scope: 'col' }, text)),
+          h('th', { scope: 'col' }, 'Feature'),
+          ['Value', 'Weight'].map(text => h('th', { scope: 'col', class: 'number' }, text)),
           h('td', {}),
-          h('th', { scope: 'col' }, 'Adds'),
+          h('th', { scope: 'col', class: 'number' }, 'Adds'),
         ),
       ),
       h('tbody', {}, features.map(row)),

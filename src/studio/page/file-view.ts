@@ -12,7 +12,10 @@ export function fileView(place: Place, name: string): string {
     fill(
       element,
       h('h1', {}, name),
-      notice('error', h('p', {}, `The folder has no file ${name}. Choose another one, or reload the page to look again.`)),
+      notice(
+        'error',
+        h('p', {}, `The folder has no file ${name}. Choose another one, or reload the page to look again.`),
+      ),
     )
     return name
   }

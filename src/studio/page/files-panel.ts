@@ -25,7 +25,9 @@ export function filesPanel(studio: Studio): HTMLElement {
     const more = matches.length > MOST_SHOWN ? `, the first ${MOST_SHOWN} are shown` : ''
     const all = truncated ? `the first ${formatCount(files.length)} files of the folder` : formatCount(files.length)
     found.textContent =
-      files.length === 0 ? 'The folder has no data, stores or models.' : `${formatCount(matches.length)} of ${all}${more}`
+      files.length === 0
+        ? 'The folder has no data, stores or models.'
+        : `${formatCount(matches.length)} of ${all}${more}`
   }
   search.addEventListener('input', show)
   search.addEventListener('keydown', event => {
@@ -67,6 +69,7 @@ function fileRow({ name, bytes, kind, format }: FolderFile) {
     h('span', { class: 'size' }, formatBytes(bytes)),
   ]
   // A model is no data to train on: it is listed so that it is not missed.
-  const entry = kind === 'model' ? h('div', { class: 'entry' }, inside) : h('a', { class: 'entry', href: fileLink(name) }, inside)
+  const entry =
+    kind === 'model' ? h('div', { class: 'entry' }, inside) : h('a', { class: 'entry', href: fileLink(name) }, inside)
   return { element: h('li', {}, entry), update: () => {} }
 }

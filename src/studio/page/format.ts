@@ -1,22 +1,11 @@
-// Numbers, sizes and times as people read them on the page.
+// Numbers, sizes and times as people read them on the page: those of charts, and a few more.
+import { countText } from '../../report/charts/units.ts'
 
-const UNITS = ['B', 'KB', 'MB', 'GB', 'TB']
-
-/** 1536 → "1.5 KB". */
-export function formatBytes(bytes: number): string {
-  let unit = 0
-  let value = bytes
-  while (value >= 999.5 && unit < UNITS.length - 1) {
-    value /= 1024
-    unit++
-  }
-  const digits = unit === 0 || value >= 99.5 ? 0 : value >= 9.95 ? 1 : 2
-  return `${Number(value.toFixed(digits))} ${UNITS[unit]}`
-}
+export { bytesText as formatBytes, gapText as formatGap, shareText as formatShare } from '../../report/charts/units.ts'
 
 /** 1234567 → "1,234,567". */
 export function formatCount(count: number): string {
-  return Math.round(count).toLocaleString('en-US')
+  return countText(Math.round(count))
 }
 
 /** A number with a few significant digits, for tables. */
@@ -38,19 +27,9 @@ export function formatSeconds(seconds: number): string {
   return hours > 0 ? `${hours}:${String(minutes).padStart(2, '0')}:${rest}` : `${minutes}:${rest}`
 }
 
-/** A relative gap: 0.00123 → "1.2e-3". */
-export function formatGap(gap: number): string {
-  return gap === 0 ? '0' : gap.toExponential(1)
-}
-
 /** Eight significant digits, without needless zeros. */
 export function formatObjective(value: number): string {
   return Number(value.toPrecision(8)).toString()
-}
-
-/** 0.84943 → "84.94 %". */
-export function formatShare(share: number): string {
-  return `${(share * 100).toFixed(2)} %`
 }
 
 /** A time of day, or a date where it was not today. */

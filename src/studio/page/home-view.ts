@@ -16,7 +16,7 @@ export function homeView({ studio, element }: Place): string {
       count === 0
         ? 'This folder has no data yet. Put a file there (LIBSVM, CSV, Parquet…) and reload the page.'
         : `${formatCount(count)} ${count === 1 ? 'file' : 'files'} of data in this folder. ` +
-            `This machine has ${formatBytes(machine.memoryBytes)} of memory and ${machine.cores} ` +
+            `This machine has ${formatBytes(machine.usableBytes ?? machine.memoryBytes)} of memory and ${machine.cores} ` +
             `${machine.cores === 1 ? 'core' : 'cores'}.`,
     ),
     h(

@@ -25,16 +25,24 @@ export function planForm(studio: Studio, file: FolderFile, asked: { changed(): v
   const before = remembered.get(file.name) ?? {}
   const { choices, folder } = studio
   const { defaults } = choices
+  const { machine } = folder
   const first = { ...defaults, ...before }
-  const memory = memorySlider(folder.machine.memoryBytes, before.memory, changed)
+  const memory = memorySlider(machine.usableBytes ?? machine.memoryBytes, before.memory, changed)
   const others = folder.files.filter(({ kind, name }) => kind !== 'model' && name !== file.name)
   const fields: Record<Exclude<keyof TrainingOptions, 'memory'>, Field> = {
     loss: select('loss', 'Loss', choices.losses, first.loss),
     cost: text('cost', 'Cost C', first.cost ?? '', { inputmode: 'decimal' }),
     solver: select('solver', 'Solver', choices.solvers, first.solver),
     kernel: select('kernel', 'Kernel', choices.kernels, first.kernel),
-    test: select('test', 'Test file', [{ name: '', summary: 'none' }, ...others.map(({ name }) => ({ name }))], before.test),
-    tolerance: text('tolerance', 'Tolerance (relative gap)', before.tolerance ?? '', { placeholder: String(defaults.tolerance ?? '') }),
+    test: select(
+      'test',
+      'Test file',
+      [{ name: '', summary: 'none' }, ...others.map(({ name }) => ({ name }))],
+      before.test,
+    ),
+    tolerance: text('tolerance', 'Tolerance (relative gap)', before.tolerance ?? '', {
+      placeholder: String(defaults.tolerance ?? ''),
+    }),
     bias: text('bias', 'Bias', before.bias ?? '', { placeholder: 'none' }),
     normalize: select('normalize', 'Normalize rows', withNone(choices.normalizes), before.normalize),
     scale: select('scale', 'Scale features', withNone(choices.scales), before.scale),
@@ -53,12 +61,20 @@ export function planForm(studio: Studio, file: FolderFile, asked: { changed(): v
     'form',
     { class: 'plan-form', novalidate: true },
     memory.element,
-    h('div', { class: 'fields' }, [loss, cost, solver, kernel, test, name].map(field => field.element)),
+    h(
+      'div',
+      { class: 'fields' },
+      [loss, cost, solver, kernel, test, name].map(field => field.element),
+    ),
     h(
       'details',
       { class: 'more' },
       h('summary', {}, 'More settings'),
-      h('div', { class: 'fields' }, Object.values(more).map(field => field.element)),
+      h(
+        'div',
+        { class: 'fields' },
+        Object.values(more).map(field => field.element),
+      ),
     ),
   )
   element.addEventListener('input', event => {

@@ -37,7 +37,13 @@ export function memoryBar({ parts, allowed }: NonNullable<Plan['memory']>): HTML
       'ul',
       { class: 'legend' },
       drawn.map(({ what, bytes }, k) =>
-        h('li', {}, h('span', { class: `swatch part-${k}`, 'aria-hidden': 'true' }), what, h('b', {}, formatBytes(bytes))),
+        h(
+          'li',
+          {},
+          h('span', { class: `swatch part-${k}`, 'aria-hidden': 'true' }),
+          what,
+          h('b', {}, formatBytes(bytes)),
+        ),
       ),
     ),
   )
@@ -53,7 +59,11 @@ export function blockCells({ blocks }: Plan): HTMLElement {
       'figure',
       { class: 'blocks' },
       h('figcaption', {}, h('span', {}, 'Rows'), h('span', { class: 'value' }, 'all in memory')),
-      h('div', { class: 'cells', role: 'img', 'aria-label': 'All rows are in memory.' }, h('span', { class: 'cell whole' })),
+      h(
+        'div',
+        { class: 'cells', role: 'img', 'aria-label': 'All rows are in memory.' },
+        h('span', { class: 'cell whole' }),
+      ),
     )
   }
   const { count, groups, slots, slotBytes, cacheBytes } = blocks

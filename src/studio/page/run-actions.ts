@@ -40,7 +40,11 @@ export function runActions({ studio }: Place, id: string): RunActions {
     location.hash = '#/'
   })
   const link = (text: string, path: string, more: Record<string, string | boolean>): HTMLAnchorElement =>
-    h('a', { class: 'button', href: api.link(`/api/runs/${encodeURIComponent(id)}/${path}`), hidden: true, ...more }, text)
+    h(
+      'a',
+      { class: 'button', href: api.link(`/api/runs/${encodeURIComponent(id)}/${path}`), hidden: true, ...more },
+      text,
+    )
   const model = link('Model', 'model', { download: true, 'aria-label': 'Download the model' })
   const report = link('Report', 'report?view', { target: '_blank', rel: 'noopener', 'aria-label': 'Open the report' })
   const records = link('Records', 'records', { download: `${id}.jsonl`, 'aria-label': 'Download the records' })

@@ -100,12 +100,7 @@ function head(run: Run, chip: HTMLElement, actions: HTMLElement): HTMLElement {
     'header',
     { class: 'view-head run-head' },
     h('div', { class: 'title-line' }, h('h1', {}, run.name), chip),
-    h(
-      'p',
-      { class: 'quiet' },
-      h('a', { href: fileLink(run.data) }, run.data),
-      `, queued ${formatTime(run.queuedAt)}`,
-    ),
+    h('p', { class: 'quiet' }, h('a', { href: fileLink(run.data) }, run.data), `, queued ${formatTime(run.queuedAt)}`),
     h('pre', { class: 'command', tabindex: '0', role: 'group', 'aria-label': 'The command of this run' }, run.command),
     actions,
   )
@@ -116,12 +111,16 @@ function recordsOf(lines: RunStream['lines'], name: string): RunRecords | undefi
   return lines[0]?.record === 'run' ? collectRecords(lines, name) : undefined
 }
 
-function troubleOf({ state, error, advice, resumable }: Run, trouble: string): (HTMLElement | false)[] {
+function troubleOf({ state, error, advice, resumable, hasCheckpoint }: Run, trouble: string): (HTMLElement | false)[] {
   const stopped = state === 'stopped' && resumable
+  const outlook = hasCheckpoint
+    ? 'Stopped. Resume goes on from where it was.'
+    : 'Stopped. It has no checkpoint, so Resume begins again.'
   return [
-    error !== undefined && notice('error', h('strong', {}, 'The run failed.'), h('p', {}, error), advice && h('p', {}, advice)),
+    error !== undefined &&
+      notice('error', h('strong', {}, 'The run failed.'), h('p', {}, error), advice && h('p', {}, advice)),
     trouble !== '' && notice('error', h('p', {}, trouble)),
-    error === undefined && stopped && notice('warning', h('p', {}, 'Stopped. Resume goes on from where it was.')),
+    error === undefined && stopped && notice('warning', h('p', {}, outlook)),
   ]
 }
 
@@ -154,10 +153,6 @@ class AfterTheEnd {
       return
     }
     const explain = explainPanel(this.#place, this.#id)
-    fill(
-      this.element,
-      evaluation && confusionPanel(this.#place, this.#id, evaluation, explain.ask),
-      explain.element,
-    )
+    fill(this.element, evaluation && confusionPanel(this.#place, this.#id, evaluation, explain.ask), explain.element)
   }
 }

@@ -24,7 +24,11 @@ export function runsPanel(studio: Studio): HTMLElement {
   compare.addEventListener('click', () => {
     location.hash = compareLink(studio.runs.map(({ id }) => id).filter(id => chosen.has(id)))
   })
-  const rows = new KeyedList<Run>(list, ({ id }) => id, run => runRow(run, choose))
+  const rows = new KeyedList<Run>(
+    list,
+    ({ id }) => id,
+    run => runRow(run, choose),
+  )
   const mark = (): void => {
     const route = parseRoute(location.hash)
     const current = route.view === 'run' ? runLink(route.id) : undefined

@@ -67,7 +67,8 @@ export class StoreView {
     const cells = Array.from({ length: count }, (_, k) => {
       const { rows, bytes } = blocks[k]
       const size = rows === undefined ? '' : `: ${formatCount(rows)} rows, ${formatBytes(bytes ?? 0)}`
-      const title = each === 1 ? `block ${k}${size}` : `blocks ${k * each} to ${Math.min(blocks.length, (k + 1) * each) - 1}`
+      const title =
+        each === 1 ? `block ${k}${size}` : `blocks ${k * each} to ${Math.min(blocks.length, (k + 1) * each) - 1}`
       return h('span', { class: 'cell', title })
     })
     fill(this.#cells, cells)
@@ -97,6 +98,7 @@ function anyOf(blocks: ReadonlySet<number>, cell: number, each: number): boolean
 }
 
 function describe({ blocks, read, bytesRead, bytesSkipped }: StoreState): string {
-  const skipped = bytesSkipped > 0 ? `, ${formatBytes(bytesSkipped)} left unread: their rows cannot change anything` : ''
+  const skipped =
+    bytesSkipped > 0 ? `, ${formatBytes(bytesSkipped)} left unread: their rows cannot change anything` : ''
   return `${formatCount(blocks.length)} blocks; ${formatCount(read)} reads, ${formatBytes(bytesRead)} so far${skipped}.`
 }

@@ -7,7 +7,11 @@ import { formatBytes, formatCount, formatNumber } from './format.ts'
 import { messageOf, type Place } from './studio.ts'
 
 export function summaryPanel({ studio, signal }: Place, { name }: FolderFile): HTMLElement {
-  const body = h('div', { class: 'summary', 'aria-busy': 'true' }, notice('loading', 'Reading the beginning of the file…'))
+  const body = h(
+    'div',
+    { class: 'summary', 'aria-busy': 'true' },
+    notice('loading', 'Reading the beginning of the file…'),
+  )
   studio.api.summary(name, signal).then(
     summary => {
       body.removeAttribute('aria-busy')
@@ -32,7 +36,9 @@ function partsOf(summary: Summary, charts: HTMLElement): Child[] {
     ['Features', `${about}${formatCount(features)}`],
     ['Nonzeros a row', `${formatNumber(nonzeros.mean, 3)} (most ${formatCount(nonzeros.most)})`],
     ['Classes', `${sampled ? 'at least ' : ''}${formatCount(summary.labels.length)}`],
-    ...(values ? [['Values', `${formatNumber(values.least)} to ${formatNumber(values.most)}`] as [string, string]] : []),
+    ...(values
+      ? [['Values', `${formatNumber(values.least)} to ${formatNumber(values.most)}`] as [string, string]]
+      : []),
     ['Size', formatBytes(bytes)],
   ]
   return [
