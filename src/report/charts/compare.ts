@@ -2,7 +2,7 @@
 import * as Plot from '@observablehq/plot'
 import { type ComparedPoint, type ComparedRun, type Comparison, compareRuns } from '../compare-runs.ts'
 import type { RunRecords } from '../records.ts'
-import { COLOURS, type Chart, framed, thinned } from './chart.ts'
+import { type Chart, COLOURS, framed, thinned } from './chart.ts'
 import { gapText, numberText, powerText, secondsText, shareText } from './units.ts'
 
 /** Differences below it are rounding. */
@@ -39,7 +39,11 @@ function comparisonChart(series: Series[], words: Words, table: Chart['table']):
   const { id, title, about, text, axis } = words
   return {
     ...{ id, title, about, text, table },
-    legend: series.map(({ name, colour, dash }) => ({ name, colour, ...(dash !== 'none' && { dashed: true as const }) })),
+    legend: series.map(({ name, colour, dash }) => ({
+      name,
+      colour,
+      ...(dash !== 'none' && { dashed: true as const }),
+    })),
     options: size =>
       framed(size, {
         height: Math.round(Math.min(420, Math.max(240, size.width * 0.6))),

@@ -6,7 +6,6 @@ import {
   type Chart,
   type ChartSize,
   type ChartView,
-  FAINT,
   framed,
   GREEN,
   ORANGE,
@@ -142,7 +141,7 @@ export function gapChart(run: RunRecords): Chart | undefined {
     text: `The relative gap falls from ${gapText(points[0].gap!)} to ${gapText(end.gap!)} in ${secondsText(end.seconds)}${tolerance === undefined ? '' : `; the tolerance is ${gapText(tolerance)}`}.`,
     legend: [
       { name: 'gap', colour: GREEN },
-      ...(tolerance === undefined ? [] : [{ name: 'tolerance', colour: FAINT, dashed: true as const }]),
+      ...(tolerance === undefined ? [] : [{ name: 'tolerance', colour: 'currentColor', dashed: true as const }]),
     ],
     views: VIEWS,
     options: size => {
