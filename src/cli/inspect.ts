@@ -23,7 +23,7 @@ import {
 import { describeIndex } from './describe-index.ts'
 import { describeStore } from './describe-store.ts'
 import { schemaLines } from './describe-table.ts'
-import { fileHead } from './file-head.ts'
+import { fileHead } from '../files/file-head.ts'
 import { formatBytes, formatCount, sourceName } from './format.ts'
 import { describeModel } from './inspect-model.ts'
 import { print } from './print.ts'
