@@ -29,6 +29,7 @@ const LAYERS = [
   'optimise/driver',
   'train',
   'predict',
+  'report',
   'serve',
   'generate',
   'cli',
