@@ -46,12 +46,7 @@ export function refuse(
       ? error.message
       : 'this should not have happened'
   for (const [name, value] of Object.entries(known ? error.headers : {})) response.setHeader(name, value)
-  send(
-    response,
-    known ? error.status : error instanceof SpillwayError ? 400 : 500,
-    toJson(message),
-    'application/json',
-  )
+  send(response, known ? error.status : error instanceof SpillwayError ? 400 : 500, toJson(message), 'application/json')
   if (request.complete) return
   // A connection that is closed while it still sends may lose the answer.
   request.resume()

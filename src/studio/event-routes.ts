@@ -27,7 +27,6 @@ export async function streamRecords(
   const known = Number.isSafeInteger(given) && given > 0 ? given : 0
   const stream = streams.start(response)
   if (known > 0 && known <= runs.recordsBefore(id)) stream.send('restart', '{}')
-  stream.send('state', JSON.stringify(runs.get(id)))
   const news = new News()
   const leave = runs.listen(event => {
     const about = event.kind === 'run' ? event.run.id : event.id
@@ -50,7 +49,8 @@ async function follow(
   const records = runs.folderOf(id).file('records')
   let before = runs.recordsBefore(id)
   let reader = new RecordReader(records, before)
-  let state = ''
+  let state = runs.get(id).state
+  stream.send('state', JSON.stringify(runs.get(id)))
   for (;;) {
     // What happens from here on is looked at again.
     const more = news.next()
@@ -68,7 +68,8 @@ async function follow(
       await stream.drained()
       if (stream.signal.aborted) return
     }
-    if (run.state !== state) stream.send('state', JSON.stringify(run))
+    // The last state follows the last record.
+    if (run.state !== state || over) stream.send('state', JSON.stringify(run))
     state = run.state
     if (over) return
     await more

@@ -16,7 +16,9 @@ export class EventStreams {
   /** Begins a stream, or refuses where there are too many. */
   start(response: ServerResponse): EventStream {
     if (this.#open.size >= MOST_STREAMS) {
-      throw new RequestError(503, `there are ${MOST_STREAMS} streams of events open: close a page`, { 'retry-after': '5' })
+      throw new RequestError(503, `there are ${MOST_STREAMS} streams of events open: close a page`, {
+        'retry-after': '5',
+      })
     }
     const stream = new EventStream(response, () => this.#open.delete(stream))
     this.#open.add(stream)

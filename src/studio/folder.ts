@@ -39,7 +39,8 @@ export class StudioFolder {
       real = await realpath(join(this.path, given))
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code
-      if (code === 'ENOENT' || code === 'ENOTDIR') throw new RequestError(404, `there is no file ${given} in this folder`)
+      if (code === 'ENOENT' || code === 'ENOTDIR')
+        throw new RequestError(404, `there is no file ${given} in this folder`)
       throw new RequestError(403, `the file ${given} cannot be read`)
     }
     if (!this.holds(real)) throw new RequestError(403, `the name ${given} leads out of this folder`)
@@ -103,7 +104,8 @@ const isWork = (part: string): boolean => part.toLowerCase() === WORK_FOLDER
 /** A name that can only mean something below the folder. */
 function checkedName(name: unknown): string {
   if (typeof name !== 'string' || name === '') throw new RequestError(400, 'a name of a file is missing')
-  if (name.length > MOST_NAME) throw new RequestError(400, `the name of the file is longer than ${MOST_NAME} characters`)
+  if (name.length > MOST_NAME)
+    throw new RequestError(400, `the name of the file is longer than ${MOST_NAME} characters`)
   if (name.includes('\0') || name.includes('\\')) {
     throw new RequestError(400, 'the name of the file has a character that names here do not have')
   }

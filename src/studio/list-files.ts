@@ -109,7 +109,10 @@ function formatByName(path: string): string | undefined {
 function formatByHead(head: Uint8Array): string | undefined {
   if (!isText(head)) return allInputFormats.find(({ cut }) => cut.by === 'plan' && cut.detect(head))?.name
   const reading = new Reading(undefined, undefined)
-  const line = Buffer.from(head).toString('latin1').split('\n').find(each => each.trim() !== '' && !each.startsWith('#'))
+  const line = Buffer.from(head)
+    .toString('latin1')
+    .split('\n')
+    .find(each => each.trim() !== '' && !each.startsWith('#'))
   if (line === undefined) return undefined
   const speaks = allInputFormats.some(({ cut }) => cut.by === 'lines' && cut.detect(line))
   if (!speaks) return undefined

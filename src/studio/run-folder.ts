@@ -164,4 +164,3 @@ function checkedRun(text: string, id: string): KeptRun | undefined {
     return undefined
   }
 }
-

@@ -1,8 +1,10 @@
 // What a run is told: checked as it comes in a request or stands in a file, and written as the words of a command line. No value
 // can become an option: a word has its option's name and the value in one.
-import { resolveOptions, type TrainOptions } from '../train/options.ts'
+import { findLoss } from '../losses/all-losses.ts'
+import { askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { RequestError } from '../serve/request-error.ts'
 import { sizeText } from '../sizes.ts'
+import { resolveOptions, type TrainOptions } from '../train/options.ts'
 
 /** As requests have them. */
 export interface RunOptions {
@@ -41,14 +43,17 @@ export function checkedOptions(given: unknown): RunOptions {
   if (typeof given !== 'object' || Array.isArray(given)) throw new RequestError(400, 'options is no object of options')
   const options: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(given)) {
-    if (!Object.hasOwn(KINDS, name)) throw new RequestError(400, `there is no option ${JSON.stringify(name.slice(0, 40))}`)
+    if (!Object.hasOwn(KINDS, name))
+      throw new RequestError(400, `there is no option ${JSON.stringify(name.slice(0, 40))}`)
     if (value === null || value === undefined || value === '') continue
     const kind = KINDS[name as keyof RunOptions]
     const fits = kind === 'text' ? isShortText(value) : typeof value === 'number' && Number.isFinite(value)
     if (!fits) throw new RequestError(400, `the option ${name} is not ${kind === 'text' ? 'a short text' : 'a number'}`)
     options[name] = value
   }
-  resolveOptions(trainOptionsOf(options))
+  const { loss, solver } = resolveOptions(trainOptionsOf(options))
+  findLoss(loss)
+  askedSolver(solver)
   return options
 }
 

@@ -4,8 +4,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { relative } from 'node:path'
 import { isAtWork, type KnownProcess, startOf } from '../files/processes.ts'
 import { createKept } from './folder.ts'
-import { optionWords } from './run-options.ts'
 import { type KeptRun, type RunFolder, runFiles } from './run-folder.ts'
+import { optionWords } from './run-options.ts'
 
 /** How a process ended: its exit code or signal, where this studio started it; nobody knows of others. */
 export interface Ending {
@@ -106,13 +106,14 @@ export async function outcomeOf(
   const result = resultIn(await folder.text('output', MOST_OUTPUT))
   if (result) return { state: result['exitReason'] === 'interrupted' ? 'stopped' : 'done', result }
   const said = complaintIn((await folder.text('errors', MOST_OUTPUT)) ?? '')
-  if (asked || code === INTERRUPTED || said?.error === 'interrupted') return { state: 'stopped' }
+  if (asked || code === INTERRUPTED || said?.error.startsWith('interrupted')) return { state: 'stopped' }
   if (said) return { state: 'failed', ...said }
   if (signal) {
     const advice = 'the system may have been short of memory: give the run less, and leave some to other programs'
     return { state: 'failed', error: `the process of the run was ended by ${signal}`, advice }
   }
-  if (code === undefined) return { state: 'stopped', error: 'the process of the run is gone; it was ended from outside' }
+  if (code === undefined)
+    return { state: 'stopped', error: 'the process of the run is gone; it was ended from outside' }
   return { state: 'failed', error: `the process of the run ended with exit code ${code}, and said nothing` }
 }
 
@@ -129,12 +130,15 @@ function resultIn(text: string | undefined): Record<string, unknown> | undefined
   }
 }
 
-/** The one sentence of a failure, and what to do about it. */
+/** The sentence of a failure, with its sum where it has one, and what to do about it, which comes last. */
 function complaintIn(text: string): { error: string; advice?: string } | undefined {
   const lines = text.split('\n')
   const at = lines.findIndex(line => line.startsWith('spillway: '))
   if (at < 0) return undefined
-  const error = lines[at].slice('spillway: '.length)
-  const advice = lines[at + 1]?.startsWith('  ') ? lines[at + 1].trim() : undefined
+  const more = lines.slice(at + 1)
+  const end = more.findIndex(line => !line.startsWith('  '))
+  const following = more.slice(0, end < 0 ? more.length : end)
+  const advice = following.pop()?.trim()
+  const error = [lines[at].slice('spillway: '.length), ...following].join('\n')
   return advice ? { error, advice } : { error }
 }

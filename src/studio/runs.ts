@@ -50,7 +50,8 @@ export class Runs {
   readonly #listeners = new Set<(event: RunEvent) => void>()
   readonly #queue: Entry[] = []
   #active: Active | undefined
-  #starting = false
+  /** The run whose process is just being started. */
+  #starting: Entry | undefined
   #closing = false
 
   private constructor(folder: StudioFolder, path: string, options: RunsOptions) {
@@ -167,7 +168,7 @@ export class Runs {
     if (this.#active || this.#starting || this.#closing) return
     const entry = this.#queue.shift()
     if (!entry) return
-    this.#starting = true
+    this.#starting = entry
     try {
       await this.#begin(entry)
     } catch (error) {
@@ -175,7 +176,7 @@ export class Runs {
       await this.#save(entry).catch(() => {})
       this.#changed(entry)
     } finally {
-      this.#starting = false
+      this.#starting = undefined
     }
     if (!this.#active) void this.#next()
   }
@@ -251,6 +252,7 @@ export class Runs {
   /** Has a run end after its present step, with its checkpoint; or leave the queue. */
   async stop(id: string): Promise<Run> {
     const entry = this.#entry(id)
+    await this.#begun(entry)
     const queued = this.#queue.indexOf(entry)
     if (queued >= 0) {
       this.#queue.splice(queued, 1)
@@ -264,6 +266,11 @@ export class Runs {
       throw new RequestError(409, `the run is ${entry.run.state}: there is nothing to stop`)
     }
     return shown(entry)
+  }
+
+  /** Waits for a process that is just being started. */
+  async #begun(entry = this.#starting): Promise<void> {
+    while (entry && this.#starting === entry) await new Promise(resolve => setTimeout(resolve, 20))
   }
 
   async #stopActive({ entry, process, timers }: Active): Promise<void> {
@@ -281,8 +288,15 @@ export class Runs {
     const entry = this.#entry(id)
     if (!isResumable(entry.run)) throw new RequestError(409, `the run is ${entry.run.state}: it cannot be resumed`)
     if (this.#closing) throw new RequestError(503, 'the studio is about to end')
-    await this.paths(entry.run)
+    const before = entry.run.state
+    // At once: whoever asks twice gets one run.
     entry.run.state = 'queued'
+    try {
+      await this.paths(entry.run)
+    } catch (error) {
+      entry.run.state = before
+      throw error
+    }
     entry.run.queuedAt = new Date().toISOString()
     await this.#save(entry)
     this.#enqueue(entry)
@@ -292,9 +306,9 @@ export class Runs {
   async remove(id: string): Promise<void> {
     const entry = this.#entry(id)
     if (isActive(entry.run)) throw new RequestError(409, `the run is ${entry.run.state}: stop it first`)
+    this.#entries.delete(id)
     await entry.saved.catch(() => {})
     await entry.folder.remove()
-    this.#entries.delete(id)
     this.#tell({ kind: 'removed', id })
   }
 
@@ -305,8 +319,7 @@ export class Runs {
       entry.run.state = 'stopped'
       await this.#save(entry).catch(() => {})
     }
-    // A run that is just being started is waited for.
-    while (this.#starting) await new Promise(resolve => setTimeout(resolve, 20))
+    await this.#begun()
     const active = this.#active
     if (!active) return
     const { run } = active.entry

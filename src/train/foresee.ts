@@ -71,11 +71,7 @@ async function memoryOfRows(path: string, options: ResolvedOptions): Promise<For
   return { parts: [{ what: 'Node and the program', bytes: NODE_BYTES }, ...rows], allowed: allowedMemory(options) }
 }
 
-async function planOfText(
-  path: string,
-  solver: BlockSolver,
-  options: ResolvedOptions,
-): Promise<RunPlan | undefined> {
+async function planOfText(path: string, solver: BlockSolver, options: ResolvedOptions): Promise<RunPlan | undefined> {
   return planByText([path], solver, options, await planIngest([path], solver, options))
 }
 
