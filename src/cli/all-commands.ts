@@ -60,6 +60,10 @@ export const allCommands: Record<string, CommandEntry> = {
     summary: 'Answer requests over HTTP with the predictions of a model.',
     load: () => import('./serve.ts').then(m => m.serveCommand),
   },
+  studio: {
+    summary: 'Open a page on this machine to look at data, train, watch and compare runs.',
+    load: () => import('./studio.ts').then(m => m.studioCommand),
+  },
   generate: {
     summary: 'Make data with the statistics of a known set: rows, skew, class balance and noise, in LIBSVM text.',
     load: () => import('./generate.ts').then(m => m.generateCommand),

@@ -6,10 +6,12 @@ import type { MadeRow } from '../input-formats/rows-parser.ts'
 import { Answers, type TextAnswer } from './answers.ts'
 import { type BodyLimits, wholeBody, wholeLines } from './body.ts'
 import { givenRow } from './given-row.ts'
+import type { Metrics } from './metrics.ts'
 import { errorJson, RequestError } from './request-error.ts'
 import type { ServedModel } from './served-model.ts'
 
 export interface PredictLimits extends BodyLimits {
+  metrics: Metrics
   mostRows: number
   milliseconds: number
 }

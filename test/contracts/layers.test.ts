@@ -31,6 +31,7 @@ const LAYERS = [
   'predict',
   'report',
   'serve',
+  'studio',
   'generate',
   'cli',
 ]

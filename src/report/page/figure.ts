@@ -49,9 +49,7 @@ export class ChartFigure {
     this.#about.textContent = chart.about
     this.#numbers.setAttribute('aria-label', `Numbers of ${chart.title}`)
     this.#legend.replaceChildren(
-      ...(chart.legend ?? []).map(({ name, colour, dashed }) =>
-        element('li', {}, [swatch(colour, dashed), name]),
-      ),
+      ...(chart.legend ?? []).map(({ name, colour, dashed }) => element('li', {}, [swatch(colour, dashed), name])),
     )
     this.#legend.hidden = !chart.legend
     this.#fillNumbers()
