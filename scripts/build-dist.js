@@ -1,5 +1,5 @@
-// Builds dist/, or the folder that is named: one bundle each for the command line, the library, its worker threads and browsers,
-// the page of reports, the type declarations, and the numeric module beside them. Few large files start faster than many small ones.
+// Builds dist/, or the folder that is named: a bundle each for the command line, the library, its threads, browsers and reports,
+// the types, and the numeric module beside them. Few large files start faster than many small ones.
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, globSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'

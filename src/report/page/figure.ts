@@ -88,6 +88,11 @@ export class ChartFigure {
     if (this.#width === 0) return
     const width = Math.min(MOST_WIDTH, Math.max(LEAST_WIDTH, this.#width))
     const drawn = Plot.plot(this.#chart.options({ width, view: this.#view }))
+    // The names that Plot gives to marks say nothing to people: the picture as a whole has a text.
+    for (const mark of drawn.querySelectorAll('[aria-label]')) {
+      mark.setAttribute('data-mark', mark.getAttribute('aria-label')!)
+      mark.removeAttribute('aria-label')
+    }
     drawn.setAttribute('role', 'img')
     drawn.setAttribute('aria-label', `${this.#chart.title}. ${this.#chart.text}`)
     this.#drawing.replaceChildren(drawn)
