@@ -40,9 +40,11 @@ export function reportPage(title: string, content: ReportContent, { script, styl
     `<meta http-equiv="Content-Security-Policy" content="${POLICY}">`,
     `<title>${escaped(title)}</title>`,
     `<style>${safe(style)}</style>`,
+    '<body>',
     '<noscript>This report is drawn by a script that stands in this file: allow it to run.</noscript>',
     `<script type="application/json" id="records">${inlineJson(content)}</script>`,
     `<script>${safe(script)}</script>`,
+    '</body>',
     '</html>',
     '',
   ].join('\n')

@@ -26,7 +26,7 @@ const oneRun = (name: string, ...of: Parameters<typeof wholeRun>): string =>
 
 /** Corners of the last line of a chart. */
 async function lineOf(page: Page, chart: string): Promise<number[][]> {
-  const path = await page.locator(`#chart-${chart} g[aria-label="line"] path`).last().getAttribute('d')
+  const path = await page.locator(`#chart-${chart} g[data-mark="line"] path`).last().getAttribute('d')
   return [...path!.matchAll(/[ML]?(-?[\d.]+),(-?[\d.]+)/g)].map(([, x, y]) => [Number(x), Number(y)])
 }
 
@@ -69,13 +69,13 @@ describe('the page of a report', { skip, timeout: 180_000 }, () => {
     assert.equal(gap.length, 31)
     const slope = (k: number): number => (gap[k + 1][1] - gap[k][1]) / (gap[k + 1][0] - gap[k][0])
     for (let k = 1; k < 29; k++) assert.ok(Math.abs(slope(k) - slope(0)) < 0.02 * Math.abs(slope(0)), `${k}`)
-    assert.equal(await page.locator('#chart-gap g[aria-label="dot"] circle').count(), 1, 'one certificate')
-    assert.equal(await page.locator('#chart-confusion g[aria-label="cell"] rect').count(), 4)
-    assert.deepEqual(await page.locator('#chart-confusion g[aria-label="text"] text').allTextContents(), [
+    assert.equal(await page.locator('#chart-gap g[data-mark="dot"] circle').count(), 1, 'one certificate')
+    assert.equal(await page.locator('#chart-confusion g[data-mark="cell"] rect').count(), 4)
+    assert.deepEqual(await page.locator('#chart-confusion g[data-mark="text"] text').allTextContents(), [
       ...['45', '5', '5', '45'],
     ])
     const widths = await page
-      .locator('#chart-features g[aria-label="bar"] rect')
+      .locator('#chart-features g[data-mark="bar"] rect')
       .evaluateAll(bars => bars.map(bar => Number(bar.getAttribute('width'))))
     assert.ok(Math.abs(widths[0] / widths[1] - 2) < 0.05, `weights 2.5 and −1.25: ${widths}`)
   })
@@ -153,8 +153,8 @@ describe('the page of a report', { skip, timeout: 180_000 }, () => {
     const { page, complaints } = await openPage(pageOf('compared', { kind: 'compare', runs, best: 100 }))
     assert.deepEqual(complaints, [])
     assert.deepEqual(await barriers(page), [])
-    assert.equal(await page.locator('#chart-compare-objective g[aria-label="line"] path').count(), 2)
-    assert.equal(await page.locator('#chart-compare-objective g[aria-label="dot"] circle').count(), 10)
+    assert.equal(await page.locator('#chart-compare-objective g[data-mark="line"] path').count(), 2)
+    assert.equal(await page.locator('#chart-compare-objective g[data-mark="dot"] circle').count(), 10)
     assert.deepEqual(await page.locator('.runs tbody th').allTextContents(), ['run 0', 'run 1'])
   })
 })

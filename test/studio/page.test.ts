@@ -265,7 +265,7 @@ async function readResult(page: Page, studio: FakeStudio): Promise<void> {
   assert.equal(await number(page, 'gap').textContent(), result.gap.toExponential(1))
   const steps = studio.lines(id).filter(line => line.record === 'progress' && line.stage === 'train')
   const certified = steps.filter(line => 'certified' in line && line.certified)
-  const dots = await page.locator('#chart-gap svg [aria-label=dot] circle').count()
+  const dots = await page.locator('#chart-gap svg [data-mark=dot] circle').count()
   assert.equal(dots, certified.length)
   const links = page.locator('.actions a:visible')
   assert.deepEqual(await links.allTextContents(), ['Model', 'Report', 'Records'])

@@ -13,7 +13,7 @@ import {
   thinned,
   ticksFor,
 } from './chart.ts'
-import { gapText, numberText, powerText, secondsText } from './units.ts'
+import { gapText, logTickText, numberText, secondsText } from './units.ts'
 
 export interface ConvergencePoint {
   seconds: number
@@ -132,6 +132,8 @@ export function gapChart(run: RunRecords): Chart | undefined {
   const points = fewer(convergencePoints(run).filter(({ gap }) => gap !== null && gap > 0))
   if (points.length < 2) return undefined
   const { tolerance } = run.run.settings as { tolerance?: number }
+  const gaps = [...points.map(({ gap }) => gap!), ...(tolerance === undefined ? [] : [tolerance])]
+  const names = logTickText(Math.min(...gaps), Math.max(...gaps))
   const end = points[points.length - 1]
   return {
     id: 'gap',
@@ -148,7 +150,7 @@ export function gapChart(run: RunRecords): Chart | undefined {
       const x = size.view === 'passes' ? 'passes' : 'seconds'
       return framed(size, {
         x: xAxis(size),
-        y: { type: 'log', label: 'relative gap', labelArrow: 'none', grid: true, ticks: 5, tickFormat: powerText },
+        y: { type: 'log', label: 'relative gap', labelArrow: 'none', grid: true, ticks: 5, tickFormat: names },
         marks: [
           ...(tolerance === undefined
             ? []

@@ -71,7 +71,7 @@ export function memoryPlanChart(run: RunRecords): Chart | undefined {
     text: `${bytesText(planned)} of ${bytesText(plan.allowed)} planned: ${parts.map(({ what, bytes }) => `${what} ${bytesText(bytes)}`).join(', ')}.`,
     options: size =>
       framed(size, {
-        height: 50 + 40 * parts.length,
+        height: 64 + 40 * parts.length,
         marginLeft: 12,
         x: {
           label: 'memory',

@@ -16,7 +16,7 @@ export class ChartFigure {
   readonly #title: HTMLElement
   readonly #views = element('div', { class: 'views', role: 'group' })
   readonly #legend = element('ul', { class: 'legend' })
-  readonly #drawing = element('div', { class: 'drawing', role: 'img' })
+  readonly #drawing = element('div', { class: 'drawing' })
   readonly #numbers = element('div', { class: 'numbers', tabindex: '0', role: 'region' })
   readonly #details = element('details', {}, [element('summary', {}, ['Numbers']), this.#numbers])
 
@@ -85,9 +85,13 @@ export class ChartFigure {
     const drawn = Plot.plot(this.#chart.options({ width, view: this.#view }))
     // Its rules are in charts.css: the studio's policy forbids style elements within a page.
     for (const style of drawn.querySelectorAll('style')) style.remove()
-    // Its parts have labels that mean nothing to readers of the screen: the whole is named instead.
-    drawn.setAttribute('aria-hidden', 'true')
-    this.#drawing.setAttribute('aria-label', `${this.#chart.title}. ${this.#chart.text}`)
+    // The names that Plot gives to marks say nothing to people: the picture as a whole has a text.
+    for (const mark of drawn.querySelectorAll('[aria-label]')) {
+      mark.setAttribute('data-mark', mark.getAttribute('aria-label')!)
+      mark.removeAttribute('aria-label')
+    }
+    drawn.setAttribute('role', 'img')
+    drawn.setAttribute('aria-label', `${this.#chart.title}. ${this.#chart.text}`)
     this.#drawing.replaceChildren(drawn)
   }
 
