@@ -18,7 +18,10 @@ export function choices(): object {
   return {
     losses: allLosses.map(choice),
     solvers: [{ name: first, summary: 'the one that suits the data and the memory' }, ...allSolvers.map(choice)],
-    kernels: [{ name: DEFAULTS.kernel, summary: 'features as they are' }, ...allAdditiveKernels.map(choice)],
+    kernels: [
+      { name: DEFAULTS.kernel, summary: 'features as they are' },
+      ...allAdditiveKernels.map(({ example, summary }) => ({ name: example, summary })),
+    ],
     scales: [...scaleKinds, 'none'],
     normalizes: ['unit'],
     multiclass: multiclassNames,

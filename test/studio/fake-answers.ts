@@ -50,7 +50,7 @@ export const choices: Choices = {
   },
 }
 
-export function summaryOf(file: string): Summary {
+export function summaryOf(file: string, label: string | null): Summary {
   const table = file.endsWith('.csv')
   return {
     ...{ file, bytes: 630 * MEGABYTE, format: table ? 'csv' : 'libsvm', sampled: true, rows: 200_000, features: 5000 },
@@ -61,14 +61,19 @@ export function summaryOf(file: string): Summary {
       })),
     },
     values: { least: 0.0125, most: 7.5 },
-    labels: [
-      { label: '+1', rows: 120_000 },
-      { label: '-1', rows: 80_000 },
-    ],
+    labels:
+      table && label === null
+        ? []
+        : [
+            { label: '+1', rows: 120_000 },
+            { label: '-1', rows: 80_000 },
+          ],
     ...(table && {
+      needsLabel: label === null,
       columns: [
         { name: 'age', became: 'a number' },
         { name: 'country', became: '31 categories' },
+        { name: 'churned', became: 'the label' },
       ],
     }),
     lines: ['+1 3:1 7:0.5 19:2.25', '-1 1:0.125 3:1', '+1 2:1 4:0.5 8:0.25'],
@@ -79,7 +84,11 @@ const LEAST = 128 * MEGABYTE
 const DATA = 420 * MEGABYTE
 
 /** Less memory, fewer blocks in it. */
-export function planOf({ memory, solver = 'auto' }: TrainingOptions): Plan {
+export function planOf(data: string, { memory, label, solver = 'auto' }: TrainingOptions): Plan {
+  if (data.endsWith('.csv') && label === undefined) {
+    const refused = 'which column is the label? the columns are "age", "country", "churned"; say --label NAME'
+    return { solver: '', reason: '', seconds: null, refused }
+  }
   if (memory !== undefined && memory < LEAST) {
     const refused = `${Math.round(memory / MEGABYTE)} MB of memory cannot work: give --memory 128M or more`
     return { solver: '', reason: '', seconds: null, refused }

@@ -165,8 +165,8 @@ export class FakeStudio {
   #ofFolder(url: URL, body: Record<string, unknown>): object | undefined {
     if (url.pathname === '/api/folder') return folder
     if (url.pathname === '/api/choices') return choices
-    if (url.pathname === '/api/summary') return summaryOf(url.searchParams.get('file')!)
-    if (url.pathname === '/api/plan') return planOf(body['options'] as TrainingOptions)
+    if (url.pathname === '/api/summary') return summaryOf(url.searchParams.get('file')!, url.searchParams.get('label'))
+    if (url.pathname === '/api/plan') return planOf(String(body['data']), body['options'] as TrainingOptions)
     return undefined
   }
 

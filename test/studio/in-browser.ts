@@ -66,10 +66,11 @@ export function closeBrowserAfter(): void {
 
 const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
-/** Serious faults that axe finds, in words. */
-export async function seriousFaults(page: Page): Promise<string[]> {
+/** Serious faults that axe finds, in words: by some of its rules, or all of them. */
+export async function seriousFaults(page: Page, rules: string[] = []): Promise<string[]> {
+  const options = { resultTypes: ['violations'], ...(rules.length > 0 && { runOnly: { type: 'rule', values: rules } }) }
   await page.evaluate(axe)
-  const found = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as {
+  const found = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as {
     violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[]
   }
   return found.violations

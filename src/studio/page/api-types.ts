@@ -44,6 +44,8 @@ export interface Summary {
   values?: { least: number; most: number }
   labels: { label: string; rows: number }[]
   columns?: { name: string; became?: string }[]
+  /** Whether somebody has to say which column is the label. */
+  needsLabel?: boolean
   lines: string[]
 }
 

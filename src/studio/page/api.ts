@@ -58,8 +58,8 @@ export class Api {
 
   folder = (): Promise<Folder> => this.#json('/api/folder')
   choices = (): Promise<Choices> => this.#json('/api/choices')
-  summary = (file: string, signal: AbortSignal): Promise<Summary> =>
-    this.#json(`/api/summary?file=${encodeURIComponent(file)}`, { signal })
+  summary = (file: string, label: string | undefined, signal: AbortSignal): Promise<Summary> =>
+    this.#json(`/api/summary?${new URLSearchParams({ file, ...(label && { label }) })}`, { signal })
   plan = (data: string, options: TrainingOptions, signal: AbortSignal): Promise<Plan> =>
     this.#json('/api/plan', { body: { data, options }, signal })
 

@@ -19,6 +19,8 @@ export function fileView(place: Place, name: string): string {
     )
     return name
   }
+  const summary = summaryPanel(place, file, columns => plan.offerColumns(columns))
+  const plan = planPanel(place, file, label => summary.load(label))
   fill(
     element,
     h(
@@ -27,7 +29,7 @@ export function fileView(place: Place, name: string): string {
       h('h1', {}, name),
       h('p', { class: 'quiet' }, `${file.format ?? file.kind}, ${formatBytes(file.bytes)}`),
     ),
-    h('div', { class: 'columns' }, planPanel(place, file), summaryPanel(place, file)),
+    h('div', { class: 'columns' }, plan.element, summary.element),
   )
   return name
 }

@@ -9,6 +9,8 @@ export interface PlanForm {
   options(): TrainingOptions
   /** What the user calls the run; empty for a name by the program. */
   name(): string
+  /** Lets one of the columns of a table be the label. */
+  offerColumns(columns: string[]): void
   /** Shows the reason of the choice under the solver. */
   explainSolver(text: string): void
 }
@@ -47,7 +49,7 @@ export function planForm(studio: Studio, file: FolderFile, asked: { changed(): v
     normalize: select('normalize', 'Normalize rows', withNone(choices.normalizes), before.normalize),
     scale: select('scale', 'Scale features', withNone(choices.scales), before.scale),
     multiclass: select('multiclass', 'More than two classes', asChoices(choices.multiclass), first.multiclass),
-    label: text('label', 'Label column (tables)', before.label ?? '', { placeholder: 'the first' }),
+    label: select('label', 'Label column', [{ name: '', summary: 'choose a column' }], undefined),
     seed: text('seed', 'Seed', before.seed ?? '', { inputmode: 'numeric', placeholder: String(defaults.seed ?? '') }),
   }
   const name = text('run-name', 'Name of the run', '', { placeholder: file.name, maxlength: 80 })
@@ -56,7 +58,9 @@ export function planForm(studio: Studio, file: FolderFile, asked: { changed(): v
   fields.solver.element.append(reason)
   const lossHint = h('p', { class: 'hint' })
   fields.loss.element.append(lossHint)
-  const { loss, cost, solver, kernel, test, ...more } = fields
+  const { label, loss, cost, solver, kernel, test, ...more } = fields
+  // Only tables have columns.
+  label.element.hidden = true
   const element = h(
     'form',
     { class: 'plan-form', novalidate: true },
@@ -64,7 +68,7 @@ export function planForm(studio: Studio, file: FolderFile, asked: { changed(): v
     h(
       'div',
       { class: 'fields' },
-      [loss, cost, solver, kernel, test, name].map(field => field.element),
+      [label, loss, cost, solver, kernel, test, name].map(field => field.element),
     ),
     h(
       'details',
@@ -95,7 +99,19 @@ export function planForm(studio: Studio, file: FolderFile, asked: { changed(): v
     asked.changed()
   }
   explainLoss()
-  return { element, options, name: () => name.control.value.trim(), explainSolver: said => setText(reason, said) }
+  return {
+    element,
+    options,
+    name: () => name.control.value.trim(),
+    offerColumns: columns => {
+      if (!label.element.hidden) return
+      label.element.hidden = false
+      label.control.append(...columns.map(column => h('option', { value: column }, column)))
+      label.control.value = before.label ?? ''
+      if (before.label !== undefined) changed()
+    },
+    explainSolver: said => setText(reason, said),
+  }
 }
 
 const NUMBERS = new Set(['cost', 'tolerance', 'bias', 'seed'])

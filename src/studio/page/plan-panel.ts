@@ -10,12 +10,23 @@ import { messageOf, type Place } from './studio.ts'
 /** A slider that is dragged asks so often, at most. */
 const MILLISECONDS_BETWEEN = 80
 
-export function planPanel({ studio, signal }: Place, file: FolderFile): HTMLElement {
+export interface PlanPanel {
+  element: HTMLElement
+  offerColumns(columns: string[]): void
+}
+
+/** `labelled` is told which column of a table is the label, first of all and each time that it changes. */
+export function planPanel(
+  { studio, signal }: Place,
+  file: FolderFile,
+  labelled: (label: string | undefined) => void,
+): PlanPanel {
   const picture = h('div', { class: 'plan-picture' }, notice('loading', 'Planning…'))
   const said = h('div', { class: 'plan-error' })
   const button = h('button', { type: 'submit', class: 'primary' }, 'Train')
   const outlook = h('span', { class: 'outlook', role: 'status' })
   let asking = new AbortController()
+  let label: string | undefined
 
   const ask = throttled(MILLISECONDS_BETWEEN, async () => {
     asking.abort()
@@ -31,6 +42,10 @@ export function planPanel({ studio, signal }: Place, file: FolderFile): HTMLElem
   })
   const form = planForm(studio, file, {
     changed: () => {
+      if (form.options().label !== label) {
+        label = form.options().label
+        labelled(label)
+      }
       picture.setAttribute('aria-busy', 'true')
       ask()
     },
@@ -75,7 +90,11 @@ export function planPanel({ studio, signal }: Place, file: FolderFile): HTMLElem
   })
   form.element.append(h('div', { class: 'submit' }, button, outlook), said)
   ask()
-  return panel('Plan a run', { id: 'plan', class: 'plan' }, form.element, picture)
+  labelled(undefined)
+  return {
+    element: panel('Plan a run', { id: 'plan', class: 'plan' }, form.element, picture),
+    offerColumns: form.offerColumns,
+  }
 }
 
 function timeText({ seconds }: Plan): HTMLElement {
@@ -85,9 +104,9 @@ function timeText({ seconds }: Plan): HTMLElement {
   return h(
     'dl',
     { class: 'facts' },
-    fact('Time in all', `about ${formatSeconds(all)}`),
+    fact('Time in all', `~${formatSeconds(all)}`),
     fact('Reading', formatSeconds(read)),
     fact('A pass', formatSeconds(pass)),
-    fact('Passes', `about ${Math.max(1, Math.round(passes))}`),
+    fact('Passes', `~${Math.max(1, Math.round(passes))}`),
   )
 }

@@ -52,7 +52,7 @@ function ofReading({ seconds, bytesRead, bytesTotal }: Extract<ProgressRecord, {
     Stage: `reading${share}`,
     Rate: `${formatBytes(rate)}/s`,
     Time: formatSeconds(seconds),
-    Left: bytesTotal ? formatSeconds(Math.max(0, (bytesTotal - bytesRead) / rate)) : NONE,
+    Left: bytesTotal && bytesRead < bytesTotal ? formatSeconds(Math.max(0, (bytesTotal - bytesRead) / rate)) : NONE,
   }
 }
 
@@ -77,10 +77,17 @@ function ofTraining(records: RunRecords): Partial<Numbers> {
     Primal: `${about}${formatObjective(primal)}`,
     Gap: gap === null ? NONE : `${about}${formatGap(gap)}`,
     Rate: rateText(training),
-    Memory: `${formatBytes(memoryBytes)}${allowed === undefined ? '' : ` of ${formatBytes(allowed)}`}`,
+    Memory: allowed === undefined ? formatBytes(memoryBytes) : partOf(memoryBytes, allowed),
     Time: formatSeconds(seconds),
     Left: left === undefined ? NONE : left === 0 ? 'soon' : `~${formatSeconds(left)}`,
   }
+}
+
+/** "148 of 152 MiB". */
+function partOf(part: number, whole: number): string {
+  const [some, all] = [formatBytes(part), formatBytes(whole)]
+  const [number, unit] = some.split(' ')
+  return all.endsWith(` ${unit}`) ? `${number} of ${all}` : `${some} of ${all}`
 }
 
 /** Records that the rate is taken over. */
@@ -100,7 +107,7 @@ function rateText(training: ReturnType<typeof stageOf<'train'>>): string {
 }
 
 /** What the end says stands in place of the last estimate. */
-function ofResult({ result }: RunRecords): Partial<Numbers> {
+function ofResult({ result, resumed }: RunRecords): Partial<Numbers> {
   if (!result) return {}
   const [primal, gap, passes] = ['primal', 'gap', 'passes'].map(name => numberAt(result, name))
   const seconds = numberAt(result, 'seconds', 'total')
@@ -108,6 +115,7 @@ function ofResult({ result }: RunRecords): Partial<Numbers> {
     ...(passes !== undefined && { Stage: `${formatCount(passes)} ${passes === 1 ? 'pass' : 'passes'}` }),
     ...(primal !== undefined && { Primal: formatObjective(primal) }),
     ...(gap !== undefined && { Gap: formatGap(gap) }),
-    ...(seconds !== undefined && { Time: formatSeconds(seconds) }),
+    // The result knows the time since the run was resumed alone.
+    ...(seconds !== undefined && resumed.length === 0 && { Time: formatSeconds(seconds) }),
   }
 }

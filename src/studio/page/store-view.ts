@@ -5,6 +5,8 @@ import type { StoreState } from './store-state.ts'
 
 /** More blocks share cells. */
 const MOST_CELLS = 400
+/** Fewer are drawn larger. */
+const FEW_CELLS = 60
 
 export class StoreView {
   readonly element: HTMLElement
@@ -72,6 +74,7 @@ export class StoreView {
       return h('span', { class: 'cell', title })
     })
     fill(this.#cells, cells)
+    setAttribute(this.#cells, 'data-few', count <= FEW_CELLS)
   }
 
   #showRows({ rows }: StoreState): void {

@@ -6,26 +6,38 @@ import { type Child, fill, h, notice, panel } from './dom.ts'
 import { formatBytes, formatCount, formatNumber } from './format.ts'
 import { messageOf, type Place } from './studio.ts'
 
-export function summaryPanel({ studio, signal }: Place, { name }: FolderFile): HTMLElement {
-  const body = h(
-    'div',
-    { class: 'summary', 'aria-busy': 'true' },
-    notice('loading', 'Reading the beginning of the file…'),
-  )
-  studio.api.summary(name, signal).then(
-    summary => {
-      body.removeAttribute('aria-busy')
+export interface SummaryPanel {
+  element: HTMLElement
+  /** Reads the summary again, with another column for a label. */
+  load(label: string | undefined): void
+}
+
+/** `offer` is told the columns of a table. */
+export function summaryPanel(
+  { studio, signal }: Place,
+  { name }: FolderFile,
+  offer: (columns: string[]) => void,
+): SummaryPanel {
+  const body = h('div', { class: 'summary' }, notice('loading', 'Reading the beginning of the file…'))
+  let reading = new AbortController()
+  const load = async (label: string | undefined): Promise<void> => {
+    reading.abort()
+    reading = new AbortController()
+    const { signal: mine } = reading
+    body.setAttribute('aria-busy', 'true')
+    try {
+      const summary = await studio.api.summary(name, label, mine)
       const charts = new ChartBoard()
       fill(body, ...partsOf(summary, charts.element))
       charts.show(chartsOfFile(summary))
-    },
-    error => {
-      if (signal.aborted) return
-      body.removeAttribute('aria-busy')
-      fill(body, notice('error', h('p', {}, messageOf(error))))
-    },
-  )
-  return panel('What is in it', { id: 'summary' }, body)
+      if (summary.columns) offer(summary.columns.map(column => column.name))
+    } catch (error) {
+      if (!mine.aborted) fill(body, notice('error', h('p', {}, messageOf(error))))
+    }
+    if (!mine.aborted) body.removeAttribute('aria-busy')
+  }
+  signal.addEventListener('abort', () => reading.abort())
+  return { element: panel('What is in it', { id: 'summary' }, body), load: label => void load(label) }
 }
 
 function partsOf(summary: Summary, charts: HTMLElement): Child[] {
@@ -34,8 +46,8 @@ function partsOf(summary: Summary, charts: HTMLElement): Child[] {
   const facts: [string, string][] = [
     ['Rows', `${about}${formatCount(rows)}`],
     ['Features', `${about}${formatCount(features)}`],
-    ['Nonzeros a row', `${formatNumber(nonzeros.mean, 3)} (most ${formatCount(nonzeros.most)})`],
-    ['Classes', `${sampled ? 'at least ' : ''}${formatCount(summary.labels.length)}`],
+    ['Nonzeros a row', nonzerosText(nonzeros)],
+    ['Classes', classesText(summary)],
     ...(values
       ? [['Values', `${formatNumber(values.least)} to ${formatNumber(values.most)}`] as [string, string]]
       : []),
@@ -48,6 +60,16 @@ function partsOf(summary: Summary, charts: HTMLElement): Child[] {
     summary.columns && columnsTable(summary.columns),
     firstLines(summary.lines),
   ]
+}
+
+function nonzerosText({ mean, most }: Summary['nonzeros']): string {
+  const average = mean >= 100 ? formatCount(mean) : formatNumber(mean, 3)
+  // The manifest of a store does not know the longest row.
+  return most > 0 ? `${average} (most ${formatCount(most)})` : average
+}
+
+function classesText({ labels, sampled, needsLabel }: Summary): string {
+  return needsLabel ? 'choose the label first' : `${sampled ? 'at least ' : ''}${formatCount(labels.length)}`
 }
 
 /** A wide table has more columns than anybody reads at once. */
