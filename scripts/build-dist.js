@@ -1,10 +1,11 @@
-// Builds dist/, or the folder that is named: one bundle each for the command line, the library, its worker threads and browsers,
-// the type declarations, and the numeric module beside them. Few large files start faster than many small ones.
+// Builds dist/, or the folder that is named: a bundle each for the command line, the library, its threads, browsers and reports,
+// the types, and the numeric module beside them. Few large files start faster than many small ones.
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, globSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { pageBundle } from '../src/report/page-bundle.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const out = resolve(process.argv[2] ?? join(root, 'dist'))
@@ -34,8 +35,8 @@ const settings = {
   legalComments: 'none',
   logLevel: 'warning',
   plugins: [nodeModules],
-  // Loaded by those who need them: under mpirun, and for Parquet files.
-  external: ['koffi', 'hyparquet', 'hyparquet-compressors'],
+  // Loaded by those who need them: under mpirun, for Parquet files, and for reports where the page is not built.
+  external: ['koffi', 'hyparquet', 'hyparquet-compressors', 'esbuild'],
 }
 
 async function bundle() {
@@ -62,6 +63,8 @@ async function bundle() {
     minify: true,
     plugins: [],
   })
+  // The page of reports, which is put into each of them.
+  await build({ ...pageBundle, absWorkingDir: root, outdir: out })
 }
 
 /** Writes the declarations that those of the library and of `spillway/predict` lead to. */

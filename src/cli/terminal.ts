@@ -144,7 +144,8 @@ export class TrainingText {
   of(progress: Progress): string {
     if (progress.stage === 'read') return readingText(progress)
     if (progress.stage === 'plan') return planText(progress, this.#verbose)
-    if (progress.stage === 'rows') return `${formatCount(progress.rows)} rows, ${formatCount(progress.features)} features`
+    if (progress.stage === 'rows')
+      return `${formatCount(progress.rows)} rows, ${formatCount(progress.features)} features`
     if (progress.stage === 'relax') return this.#relaxText(progress)
     const { pass, primal, gap, certified, problem = 1, problems = 1, models, seconds, partial = false } = progress
     const subject = models ? models.done + (models.training ?? 0) : problem

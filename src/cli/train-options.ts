@@ -11,6 +11,7 @@ import { scaleKinds } from '../rows/scale.ts'
 import { DEFAULTS, type TrainOptions, twoWeights } from '../train/options.ts'
 import { type Command, memoryOption, numberOption, type OptionValues, textOption } from './command.ts'
 import { readingOptions } from './reading-options.ts'
+import { recordOptions } from './record-options.ts'
 import { tableOptions, tableOptionsOf } from './table-options.ts'
 
 /** What --expand takes, for the help of every command that has it. */
@@ -275,6 +276,7 @@ export const optionsOfTrain: Command['options'] = {
   },
   test: { value: 'FILE', help: 'data to test the model on afterwards, text or a store', group: 'Output' },
   evaluate: { help: 'with --test: report how well each class is predicted', group: 'Output' },
+  ...recordOptions,
   json: { help: 'print one line of JSON at the end', group: 'Output' },
   verbose: { help: 'show what the memory is planned for, part by part', group: 'Output' },
   quiet: { short: 'q', help: 'show no progress', group: 'Output' },

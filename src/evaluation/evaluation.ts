@@ -2,6 +2,7 @@
 //
 // Memory: the tallies of the classes, and with two classes 8 bytes a row for the areas (16 while the report is made).
 import { curveAreas, ScoreList } from './areas.ts'
+import { CalibrationBins, curvesOf, type EvaluationCurves } from './curves.ts'
 
 /** Rows that were predicted, some at a time. */
 export interface EvaluatedRows {
@@ -72,6 +73,7 @@ export class Evaluation {
   #loss = 0
   #withProbability = 0
   readonly #scores = [new ScoreList(), new ScoreList()]
+  readonly #calibration = new CalibrationBins()
 
   /** The labels that can be predicted; `positive` is the one that areas are about when there are two. */
   constructor(labels: readonly string[], { positive = 0 }: { positive?: 0 | 1 } = {}) {
@@ -110,7 +112,11 @@ export class Evaluation {
       }
       // Rows of neither class have no place in a ranking of two.
       if (ranked && (t === 0 || t === 1)) this.#scores[t].push(this.#positive === 0 ? ranked[r] : -ranked[r])
-      if (probabilities) this.#loss -= Math.log(clipped(probabilities[r]))
+      if (!probabilities) continue
+      this.#loss -= Math.log(clipped(probabilities[r]))
+      const isPositive = t === this.#positive
+      if (ranked && (t === 0 || t === 1))
+        this.#calibration.add(isPositive ? probabilities[r] : 1 - probabilities[r], isPositive)
     }
     this.#rows += truth.length
     if (probabilities) this.#withProbability += truth.length
@@ -141,6 +147,14 @@ export class Evaluation {
       prArea: areas.pr,
       logLoss: this.#rows > 0 && this.#withProbability === this.#rows ? this.#loss / this.#rows : null,
     }
+  }
+
+  /** Of two labels: the curves that the areas are of, and the calibration where there are probabilities. */
+  curves(): EvaluationCurves {
+    if (this.#known !== 2) return {}
+    const scores = [this.#positive, 1 - this.#positive].map(k => this.#scores[k].all().sort())
+    const calibration = this.#withProbability > 0 ? this.#calibration.report() : []
+    return { ...curvesOf(scores[0], scores[1]), ...(calibration.length > 0 && { calibration }) }
   }
 }
 

@@ -1,5 +1,5 @@
 // Record files on disk: written line by line as a run goes on, so that a killed run leaves what it told, and read again.
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs'
 import { basename } from 'node:path'
 import { fileError, SpillwayError } from '../errors.ts'
 import { collectRecords, parseRecords, type RunLine, type RunRecords } from './records.ts'
@@ -15,6 +15,7 @@ export class RecordFile {
   constructor(path: string, { append = false }: { append?: boolean } = {}) {
     this.path = path
     try {
+      if (append) dropHalfLine(path)
       this.#file = openSync(path, append ? 'a' : 'w')
     } catch (error) {
       throw fileError(error, path, 'write')
@@ -34,6 +35,13 @@ export class RecordFile {
     if (this.#file >= 0) closeSync(this.#file)
     this.#file = -1
   }
+}
+
+/** A run that was killed while it wrote leaves half a line: the next one must not stand behind it. */
+function dropHalfLine(path: string): void {
+  const bytes = readFileSync(path)
+  const end = bytes.lastIndexOf(10) + 1
+  if (end < bytes.length) truncateSync(path, end)
 }
 
 /** The lines of a file. */

@@ -94,10 +94,13 @@ export interface FeaturesRecord {
 }
 
 /** The fields that --json prints. */
-export interface ResultRecord {
-  record: 'result'
+export interface ResultFields {
   command: string
   [field: string]: unknown
+}
+
+export interface ResultRecord extends ResultFields {
+  record: 'result'
 }
 
 export type RunLine =

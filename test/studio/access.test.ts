@@ -39,12 +39,7 @@ describe('the studio answers', () => {
       for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`]) {
         assert.equal((await ask(host)).status, 200, host)
       }
-      for (const host of [
-        `evil.example:${port}`,
-        'evil.example',
-        `127.0.0.1.evil.example:${port}`,
-        'localhost:1',
-      ]) {
+      for (const host of [`evil.example:${port}`, 'evil.example', `127.0.0.1.evil.example:${port}`, 'localhost:1']) {
         assert.equal((await ask(host)).status, 403, host)
       }
       // The page itself is not shown under another name either.

@@ -63,6 +63,7 @@ export function costsChart({ result }: Pick<RunRecords, 'result'>): Chart | unde
         x: { type: 'log', label: 'cost C', labelArrow: 'none', ticks: ticksFor(size.width), tickFormat: numberText },
         y: { label: 'held-out accuracy', labelArrow: 'none', grid: true, ticks: 5, tickFormat: shareText, nice: true },
         color: { type: 'identity' },
+        r: { type: 'identity' },
         marks: [
           Plot.ruleX(costs, {
             ...{ x: 'cost', stroke: BLUE, strokeOpacity: 0.5 },

@@ -2,8 +2,8 @@
 import * as Plot from '@observablehq/plot'
 import { type ComparedPoint, type ComparedRun, type Comparison, compareRuns } from '../compare-runs.ts'
 import type { RunRecords } from '../records.ts'
-import { COLOURS, type Chart, framed, thinned } from './chart.ts'
-import { gapText, numberText, powerText, secondsText, shareText } from './units.ts'
+import { type Chart, COLOURS, framed, thinned } from './chart.ts'
+import { gapText, logTickText, numberText, secondsText, shareText } from './units.ts'
 
 /** Differences below it are rounding. */
 const LEAST = 1e-12
@@ -37,14 +37,22 @@ interface Words {
 
 function comparisonChart(series: Series[], words: Words, table: Chart['table']): Chart {
   const { id, title, about, text, axis } = words
+  const all = series.flatMap(({ points }) => points)
+  const ticks = (of: (point: ComparedPoint) => number): ((value: number) => string) =>
+    logTickText(Math.min(...all.map(of)), Math.max(...all.map(of)))
+  const [names, values] = [ticks(({ seconds }) => seconds), ticks(({ value }) => value)]
   return {
     ...{ id, title, about, text, table },
-    legend: series.map(({ name, colour, dash }) => ({ name, colour, ...(dash !== 'none' && { dashed: true as const }) })),
+    legend: series.map(({ name, colour, dash }) => ({
+      name,
+      colour,
+      ...(dash !== 'none' && { dashed: true as const }),
+    })),
     options: size =>
       framed(size, {
         height: Math.round(Math.min(420, Math.max(240, size.width * 0.6))),
-        x: { type: 'log', label: 'time (seconds)', labelArrow: 'none', tickFormat: powerText, grid: true },
-        y: { type: 'log', label: axis, labelArrow: 'none', tickFormat: powerText, grid: true },
+        x: { type: 'log', label: 'time (seconds)', labelArrow: 'none', tickFormat: names, grid: true },
+        y: { type: 'log', label: axis, labelArrow: 'none', tickFormat: values, grid: true },
         marks: series.flatMap(({ colour, dash, points }) => [
           Plot.line(points, { x: 'seconds', y: 'value', stroke: colour, strokeWidth: 2, strokeDasharray: dash }),
           Plot.dot(

@@ -6,7 +6,6 @@ import {
   type Chart,
   type ChartSize,
   type ChartView,
-  FAINT,
   framed,
   GREEN,
   ORANGE,
@@ -14,7 +13,7 @@ import {
   thinned,
   ticksFor,
 } from './chart.ts'
-import { gapText, numberText, powerText, secondsText } from './units.ts'
+import { gapText, logTickText, numberText, secondsText } from './units.ts'
 
 export interface ConvergencePoint {
   seconds: number
@@ -133,6 +132,8 @@ export function gapChart(run: RunRecords): Chart | undefined {
   const points = fewer(convergencePoints(run).filter(({ gap }) => gap !== null && gap > 0))
   if (points.length < 2) return undefined
   const { tolerance } = run.run.settings as { tolerance?: number }
+  const gaps = [...points.map(({ gap }) => gap!), ...(tolerance === undefined ? [] : [tolerance])]
+  const names = logTickText(Math.min(...gaps), Math.max(...gaps))
   const end = points[points.length - 1]
   return {
     id: 'gap',
@@ -142,14 +143,14 @@ export function gapChart(run: RunRecords): Chart | undefined {
     text: `The relative gap falls from ${gapText(points[0].gap!)} to ${gapText(end.gap!)} in ${secondsText(end.seconds)}${tolerance === undefined ? '' : `; the tolerance is ${gapText(tolerance)}`}.`,
     legend: [
       { name: 'gap', colour: GREEN },
-      ...(tolerance === undefined ? [] : [{ name: 'tolerance', colour: FAINT, dashed: true as const }]),
+      ...(tolerance === undefined ? [] : [{ name: 'tolerance', colour: 'currentColor', dashed: true as const }]),
     ],
     views: VIEWS,
     options: size => {
       const x = size.view === 'passes' ? 'passes' : 'seconds'
       return framed(size, {
         x: xAxis(size),
-        y: { type: 'log', label: 'relative gap', labelArrow: 'none', grid: true, ticks: 5, tickFormat: powerText },
+        y: { type: 'log', label: 'relative gap', labelArrow: 'none', grid: true, ticks: 5, tickFormat: names },
         marks: [
           ...(tolerance === undefined
             ? []

@@ -88,7 +88,7 @@ export function labelsChart({ data }: Pick<RunRecords, 'data'>): Chart | undefin
     text: shown.map(({ label, rows }) => `${label}: ${countText(rows)} rows, ${shareText(part(rows))}`).join('; '),
     options: size =>
       framed(size, {
-        height: 56 + 34 * shown.length,
+        height: 64 + 38 * shown.length,
         marginLeft: 12,
         x: { label: 'rows', labelArrow: 'none', ticks: ticksFor(size.width) - 1, tickFormat: shortCount, grid: true },
         y: { type: 'band', axis: null, domain: shown.map(({ place }) => place), padding: 0 },

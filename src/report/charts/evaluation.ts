@@ -45,8 +45,8 @@ function curveChart(points: [number, number][], words: CurveWords, marks: Plot.M
         y: share(axes[1]),
         marks: [
           ...marks,
-          Plot.areaY(points, { fill: colour, fillOpacity: 0.15 }),
-          Plot.line(points, { stroke: colour, strokeWidth: 2 }),
+          Plot.areaY(points, { x: '0', y: '1', fill: colour, fillOpacity: 0.15 }),
+          Plot.line(points, { x: '0', y: '1', stroke: colour, strokeWidth: 2 }),
           ...(area === null
             ? []
             : [

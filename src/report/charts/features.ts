@@ -34,7 +34,7 @@ export function featuresChart({ features: found }: Pick<RunRecords, 'features'>)
     ],
     options: size =>
       framed(size, {
-        height: 56 + 30 * shown.length,
+        height: 64 + 34 * shown.length,
         marginLeft: 12,
         x: { label: 'weight', labelArrow: 'none', ticks: ticksFor(size.width) - 1, grid: true },
         y: { type: 'band', axis: null, domain: shown.map(({ place }) => place), padding: 0 },

@@ -2,7 +2,7 @@
 import * as Plot from '@observablehq/plot'
 import { type RunRecords, stageOf } from '../records.ts'
 import { BLUE, type Chart, framed, ORANGE, tableOf, thinned, ticksFor } from './chart.ts'
-import { byteTicks, bytesText, secondsText } from './units.ts'
+import { bytesText, byteTicks } from './units.ts'
 
 /** Bytes that the run was allowed; undefined when nobody said. */
 export function allowedMemory(run: RunRecords): number | undefined {
@@ -71,7 +71,7 @@ export function memoryPlanChart(run: RunRecords): Chart | undefined {
     text: `${bytesText(planned)} of ${bytesText(plan.allowed)} planned: ${parts.map(({ what, bytes }) => `${what} ${bytesText(bytes)}`).join(', ')}.`,
     options: size =>
       framed(size, {
-        height: 50 + 40 * parts.length,
+        height: 64 + 40 * parts.length,
         marginLeft: 12,
         x: {
           label: 'memory',
@@ -85,7 +85,11 @@ export function memoryPlanChart(run: RunRecords): Chart | undefined {
         marks: [
           Plot.barX(parts, { x: 'bytes', y: 'what', fill: BLUE, insetTop: 18, insetBottom: 4 }),
           Plot.text(parts, {
-            ...{ x: 0, y: 'what', text: ({ what, bytes }: { what: string; bytes: number }) => `${what}: ${bytesText(bytes)}` },
+            ...{
+              x: 0,
+              y: 'what',
+              text: ({ what, bytes }: { what: string; bytes: number }) => `${what}: ${bytesText(bytes)}`,
+            },
             ...{ textAnchor: 'start', dy: -10, dx: 2 },
           }),
           Plot.ruleX([0]),
@@ -93,20 +97,4 @@ export function memoryPlanChart(run: RunRecords): Chart | undefined {
       }),
     table: tableOf(parts, { part: ({ what }) => what, memory: ({ bytes }) => bytesText(bytes) }),
   }
-}
-
-/** For the head of a page. */
-export function memoryFact(run: RunRecords): string | undefined {
-  const peak = run.result?.['peakMemoryBytes']
-  if (typeof peak !== 'number') return undefined
-  const allowed = allowedMemory(run)
-  return `${bytesText(peak)} at most${allowed === undefined ? '' : ` of ${bytesText(allowed)} allowed`}`
-}
-
-/** Kept beside what it is about: how long a run took, in words. */
-export function secondsFact(run: RunRecords): string | undefined {
-  const seconds = run.result?.['seconds']
-  if (typeof seconds === 'number') return secondsText(seconds)
-  const total = (seconds as { total?: number } | undefined)?.total
-  return total === undefined ? undefined : secondsText(total)
 }

@@ -21,7 +21,11 @@ export function relaxationsChart(run: RunRecords): Chart | undefined {
     options: size =>
       framed(size, {
         height: 240,
-        x: { label: 'convex problems solved', labelArrow: 'none', ticks: Math.min(points.length, ticksFor(size.width)) },
+        x: {
+          label: 'convex problems solved',
+          labelArrow: 'none',
+          ticks: Math.min(points.length, ticksFor(size.width)),
+        },
         y: { label: 'rows', labelArrow: 'none', grid: true, ticks: 5, tickFormat: shortCount, zero: true },
         marks: [
           Plot.lineY(points, { x: 'relaxation', y: 'changed', stroke: ORANGE, strokeDasharray: '5,3' }),

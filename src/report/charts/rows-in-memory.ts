@@ -2,7 +2,7 @@
 import * as Plot from '@observablehq/plot'
 import { type RunRecords, stageOf } from '../records.ts'
 import { BLUE, type Chart, framed, GREEN, GREY, ORANGE, tableOf, thinned, ticksFor } from './chart.ts'
-import { byteTicks, bytesText, countText, secondsText, shortCount } from './units.ts'
+import { bytesText, byteTicks, countText, secondsText, shortCount } from './units.ts'
 
 export function rowsInMemoryChart(run: RunRecords): Chart | undefined {
   const points = thinned(
@@ -34,7 +34,15 @@ export function rowsInMemoryChart(run: RunRecords): Chart | undefined {
             y2: ({ kept, left }: { kept: number; left: number }) => kept + left,
           }),
           ...(evicts
-            ? [Plot.lineY(points, { x: 'seconds', y: 'evicted', stroke: ORANGE, strokeWidth: 2, strokeDasharray: '5,3' })]
+            ? [
+                Plot.lineY(points, {
+                  x: 'seconds',
+                  y: 'evicted',
+                  stroke: ORANGE,
+                  strokeWidth: 2,
+                  strokeDasharray: '5,3',
+                }),
+              ]
             : []),
           Plot.ruleY([0]),
         ],
@@ -77,7 +85,15 @@ export function bytesReadChart(run: RunRecords): Chart | undefined {
         marks: [
           Plot.lineY(points, { x: 'seconds', y: 'bytesRead', stroke: BLUE, strokeWidth: 2 }),
           ...(skips
-            ? [Plot.lineY(points, { x: 'seconds', y: 'bytesSkipped', stroke: GREEN, strokeWidth: 2, strokeDasharray: '5,3' })]
+            ? [
+                Plot.lineY(points, {
+                  x: 'seconds',
+                  y: 'bytesSkipped',
+                  stroke: GREEN,
+                  strokeWidth: 2,
+                  strokeDasharray: '5,3',
+                }),
+              ]
             : []),
           Plot.ruleY([0]),
         ],

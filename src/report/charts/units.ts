@@ -73,6 +73,16 @@ export function powerText(value: number): string {
     : `10${digits.map(digit => raised[digit]).join('')}`
 }
 
+/** Names of ticks on a log axis: powers of ten where there are several, else as many as there is room for. */
+export function logTickText(least: number, most: number): (value: number) => string {
+  const decades = Math.log10(most / least)
+  if (decades >= 3) return powerText
+  return value => {
+    const digit = Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9))
+    return decades < 1 || digit === 1 || digit === 2 || digit === 5 ? numberText(value) : ''
+  }
+}
+
 /** Six digits, without needless zeros. */
 export function numberText(value: number): string {
   return String(Number(value.toPrecision(6)))

@@ -25,13 +25,17 @@ export class ChartFigure {
     this.#chart = chart
     this.#view = chart.views?.[0].id
     this.#title = element(heading, { id: `title-${chart.id}` })
-    this.element = element('figure', { class: 'chart', id: `chart-${chart.id}`, 'aria-labelledby': `title-${chart.id}` }, [
-      element('div', { class: 'chart-head' }, [this.#title, this.#views]),
-      this.#about,
-      this.#legend,
-      this.#drawing,
-      this.#details,
-    ])
+    this.element = element(
+      'figure',
+      { class: 'chart', id: `chart-${chart.id}`, 'aria-labelledby': `title-${chart.id}` },
+      [
+        element('div', { class: 'chart-head' }, [this.#title, this.#views]),
+        this.#about,
+        this.#legend,
+        this.#drawing,
+        this.#details,
+      ],
+    )
     this.#details.addEventListener('toggle', () => this.#fillNumbers())
     this.#makeViews()
     this.update(chart)
@@ -80,8 +84,15 @@ export class ChartFigure {
 
   #draw(): void {
     this.#width = this.#drawing.clientWidth
-    const width = Math.min(MOST_WIDTH, Math.max(LEAST_WIDTH, this.#width || LEAST_WIDTH))
+    // Before it stands in a page, it has no width: the observer draws it then.
+    if (this.#width === 0) return
+    const width = Math.min(MOST_WIDTH, Math.max(LEAST_WIDTH, this.#width))
     const drawn = Plot.plot(this.#chart.options({ width, view: this.#view }))
+    // The names that Plot gives to marks say nothing to people: the picture as a whole has a text.
+    for (const mark of drawn.querySelectorAll('[aria-label]')) {
+      mark.setAttribute('data-mark', mark.getAttribute('aria-label')!)
+      mark.removeAttribute('aria-label')
+    }
     drawn.setAttribute('role', 'img')
     drawn.setAttribute('aria-label', `${this.#chart.title}. ${this.#chart.text}`)
     this.#drawing.replaceChildren(drawn)
