@@ -58,21 +58,24 @@ interface Complaint {
 const NO_LABEL = '? '
 
 /** The entries of one row. Nobody has to type a label: that is what is asked for. */
-function rowOf(model: Model, row: string): Entries {
+function rowOf(model: Model, given: string): Entries {
+  const row = given.trim()
+  if (row === '') throw new RequestError(400, `found no row, expected one such as ${formatFor(model).row}`)
+  // Of a table, a cell may have several lines, and the names of the columns may come first.
+  if (row.includes('\n') && !model.schema) throw new RequestError(400, 'found several lines, expected one row')
   const plain = parseRow(model, row)
   if ('indices' in plain) return plain
   const labelled = model.schema ? plain : parseRow(model, NO_LABEL + row)
   if ('indices' in labelled) return labelled
   // The one that has come further is the one that was meant.
-  const [found] = labelled.column - NO_LABEL.length > plain.column ? [labelled] : [plain]
-  throw new RequestError(400, found.message)
+  throw new RequestError(400, (labelled.column - NO_LABEL.length >= plain.column ? labelled : plain).message)
 }
 
 /** Reads a row in the format of the data that the model was trained on. */
 function parseRow(model: Model, row: string): Entries | Complaint {
   const arena = new Arena()
   const format = formatFor(model)
-  const text = Buffer.from(`${row.replace(/[\r\n]+$/, '')}\n`)
+  const text = Buffer.from(`${row}\n`)
   const at = arena.allocate(text.length + TEXT_PADDING, 'a row')
   arena.bytes(at, text.length).set(text)
   const { cut } = format
