@@ -24,7 +24,7 @@ export interface ExplainedRow {
 const MOST_FEATURES = 50
 
 export function explainText(model: Model, row: string): ExplainedRow {
-  const { indices, values } = parseRow(model, row)
+  const { indices, values } = rowOf(model, row)
   const scores = scoreRow(model, indices, values)
   const { label, contributions, others } = explainRow(model, indices, values, MOST_FEATURES)
   const calibrations = calibrationsOf(model)
@@ -43,11 +43,39 @@ export function explainText(model: Model, row: string): ExplainedRow {
   }
 }
 
-/** The entries of one row, in the format of the data that the model was trained on. */
-function parseRow(model: Model, row: string): { indices: Uint32Array; values: Float64Array } {
+interface Entries {
+  indices: Uint32Array
+  values: Float64Array
+}
+
+/** What is wrong with a row, and how far it was read. */
+interface Complaint {
+  message: string
+  column: number
+}
+
+/** What stands for a label that is not known. */
+const NO_LABEL = '? '
+
+/** The entries of one row. Nobody has to type a label: that is what is asked for. */
+function rowOf(model: Model, given: string): Entries {
+  const row = given.trim()
+  if (row === '') throw new RequestError(400, `found no row, expected one such as ${formatFor(model).row}`)
+  // Of a table, a cell may have several lines, and the names of the columns may come first.
+  if (row.includes('\n') && !model.schema) throw new RequestError(400, 'found several lines, expected one row')
+  const plain = parseRow(model, row)
+  if ('indices' in plain) return plain
+  const labelled = model.schema ? plain : parseRow(model, NO_LABEL + row)
+  if ('indices' in labelled) return labelled
+  // The one that has come further is the one that was meant.
+  throw new RequestError(400, (labelled.column - NO_LABEL.length >= plain.column ? labelled : plain).message)
+}
+
+/** Reads a row in the format of the data that the model was trained on. */
+function parseRow(model: Model, row: string): Entries | Complaint {
   const arena = new Arena()
   const format = formatFor(model)
-  const text = Buffer.from(`${row.replace(/[\r\n]+$/, '')}\n`)
+  const text = Buffer.from(`${row}\n`)
   const at = arena.allocate(text.length + TEXT_PADDING, 'a row')
   arena.bytes(at, text.length).set(text)
   const { cut } = format
@@ -57,14 +85,15 @@ function parseRow(model: Model, row: string): { indices: Uint32Array; values: Fl
   const parser = format.newParser(arena)
   const settings = { indexBase: model.indexBase, skipBad: false, valueBits: model.values === 'f64' ? 64 : 32 } as const
   for (const { batch, rows, nonzeros } of parser.parse({ at, bytes: text.length, first: true, about }, settings)) {
-    if (rows !== 1) throw new RequestError(400, `found ${rows} rows, expected one`)
+    if (rows > 1) throw new RequestError(400, `found ${rows} rows, expected one`)
+    if (rows === 0) continue
     const fields = new BatchFields(arena, batch)
     const values = fields.valueBytes === 8 ? arena.f64(fields.values, nonzeros) : arena.f32(fields.values, nonzeros)
     return { indices: arena.u32(fields.indices, nonzeros).slice(), values: Float64Array.from(values) }
   }
   const [bad] = parser.bad
-  if (bad) throw new RequestError(400, `the row: found ${bad.found}, expected ${bad.expected}`)
-  throw new RequestError(400, `found no row, expected one such as ${format.row}`)
+  if (!bad) return { message: `found no row, expected one such as ${format.row}`, column: 0 }
+  return { message: `the row: found ${bad.found}, expected ${bad.expected}`, column: bad.column ?? 0 }
 }
 
 /** Parsers may look a little behind the end. */

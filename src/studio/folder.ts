@@ -1,7 +1,7 @@
 // The folder that the studio works in. A name that a request brings leads to a file inside the folder, links followed, or
 // nowhere. What the studio keeps lies in a folder of its own there, which no name reaches.
 import { constants } from 'node:fs'
-import { type FileHandle, lstat, mkdir, open, realpath, stat } from 'node:fs/promises'
+import { type FileHandle, lstat, mkdir, open, readdir, realpath, stat } from 'node:fs/promises'
 import { join, posix, relative, sep, win32 } from 'node:path'
 import { fileError, SpillwayError } from '../errors.ts'
 import { RequestError } from '../serve/request-error.ts'
@@ -74,6 +74,17 @@ export async function requireFolder(path: string): Promise<void> {
     `${path} is not a folder of its own`,
     'the studio keeps its runs there, and follows no link: remove it, or choose another folder',
   )
+}
+
+/** Refuses a store with links in it: a run writes its states into the store, and they would land where a link leads. */
+export async function refuseLinks(path: string, name: string): Promise<void> {
+  for (const entry of await readdir(path, { withFileTypes: true, recursive: true })) {
+    if (entry.isFile() || entry.isDirectory()) continue
+    throw new RequestError(
+      403,
+      `the store ${name} has a link in it, ${entry.name}: the studio writes into no such store`,
+    )
+  }
 }
 
 /** Opens a file that the studio keeps; a link is not followed. Undefined where there is no such file. */

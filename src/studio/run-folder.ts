@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileError } from '../errors.ts'
 import { writeAtomically } from '../files/atomic-file.ts'
 import type { KnownProcess } from '../files/processes.ts'
-import { openKept, requireFolder } from './folder.ts'
+import { openKept, refuseLinks, requireFolder } from './folder.ts'
 import { checkedOptions, type RunOptions } from './run-options.ts'
 
 export type RunState = 'queued' | 'running' | 'stopping' | 'stopped' | 'done' | 'failed'
@@ -97,8 +97,17 @@ export class RunFolder {
     await requireFolder(this.path)
     const stays = new Set<string>(keepsCheckpoint ? [RUN_FILE, runFiles.records] : [RUN_FILE])
     for (const entry of await readdir(this.path, { withFileTypes: true })) {
-      if (stays.has(entry.name) || (keepsCheckpoint && entry.isDirectory())) continue
+      // A link is none of ours: the process would write where it leads.
+      const isOurs = entry.isFile() ? stays.has(entry.name) : keepsCheckpoint && entry.isDirectory()
+      if (isOurs) continue
       await rm(join(this.path, entry.name), { recursive: true, force: true })
+    }
+  }
+
+  /** Refuses links in the stores: what is written there would land elsewhere. */
+  async requireNoLinks(): Promise<void> {
+    for (const entry of await readdir(this.path, { withFileTypes: true })) {
+      if (entry.isDirectory()) await refuseLinks(join(this.path, entry.name), entry.name)
     }
   }
 

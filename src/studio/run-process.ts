@@ -130,15 +130,20 @@ function resultIn(text: string | undefined): Record<string, unknown> | undefined
   }
 }
 
+/** From the folder of a run to that of the data: files are called by their names there. */
+const FROM_RUN = '../../../'
+/** How the program begins what it says of a failure. */
+const COMPLAINT = /^spillway: /
+
 /** The sentence of a failure, with its sum where it has one, and what to do about it, which comes last. */
 function complaintIn(text: string): { error: string; advice?: string } | undefined {
   const lines = text.split('\n')
-  const at = lines.findIndex(line => line.startsWith('spillway: '))
+  const at = lines.findIndex(line => COMPLAINT.test(line))
   if (at < 0) return undefined
   const more = lines.slice(at + 1)
   const end = more.findIndex(line => !line.startsWith('  '))
   const following = more.slice(0, end < 0 ? more.length : end)
-  const advice = following.pop()?.trim()
-  const error = [lines[at].slice('spillway: '.length), ...following].join('\n')
+  const advice = following.pop()?.trim().replaceAll(FROM_RUN, '')
+  const error = [lines[at].replace(COMPLAINT, ''), ...following].join('\n').replaceAll(FROM_RUN, '')
   return advice ? { error, advice } : { error }
 }

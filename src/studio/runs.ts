@@ -1,8 +1,9 @@
 // The runs of a folder: one at work, the others in a queue. What is known of each is in its folder, so that a studio that is killed
 // leaves runs that the next one knows, follows while their processes are at work, and can resume.
+import { stat } from 'node:fs/promises'
 import { isAtWork } from '../files/processes.ts'
 import { RequestError } from '../serve/request-error.ts'
-import type { StudioFolder } from './folder.ts'
+import { refuseLinks, type StudioFolder } from './folder.ts'
 import { accountOf, lastProgress, RecordReader, RunAccount } from './records.ts'
 import { type KeptRun, newId, type Run, RunFolder, readRuns } from './run-folder.ts'
 import { checkedOptions, commandOf } from './run-options.ts'
@@ -134,11 +135,18 @@ export class Runs {
     return { data, test: run.options.test === undefined ? undefined : await this.#folder.resolve(run.options.test) }
   }
 
+  /** The same for a run that is to begin, which writes into a store. */
+  async #checkedPaths(run: Pick<Run, 'data' | 'options'>): ReturnType<Runs['paths']> {
+    const paths = await this.paths(run)
+    if ((await stat(paths.data)).isDirectory()) await refuseLinks(paths.data, run.data)
+    return paths
+  }
+
   /** Puts a run into the queue. */
   async add(given: { data?: unknown; options?: unknown; name?: unknown }): Promise<Run> {
     const options = checkedOptions(given.options)
     const data = given.data as string
-    await this.paths({ data, options })
+    await this.#checkedPaths({ data, options })
     if (this.#closing) throw new RequestError(503, 'the studio is about to end')
     if (this.#entries.size >= MOST_RUNS) throw new RequestError(409, `there are ${MOST_RUNS} runs: remove some first`)
     const name = nameOf(given.name) ?? `${data}${options.loss ? `, ${options.loss}` : ''}, C = ${options.cost ?? 1}`
@@ -183,11 +191,12 @@ export class Runs {
 
   async #begin(entry: Entry): Promise<void> {
     const { run, folder } = entry
-    const paths = await this.paths(run)
+    const paths = await this.#checkedPaths(run)
     const resume = run.hasCheckpoint
     // What is begun again replaces its records; the numbers of lines go on.
     if (!resume) run.recordsBefore += (await accountOf(folder.file('records'))).lines
     await folder.clear(resume)
+    await folder.requireNoLinks()
     const { program } = this.#options
     const process = await startProcess({ program, run, folder, ...paths, resume })
     const { endedAt: _, error: _error, advice: _advice, result: _result, ...rest } = run

@@ -1,11 +1,11 @@
 // A studio that is killed, or told to end: its runs are there for the next one.
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { isAlive } from '../../src/files/processes.ts'
 import type { KeptRun, Run } from '../../src/studio/run-folder.ts'
-import { type Outcome, start } from '../cli/run.ts'
+import { filesIn, type Outcome, start } from '../cli/run.ts'
 import { asText, someRows } from '../cli/some-data.ts'
 import {
   endless,
@@ -90,7 +90,7 @@ describe('a studio that is killed', { concurrency: 2 }, () => {
   it('with its run leaves one that is resumed to the same bits', async () => {
     const folder = newFolder()
     writeFileSync(join(folder, 'a.svm'), asText(someRows(3000, 60)))
-    const options = { ...longRun, maxPasses: 1000 }
+    const options = longRun
     const first = await studioProcess(folder)
     const { id } = await first.studio.post<Run>('/api/runs', { data: 'a.svm', options })
     await waitFor(() => hasCheckpoint(first.studio, id))
@@ -152,18 +152,43 @@ describe('files of runs that came with a folder', () => {
     // This test's own process, by a number that somebody guessed.
     write('alive', { ...fair, id: 'alive', state: 'running', process: { pid: process.pid, start: '' } })
     write('guessed', { ...fair, id: 'guessed', state: 'running', process: { pid: process.pid, start: '12345' } })
+    // It would be written to where its records lead.
+    const elsewhere = newFolder()
+    writeFileSync(join(elsewhere, 'precious'), 'as it was')
+    write('linked', { ...fair, id: 'linked', state: 'stopped', hasCheckpoint: true })
+    symlinkSync(join(elsewhere, 'precious'), join(runs, 'linked', 'records.jsonl'))
+    symlinkSync(join(elsewhere, 'precious'), join(runs, 'linked', 'model'))
+    symlinkSync(elsewhere, join(runs, 'linked', 'a.svm.spill'))
+    write('nested', { ...fair, id: 'nested', state: 'stopped', hasCheckpoint: true })
+    mkdirSync(join(runs, 'nested', 'a.svm.spill'))
+    symlinkSync(elsewhere, join(runs, 'nested', 'a.svm.spill', 'states'))
+    mkdirSync(join(folder, 'store'))
+    writeFileSync(join(folder, 'store', 'manifest.json'), '{}')
+    symlinkSync(elsewhere, join(folder, 'store', 'states'))
     write('outside', { ...fair, id: 'outside', state: 'stopped', data: '../../etc/passwd' })
     await inStudio(
       async studio => {
         const found = (await studio.get<{ runs: Run[] }>('/api/runs')).runs
         assert.deepEqual(
           found.map(({ id, state }) => `${id} ${state}`),
-          ['alive stopped', 'guessed stopped', 'outside stopped'],
+          ['alive', 'guessed', 'linked', 'nested', 'outside'].map(id => `${id} stopped`),
         )
         assert.equal((await studio.refused('POST', '/api/runs/outside/resume')).status, 403)
         assert.equal((await studio.refused('GET', '/api/runs/broken')).status, 404)
         const missing = await raw(studio.url, { path: `/api/runs/outside/records?token=${studio.token}` })
         assert.equal(missing.status, 404)
+        await studio.post('/api/runs/linked/resume', {})
+        await until(studio, 'linked', 'done')
+        await studio.post('/api/runs/nested/resume', {})
+        assert.match(
+          (await until(studio, 'nested', 'failed')).error!,
+          /^the store a\.svm\.spill has a link in it, states/,
+        )
+        const { status, message } = await studio.refused('POST', '/api/runs', { data: 'store' })
+        assert.deepEqual([status, /has a link in it/.test(message)], [403, true])
+        assert.deepEqual(filesIn(elsewhere), ['precious'])
+        assert.equal(readFileSync(join(elsewhere, 'precious'), 'utf8'), 'as it was')
+        rmSync(elsewhere, { recursive: true })
       },
       {},
       folder,

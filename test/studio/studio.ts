@@ -36,7 +36,7 @@ export function newFolder(): string {
 export const smallData = asText(someRows(300, 20))
 
 /** A run over blocks that takes seconds, and ends where it always does. */
-export const longRun = { solver: 'block', tolerance: 1e-15, maxPasses: 2000 }
+export const longRun = { solver: 'block', tolerance: 1e-15, maxPasses: 300 }
 /** One that goes on until it is stopped. */
 export const endless = { tolerance: 1e-300, maxPasses: 1e9 }
 
