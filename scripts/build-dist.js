@@ -1,10 +1,12 @@
-// Builds dist/, or the folder that is named: one bundle each for the command line, the library, its worker threads and browsers,
+// Builds dist/, or the folder that is named: a bundle each for the command line, the library, worker threads, browsers and pages,
 // the type declarations, and the numeric module beside them. Few large files start faster than many small ones.
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, globSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { pageBundle } from '../src/report/page-bundle.ts'
+import { STUDIO_HTML, studioBundle } from '../src/studio/page-bundle.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const out = resolve(process.argv[2] ?? join(root, 'dist'))
@@ -34,8 +36,11 @@ const settings = {
   legalComments: 'none',
   logLevel: 'warning',
   plugins: [nodeModules],
-  // Loaded by those who need them: under mpirun, for queries, and for files of some formats.
-  external: ['koffi', '@duckdb/node-api', '@uwdata/flechette', 'hyparquet', 'hyparquet-compressors', 'xz-decompress'],
+  // Loaded by those who need them: under mpirun, for queries, for files of some formats, and for reports where the page is not built.
+  external: [
+    ...['koffi', '@duckdb/node-api', '@uwdata/flechette', 'hyparquet', 'hyparquet-compressors', 'xz-decompress'],
+    'esbuild',
+  ],
 }
 
 async function bundle() {
@@ -62,6 +67,11 @@ async function bundle() {
     minify: true,
     plugins: [],
   })
+  // The page of reports, which is put into each of them.
+  await build({ ...pageBundle, absWorkingDir: root, outdir: out })
+  // The studio's page.
+  await build({ ...studioBundle, absWorkingDir: root, outdir: out })
+  copyFileSync(join(root, STUDIO_HTML), join(out, 'studio.html'))
 }
 
 /** Writes the declarations that those of the library and of `spillway/predict` lead to. */

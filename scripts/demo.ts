@@ -1,7 +1,7 @@
 // The demo: trains on data that is several times as large as the memory it allows itself, shows plan, passes and certificate,
-// predicts, and says what to try next. Everything it runs is a command that a user could type.
+// predicts, draws a report, and says what to try next. Everything it runs is a command that a user could type.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -31,18 +31,24 @@ step(
 step(
   `2. Training with ${MEMORY} of memory, Node included. The plan comes first. Text is read once, into a store, and training
    begins meanwhile. The gap between primal and dual, over all rows, is the certificate.`,
-  `train pages.svm pages.model --memory ${MEMORY} --test pages.t.svm`,
+  `train pages.svm pages.model --memory ${MEMORY} --test pages.t.svm --record pages.jsonl`,
 )
 step(
   '3. The same run, taken on to a gap a hundred times as small, from its checkpoint. The text is not read again.',
-  `train pages.svm pages.model --memory ${MEMORY} --tolerance 1e-5 --resume`,
+  `train pages.svm pages.model --memory ${MEMORY} --tolerance 1e-5 --resume --test pages.t.svm --record pages.jsonl`,
 )
 step('4. Predicting, and what the model weighs most.', 'predict pages.t.svm pages.model labels.txt')
 step('   ', 'inspect pages.model --top 3')
+step('5. A page of charts from the records of both runs.', 'report pages.jsonl pages.html')
+// It outlives the data.
+const report = join(tmpdir(), 'spillway-demo.html')
+copyFileSync(join(folder, 'pages.html'), report)
 rmSync(folder, { recursive: true })
 process.stdout.write(`
+The report, to open in a browser: ${report}
+
 What to try next:
-  npx spillway train YOUR.svm --memory 1G --test YOUR.t.svm
+  npx spillway train YOUR.svm --memory 1G --test YOUR.t.svm --report YOUR.html
   npx spillway train YOUR.svm --loss logistic --normalize unit
   npx spillway train -s 1 -c 4 -B 1 YOUR.svm          the options of LIBLINEAR
   npx spillway --help

@@ -43,7 +43,14 @@ export type { Column, Schema } from './tables/schema.ts'
 export type { TableOptions } from './tables/table-options.ts'
 export { type CrossValidateOptions, crossValidate } from './train/cross-validate.ts'
 export type { TrainOptions } from './train/options.ts'
-export type { PlanProgress, Progress, ReadProgress, RelaxProgress, TrainProgress } from './train/progress.ts'
+export type {
+  PlanProgress,
+  Progress,
+  ReadProgress,
+  RelaxProgress,
+  RowsProgress,
+  TrainProgress,
+} from './train/progress.ts'
 export { train } from './train/train.ts'
 export { type TrainedModel, TrainingRun, type TrainResult } from './train/training-run.ts'
 export { type TuneOptions, type Tuning, tune } from './train/tune.ts'

@@ -48,9 +48,21 @@ export const allCommands: Record<string, CommandEntry> = {
     summary: 'Write a model in another file format.',
     load: () => import('./convert.ts').then(m => m.convertCommand),
   },
+  report: {
+    summary: 'Make a page of charts from the records of a run.',
+    load: () => import('./report.ts').then(m => m.reportCommand),
+  },
+  compare: {
+    summary: 'Compare runs by their records: who comes closer to the optimum, and when.',
+    load: () => import('./compare.ts').then(m => m.compareCommand),
+  },
   serve: {
     summary: 'Answer requests over HTTP with the predictions of a model.',
     load: () => import('./serve.ts').then(m => m.serveCommand),
+  },
+  studio: {
+    summary: 'Open a page on this machine to look at data, train, watch and compare runs.',
+    load: () => import('./studio.ts').then(m => m.studioCommand),
   },
   generate: {
     summary: 'Make data with the statistics of a known set: rows, skew, class balance and noise, in LIBSVM text.',

@@ -4,11 +4,11 @@ import { constants } from 'node:fs'
 import { access, realpath, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { fileError, SpillwayError } from '../errors.ts'
+import { fileHead } from '../files/file-head.ts'
 import { refuseSameFile } from '../files/same-file.ts'
 import { readsFiles } from '../input-formats/all-input-formats.ts'
 import { isQuery } from '../input-formats/stand-ins.ts'
 import { allModelFormats } from '../model/all-model-formats.ts'
-import { fileHead } from './file-head.ts'
 
 /** Refuses data that is missing, and models given as data. Folders and pipes are checked when they are opened. */
 export async function checkData(paths: string[], format: string | undefined): Promise<void> {

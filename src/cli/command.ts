@@ -25,6 +25,8 @@ export type OptionValues = Record<string, string | boolean | string[] | undefine
 export interface CommandInput {
   arguments: string[]
   options: OptionValues
+  /** The whole command line as it was typed, the command's name first. */
+  words?: string[]
   /** Aborted by Ctrl-C. */
   signal: AbortSignal
   /** The processes that work on it together; `alone` without a launcher. */

@@ -6,6 +6,7 @@ import { foldOptions } from './fold-options.ts'
 import { formatCount, formatGap, formatSeconds, formatShare, sourceName } from './format.ts'
 import { fromLiblinear } from './liblinear-words.ts'
 import { print } from './print.ts'
+import { openRecorder, recordFiles } from './record-options.ts'
 import { sameDataOf } from './share-of-data.ts'
 import { showProgress } from './terminal.ts'
 import { expandNotes, optionsOfTrain, trainOptions } from './train-options.ts'
@@ -34,38 +35,32 @@ export const crossValidateCommand: Command = {
   run: runCrossValidate,
 }
 
-async function runCrossValidate({ arguments: data, options, signal, ranks = alone }: CommandInput): Promise<number> {
+async function runCrossValidate(input: CommandInput): Promise<number> {
+  const { arguments: data, options, words = [], signal, ranks = alone } = input
   const settings = trainOptions(options)
   await checkData(data, textOption(options, 'format'))
-  await checkOutputs({ reads: data })
+  await checkOutputs({ reads: data, writes: ranks.rank > 0 ? [] : recordFiles(options) })
   await sameDataOf(data, ranks)
   const { line, tell } = showProgress(options, settings)
+  const about = { words, data, settings, warn: (text: string) => line.say(text) }
+  const recorder = await openRecorder(options, { verb: 'cross-validate', ...about })
   const { crossValidate } = await import('../train/cross-validate.ts')
   const result = await crossValidate(data, {
     ...settings,
     folds: numberOption(options, 'folds', { least: 2, most: 255, whole: true }),
     signal,
-    progress: tell,
+    progress: recorder?.along(tell) ?? tell,
     ...(ranks.size > 1 && { ranks }),
   }).finally(() => line.clear())
   if (ranks.rank > 0) return 0
-  const { costs, badRowMessages: _messages, ...rest } = result
+  const { costs, badRowMessages: _messages, folds: count, ...others } = result
   const [{ cost, accuracy, deviation, standardError, folds }] = costs
-  if (options['json']) {
-    const { folds: count, ...others } = rest
-    await print(
-      JSON.stringify({
-        command: 'cross-validate',
-        cost,
-        accuracy,
-        deviation,
-        standardError,
-        folds: count,
-        perFold: folds,
-        ...others,
-      }),
-    )
-  } else {
+  const json = {
+    ...{ command: 'cross-validate', cost, accuracy, deviation, standardError, folds: count, perFold: folds },
+    ...others,
+  }
+  if (options['json']) await print(JSON.stringify(json))
+  else {
     const name = data.length > 1 ? `${data.length} files` : sourceName(data[0])
     const lines = [
       `${name}: ${formatCount(result.rows)} rows, ${formatCount(result.features)} features, ${result.classes} classes`,
@@ -81,5 +76,6 @@ async function runCrossValidate({ arguments: data, options, signal, ranks = alon
     ]
     await print(lines.join('\n'))
   }
+  await recorder?.finish([{ record: 'result', ...json }])
   return signal.aborted ? 130 : 0
 }

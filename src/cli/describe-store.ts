@@ -1,7 +1,7 @@
 // A store in words, for `inspect`.
 import { binsOf, type Manifest } from '../block-store/manifest.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
-import { schemaLines } from './describe-table.ts'
+import { schemaLines } from '../tables/describe-schema.ts'
 import { formatBytes, formatCount } from './format.ts'
 
 export function describeStore(manifest: Manifest, path: string, verified: boolean): { lines: string[]; json: object } {

@@ -1,9 +1,15 @@
 // How good predictions are, for people.
 import type { EvaluationReport, Shares } from '../evaluation/evaluation.ts'
+import type { PredictResult } from '../predict/predict.ts'
 import { formatCount } from './format.ts'
 
 /** A wider matrix does not fit on a terminal. */
 const MOST_IN_MATRIX = 12
+
+/** As much of a comparison with labels as was asked for: records want to know more. */
+export function askedOf({ evaluation, curves: _, ...figures }: PredictResult, evaluates: boolean): PredictResult {
+  return evaluation && evaluates ? { ...figures, evaluation } : figures
+}
 
 /** The lines that follow the accuracy. */
 export function evaluationLines(report: EvaluationReport): string[] {

@@ -24,6 +24,8 @@ const SHARED = [
     'expand',
     'values',
     ...Object.keys(tableOptions),
+    'record',
+    'report',
     'json',
     'verbose',
     'quiet',

@@ -9,7 +9,7 @@ import { modelSummary, vectorLabels } from '../model/json-file.ts'
 import { type Certificate, featureName, type Model, namesBeforeHash, userFeature } from '../model/model.ts'
 import { shortfallJson, shortfallLines } from '../model/shortfall.ts'
 import { countNonzeros, featureAt } from '../model/weights.ts'
-import { schemaLines } from './describe-table.ts'
+import { schemaLines } from '../tables/describe-schema.ts'
 import { formatCount } from './format.ts'
 import { kernelText } from './train-summary.ts'
 

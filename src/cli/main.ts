@@ -51,7 +51,7 @@ async function runWords([name, ...rest]: string[], job?: Job): Promise<number> {
   if (isSilent) options['quiet'] = true
   const { isSmallText } = await import('../input-formats/text-size.ts')
   if (!(await isSmallText(given))) optimiseAtOnce()
-  const input = { arguments: given, options, ...(ranks && { ranks }) }
+  const input = { arguments: given, options, words: [name, ...rest], ...(ranks && { ranks }) }
   return await withInterrupts(signal => command.run({ ...input, signal }), isSilent)
 }
 

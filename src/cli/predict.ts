@@ -9,13 +9,15 @@ import type { PredictOptions, PredictProgress, PredictResult } from '../predict/
 import { agree, fileFact } from '../ranks/agree.ts'
 import { alone, type Communicator } from '../ranks/communicator.ts'
 import { fileOfRank } from '../ranks/shares.ts'
+import type { ResultFields } from '../report/records.ts'
 import { checkData, checkOutputs } from './check-files.ts'
 import { type Command, type CommandInput, numberOption, type OptionValues, textOption } from './command.ts'
-import { evaluationLines } from './evaluation-report.ts'
+import { askedOf, evaluationLines } from './evaluation-report.ts'
 import { formatBytes, formatCount, formatSeconds, formatShare } from './format.ts'
 import { predictWords } from './liblinear-words.ts'
 import { print, printAside } from './print.ts'
 import { labelsOption, queryOf, readingOptions, sqlOption } from './reading-options.ts'
+import { openRecorder, recordFiles, recordOptions } from './record-options.ts'
 import { shareOf } from './share-of-data.ts'
 import { ProgressLine, readingText } from './terminal.ts'
 
@@ -40,6 +42,7 @@ export const predictCommand: Command = {
       group: 'Output',
     },
     evaluate: { help: 'report how well the labels of DATA are predicted, class by class', group: 'Output' },
+    ...recordOptions,
     json: { help: 'print one line of JSON at the end; labels only go to OUT', group: 'Output' },
     quiet: { short: 'q', help: 'show no progress and no summary', group: 'Output' },
     ...readingOptions,
@@ -88,20 +91,33 @@ async function runPredict(input: CommandInput): Promise<number> {
   // Answers go to rank 0, unless each rank has a file of its own.
   const collects = wantsAnswers && outPath === given[2] && ranks.size > 1
   const writes = wantsAnswers && !(collects && ranks.rank > 0)
-  await checkOutputs({ reads: [data, modelPath], writes: writes ? [outPath ?? '-'] : [] })
+  const records = ranks.rank > 0 ? [] : recordFiles(options)
+  await checkOutputs({ reads: [data, modelPath], writes: [...(writes ? [outPath ?? '-'] : []), ...records] })
   const line = new ProgressLine({ quiet: options['quiet'] === true })
+  const asked = predictOptions(options)
+  const { words = [] } = input
+  const about = { words, data: [data], settings: asked, warn: (text: string) => line.say(text) }
+  const recorder = ranks.rank > 0 ? undefined : await openRecorder(options, { verb: 'predict', ...about })
+  const evaluates = recorder !== undefined && ranks.size === 1 && asked.explain === undefined
   const output = writes ? await openOutput(outPath) : undefined
   try {
     const settings = {
-      ...predictOptions(options),
+      ...asked,
+      ...(evaluates && { evaluate: true, curves: true }),
       signal,
-      progress: (progress: PredictProgress) => line.show(readingText(progress)),
+      progress: (progress: PredictProgress) => {
+        recorder?.progress({ stage: 'read', ...progress })
+        line.show(readingText(progress))
+      },
       ...(output && { write: (text: Uint8Array) => output.write(text) }),
     }
     const result = await predictAll(given, model, settings, collects, ranks)
     await output?.commit()
     line.clear()
-    if (ranks.rank === 0) await report(result, model, options, outPath, line)
+    if (ranks.rank > 0) return 0
+    const json = predictJson(askedOf(result, asked.evaluate === true), model, outPath)
+    await report(result, model, options, json, line)
+    await recorder?.finishPredicted(data, result, json)
     return 0
   } catch (error) {
     line.clear()
@@ -146,24 +162,28 @@ function predictOptions(options: OptionValues): PredictOptions {
   }
 }
 
+/** The line that --json prints. */
+function predictJson(result: PredictResult, model: Model, outPath: string | undefined): ResultFields {
+  const { badRowMessages, correct, ...rest } = result
+  const shortfall = shortfallJson(model)
+  return { command: 'predict', ...rest, ...(outPath && { out: outPath }), ...(shortfall && { shortfall }) }
+}
+
 /** What is said when all rows are predicted. */
 async function report(
   result: PredictResult,
   model: Model,
   options: OptionValues,
-  outPath: string | undefined,
+  json: object,
   line: ProgressLine,
 ): Promise<void> {
   if (result.badRows > 0) {
     line.say(`skipped ${formatCount(result.badRows)} bad rows; the first:`)
     for (const message of result.badRowMessages) line.say(`  ${message}`)
   }
-  const { badRowMessages, correct: _, ...rest } = result
-  const shortfall = shortfallJson(model)
-  const extra = { ...(outPath && { out: outPath }), ...(shortfall && { shortfall }) }
   for (const [k, text] of shortfallLines(model).entries()) line.say(`${k === 0 ? 'this model ' : '  '}${text}`)
   if (options['json'] === true) {
-    await print(JSON.stringify({ command: 'predict', ...rest, ...extra }))
+    await print(JSON.stringify(json))
     return
   }
   line.say(
@@ -171,7 +191,7 @@ async function report(
       `${formatBytes(result.bytesRead)} in ${formatSeconds(result.seconds)}`,
   )
   // It was asked for: --quiet does not take it away. Standard output may be full of labels.
-  if (result.evaluation) await printAside(evaluationLines(result.evaluation).join('\n'))
+  if (result.evaluation && options['evaluate'] === true) await printAside(evaluationLines(result.evaluation).join('\n'))
 }
 
 /** What the accuracy is a share of. */

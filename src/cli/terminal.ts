@@ -144,6 +144,8 @@ export class TrainingText {
   of(progress: Progress): string {
     if (progress.stage === 'read') return readingText(progress)
     if (progress.stage === 'plan') return planText(progress, this.#verbose)
+    if (progress.stage === 'rows')
+      return `${formatCount(progress.rows)} rows, ${formatCount(progress.features)} features`
     if (progress.stage === 'relax') return this.#relaxText(progress)
     const { pass, primal, gap, certified, problem = 1, problems = 1, models, seconds, partial = false } = progress
     const subject = models ? models.done + (models.training ?? 0) : problem
@@ -256,7 +258,10 @@ export function showProgress(
 ): { line: ProgressLine; tell: ProgressListener } {
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const text = new TrainingText(tolerance, maxPasses, options['verbose'] === true)
-  const tell: ProgressListener = progress =>
-    progress.stage === 'plan' ? line.say(text.of(progress)) : line.show(text.of(progress))
+  const tell: ProgressListener = progress => {
+    if (progress.stage === 'plan') line.say(text.of(progress))
+    // The summary at the end has it.
+    else if (progress.stage !== 'rows') line.show(text.of(progress))
+  }
   return { line, tell }
 }

@@ -11,6 +11,7 @@ import { indexMethods } from '../optimise/solvers/solver.ts'
 import { DEFAULTS, type TrainOptions, twoWeights } from '../train/options.ts'
 import { type Command, memoryOption, numberOption, type OptionValues, textOption } from './command.ts'
 import { labelsOption, readingOptions, sqlOption } from './reading-options.ts'
+import { recordOptions } from './record-options.ts'
 import { tableOptions, tableOptionsOf } from './table-options.ts'
 
 /** What --expand takes, for the help of every command that has it. */
@@ -282,6 +283,7 @@ export const optionsOfTrain: Command['options'] = {
     group: 'Output',
   },
   evaluate: { help: 'with --test: report how well each class is predicted', group: 'Output' },
+  ...recordOptions,
   json: { help: 'print one line of JSON at the end', group: 'Output' },
   verbose: { help: 'show what the memory is planned for, part by part', group: 'Output' },
   quiet: { short: 'q', help: 'show no progress', group: 'Output' },

@@ -7,8 +7,9 @@ import { isSparse } from '../losses/formulations.ts'
 import { shortfallJson, shortfallLines } from '../model/shortfall.ts'
 import { countNonzeros } from '../model/weights.ts'
 import type { PredictResult } from '../predict/predict.ts'
+import type { ResultFields } from '../report/records.ts'
+import { schemaLines } from '../tables/describe-schema.ts'
 import type { TrainResult } from '../train/training-run.ts'
-import { schemaLines } from './describe-table.ts'
 import { evaluationLines } from './evaluation-report.ts'
 import {
   formatBytes,
@@ -22,7 +23,7 @@ import {
 import { keptLines, type SavedModel } from './save-trained.ts'
 
 /** The line that --json prints: the fields of the result less the model itself. */
-export function trainJson(result: TrainResult, saved: SavedModel, test: PredictResult | undefined): object {
+export function trainJson(result: TrainResult, saved: SavedModel, test: PredictResult | undefined): ResultFields {
   const { model: _, badRowMessages, trainingAccuracy, badRows, blocks, ...rest } = result
   const shortfall = shortfallJson(result.model)
   return {

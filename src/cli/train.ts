@@ -1,28 +1,31 @@
 // spillway train: its help, and the words around a run.
 import { stat } from 'node:fs/promises'
 import { UsageError } from '../errors.ts'
+import { fileHead } from '../files/file-head.ts'
 import { allInputFormats } from '../input-formats/all-input-formats.ts'
 import { compressedEndings } from '../input-formats/compressions.ts'
 import { baseName, isQuery } from '../input-formats/stand-ins.ts'
 import { allLosses } from '../losses/all-losses.ts'
 import { scarceMemory } from '../machine-memory.ts'
 import { allModelFormats } from '../model/all-model-formats.ts'
+import type { Model } from '../model/model.ts'
 import type { PredictResult } from '../predict/predict.ts'
 import { alone } from '../ranks/communicator.ts'
 import { fileOfRank, nameOfShare } from '../ranks/shares.ts'
-import { DEFAULTS } from '../train/options.ts'
+import { DEFAULTS, type TrainOptions } from '../train/options.ts'
 import type { ProgressListener } from '../train/progress.ts'
 import type { TrainingRun, TrainResult } from '../train/training-run.ts'
 import { checkData, checkOutputs } from './check-files.ts'
 import { type Command, type CommandInput, textOption } from './command.ts'
-import { fileHead } from './file-head.ts'
+import { askedOf } from './evaluation-report.ts'
 import { formatCount } from './format.ts'
 import { trainWords } from './liblinear-words.ts'
 import { print } from './print.ts'
 import { queryOf } from './reading-options.ts'
+import { openRecorder, recordFiles } from './record-options.ts'
 import { BESIDE, exitCodeOf, saveTrained } from './save-trained.ts'
 import { shareOf } from './share-of-data.ts'
-import { showProgress } from './terminal.ts'
+import { type ProgressLine, showProgress } from './terminal.ts'
 import { expandNotes, optionsOfTrain, trainOptions, truncated } from './train-options.ts'
 import { trainJson, trainSummary } from './train-summary.ts'
 import { sayingWhatIsKept } from './what-is-kept.ts'
@@ -151,63 +154,83 @@ async function keptWithoutModel(data: string[], asked: string | undefined): Prom
   return `there is no model of this run: ${kept}`
 }
 
-async function runTrain({ arguments: given, options, signal, ranks = alone }: CommandInput): Promise<number> {
-  const { train } = await import('../train/train.ts')
+/** The files of a run: what it reads, and where its model, outliers and records go. */
+async function checkFiles({ arguments: given, options, ranks = alone }: CommandInput, settings: TrainOptions) {
   const { storeFolder } = await import('../train/store-for-training.ts')
-  const { data: named, model: modelPath } = await splitArguments(given, textOption(options, 'model'), queryOf(options))
+  const { data: named, model } = await splitArguments(given, textOption(options, 'model'), queryOf(options))
   const data = named.map(path => fileOfRank(path, ranks))
-  const settings = trainOptions(options)
-  const testPath = textOption(options, 'test') ?? queryOf(options, 'test-sql')[0]
-  const evaluate = options['evaluate'] === true
-  if (evaluate && testPath === undefined) {
+  const test = textOption(options, 'test') ?? queryOf(options, 'test-sql')[0]
+  if (options['evaluate'] === true && test === undefined) {
     throw new UsageError('--evaluate needs data to test on', 'add --test FILE or --test-sql QUERY')
   }
-  const reads = testPath === undefined ? data : [...data, testPath]
+  const reads = test === undefined ? data : [...data, test]
   await checkData(reads, textOption(options, 'format'))
-  const outliersPath = textOption(options, 'outliers')
-  if (outliersPath !== undefined) checkOutliers(data, settings.loss)
-  const writes = ranks.rank > 0 ? [] : outliersPath === undefined ? [modelPath] : [modelPath, outliersPath]
+  const outliers = textOption(options, 'outliers')
+  if (outliers !== undefined) checkOutliers(data, settings.loss)
+  const writes = [model, ...(outliers === undefined ? [] : [outliers]), ...recordFiles(options)]
   const share = await shareOf(named, ranks)
   if (settings.store !== undefined) settings.store = nameOfShare(settings.store, ranks)
-  await checkOutputs({ reads, writes, stores: [storeFolder(share, settings.store)] })
-  const { line, tell } = showProgress(options, settings)
-  // What the heap once grew to it keeps, and a limit counts it. There is little to collect in this thread.
-  if ((settings.memory ?? scarceMemory()) !== undefined)
-    process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1')
-  const started = performance.now()
-  const run = train(share, { ...settings, signal, ...(ranks.size > 1 && { ranks }) })
-  const work = tellAll(run, tell).finally(() => line.clear())
-  const result = await sayingWhatIsKept(work, () => keptWithoutModel(share, settings.store))
-  // Nothing is written before all ranks have ended well.
-  await ranks.barrier()
-  if (ranks.rank > 0) return 0
+  const stores = [storeFolder(share, settings.store)]
+  await checkOutputs({ reads, writes: ranks.rank > 0 ? [] : writes, stores })
+  return { data, share, model, test, outliers }
+}
+
+/** What there is to say of rows before the summary. */
+function sayAboutData(result: TrainResult, data: string[], test: string | undefined, line: ProgressLine): void {
   // Other programs take a second file for data to test on.
-  if (data.length > 1 && testPath === undefined) {
+  if (data.length > 1 && test === undefined) {
     line.say(`trained on all ${data.length} files; to test on one of them instead, say --test ${data[data.length - 1]}`)
   }
   if (result.badRows > 0) {
     line.say(`skipped ${formatCount(result.badRows)} bad rows; the first:`)
     for (const message of result.badRowMessages) line.say(`  ${message}`)
   }
+}
+
+/** A recorded run is evaluated in full, whatever was asked for. */
+async function testOn(path: string, model: Model, { options, signal }: CommandInput): Promise<PredictResult> {
+  const { predict } = await import('../predict/predict.ts')
+  const recorded = recordFiles(options).length > 0
+  return predict(path, model, { signal, evaluate: recorded || options['evaluate'] === true, curves: recorded })
+}
+
+async function runTrain(input: CommandInput): Promise<number> {
+  const { options, words = [], signal, ranks = alone } = input
+  const { train } = await import('../train/train.ts')
+  const settings = trainOptions(options)
+  const { data, share, ...files } = await checkFiles(input, settings)
+  const { line, tell } = showProgress(options, settings)
+  const about = { words, data, settings, resumes: settings.resume === true, warn: (text: string) => line.say(text) }
+  const recorder = ranks.rank > 0 ? undefined : await openRecorder(options, { verb: 'train', ...about })
+  // What the heap once grew to it keeps, and a limit counts it. There is little to collect in this thread.
+  if ((settings.memory ?? scarceMemory()) !== undefined)
+    process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1')
+  const started = performance.now()
+  const run = train(share, { ...settings, signal, ...(ranks.size > 1 && { ranks }) })
+  const work = tellAll(run, recorder?.along(tell) ?? tell).finally(() => line.clear())
+  const result = await sayingWhatIsKept(work, () => keptWithoutModel(share, settings.store))
+  const trained = result.seconds.total
+  // Nothing is written before all ranks have ended well.
+  await ranks.barrier()
+  if (ranks.rank > 0) return 0
+  sayAboutData(result, data, files.test, line)
   const writing = performance.now()
-  const saved = await saveTrained(modelPath, result, settings.maxPasses !== undefined, data)
+  const saved = await saveTrained(files.model, result, settings.maxPasses !== undefined, data)
   result.seconds.write = (performance.now() - writing) / 1000
-  if (outliersPath !== undefined && !signal.aborted) {
+  if (files.outliers !== undefined && !signal.aborted) {
     const { writeOutliers } = await import('./write-outliers.ts')
-    await writeOutliers(outliersPath, data, result.model, { ...settings, signal })
+    await writeOutliers(files.outliers, data, result.model, { ...settings, signal })
   }
-  const test = testPath === undefined || signal.aborted ? undefined : await testOn(testPath)
+  const tested = files.test === undefined || signal.aborted ? undefined : await testOn(files.test, result.model, input)
+  const test = tested && askedOf(tested, options['evaluate'] === true)
   result.seconds.total = (performance.now() - started) / 1000
   result.peakMemoryBytes = process.resourceUsage().maxRSS * 1024
+  const json = trainJson(result, saved, test)
   await print(
     options['json']
-      ? JSON.stringify(trainJson(result, saved, test))
+      ? JSON.stringify(json)
       : trainSummary(result, data, saved, settings.tolerance ?? DEFAULTS.tolerance, test),
   )
+  await recorder?.finishTrained({ paths: share, result, json, trained, test: tested && [files.test!, tested] })
   return exitCodeOf(result, saved)
-
-  async function testOn(path: string): Promise<PredictResult> {
-    const { predict } = await import('../predict/predict.ts')
-    return predict(path, result.model, { signal, evaluate })
-  }
 }

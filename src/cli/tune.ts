@@ -1,6 +1,7 @@
 // spillway tune: the cost with the best accuracy on held-out rows, and the model at that cost.
 import { shortfallJson, shortfallLines } from '../model/shortfall.ts'
 import { alone } from '../ranks/communicator.ts'
+import type { ResultFields } from '../report/records.ts'
 import type { Tuning } from '../train/tune.ts'
 import type { CostResult } from '../train/validation.ts'
 import { checkData, checkOutputs } from './check-files.ts'
@@ -9,6 +10,7 @@ import { foldOptions, formatCost, parseCosts } from './fold-options.ts'
 import { formatCount, formatSeconds, formatShare, sourceName } from './format.ts'
 import { fromLiblinear } from './liblinear-words.ts'
 import { print } from './print.ts'
+import { openRecorder, recordFiles } from './record-options.ts'
 import { exitCodeOf, keptLines, type SavedModel, saveTrained } from './save-trained.ts'
 import { sameDataOf } from './share-of-data.ts'
 import { showProgress } from './terminal.ts'
@@ -57,7 +59,8 @@ export const tuneCommand: Command = {
   run: runTune,
 }
 
-async function runTune({ arguments: given, options, signal, ranks = alone }: CommandInput): Promise<number> {
+async function runTune(input: CommandInput): Promise<number> {
+  const { arguments: given, options, words = [], signal, ranks = alone } = input
   const wantsModel = options['no-model'] !== true
   const { data, model } = wantsModel
     ? await splitArguments(given, textOption(options, 'model'))
@@ -66,9 +69,12 @@ async function runTune({ arguments: given, options, signal, ranks = alone }: Com
   const cost = textOption(options, 'cost')
   const choose = textOption(options, 'choose') === 'simplest' ? 'simplest' : 'best'
   await checkData(data, textOption(options, 'format'))
-  await checkOutputs({ reads: data, writes: wantsModel && ranks.rank === 0 ? [model] : [] })
+  const writes = [...(wantsModel ? [model] : []), ...recordFiles(options)]
+  await checkOutputs({ reads: data, writes: ranks.rank > 0 ? [] : writes })
   await sameDataOf(data, ranks)
   const { line, tell } = showProgress(options, settings)
+  const about = { words, data, settings: { ...settings, cost }, warn: (text: string) => line.say(text) }
+  const recorder = await openRecorder(options, { verb: 'tune', ...about })
   const { tune } = await import('../train/tune.ts')
   const result = await tune(data, {
     ...settings,
@@ -76,20 +82,22 @@ async function runTune({ arguments: given, options, signal, ranks = alone }: Com
     folds: numberOption(options, 'folds', { least: 2, most: 255, whole: true }),
     final: wantsModel ? choose : 'none',
     signal,
-    progress: tell,
+    progress: recorder?.along(tell) ?? tell,
     ...(ranks.size > 1 && { ranks }),
   }).finally(() => line.clear())
   if (ranks.rank > 0) return 0
   const saved = result.final && (await saveTrained(model, result.final, settings.maxPasses !== undefined, data))
-  await print(options['json'] ? tuneJson(result, saved) : tuneText(result, data, saved, choose))
+  const json = tuneJson(result, saved)
+  await print(options['json'] ? JSON.stringify(json) : tuneText(result, data, saved, choose))
+  await recorder?.finishTuned(data, result.final, json)
   if (signal.aborted) return 130
   return result.final && saved ? exitCodeOf(result.final, saved) : 0
 }
 
-function tuneJson(result: Tuning, saved: SavedModel | undefined): string {
+function tuneJson(result: Tuning, saved: SavedModel | undefined): ResultFields {
   const { final, best, simplest, badRowMessages: _, ...rest } = result
   const shortfall = final && shortfallJson(final.model)
-  return JSON.stringify({
+  return {
     command: 'tune',
     ...rest,
     best: { cost: best.cost, accuracy: best.accuracy },
@@ -99,7 +107,7 @@ function tuneJson(result: Tuning, saved: SavedModel | undefined): string {
       ...{ cost: final.cost, primal: final.primal, dual: final.dual, gap: final.gap, exitReason: final.exitReason },
       ...(shortfall && { shortfall }),
     }),
-  })
+  }
 }
 
 function tuneText(result: Tuning, data: string[], saved: SavedModel | undefined, choose: 'best' | 'simplest'): string {

@@ -53,7 +53,8 @@ interface Ranked {
   below(k: number): number
 }
 
-function ranked(scores: Float64Array, weights: Float64Array | undefined): Ranked {
+/** Sorts scores where they are, unless they have weights. */
+export function ranked(scores: Float64Array, weights: Float64Array | undefined): Ranked {
   if (!weights) {
     scores.sort()
     return { scores, below: k => k }

@@ -4,7 +4,8 @@
 //
 // Memory: the tallies of the classes, and with two classes 8 bytes a row for the areas (16 while the report is made); as much again
 // for weights.
-import { curveAreas, ScoreList } from './areas.ts'
+import { curveAreas, ScoreList, type WeightsOfScores } from './areas.ts'
+import { CalibrationBins, curvesOf, type EvaluationCurves } from './curves.ts'
 
 /** Rows that were predicted, some at a time. */
 export interface EvaluatedRows {
@@ -83,6 +84,7 @@ export class Evaluation {
   readonly #scores = [new ScoreList(), new ScoreList()]
   /** Weights of the rows that the scores are of, as far as there are any. */
   readonly #weights = [new ScoreList(), new ScoreList()]
+  readonly #calibration = new CalibrationBins()
 
   /** The labels that can be predicted; `positive` is the one that areas are about when there are two. */
   constructor(labels: readonly string[], { positive = 0 }: { positive?: 0 | 1 } = {}) {
@@ -123,11 +125,15 @@ export class Evaluation {
         this.#hits += weight
       }
       // Rows of neither class have no place in a ranking of two.
-      if (ranked && (t === 0 || t === 1)) {
+      const isRanked = ranked && (t === 0 || t === 1)
+      if (isRanked) {
         if (this.#weighted) this.#pushWeight(t, weight)
         this.#scores[t].push(this.#positive === 0 ? ranked[r] : -ranked[r])
       }
-      if (probabilities) this.#loss -= weight * Math.log(clipped(probabilities[r]))
+      if (!probabilities) continue
+      this.#loss -= weight * Math.log(clipped(probabilities[r]))
+      const isPositive = t === this.#positive
+      if (isRanked) this.#calibration.add(isPositive ? probabilities[r] : 1 - probabilities[r], isPositive, weight)
     }
     this.#rows += truth.length
     if (probabilities) this.#withProbability += truth.length
@@ -145,13 +151,14 @@ export class Evaluation {
     return [lists[this.#positive].all(), lists[1 - this.#positive].all()]
   }
 
-  #areas(): { roc: number | null; pr: number | null } {
+  /** Scores of the two classes, and their weights where rows have some. */
+  #ranking(): [Float64Array, Float64Array, WeightsOfScores?] {
     const [positives, negatives] = this.#sides(this.#scores)
-    if (!this.#weighted) return curveAreas(positives, negatives)
+    if (!this.#weighted) return [positives, negatives]
     for (const side of [0, 1] as const)
       while (this.#weights[side].length < this.#scores[side].length) this.#weights[side].push(1)
     const [up, down] = this.#sides(this.#weights)
-    return curveAreas(positives, negatives, { positives: up, negatives: down })
+    return [positives, negatives, { positives: up, negatives: down }]
   }
 
   report(): EvaluationReport {
@@ -160,7 +167,7 @@ export class Evaluation {
     const occurring = classes.filter((_, k) => tallies[k].support + tallies[k].predicted > 0)
     const accuracy = this.#rows > 0 ? this.#hits / this.#weight : 0
     const two = this.#known === 2
-    const areas = two ? this.#areas() : { roc: null, pr: null }
+    const areas = two ? curveAreas(...this.#ranking()) : { roc: null, pr: null }
     const labels = tallies.map(({ label }) => label)
     // A class that only the data has is never predicted, but the matrix is square.
     const rest = new Array<number>(labels.length - this.#known).fill(0)
@@ -178,6 +185,13 @@ export class Evaluation {
       prArea: areas.pr,
       logLoss: this.#rows > 0 && this.#withProbability === this.#rows ? this.#loss / this.#weight : null,
     }
+  }
+
+  /** Of two labels: the curves that the areas are of, and the calibration where there are probabilities. */
+  curves(): EvaluationCurves {
+    if (this.#known !== 2) return {}
+    const calibration = this.#withProbability > 0 ? this.#calibration.report() : []
+    return { ...curvesOf(...this.#ranking()), ...(calibration.length > 0 && { calibration }) }
   }
 }
 

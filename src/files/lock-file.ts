@@ -1,10 +1,11 @@
 // A file that says which process is at work on something. Processes that are killed leave theirs behind: a lock whose process
 // has ended is taken over. A process has a number and, where the system tells, the moment it started: numbers come back, and in a
 // container the next process often has the very number of the one that was killed.
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, openSync, writeSync } from 'node:fs'
 import { readFile, rename, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { fileError, SpillwayError } from '../errors.ts'
+import { isAlive, startOf } from './processes.ts'
 
 /** Takes the lock, or throws what `busy` makes of the number of the process that has it. Gives what releases it. `ifReadOnly`:
  *  what to do where nothing can be written. */
@@ -61,26 +62,6 @@ function ownerOf(text: string): number | undefined {
   if (!(owner > 0) || !isAlive(owner)) return undefined
   const present = startOf(owner)
   return start === '' || present === '' || start === present ? owner : undefined
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
-
-/** When a process started, in a clock of the system's own; empty where the system does not tell. */
-function startOf(pid: number): string {
-  try {
-    // The name, in brackets, may hold anything; the start is the twentieth field behind it.
-    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return text.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? ''
-  } catch {
-    return ''
-  }
 }
 
 async function moved(from: string, to: string): Promise<boolean> {

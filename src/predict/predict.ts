@@ -2,6 +2,7 @@
 
 import type { Store } from '../block-store/reader.ts'
 import { UsageError } from '../errors.ts'
+import type { EvaluationCurves } from '../evaluation/curves.ts'
 import { Evaluation, type EvaluationReport } from '../evaluation/evaluation.ts'
 import { fitFor } from '../features/expansion-steps.ts'
 import { usualInputFormat } from '../input-formats/all-input-formats.ts'
@@ -47,6 +48,8 @@ export interface PredictOptions {
   tableHeader?: 'yes' | 'no' | 'auto'
   /** Compare with the labels of the data. Takes 8 to 16 bytes of memory a row when there are two classes. */
   evaluate?: boolean
+  /** With `evaluate`: the points of the curves, too. */
+  curves?: boolean
   /** Instead of labels alone: lines of each row's label, its score, and so many features that made it. */
   explain?: number
 }
@@ -72,6 +75,7 @@ export interface PredictResult {
   seconds: number
   /** On request. */
   evaluation?: EvaluationReport
+  curves?: EvaluationCurves
 }
 
 const SMALL_CHUNK_BYTES = 1 << 18
@@ -249,6 +253,7 @@ async function run(
     ...account,
     seconds: seconds(),
     ...(evaluation && { evaluation: evaluation.report() }),
+    ...(evaluation && options.curves && { curves: evaluation.curves() }),
   }
 }
 

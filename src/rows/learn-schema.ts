@@ -30,6 +30,8 @@ export interface TableToLearn extends TableOptions {
   threads?: number | undefined
   /** Bytes that the whole run may take, where that was said: chunks are small then. */
   memory?: number | undefined
+  /** Learn from the first rows alone, for those who only want to know about what the columns will become. */
+  headOnly?: boolean | undefined
   signal?: AbortSignal | undefined
 }
 
@@ -199,8 +201,9 @@ class TableScan {
   }
 
   async #pass(arena: Arena, pool: ThreadPool, paths: string[], format: string, listed: boolean[]): Promise<void> {
-    const { onBadRow, signal, header, memory } = this.#options
+    const { onBadRow, signal, header, memory, headOnly = false } = this.#options
     // Where no values are listed, the first chunk is all that is looked at.
+    const firstAlone = this.#hashes || headOnly
     const enough = new AbortController()
     const reader = new RowReader(arena, pool, {
       ...{
@@ -211,8 +214,8 @@ class TableScan {
         chunkBytes: memory === undefined ? CHUNK_BYTES : SMALL_CHUNK_BYTES,
       },
       table: { schema: 'scan', header },
-      signal: signal && this.#hashes ? AbortSignal.any([signal, enough.signal]) : this.#hashes ? enough.signal : signal,
-      keepsRows: this.#hashes,
+      signal: signal && firstAlone ? AbortSignal.any([signal, enough.signal]) : firstAlone ? enough.signal : signal,
+      keepsRows: firstAlone,
     })
     const texts = new Map<number, MatchedText>()
     let [source, lines] = [0, 0]
@@ -228,7 +231,7 @@ class TableScan {
         source = chunk.source
         if (!enough.signal.aborted) for (const [k, column] of columns.entries()) this.#add(k, column, chunk, lines)
         lines += more
-        if (this.#hashes) enough.abort()
+        if (firstAlone) enough.abort()
       },
     )
   }

@@ -83,6 +83,13 @@ export interface TextEstimate {
   expanderBytes: number
 }
 
+/** Estimates that are remembered: a run asks for one several times, and plans are made again and again. */
+const MOST_ESTIMATES = 8
+const estimates = new Map<string, Promise<TextEstimate | undefined>>()
+/** Schemas may be large: one is known by its number. */
+const schemaNumbers = new WeakMap<Schema, number>()
+let schemas = 0
+
 /** Looks at rows all over the files, or at the first ones where text is compressed or to be expanded. `text` is the length
  *  of it all. Undefined when there are no rows to show. */
 export async function estimateText(
@@ -90,6 +97,22 @@ export async function estimateText(
   text: number,
   options: SampleOptions,
 ): Promise<TextEstimate | undefined> {
+  const { format, indexBase, expand, values, schema } = options
+  if (schema && !schemaNumbers.has(schema)) schemaNumbers.set(schema, ++schemas)
+  const facts = await Promise.all(paths.map(statInput))
+  const versions = facts.map((found, k) => [paths[k], found?.size, found?.mtimeMs])
+  const key = JSON.stringify([versions, text, format, indexBase, expand, values, schema && schemaNumbers.get(schema)])
+  let estimate = estimates.get(key)
+  if (!estimate) {
+    estimate = lookAllOver(paths, text, options)
+    estimates.set(key, estimate)
+    estimate.catch(() => estimates.delete(key))
+    if (estimates.size > MOST_ESTIMATES) estimates.delete(estimates.keys().next().value!)
+  }
+  return estimate
+}
+
+async function lookAllOver(paths: string[], text: number, options: SampleOptions): Promise<TextEstimate | undefined> {
   const sizes: number[] = []
   for (const path of paths) sizes.push((await statInput(path))?.size ?? 0)
   const all = sizes.reduce((sum, size) => sum + size, 0)

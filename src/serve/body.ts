@@ -34,7 +34,7 @@ export interface BodyLimits {
   /** Of a whole body, or of one line. */
   mostBytes: ByteCount
   room: BodyRoom
-  metrics: Metrics
+  metrics: Pick<Metrics, 'addBytes'>
 }
 
 /** The whole body; refused when it is too long, or takes longer than `milliseconds`. By events: an iterator takes several times as

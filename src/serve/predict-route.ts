@@ -7,10 +7,12 @@ import { DELIMITERS, TAB } from '../tables/delimited-text.ts'
 import { Answers, type TextAnswer } from './answers.ts'
 import { type BodyLimits, wholeBody, wholeLines } from './body.ts'
 import { givenRow } from './given-row.ts'
+import type { Metrics } from './metrics.ts'
 import { errorJson, RequestError } from './request-error.ts'
 import type { ServedModel } from './served-model.ts'
 
 export interface PredictLimits extends BodyLimits {
+  metrics: Metrics
   mostRows: number
   milliseconds: number
 }

@@ -1,6 +1,6 @@
 // `serve`: a model behind HTTP. Requests are bound in size, rows, time and memory; every refusal is JSON with one sentence.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { SpillwayError } from '../errors.ts'
 import { version } from '../version.ts'
 import { type Access, checkHost, checkToken, isLoopback } from './access.ts'
@@ -9,7 +9,8 @@ import { Metrics } from './metrics.ts'
 import { ModelFile } from './model-file.ts'
 import { openApi } from './openapi.ts'
 import { answerPredict, type PredictLimits } from './predict-route.ts'
-import { errorJson, RequestError } from './request-error.ts'
+import { RequestError } from './request-error.ts'
+import { LINGER_MILLISECONDS, MOST_HEADER_BYTES, refuse, refuseRaw, send, sendJson, urlOf } from './respond.ts'
 
 export interface ServeOptions {
   host?: string | undefined
@@ -28,12 +29,9 @@ export interface ServeOptions {
 
 export const serveDefaults = { host: '127.0.0.1', port: 8787, mostBytes: 16 << 20, mostRows: 100_000, seconds: 30 }
 
-const MOST_HEADER_BYTES = 16 << 10
 /** Bodies that are being read take so much together, or room for one. */
 const ROOM_BYTES = 256 << 20
 const MOST_CONNECTIONS = 4096
-/** What a refused request still sends is passed over for so long. */
-const LINGER_MILLISECONDS = 2000
 /** Requests that are under way when the server is to stop have so long. */
 const STOP_MILLISECONDS = 10_000
 
@@ -205,67 +203,4 @@ export class PredictionServer {
       ...(trouble !== undefined && { warning: 'the file of the model has changed and could not be read' }),
     })
   }
-}
-
-/** The address is taken for a path of this server, whatever it looks like. */
-function urlOf(request: IncomingMessage): URL {
-  const path = request.url ?? '/'
-  const url = path.startsWith('/') ? URL.parse(`http://localhost${path}`) : null
-  if (!url) throw new RequestError(400, 'the address of the request is not one')
-  return url
-}
-
-function send(response: ServerResponse, status: number, text: string, type: string): void {
-  const bytes = Buffer.from(text)
-  response.writeHead(status, { 'content-type': type, 'content-length': bytes.length, 'cache-control': 'no-store' })
-  response.end(bytes)
-}
-
-function sendJson(response: ServerResponse, status: number, value: object): void {
-  send(response, status, `${JSON.stringify(value)}\n`, 'application/json')
-}
-
-function refuse(request: IncomingMessage, response: ServerResponse, error: unknown): void {
-  const known = error instanceof RequestError
-  if (response.destroyed || request.socket.destroyed) return
-  // Some of the answer is on its way: only a broken end tells that the rest is missing.
-  if (response.headersSent) {
-    response.destroy()
-    return
-  }
-  const message = known
-    ? error.message
-    : error instanceof SpillwayError
-      ? error.message
-      : 'this should not have happened'
-  for (const [name, value] of Object.entries(known ? error.headers : {})) response.setHeader(name, value)
-  send(
-    response,
-    known ? error.status : error instanceof SpillwayError ? 400 : 500,
-    errorJson(message),
-    'application/json',
-  )
-  if (request.complete) return
-  // A connection that is closed while it still sends may lose the answer.
-  request.resume()
-  const timer = setTimeout(() => request.destroy(), LINGER_MILLISECONDS)
-  request.once('close', () => clearTimeout(timer))
-}
-
-/** What is no request at all. */
-function refuseRaw(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return
-  }
-  const [status, message] =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? ['431 Request Header Fields Too Large', `the headers are longer than ${MOST_HEADER_BYTES} bytes`]
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? ['408 Request Timeout', 'the head of the request did not come in time']
-        : ['400 Bad Request', 'this is not a request of HTTP/1.1']
-  const body = errorJson(message)
-  socket.end(
-    `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  )
 }

@@ -30,6 +30,17 @@ export function namedColumns(options: TableOptions): string[] {
   return [...one, ...ignore, ...text, ...categoriesOf(options).names]
 }
 
+/** A table whose column of labels nobody has named. */
+export class LabelUnknown extends UsageError {
+  override name = 'LabelUnknown'
+  readonly columns: readonly string[]
+
+  constructor(columns: readonly string[], message: string, advice: string) {
+    super(message, advice)
+    this.columns = columns
+  }
+}
+
 /** What the user says of each column. Columns are called by their names, or by their numbers. */
 export function saidRoles(names: readonly string[], header: boolean, options: TableOptions): SaidRole[] {
   const placeOf = (name: string, option: string): number => {
@@ -55,7 +66,8 @@ export function saidRoles(names: readonly string[], header: boolean, options: Ta
   if (options.label !== undefined) say(options.label, 'label', 'label')
   else if (header && usual !== undefined) roles[usual] = 'label'
   else {
-    throw new UsageError(
+    throw new LabelUnknown(
+      names,
       `which column is the label? ${columnList(names, header)}`,
       `say --label ${header ? 'NAME' : 'NUMBER'}`,
     )

@@ -222,7 +222,7 @@ async function columnBytes(paths: string[], { expand, ...options }: ResolvedOpti
 }
 
 /** What training in memory would take, as far as sizes tell before anything is read. */
-async function inMemoryBytes(paths: string[], options: ResolvedOptions): Promise<number> {
+export async function inMemoryBytes(paths: string[], options: ResolvedOptions): Promise<number> {
   const rowWeights = (options.rowWeights?.length ?? 0) * 8
   return (await bytesOfRows(paths, options)) + rowWeights + (await bytesOfTrainers(paths, options))
 }

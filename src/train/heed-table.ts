@@ -13,10 +13,15 @@ import { tableOptionNames } from '../tables/table-options.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { ProgressListener } from './progress.ts'
 
-/** Fills in the schema of a table, its format and how it is scaled. */
-export async function heedTable(paths: string[], options: ResolvedOptions, tell: ProgressListener): Promise<void> {
+/** Fills in the schema of a table, its format and how it is scaled. `learn` learns a schema of text. */
+export async function heedTable(
+  paths: string[],
+  options: ResolvedOptions,
+  tell: ProgressListener,
+  learn = learnSchema,
+): Promise<void> {
   await setAsideForDecoding(paths, options, tell)
-  const schema = await schemaOf(paths, options)
+  const schema = await schemaOf(paths, options, learn)
   if (!schema) return
   options.schema = schema
   setAside(schema, options, tell)
@@ -56,7 +61,11 @@ async function setAsideForDecoding(paths: string[], options: ResolvedOptions, te
   tell({ stage: 'plan', solver: '', reason: `decoding takes up to ${formatBytes(plan.bytes)} of the memory, by ${by}` })
 }
 
-async function schemaOf(paths: string[], options: ResolvedOptions): Promise<Schema | undefined> {
+async function schemaOf(
+  paths: string[],
+  options: ResolvedOptions,
+  learn: typeof learnSchema,
+): Promise<Schema | undefined> {
   if (isGivenRows(paths[0])) {
     const said = tableOptionNames.find(name => options.given.has(name))
     if (said !== undefined) throw new UsageError(`${said} is for tables, and the data is rows: it would be ignored`)
@@ -64,7 +73,7 @@ async function schemaOf(paths: string[], options: ResolvedOptions): Promise<Sche
   }
   const folder = paths.length === 1 && (await stat(paths[0]).catch(() => undefined))?.isDirectory()
   if (folder) return (await openStore(paths[0])).manifest.schema
-  const learnt = await learnSchema(paths, options)
+  const learnt = await learn(paths, options)
   if (learnt) options.format = learnt.format
   return learnt?.schema
 }

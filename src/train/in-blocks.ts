@@ -118,7 +118,8 @@ export class InBlocks extends Place {
     // Expanded features may be so many that there is room for f32 only.
     const narrow = together === undefined && plan.weightBytes === 4
     const options: ResolvedOptions = narrow ? { ...fitted.options, weights: 'f32' } : fitted.options
-    super({ arena, solver, options, wanted, tell, seconds, rows, features, labels, weights })
+    const blocks = store.manifest.blocks.map(({ rows, bytes }) => ({ rows, bytes }))
+    super({ arena, solver, options, wanted, tell, seconds, rows, features, labels, weights, blocks })
     this.#opened = opened
     this.#fitted = fitted
     this.#map = map
@@ -320,7 +321,7 @@ export class InBlocks extends Place {
 
   account(): Account & Required<Pick<Account, 'blocks'>> {
     const { readSeconds, found, agreed } = this.#opened
-    const { blocksRead: read, bytesRead, ...counts } = this.#engine.counts
+    const { blocksRead: read, bytesRead, lastBlocks: _, ...counts } = this.#engine.counts
     const { manifest, folder: store } = this.#fitted.store
     return {
       ...{ readSeconds, ...found.read, bytesRead: found.read.bytesRead + bytesRead },

@@ -11,11 +11,11 @@ import { shortenScores } from '../optimise/objectives/line-search.ts'
 import type { ManyModels, Objective } from '../optimise/objectives/objective.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
 import type { Solver } from '../optimise/solvers/solver.ts'
-import type { RowSource } from '../optimise/sources/row-source.ts'
+import type { RowSource, SourceCounts } from '../optimise/sources/row-source.ts'
 import type { FoldedProblem } from './class-problems.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { TrainingOutcome } from './outcome.ts'
-import type { ProgressListener, TrainProgress } from './progress.ts'
+import type { ProgressListener, RowsProgress, TrainProgress } from './progress.ts'
 
 /** What is to be trained over the same rows. */
 export interface Wanted {
@@ -54,6 +54,8 @@ export interface PlaceFacts {
   labels: LabelCount[]
   /** Weights of a model, the bias not counted. */
   weights: number
+  /** Of a store, in the order of their numbers. */
+  blocks?: { rows: number; bytes: number }[]
 }
 
 export abstract class Place {
@@ -69,6 +71,7 @@ export abstract class Place {
   constructor(facts: PlaceFacts) {
     this.facts = facts
     this.method = facts.solver.name
+    facts.tell(rowsRecord(facts))
   }
 
   /** Objectives, fresh. Those of a round may be several, which are then trained side by side. */
@@ -272,15 +275,33 @@ function tellAlone(place: Place, problem: number, problems: number): TellPass {
 /** What every record of training has. */
 function trainRecord(
   place: Place,
-  { pass, gap, counts, rowsKept, ...progress }: PassProgress,
+  { pass, gap, counts, rowsKept, rowsEvicted: evicted, ...progress }: PassProgress,
 ): Omit<TrainProgress, 'certified' | 'primal'> {
-  const { blocksRead: read, bytesRead, bytesSkipped } = counts
+  const { blocksRead: read, bytesRead, bytesSkipped, lastBlocks, waitSeconds } = counts
   return {
     ...{ stage: 'train', seconds: place.facts.seconds(), pass, gap, memoryBytes: process.memoryUsage.rss() },
     ...(progress.partial && { partial: true }),
     ...(progress.certificate !== undefined && { certificate: progress.certificate }),
-    ...(read > 0 && { blocks: { read, bytesRead, bytesSkipped } }),
-    ...(rowsKept !== undefined && { rows: { kept: rowsKept, left: place.facts.rows - rowsKept } }),
+    ...(read > 0 && { blocks: { read, bytesRead, bytesSkipped, ...(lastBlocks && { inMemory: lastBlocks }) } }),
+    ...(waitSeconds !== undefined && { time: timeOf(counts) }),
+    ...(rowsKept !== undefined && {
+      rows: { kept: rowsKept, left: place.facts.rows - rowsKept, ...(evicted !== undefined && { evicted }) },
+    }),
     ...(progress.steps && { steps: progress.steps }),
   }
+}
+
+function timeOf({ readSeconds: read = 0, decodeSeconds: decode = 0, waitSeconds: wait = 0 }: SourceCounts) {
+  return { read, decode, wait }
+}
+
+/** Labels that are told of one by one. */
+const MOST_LABELS = 50
+
+/** What there is to train on. */
+function rowsRecord({ seconds, rows, features, labels, blocks }: PlaceFacts): RowsProgress {
+  const found = labels.filter(label => label.rows > 0).sort((a, b) => b.rows - a.rows)
+  const told = found.slice(0, MOST_LABELS).map(({ text: label, rows }) => ({ label, rows }))
+  const about = { rows, features, classes: found.length, labels: told }
+  return { stage: 'rows', seconds: seconds(), ...about, ...(blocks && { blocks }) }
 }

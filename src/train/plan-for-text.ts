@@ -10,7 +10,7 @@ import { BlocksTooLarge } from '../optimise/sources/memory-plan.ts'
 import { estimateText, type TextEstimate } from '../rows/sample-text.ts'
 import { collectGarbage } from '../threads/collect-garbage.ts'
 import type { ResolvedOptions } from './options.ts'
-import { planRun } from './plan-for-blocks.ts'
+import { planRun, type RunPlan } from './plan-for-blocks.ts'
 import { rowsByNumbers } from './rows-of-store.ts'
 
 /** Counts of blocks that are tried: with the blocks the room for their dictionaries does not become smaller. */
@@ -30,12 +30,9 @@ export async function blocksForText(
   if (options.memory !== undefined) collectGarbage()
   if (!estimate) return usual.blocks
   const segments = Math.ceil(text! / usual.chunk)
-  const models = estimate.classes > 2 && !trainsTogether(options.multiclass) ? estimate.classes : 1
   const tooLarge = async (used: number, blocks: number): Promise<BlocksTooLarge | undefined> => {
     try {
-      const store = new Store('', manifestOf(estimate, blocks, segments, options))
-      const rows = rowsByNumbers(estimate, used, blocks, options)
-      await planRun(store, solver, options, { fromText: true, rows, models })
+      await planOfEstimate(estimate, solver, options, { used, blocks, segments })
       return undefined
     } catch (error) {
       if (error instanceof BlocksTooLarge) return error
@@ -62,6 +59,38 @@ export async function blocksForText(
     blocks = found.parts.reduce((sum, parts) => sum + parts, 0)
   }
   return blocks
+}
+
+/** The plan of a run over so many blocks of text that has these numbers. */
+function planOfEstimate(
+  estimate: TextEstimate,
+  solver: BlockSolver,
+  options: ResolvedOptions,
+  { used, blocks, segments }: { used: number; blocks: number; segments: number },
+): Promise<RunPlan> {
+  const models = estimate.classes > 2 && !trainsTogether(options.multiclass) ? estimate.classes : 1
+  const store = new Store('', manifestOf(estimate, blocks, segments, options))
+  const rows = rowsByNumbers(estimate, used, blocks, options)
+  return planRun(store, solver, options, { fromText: true, rows, models })
+}
+
+/** The plan of a run over text that is to be drawn into so many blocks, judged by samples; undefined where there are no rows to
+ *  judge by, or where blocks are only known to fit once they are there. */
+export async function planByText(
+  paths: string[],
+  solver: BlockSolver,
+  options: ResolvedOptions,
+  { text, blocks, chunk }: { text: number | undefined; blocks: number; chunk: number },
+): Promise<RunPlan | undefined> {
+  const estimate = text === undefined ? undefined : await estimateText(paths, text, options)
+  if (!estimate) return undefined
+  const segments = Math.ceil(text! / chunk)
+  try {
+    return await planOfEstimate(estimate, solver, options, { used: estimate.usedLeast, blocks, segments })
+  } catch (error) {
+    if (error instanceof SpillwayError) return undefined
+    throw error
+  }
 }
 
 /** The refusal of a number of blocks that the user has named. */

@@ -25,6 +25,19 @@ export interface PlanProgress {
   models?: { all: number; together: number }
 }
 
+/** What there is to train on, once it is known. */
+export interface RowsProgress {
+  stage: 'rows'
+  seconds: number
+  rows: number
+  features: number
+  /** How many labels there are, and the rows of each: the most frequent first, 50 at most. */
+  classes: number
+  labels: { label: string; rows: number }[]
+  /** Of rows in a store: its blocks, in the order of their numbers. */
+  blocks?: { rows: number; bytes: number }[]
+}
+
 export interface TrainProgress {
   stage: 'train'
   seconds: number
@@ -49,10 +62,13 @@ export interface TrainProgress {
    *  many there will be, if that is known; or how many there will be at least. */
   models?: { done: number; training?: number; all?: number; least?: number }
   /** Of a run over blocks, so far: blocks and bytes that were read, and bytes that were left out because they cannot owe
-   *  anything. */
-  blocks?: { read: number; bytesRead: number; bytesSkipped: number }
-  /** Of a method that keeps rows in memory: how many are there now, and how many are not. */
-  rows?: { kept: number; left: number }
+   *  anything; and the numbers of the blocks that were read last, or are being read. */
+  blocks?: { read: number; bytesRead: number; bytesSkipped: number; inMemory?: number[] }
+  /** Of a run over blocks, so far: seconds that reader threads read and decoded, side by side with training, and seconds that
+   *  training waited for them. */
+  time?: { read: number; decode: number; wait: number }
+  /** Of a method that keeps rows in memory: how many are there now, and how many are not; and, so far, how many have left. */
+  rows?: { kept: number; left: number; evicted?: number }
   /** Of second-order methods: steps that were found so far; passes for the next one besides that of its gradient, such as products
    *  with second derivatives; and, where smoother problems are solved first, which of them this is, counted from 1, and how many
    *  there will be, as far as can be told. */
@@ -75,5 +91,5 @@ export interface RelaxProgress {
   changed: number
 }
 
-export type Progress = PlanProgress | ReadProgress | TrainProgress | RelaxProgress
+export type Progress = PlanProgress | ReadProgress | RowsProgress | TrainProgress | RelaxProgress
 export type ProgressListener = (progress: Progress) => void

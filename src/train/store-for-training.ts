@@ -88,19 +88,7 @@ export async function theStore(
   }
   // What is scaled before it is binned has to be there as it came.
   const bins = binsAtIngest(options)
-  const memory = allowedMemory(options)
-  if (options.memory !== undefined) refuseTooLittle(memory)
-  const sample = await sampleText(paths[0], options)
-  const text = await expectedText(paths)
-  // Rows that outgrow their text are trained on from the store.
-  const sizes = sample ? undefined : firstPassSizes(solver, options, memory, text)
-  const forIngest = options.memory === undefined ? undefined : ingestMemory(memory, sample !== undefined)
-  const buffers = {
-    ...bufferSizes(sizes && options.memory !== undefined ? sizes.ingest : forIngest),
-    ...sizes?.buffers,
-  }
-  const usual = options.blocks ?? sampledBlocks(options, text, sample) ?? blocksOf(text, buffers)
-  const blocks = await blocksForText(paths, text, solver, options, { blocks: usual, chunk: buffers.chunk })
+  const { sizes, forIngest, blocks } = await planIngest(paths, solver, options)
   const mark = arena.mark()
   const first = sizes && new FirstPass(arena, firstPassSettings(options), sizes.pass)
   const meanwhile = first ? ', and training on it meanwhile' : ''
@@ -132,6 +120,26 @@ export async function theStore(
     await first?.abandon()
     throw error
   }
+}
+
+/** How text is read into a store: in what memory, with what training meanwhile, and into how many blocks. What cannot work is
+ *  refused. */
+export async function planIngest(paths: string[], solver: BlockSolver, options: ResolvedOptions) {
+  const memory = allowedMemory(options)
+  if (options.memory !== undefined) refuseTooLittle(memory)
+  const sample = await sampleText(paths[0], options)
+  const text = await expectedText(paths)
+  // Rows that outgrow their text are trained on from the store.
+  const sizes = sample ? undefined : firstPassSizes(solver, options, memory, text)
+  const forIngest = options.memory === undefined ? undefined : ingestMemory(memory, sample !== undefined)
+  const buffers = {
+    ...bufferSizes(sizes && options.memory !== undefined ? sizes.ingest : forIngest),
+    ...sizes?.buffers,
+  }
+  const usual = options.blocks ?? sampledBlocks(options, text, sample) ?? blocksOf(text, buffers)
+  const { chunk } = buffers
+  const blocks = await blocksForText(paths, text, solver, options, { blocks: usual, chunk })
+  return { sizes, forIngest, blocks, text, chunk }
 }
 
 function howToRead(options: ResolvedOptions): IngestOptions {

@@ -10,7 +10,13 @@ import { testFolder } from '../input-formats/fixture.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const folder = testFolder()
-const pages = ['README.md', 'CONTRIBUTING.md', ...readdirSync(join(root, 'docs')).map(name => `docs/${name}`)]
+const pages = [
+  'README.md',
+  'CONTRIBUTING.md',
+  ...readdirSync(join(root, 'docs'))
+    .filter(name => name.endsWith('.md'))
+    .map(name => `docs/${name}`),
+]
 const textOf = (page: string): string => readFileSync(join(root, page), 'utf8')
 
 describe('examples of the documents', () => {

@@ -13,7 +13,9 @@ const pages = [
   'README.md',
   'ARCHITECTURE.md',
   'CONTRIBUTING.md',
-  ...readdirSync(join(root, 'docs')).map(f => `docs/${f}`),
+  ...readdirSync(join(root, 'docs'))
+    .filter(f => f.endsWith('.md'))
+    .map(f => `docs/${f}`),
 ]
 
 describe('the table of files', () => {

@@ -22,7 +22,6 @@ const longer: Record<string, number> = {
   'block-store/split-blocks.ts: splitBlocks': 69,
   'block-store/split-blocks.ts: a function': 65,
   'input-formats/byte-source.ts: openStream': 71,
-  'train/store-for-training.ts: theStore': 70,
 }
 const withMore: Record<string, number> = {
   'block-store/load-store.ts: loadStore': 6,

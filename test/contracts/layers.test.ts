@@ -29,7 +29,9 @@ const LAYERS = [
   'optimise/driver',
   'train',
   'predict',
+  'report',
   'serve',
+  'studio',
   'generate',
   'cli',
 ]

@@ -24,6 +24,8 @@ export interface PassProgress {
   counts: RowSource['counts']
   /** Of a method that keeps rows in memory: how many are there. */
   rowsKept?: number
+  /** Of one that lets them go again: how many have left so far. */
+  rowsEvicted?: number
   /** Of a method whose steps take several passes. */
   steps?: Steps
 }
@@ -115,12 +117,14 @@ export class Progress {
     })
   }
 
-  #tell(progress: Omit<PassProgress, 'counts' | 'rowsKept' | 'steps'>): void {
+  #tell(progress: Omit<PassProgress, 'counts' | 'rowsKept' | 'rowsEvicted' | 'steps'>): void {
     const { source, tell } = this.#of
     const rowsKept = this.#run.rowsKept?.()
+    const rowsEvicted = this.#run.rowsEvicted?.()
     const steps = this.#run.steps?.()
     const counts = { ...source.counts }
-    tell({ ...progress, counts, ...(rowsKept !== undefined && { rowsKept }), ...(steps && { steps }) })
+    const rows = { ...(rowsKept !== undefined && { rowsKept }), ...(rowsEvicted !== undefined && { rowsEvicted }) }
+    tell({ ...progress, counts, ...rows, ...(steps && { steps }) })
   }
 }
 

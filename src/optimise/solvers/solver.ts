@@ -158,6 +158,8 @@ export interface Run {
   saved?: Saved
   /** Of a method that keeps rows in memory: how many are there. */
   rowsKept?(): number
+  /** Of one that lets them go again: how many have left so far. */
+  rowsEvicted?(): number
   /** Of a method whose steps take several passes. */
   steps?(): Steps
   /** Certificates did not confirm what was believed of the models that are not done. */

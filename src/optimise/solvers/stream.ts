@@ -115,6 +115,10 @@ class DualCachedLoops implements Run, Ledger, Saved {
     return this.#set.count
   }
 
+  rowsEvicted(): number {
+    return this.#set.evicted
+  }
+
   async visit(block: RowGroup, { pass }: Turn): Promise<Seen> {
     const { seed, innerPasses } = this.#settings
     this.#begin(block)

@@ -128,6 +128,11 @@ export class WorkingSet {
     return this.#fields.count
   }
 
+  /** Rows that were here and have left, so far. */
+  get evicted(): number {
+    return this.#fields.evicted + this.#fields.drawn
+  }
+
   get table(): Uint32Array {
     return this.#arena.u32(this.#fields.table, this.count)
   }

@@ -215,6 +215,7 @@ export class BlockEngine implements RowSource {
   async #load(blocks: number[], turn: number): Promise<RowGroup> {
     const { room, ...places } = this.#slots[turn % this.#slots.length]
     const { folder, manifest } = this.store
+    this.counts.lastBlocks = blocks
     const loads: Promise<LoadedRows>[] = []
     let [at, table, weights] = [room.at, places.table, places.rowWeights]
     for (const share of shares(blocks)) {

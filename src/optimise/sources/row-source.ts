@@ -42,6 +42,12 @@ export interface SourceCounts {
   bytesSkipped: number
   /** Of a method that asks an index for rows: rows that it looked at, and what was read of the index. */
   index?: { rowsTouched: number; pagesRead: number; bytesRead: number }
+  /** Of a source that reads: seconds of its threads, and seconds that the solver waited for them. */
+  readSeconds?: number
+  decodeSeconds?: number
+  waitSeconds?: number
+  /** The blocks that were asked for last. */
+  lastBlocks?: number[]
 }
 
 export interface RowCounts {

@@ -1,6 +1,7 @@
 // What became of each column of a table, in a few lines.
-import { type Column, hasFeatures, type Schema } from '../tables/schema.ts'
-import { formatCount } from './format.ts'
+
+import { formatCount } from '../sizes.ts'
+import { type Column, hasFeatures, type Schema } from './schema.ts'
 
 const MOST_LINES = 40
 
@@ -28,7 +29,8 @@ function nameOf({ name }: Column): string {
   return flat.length > 40 ? `${flat.slice(0, 39)}…` : flat
 }
 
-function becomes(column: Column): string {
+/** What a column became, in a few words. */
+export function becomes(column: Column): string {
   if (!hasFeatures(column)) {
     return { label: 'the label', weight: 'the weight of the row', ignored: 'left out' }[column.role]
   }

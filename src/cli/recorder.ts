@@ -1,0 +1,171 @@
+// --record and --report: what a run tells goes into a file of records as it comes, and at the end into a page of charts.
+import { statSync } from 'node:fs'
+import { basename } from 'node:path'
+import { SpillwayError } from '../errors.ts'
+import { writeAtomically } from '../files/atomic-file.ts'
+import { scarceMemory } from '../machine-memory.ts'
+import type { PredictResult } from '../predict/predict.ts'
+import type { ReportContent } from '../report/html.ts'
+import { RecordFile, readLines } from '../report/record-file.ts'
+import { RECORD_FORMAT, type ResultFields, type RunLine, type RunRecord, type Verb } from '../report/records.ts'
+import { Thinning } from '../report/thinning.ts'
+import { DEFAULTS } from '../train/options.ts'
+import type { Progress, ProgressListener, RowsProgress } from '../train/progress.ts'
+import type { TrainResult } from '../train/training-run.ts'
+import { version } from '../version.ts'
+
+/** What a run is about. */
+export interface RunToRecord {
+  verb: Verb
+  /** The words of the command line behind `spillway`. */
+  words: string[]
+  data: string[]
+  /** By their names in the library. */
+  settings: object
+  /** Whether it goes on with an earlier run, whose records are kept. */
+  resumes?: boolean
+  /** Says what went wrong, where the run need not end for it. */
+  warn(text: string): void
+}
+
+/** Settings that every report shows, said or not. */
+const ALWAYS = ['loss', 'regularizer', 'cost', 'solver', 'tolerance'] as const
+
+export class Recorder {
+  readonly #file: RecordFile | undefined
+  readonly #report: string | undefined
+  /** For the report: those of an earlier part as well. */
+  readonly #lines: RunLine[] = []
+  readonly #thinning = new Thinning()
+  readonly #warn: (text: string) => void
+  #failed = false
+  #rows: RowsProgress | undefined
+
+  constructor(files: { record: string | undefined; report: string | undefined }, run: RunToRecord) {
+    this.#warn = run.warn
+    this.#report = files.report
+    const earlier = run.resumes && files.record !== undefined ? earlierLines(files.record) : []
+    this.#lines.push(...earlier)
+    if (files.record !== undefined) this.#file = new RecordFile(files.record, { append: earlier.length > 0 })
+    this.add(runRecord(run, earlier.length > 0))
+  }
+
+  /** A listener that records what it hears, and hands it on. */
+  along(tell: ProgressListener): ProgressListener {
+    return progress => {
+      this.progress(progress)
+      tell(progress)
+    }
+  }
+
+  progress(progress: Progress): void {
+    if (progress.stage === 'rows') this.#rows = progress
+    for (const kept of this.#thinning.take(progress)) this.add({ record: 'progress', ...kept })
+  }
+
+  /** A full disk ends the records, not the run. */
+  add(line: RunLine): void {
+    if (this.#report !== undefined) this.#lines.push(line)
+    if (this.#failed) return
+    try {
+      this.#file?.write(line)
+    } catch (error) {
+      if (!(error instanceof SpillwayError)) throw error
+      this.#failed = true
+      this.#warn(`the records end here: ${error.message}`)
+    }
+  }
+
+  /** The last records, and the page. */
+  async finish(lines: RunLine[]): Promise<void> {
+    for (const kept of this.#thinning.end()) this.add({ record: 'progress', ...kept })
+    for (const line of lines) this.add(line)
+    this.#file?.close()
+    if (this.#report !== undefined) await writeReport(this.#report, this.#lines)
+  }
+
+  /** The same for a run that has a model. */
+  async finishTrained({ paths, result, json, trained, test }: Trained): Promise<void> {
+    const { dataRecord, featuresRecord, testRecords } = await import('./run-records.ts')
+    await this.finish([
+      await dataRecord(paths, result, this.#rows),
+      ...(test ? testRecords(...test, trained) : []),
+      featuresRecord(result.model),
+      { record: 'result', ...json },
+    ])
+  }
+
+  /** The same for costs that were tried; there may be no model. */
+  async finishTuned(paths: string[], final: TrainResult | undefined, json: ResultFields): Promise<void> {
+    if (!final) await this.finish([{ record: 'result', ...json }])
+    else await this.finishTrained({ paths, result: final, json, trained: final.seconds.total })
+  }
+
+  /** The same for predictions. */
+  async finishPredicted(data: string, result: PredictResult, json: ResultFields): Promise<void> {
+    const { evaluationRecord } = await import('./run-records.ts')
+    const evaluation = evaluationRecord(data, result)
+    await this.finish([...(evaluation ? [evaluation] : []), { record: 'result', ...json }])
+  }
+}
+
+/** What a run that trained has to tell at its end. */
+export interface Trained {
+  paths: string[]
+  result: Pick<TrainResult, 'model' | 'rows' | 'features' | 'nonzeros'>
+  json: ResultFields
+  /** Seconds of training, without tests. */
+  trained: number
+  /** What the model was tested on, and what came of it. */
+  test?: [string, PredictResult] | undefined
+}
+
+/** Of a run that is resumed: what was recorded before. A file that is not there, or has no line yet, has nothing. */
+function earlierLines(path: string): RunLine[] {
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  return size === 0 ? [] : readLines(path)
+}
+
+/** One run as a page. */
+export async function writeReport(path: string, lines: RunLine[]): Promise<void> {
+  const { verb, data } = lines[0] as RunRecord
+  const title = `Spillway: ${verb} ${data.map(file => basename(file)).join(' ')}`
+  await writePage(path, title, { kind: 'run', runs: [{ name: basename(path), lines }] })
+}
+
+export async function writePage(path: string, title: string, content: ReportContent): Promise<void> {
+  const { reportPage } = await import('../report/html.ts')
+  const { pageAssets } = await import('../report/page-assets.ts')
+  await writeAtomically(path, [Buffer.from(reportPage(title, content, await pageAssets()))])
+}
+
+function runRecord({ verb, words, data, settings }: RunToRecord, resumes: boolean): RunRecord {
+  const said = Object.entries(settings).filter(([, value]) => isSaid(value))
+  const shown = verb === 'predict' ? [] : ALWAYS.map(name => [name, DEFAULTS[name]])
+  const memory = verb === 'predict' ? undefined : scarceMemory()
+  const { seed = DEFAULTS.seed, ...others } = Object.fromEntries([
+    ...shown,
+    ...(memory === undefined ? [] : [['memory', memory]]),
+    ...said,
+  ])
+  return {
+    ...{ record: 'run', format: RECORD_FORMAT, version, command: commandLine(words), verb },
+    ...{ began: new Date().toISOString(), data, settings: others, seed },
+    ...(resumes && { resumes: true }),
+  }
+}
+
+/** Values that say something, and that JSON can hold. */
+function isSaid(value: unknown): boolean {
+  if (value === undefined || typeof value === 'function') return false
+  if (value === null || typeof value !== 'object') return true
+  return Array.isArray(value) || Object.keys(value).length > 0
+}
+
+/** Words as a shell takes them. */
+export function commandLine(words: readonly string[]): string {
+  const quoted = words.map(word =>
+    /^[\w@%+=:,./^~-]+$/.test(word) && !word.startsWith('~') ? word : `'${word.replaceAll("'", "'\\''")}'`,
+  )
+  return ['spillway', ...quoted].join(' ')
+}

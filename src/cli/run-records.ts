@@ -1,0 +1,65 @@
+// What is recorded at the end of a run: its data, tests, evaluation and weightiest features.
+import type { Model } from '../model/model.ts'
+import { countNonzeros } from '../model/weights.ts'
+import type { PredictResult } from '../predict/predict.ts'
+import type { DataRecord, EvaluationRecord, FeaturesRecord, RunLine } from '../report/records.ts'
+import type { RowsProgress } from '../train/progress.ts'
+import type { TrainResult } from '../train/training-run.ts'
+import { topWeights } from './inspect-model.ts'
+
+const MOST_FEATURES = 30
+/** A larger matrix is for nobody to look at. */
+const MOST_IN_MATRIX = 40
+
+/** A part of the records that cannot be had is left out: the run itself went well. */
+export async function dataRecord(
+  paths: string[],
+  { model, rows, features, nonzeros }: Pick<TrainResult, 'model' | 'rows' | 'features' | 'nonzeros'>,
+  told: RowsProgress | undefined,
+): Promise<DataRecord> {
+  const { lookAtRows } = await import('../report/look-at-rows.ts')
+  const { schema, indexBase, inputFormat: format = 'auto' } = model
+  const looked = await lookAtRows({ paths, format, indexBase, schema, rows }).catch(() => ({}))
+  const labels = told?.labels ?? []
+  const others = {
+    labels: (told?.classes ?? 0) - labels.length,
+    rows: rows - labels.reduce((sum, label) => sum + label.rows, 0),
+  }
+  return {
+    ...{ record: 'data', rows, features, nonzeros, labels },
+    ...(others.labels > 0 && { otherLabels: others }),
+    ...looked,
+  }
+}
+
+export function featuresRecord(model: Model): FeaturesRecord {
+  const features = topWeights(model, MOST_FEATURES).map(({ feature, name, names, weight, label }) => ({
+    ...{
+      name: name ?? (names && names.length > 0 ? names.slice(0, 3).join(', ') : `feature ${feature}`),
+      weight,
+      label,
+    },
+  }))
+  const all = model.features * model.vectors
+  return { record: 'features', nonzero: countNonzeros(model.weights.values), all, features }
+}
+
+/** Undefined when labels were not compared. */
+export function evaluationRecord(data: string, result: PredictResult): EvaluationRecord | undefined {
+  const { evaluation, curves } = result
+  if (!evaluation) return undefined
+  const { rows, accuracy, positive, rocArea, prArea, logLoss, confusion } = evaluation
+  const few = confusion && confusion.labels.length <= MOST_IN_MATRIX ? confusion : undefined
+  return {
+    ...{ record: 'evaluation', data, rows, accuracy, positive, rocArea, prArea, logLoss },
+    ...curves,
+    ...(few && { confusion: few }),
+  }
+}
+
+/** What a test leaves. `seconds`: of training, when the model was as it was tested. */
+export function testRecords(data: string, result: PredictResult, seconds: number): RunLine[] {
+  const { rows, accuracy } = result
+  const evaluation = evaluationRecord(data, result)
+  return [{ record: 'test', seconds, data, rows, accuracy }, ...(evaluation ? [evaluation] : [])]
+}

@@ -1,0 +1,46 @@
+// Whether a process is still at work. Numbers of processes come back, so that a process is known by its number and the moment it
+// started, where the system tells.
+import { readFileSync } from 'node:fs'
+
+/** A process as it was when it was written down. */
+export interface KnownProcess {
+  pid: number
+  /** Empty where the system does not tell. */
+  start: string
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** When a process started, in a clock of the system's own; empty where the system does not tell. */
+export function startOf(pid: number): string {
+  return fieldsOf(pid)[START] ?? ''
+}
+
+/** Whether it is this very process that is at work, and known to be: one that has ended and waits for its parent is not, and
+ *  neither is one that nobody can tell from another of its number. */
+export function isAtWork({ pid, start }: KnownProcess): boolean {
+  const fields = fieldsOf(pid)
+  return start !== '' && fields[START] === start && !ENDED.has(fields[STATE])
+}
+
+/** Places behind the name: the state, and the start. */
+const STATE = 0
+const START = 19
+const ENDED = new Set(['Z', 'X', 'x'])
+
+function fieldsOf(pid: number): string[] {
+  try {
+    // The name, in brackets, may hold anything.
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return text.slice(text.lastIndexOf(')') + 2).split(' ')
+  } catch {
+    return []
+  }
+}

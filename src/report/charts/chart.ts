@@ -1,0 +1,88 @@
+// What a chart is: plain data and the options of Observable Plot, made from the records of a run. It draws nothing itself.
+//
+// Each file beside this one makes one chart, or a few of a kind: a function of a run's records gives a chart, or undefined when
+// the run has nothing to show there. `page/figure.ts` puts a chart on a page. Colours are names of the page's style.
+import type { PlotOptions } from '@observablehq/plot'
+import type { RunRecords } from '../records.ts'
+
+export interface ChartTable {
+  columns: string[]
+  rows: (string | number | null)[][]
+}
+
+/** One of several ways to show the same: over time, or over passes. */
+export interface ChartView {
+  id: string
+  name: string
+}
+
+export interface ChartSize {
+  /** In pixels. */
+  width: number
+  /** The view's id; the first one when it is not said. */
+  view?: string | undefined
+}
+
+export interface Chart {
+  /** The same for the same chart of every run: part of an address, and what a page keeps a chart by. */
+  id: string
+  title: string
+  /** What to look for, in a sentence or two. */
+  about: string
+  /** What the chart shows, in words and numbers, for those who do not see it. */
+  text: string
+  /** Names of colours, or of kinds of lines, where there are several. */
+  legend?: { name: string; colour: string; dashed?: true }[]
+  views?: ChartView[]
+  /** What Plot draws; without title. */
+  options(size: ChartSize): PlotOptions
+  /** The numbers, thinned out where they are many. */
+  table: ChartTable
+}
+
+export type ChartOfRun = (run: RunRecords) => Chart | undefined
+
+/** Colours that the page's style gives for light and dark. */
+export const COLOURS = [1, 2, 3, 4, 5, 6].map(k => `var(--series-${k})`)
+export const [BLUE, ORANGE, GREEN, PURPLE, OCHRE, GREY] = COLOURS
+export const FAINT = 'var(--line)'
+
+/** Rows of a table that people may want to go through. */
+const MOST_IN_TABLE = 40
+
+/** At most so many items, evenly chosen, the first and the last among them. */
+export function thinned<T>(items: readonly T[], most: number): T[] {
+  if (items.length <= most) return [...items]
+  const step = (items.length - 1) / (most - 1)
+  return Array.from({ length: most }, (_, k) => items[Math.round(k * step)])
+}
+
+export function tableOf<T>(
+  items: readonly T[],
+  columns: Record<string, (item: T) => string | number | null>,
+): ChartTable {
+  const cells = Object.values(columns)
+  return {
+    columns: Object.keys(columns),
+    rows: thinned(items, MOST_IN_TABLE).map(item => cells.map(cell => cell(item))),
+  }
+}
+
+/** What all charts have in common. */
+export function framed({ width }: ChartSize, options: PlotOptions): PlotOptions {
+  return {
+    width,
+    height: Math.round(Math.min(300, Math.max(200, width * 0.5))),
+    marginLeft: 62,
+    marginRight: 18,
+    marginBottom: 42,
+    marginTop: 22,
+    ...options,
+    style: { background: 'transparent', color: 'inherit', fontSize: '12px', fontFamily: 'inherit' },
+  }
+}
+
+/** Ticks that fit side by side. */
+export function ticksFor(width: number): number {
+  return Math.max(3, Math.min(10, Math.floor(width / 90)))
+}

@@ -1,0 +1,89 @@
+// Numbers as people read them, for axes, tables and texts of charts.
+
+/** 1536 → "1.5 KiB". */
+export function bytesText(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
+  let [value, unit] = [bytes, 0]
+  while (Math.abs(value) >= 1024 && unit < units.length - 1) {
+    value /= 1024
+    unit++
+  }
+  return `${unit === 0 || value >= 100 ? Math.round(value) : Number(value.toFixed(1))} ${units[unit]}`
+}
+
+/** Ticks at whole numbers of the unit that the largest value has. */
+export function byteTicks(largest: number, count: number): number[] {
+  const unit = 1024 ** Math.max(0, Math.min(4, Math.floor(Math.log2(Math.max(1, largest)) / 10)))
+  const step = niceStep(largest / unit / count) * unit
+  const ticks: number[] = []
+  for (let tick = 0; tick <= largest * (1 + 1e-9); tick += step) ticks.push(tick)
+  return ticks
+}
+
+/** The next of 1, 2, 5, 10, … */
+export function niceStep(step: number): number {
+  if (!(step > 0)) return 1
+  const power = 10 ** Math.floor(Math.log10(step))
+  const nice = [1, 2, 5, 10].find(factor => factor * power >= step * (1 - 1e-9)) ?? 10
+  return nice * power
+}
+
+/** 75.3 → "1:15"; below a minute in seconds. */
+export function secondsText(seconds: number): string {
+  if (seconds < 60) return `${Number(seconds.toPrecision(3))} s`
+  const whole = Math.round(seconds)
+  const [h, m, s] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60), whole % 60]
+  const two = (n: number): string => String(n).padStart(2, '0')
+  return h > 0 ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`
+}
+
+/** 1234567 → "1,234,567". */
+export function countText(count: number): string {
+  return count.toLocaleString('en-GB', { maximumFractionDigits: 2 })
+}
+
+/** 1234567 → "1.2M", for axes. */
+export function shortCount(count: number): string {
+  const size = Math.abs(count)
+  if (size >= 1e9) return `${Number((count / 1e9).toPrecision(3))}G`
+  if (size >= 1e6) return `${Number((count / 1e6).toPrecision(3))}M`
+  if (size >= 1e4) return `${Number((count / 1e3).toPrecision(3))}k`
+  return countText(count)
+}
+
+/** 0.84943 → "84.94 %". */
+export function shareText(share: number): string {
+  return `${Number((100 * share).toFixed(2))} %`
+}
+
+/** 0.00123 → "1.2e-3". */
+export function gapText(gap: number): string {
+  return gap === 0 ? '0' : gap.toExponential(1)
+}
+
+/** Powers of ten as such, for log axes. */
+export function powerText(value: number): string {
+  const power = Math.log10(value)
+  if (!Number.isInteger(Number(power.toFixed(9)))) return ''
+  const digits = [...String(Math.round(power))]
+  const raised: Record<string, string> = { '-': '⁻' }
+  for (const [k, digit] of [...'⁰¹²³⁴⁵⁶⁷⁸⁹'].entries()) raised[String(k)] = digit
+  return Math.abs(power) <= 3.5 && power >= -1.5
+    ? String(Number(value.toPrecision(1)))
+    : `10${digits.map(digit => raised[digit]).join('')}`
+}
+
+/** Names of ticks on a log axis: powers of ten where there are several, else as many as there is room for. */
+export function logTickText(least: number, most: number): (value: number) => string {
+  const decades = Math.log10(most / least)
+  if (decades >= 3) return powerText
+  return value => {
+    const digit = Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9))
+    return decades < 1 || digit === 1 || digit === 2 || digit === 5 ? numberText(value) : ''
+  }
+}
+
+/** Six digits, without needless zeros. */
+export function numberText(value: number): string {
+  return String(Number(value.toPrecision(6)))
+}

@@ -1,0 +1,119 @@
+// Nonzeros a row and values of features, counted on a sample of the data: a few pieces from all over it, in little memory.
+import { SegmentDecoder } from '../block-store/codecs.ts'
+import { openStore, ReadBuffer } from '../block-store/reader.ts'
+import { Chunks } from '../input-formats/chunks.ts'
+import { statInput } from '../input-formats/file-part.ts'
+import { Reading } from '../input-formats/reading.ts'
+import { Arena } from '../numeric/arena.ts'
+import { BatchFields } from '../numeric/fields/batch.ts'
+import { rowsOfChunk } from '../rows/chunk-task.ts'
+import type { Schema } from '../tables/schema.ts'
+import { binsOf } from './bins.ts'
+import type { DataRecord } from './records.ts'
+
+const PIECES = 12
+const PIECE_BYTES = 1 << 18
+/** Rows and values that are looked at, at most. */
+const MOST_ROWS = 50_000
+const MOST_VALUES = 200_000
+
+export interface RowsToLookAt {
+  paths: string[]
+  format: string
+  indexBase: number
+  schema?: Schema | undefined
+  /** Rows of all the data. */
+  rows: number
+}
+
+export type RowsLookedAt = Pick<DataRecord, 'sampledRows' | 'rowLengths' | 'values'>
+
+class Sample {
+  readonly lengths: number[] = []
+  readonly values: number[] = []
+  #smallest = Number.POSITIVE_INFINITY
+  #largest = Number.NEGATIVE_INFINITY
+
+  get full(): boolean {
+    return this.lengths.length >= MOST_ROWS
+  }
+
+  add(arena: Arena, batch: number, rows: number, nonzeros: number): void {
+    const fields = new BatchFields(arena, batch)
+    const starts = arena.u32(fields.starts, rows + 1)
+    for (let r = 0; r < rows; r++) this.lengths.push(starts[r + 1] - starts[r])
+    const { values, valueBytes } = fields
+    for (const value of valueBytes === 8 ? arena.f64(values, nonzeros) : arena.f32(values, nonzeros)) {
+      if (value < this.#smallest) this.#smallest = value
+      if (value > this.#largest) this.#largest = value
+      if (this.values.length < MOST_VALUES) this.values.push(value)
+    }
+  }
+
+  result(allRows: number): RowsLookedAt {
+    if (this.lengths.length === 0) return {}
+    return {
+      ...(this.lengths.length < allRows && { sampledRows: this.lengths.length }),
+      rowLengths: binsOf(Float64Array.from(this.lengths)),
+      ...(this.values.length > 0 && {
+        values: { smallest: this.#smallest, largest: this.#largest, bins: binsOf(Float64Array.from(this.values)) },
+      }),
+    }
+  }
+}
+
+/** Nothing where the data cannot be read again, as of a pipe. */
+export async function lookAtRows(look: RowsToLookAt): Promise<RowsLookedAt> {
+  const sample = new Sample()
+  const sizes: number[] = []
+  for (const path of look.paths) {
+    const found = path === '-' ? undefined : await statInput(path)
+    if (found?.isDirectory()) {
+      await lookAtStore(path, sample)
+      return sample.result(look.rows)
+    }
+    if (!found?.isFile()) return {}
+    sizes.push(found.size)
+  }
+  await lookAtText(look, sizes, sample)
+  return sample.result(look.rows)
+}
+
+async function lookAtText(look: RowsToLookAt, sizes: number[], sample: Sample): Promise<void> {
+  const { paths, format, indexBase, schema } = look
+  const all = sizes.reduce((sum, size) => sum + size, 0)
+  const pieces = Math.min(PIECES, Math.max(1, Math.ceil(all / PIECE_BYTES)))
+  const arena = new Arena()
+  const context = { arena, kept: new Map() }
+  const chunks = new Chunks(arena, new Reading(format, indexBase), PIECE_BYTES, 1, { schema })
+  for (let piece = 0; piece < pieces && !sample.full; piece++) {
+    let at = Math.floor((piece * Math.max(0, all - PIECE_BYTES)) / Math.max(1, pieces - 1))
+    let file = 0
+    while (at >= sizes[file] && file < paths.length - 1) at -= sizes[file++]
+    const chunk = await chunks.sample(paths[file], at)
+    if (!chunk) continue
+    const parse = { indexBase: chunk.indexBase, skipBad: true, valueBits: 32 } as const
+    const rows = await rowsOfChunk(context, { ...chunk, parse })
+    for (const parsed of rows.batches()) sample.add(arena, parsed.batch, parsed.rows, parsed.nonzeros)
+    chunk.release()
+  }
+}
+
+/** Rows are drawn into blocks at random: the first segments of a few blocks do. */
+async function lookAtStore(path: string, sample: Sample): Promise<void> {
+  const store = await openStore(path)
+  const arena = new Arena()
+  const buffer = new ReadBuffer(arena)
+  const decoder = new SegmentDecoder(arena)
+  const batch = decoder.newBatch()
+  const { blocks } = store.manifest
+  const step = Math.max(1, Math.floor(blocks.length / PIECES))
+  for (let block = 0; block < blocks.length && !sample.full; block += step) {
+    for await (const { at, bytes, where } of store.blockSegments(block, buffer)) {
+      decoder.decode(at, bytes, batch, where)
+      const { rows, nonzeros } = new BatchFields(arena, batch)
+      sample.add(arena, batch, rows, nonzeros)
+      if (blocks.length > 1 || sample.full) break
+    }
+  }
+}

@@ -1,0 +1,2 @@
+// Style sheets that the bundler puts beside the script.
+declare module '*.css'

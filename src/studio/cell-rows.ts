@@ -1,0 +1,204 @@
+// Rows of a cell of a confusion matrix: all rows of the data are scored once, a few bytes are kept of each, and the texts of those
+// that are asked for are read again.
+
+import { fitFor } from '../features/expansion-steps.ts'
+import { findInputFormat, usualInputFormat } from '../input-formats/all-input-formats.ts'
+import { openSource } from '../input-formats/byte-source.ts'
+import type { Model } from '../model/model.ts'
+import { placeModel } from '../model/scorer.ts'
+import { Arena } from '../numeric/arena.ts'
+import { plainRowsTask } from '../predict/explain-chunk-task.ts'
+import { poolForText } from '../rows/pool-for-text.ts'
+import { RowReader, type RowsToRead } from '../rows/read-rows.ts'
+import { rowText } from './sample.ts'
+import { type ScoredLines, scoreLinesTask } from './score-lines-task.ts'
+
+export interface CellRow {
+  /** Counted from 1; of data that is no text, the number of the row. */
+  line: number
+  truth: string
+  predicted: string
+  score: number
+  text: string
+}
+
+export interface CellRows {
+  rows: CellRow[]
+  /** How many rows the cell has. */
+  all: number
+  /** There when only the beginning of the data was scored. */
+  sampled?: true
+}
+
+export interface Cell {
+  truth: string
+  predicted: string
+  /** Rows to show. */
+  most: number
+}
+
+/** Rows that are scored at most, and bytes of training data: whoever has no data to test on is shown a sample. */
+const MOST_ROWS = 4_000_000
+const MOST_TRAINING_BYTES = 64 << 20
+const MOST_TEXT = 2000
+/** Of a character in UTF-8, at most. */
+const CHARACTER_BYTES = 4
+
+/** Scores of one chunk, and where the chunk begins in the text. */
+interface ScoredChunk extends ScoredLines {
+  byte: number
+  line: number
+  row: number
+  bytes: number
+}
+
+/** A row that is to be shown. */
+interface FoundRow extends Omit<CellRow, 'text'> {
+  /** Its number, from 0, and its bytes in the text. */
+  row: number
+  from: number
+  to: number
+}
+
+export class ScoredData {
+  readonly #path: string
+  readonly #model: Model
+  readonly #reading: RowsToRead
+  readonly #chunks: ScoredChunk[] = []
+  #sampled = false
+  #isText = true
+
+  private constructor(path: string, model: Model) {
+    this.#path = path
+    this.#model = model
+    this.#reading = {
+      format: model.inputFormat ?? usualInputFormat.name,
+      indexBase: model.indexBase,
+      table: { schema: model.schema, needsLabel: false },
+      ...{ onBadRow: 'skip', valueBits: model.values === 'f64' ? 64 : 32, fit: fitFor(model.transforms.expand?.steps) },
+    }
+    // Of such formats the number of the first feature is always the same.
+    if (typeof findInputFormat(this.#reading.format!).cut.indexBase === 'number') this.#reading.indexBase = undefined
+  }
+
+  /** `sample`: score the beginning alone. */
+  static async read(path: string, model: Model, sample: boolean, signal?: AbortSignal): Promise<ScoredData> {
+    const data = new ScoredData(path, model)
+    await data.#score(sample ? MOST_TRAINING_BYTES : Number.POSITIVE_INFINITY, signal)
+    return data
+  }
+
+  async #score(mostBytes: number, signal: AbortSignal | undefined): Promise<void> {
+    const arena = new Arena()
+    await using pool = await poolForText(arena, [this.#path], undefined)
+    const enough = new AbortController()
+    const ends = signal ? AbortSignal.any([signal, enough.signal]) : enough.signal
+    const reader = new RowReader(arena, pool, { ...this.#reading, signal: ends, keepsRows: true })
+    const scorer = placeModel(arena, this.#model)
+    const { labels, transforms } = this.#model
+    const [expand, { indexBase }] = [transforms.expand?.steps, this.#model]
+    let [byte, line, row] = [0, 0, 0]
+    await reader.read(
+      [this.#path],
+      (_, toParse) =>
+        pool.run(scoreLinesTask, { ...toParse, parse: { ...toParse.parse, indexBase }, labels, expand, scorer }),
+      ({ bytes }, scored) => {
+        this.#chunks.push({ ...scored, byte, line, row, bytes })
+        byte += bytes
+        line += scored.lines
+        row += scored.rows
+        if (row < MOST_ROWS && byte < mostBytes) return
+        this.#sampled = true
+        enough.abort()
+      },
+    )
+    signal?.throwIfAborted()
+    this.#isText = reader.format.cut.by === 'lines'
+  }
+
+  /** The first rows of a cell, in the order of the data. */
+  async cell(cell: Cell): Promise<CellRows> {
+    const { found, all } = this.#find(cell)
+    const texts = this.#isText ? await this.#textsOf(found) : await this.#entriesOf(found)
+    const rows = found.map(({ row, from: _, to: _to, line, ...rest }, k) => ({
+      ...{ line: this.#isText ? line : row + 1, ...rest, text: cut(texts[k] ?? '') },
+    }))
+    return { rows, all, ...(this.#sampled && { sampled: true as const }) }
+  }
+
+  #find({ truth, predicted, most }: Cell): { found: FoundRow[]; all: number } {
+    const labels = this.#model.labels.map(({ text }) => text)
+    const found: FoundRow[] = []
+    let all = 0
+    for (const chunk of this.#chunks) {
+      const wanted = [...labels, ...chunk.others].indexOf(truth)
+      const given = labels.indexOf(predicted)
+      if (wanted < 0 || given < 0) continue
+      for (let r = 0; r < chunk.truth.length; r++) {
+        if (chunk.truth[r] !== wanted || chunk.predicted[r] !== given) continue
+        if (++all > most) continue
+        const next = chunk.begins[r + 1] ?? chunk.bytes
+        found.push({
+          ...{ truth, predicted, score: chunk.scores[r], row: chunk.row + r, line: chunk.line + chunk.lineOf[r] + 1 },
+          ...{ from: chunk.byte + chunk.begins[r], to: chunk.byte + next },
+        })
+      }
+    }
+    return { found, all }
+  }
+
+  /** Texts at these places, which rise. */
+  async #textsOf(places: FoundRow[]): Promise<string[]> {
+    const source = await openSource(this.#path)
+    try {
+      const texts: string[] = []
+      let at = 0
+      const skipped = new Uint8Array(1 << 20)
+      for (const { from, to } of places) {
+        const bytes = new Uint8Array(Math.min(to - from, MOST_TEXT * CHARACTER_BYTES))
+        // What is compressed is read from its beginning on.
+        while (!source.readAt && at < from) {
+          const got = await source.read(skipped.subarray(0, Math.min(skipped.length, from - at)))
+          if (got === 0) return texts
+          at += got
+        }
+        const filled = await (source.readAt ? source.readAt(bytes, from) : source.read(bytes))
+        at += filled
+        texts.push(Buffer.from(bytes.subarray(0, filled)).toString().replace(/\s+$/, ''))
+      }
+      return texts
+    } finally {
+      await source.close()
+    }
+  }
+
+  /** Of data that is no text: features and values. */
+  async #entriesOf(wanted: FoundRow[]): Promise<string[]> {
+    if (wanted.length === 0) return []
+    const arena = new Arena()
+    await using pool = await poolForText(arena, [this.#path], undefined)
+    const enough = new AbortController()
+    const reader = new RowReader(arena, pool, { ...this.#reading, signal: enough.signal, keepsRows: true })
+    const texts: string[] = []
+    let row = 0
+    await reader.read(
+      [this.#path],
+      (_, toParse) => pool.run(plainRowsTask, toParse),
+      (_, { batches, labels }) => {
+        for (const { starts, indices, values, classes } of batches) {
+          for (; texts.length < wanted.length && wanted[texts.length].row < row + classes.length; ) {
+            const r = wanted[texts.length].row - row
+            const [from, to] = [starts[r], starts[r + 1]]
+            const [of, x] = [indices.subarray(from, to), values.subarray(from, to)]
+            texts.push(rowText(labels[classes[r]].text, of, x, this.#model.indexBase, MOST_TEXT))
+          }
+          row += classes.length
+        }
+        if (texts.length === wanted.length) enough.abort()
+      },
+    )
+    return texts
+  }
+}
+
+const cut = (text: string): string => (text.length > MOST_TEXT ? `${text.slice(0, MOST_TEXT - 1)}…` : text)

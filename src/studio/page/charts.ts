@@ -1,0 +1,38 @@
+// Which charts the page shows, and where: those of a run's report, and those of a file's summary.
+import { allCharts } from '../../report/charts/all-charts.ts'
+import type { Chart } from '../../report/charts/chart.ts'
+import { labelsChart, rowLengthsChart } from '../../report/charts/data.ts'
+import { confusionChart } from '../../report/charts/evaluation.ts'
+import type { DataRecord, RunRecords } from '../../report/records.ts'
+import type { Summary } from './api-types.ts'
+
+/** The charts of a run as far as its records go. The page has a confusion matrix of its own, with cells to open. */
+export function chartsOfRun(run: RunRecords): Chart[] {
+  return allCharts
+    .flatMap(({ charts }) => charts)
+    .filter(chart => chart !== confusionChart)
+    .flatMap(chart => chart(run) ?? [])
+}
+
+/** A file's summary as the record that charts of data are made from. */
+export function dataRecord({ rows, features, nonzeros, labels }: Summary): DataRecord {
+  return {
+    record: 'data',
+    rows,
+    features,
+    nonzeros: Math.round(nonzeros.mean * rows),
+    labels: labels.slice(0, 50),
+    ...(labels.length > 50 && {
+      otherLabels: {
+        labels: labels.length - 50,
+        rows: labels.slice(50).reduce((sum, label) => sum + label.rows, 0),
+      },
+    }),
+    rowLengths: nonzeros.histogram.map(bin => ({ from: bin.from, to: bin.to, count: bin.rows })),
+  }
+}
+
+export function chartsOfFile(summary: Summary): (Chart | undefined)[] {
+  const data = dataRecord(summary)
+  return [labelsChart({ data }), rowLengthsChart({ data })]
+}

@@ -1,0 +1,121 @@
+// The records of a run as its process writes them, a line each: those that are there, and those that come.
+import { openKept } from './folder.ts'
+
+/** Bytes that are read at a time. A line that is longer is no record. */
+const PIECE_BYTES = 1 << 18
+const MOST_LINE = 8 << 20
+const LINE_FEED = 10
+
+export interface RecordLine {
+  /** Counted from 1, over all files of the run. */
+  number: number
+  text: string
+}
+
+/** Reads whole lines from where it was, each time that it is asked. */
+export class RecordReader {
+  readonly #path: string
+  readonly #before: number
+  #at = 0
+  #lines: number
+  /** Bytes of a line that has not ended yet. */
+  #rest: Buffer[] = []
+  #restBytes = 0
+
+  /** `before`: lines of a file that this one took the place of. Numbers go on behind them. */
+  constructor(path: string, before = 0) {
+    this.#path = path
+    this.#before = before
+    this.#lines = before
+  }
+
+  /** Lines in this file so far. */
+  get lines(): number {
+    return this.#lines - this.#before
+  }
+
+  /** Whole lines that have come since. */
+  async *read(): AsyncGenerator<RecordLine[]> {
+    const file = await openKept(this.#path)
+    if (!file) return
+    try {
+      for (;;) {
+        const piece = Buffer.allocUnsafe(PIECE_BYTES)
+        const { bytesRead } = await file.read(piece, 0, PIECE_BYTES, this.#at)
+        if (bytesRead === 0) return
+        this.#at += bytesRead
+        const lines = this.#cut(piece.subarray(0, bytesRead))
+        if (lines.length > 0) yield lines
+      }
+    } finally {
+      await file.close()
+    }
+  }
+
+  #cut(piece: Buffer): RecordLine[] {
+    const found: RecordLine[] = []
+    let from = 0
+    for (let end = piece.indexOf(LINE_FEED); end >= 0; end = piece.indexOf(LINE_FEED, from)) {
+      const text = Buffer.concat([...this.#rest, piece.subarray(from, end)]).toString()
+      this.#rest = []
+      this.#restBytes = 0
+      from = end + 1
+      found.push({ number: ++this.#lines, text })
+    }
+    this.#restBytes += piece.length - from
+    // What is so long is no record: its end will be taken for a line that is none either.
+    if (this.#restBytes <= MOST_LINE) this.#rest.push(piece.subarray(from))
+    return found
+  }
+}
+
+/** A record, or undefined for a line that is none. */
+export function recordOf(text: string): Record<string, unknown> | undefined {
+  try {
+    const record = JSON.parse(text) as Record<string, unknown> | null
+    return typeof record === 'object' && record !== null && typeof record['record'] === 'string' ? record : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** What the records of a run say that the studio itself has to know. */
+export class RunAccount {
+  /** The last record of progress. */
+  last: object | undefined
+  /** Whether the run goes over blocks, and so keeps checkpoints. */
+  overBlocks = false
+
+  lines = 0
+
+  add(text: string): void {
+    this.lines++
+    const record = recordOf(text)
+    if (record?.['record'] !== 'progress') return
+    this.last = record
+    if (record['stage'] === 'plan' && typeof record['blocks'] === 'object') this.overBlocks = true
+  }
+}
+
+/** Reads all records of a run that nobody follows. */
+export async function accountOf(path: string): Promise<RunAccount> {
+  const account = new RunAccount()
+  for await (const lines of new RecordReader(path).read()) for (const { text } of lines) account.add(text)
+  return account
+}
+
+/** The last record of progress, by the end of the file alone. */
+export async function lastProgress(path: string): Promise<object | undefined> {
+  const file = await openKept(path)
+  if (!file) return undefined
+  try {
+    const { size } = await file.stat()
+    const piece = Buffer.alloc(Math.min(size, PIECE_BYTES))
+    await file.read(piece, 0, piece.length, size - piece.length)
+    const account = new RunAccount()
+    for (const text of piece.toString().split('\n')) account.add(text)
+    return account.last
+  } finally {
+    await file.close()
+  }
+}

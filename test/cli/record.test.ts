@@ -1,0 +1,146 @@
+// --record, --report, report and compare, as a user types them: records of every command, of a killed run and of a resumed one.
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { readLines } from '../../src/report/record-file.ts'
+import { collectRecords, type RunRecords, stageOf } from '../../src/report/records.ts'
+import { good, inFolder, run, start } from './run.ts'
+import { asText, someRows } from './some-data.ts'
+
+const recordsIn = (cwd: string, name = 'run.jsonl'): RunRecords => collectRecords(readLines(join(cwd, name)), name)
+
+const written = (cwd: string): void => {
+  writeFileSync(join(cwd, 'a.svm'), asText(someRows(400, 10)))
+  writeFileSync(join(cwd, 'a.t.svm'), asText(someRows(100, 10)))
+}
+
+describe('a recorded run', { concurrency: 2 }, () => {
+  it('of train has command, settings, progress, data, test, curves, features and result', () =>
+    inFolder(async cwd => {
+      written(cwd)
+      const words = ['train', 'a.svm', '--loss', 'logistic', '--test', 'a.t.svm', '--record', 'run.jsonl', '--json']
+      const { stdout } = await good(words, { cwd })
+      const told = recordsIn(cwd)
+      assert.equal(told.run.command, `spillway ${words.join(' ')}`)
+      assert.deepEqual([told.run.verb, told.run.seed, told.run.data], ['train', 1, ['a.svm']])
+      assert.equal(told.run.settings['loss'], 'logistic')
+      assert.equal(told.run.settings['tolerance'], 1e-3)
+      const json = JSON.parse(stdout)
+      assert.deepEqual(told.result, { record: 'result', ...json }, 'the result is what --json prints')
+      assert.equal(json.test.evaluation, undefined, 'which has no more than was asked for')
+      const last = stageOf(told, 'train').at(-1)!
+      assert.deepEqual([last.certified, last.primal, last.gap], [true, json.primal, json.gap])
+      assert.equal(
+        told.data!.labels.reduce((sum, { rows }) => sum + rows, 0),
+        400,
+      )
+      assert.equal(
+        told.data!.rowLengths!.reduce((sum, { count }) => sum + count, 0),
+        400,
+      )
+      assert.equal(told.tests[0].accuracy, json.test.accuracy)
+      assert.ok(told.evaluation!.roc!.length > 2 && told.evaluation!.calibration!.length > 0)
+      assert.ok(told.features!.features.length > 0)
+    }))
+
+  it('has the model of a run that is not recorded', () =>
+    inFolder(async cwd => {
+      written(cwd)
+      await good(['train', 'a.svm', 'plain.model'], { cwd })
+      await good(['train', 'a.svm', 'told.model', '--record', 'run.jsonl', '--report', 'run.html'], { cwd })
+      assert.deepEqual(readFileSync(join(cwd, 'told.model')), readFileSync(join(cwd, 'plain.model')))
+    }))
+
+  it('over blocks tells rows, blocks, time and memory', () =>
+    inFolder(async cwd => {
+      writeFileSync(join(cwd, 'b.svm'), asText(someRows(3000, 30)))
+      await good(['ingest', 'b.svm', 'b.spill', '--blocks', '4'], { cwd })
+      await good(['train', 'b.spill', '--solver', 'stream', '--memory', '180M', '--record', 'run.jsonl'], { cwd })
+      const told = recordsIn(cwd)
+      const [rows] = stageOf(told, 'rows')
+      assert.deepEqual([rows.rows, rows.blocks?.length], [3000, 4])
+      const last = stageOf(told, 'train').at(-1)!
+      assert.ok(last.time && last.time.read > 0 && last.blocks && last.blocks.inMemory!.length > 0 && last.rows)
+      assert.equal(last.rows.kept + last.rows.left, 3000)
+      assert.equal(told.run.settings['memory'], 180 * 2 ** 20)
+      assert.ok(told.data!.rowLengths, 'a store is looked into, too')
+    }))
+
+  for (const [verb, words, has] of [
+    ['tune', ['a.svm', '--cost', '0.1,1,10', '--folds', '3'], 'costs'],
+    ['cross-validate', ['a.svm', '--folds', '3'], 'perFold'],
+  ] as const) {
+    it(`of ${verb} has its figures`, () =>
+      inFolder(async cwd => {
+        written(cwd)
+        await good([verb, ...words, '--record', 'run.jsonl', '--report', 'run.html'], { cwd })
+        const told = recordsIn(cwd)
+        assert.equal(told.run.verb, verb)
+        assert.equal((told.result![has] as object[]).length, 3)
+        assert.ok(readFileSync(join(cwd, 'run.html'), 'utf8').includes(`"verb":"${verb}"`))
+      }))
+  }
+
+  it('of predict has the comparison with labels', () =>
+    inFolder(async cwd => {
+      written(cwd)
+      await good(['train', 'a.svm', 'm'], { cwd })
+      const { stdout } = await good(['predict', 'a.t.svm', 'm', '--json', '--record', 'run.jsonl'], { cwd })
+      const told = recordsIn(cwd)
+      assert.deepEqual(told.result, { record: 'result', ...JSON.parse(stdout) })
+      assert.equal(told.evaluation!.accuracy, JSON.parse(stdout).accuracy)
+      assert.equal(JSON.parse(stdout).evaluation, undefined)
+    }))
+
+  it('that was killed has its records, and goes on with them', { timeout: 120_000 }, () =>
+    inFolder(async cwd => {
+      writeFileSync(join(cwd, 'b.svm'), asText(someRows(3000, 30)))
+      await good(['ingest', 'b.svm', 'b.spill', '--blocks', '4'], { cwd })
+      const words = ['train', 'b.spill', 'm', '--solver', 'block', '--memory', '180M', '--checkpoint-seconds', '0.1']
+      const recorded = [...words, '--tolerance', '1e-9', '--cost', '100', '--record', 'run.jsonl']
+      const { child, outcome } = start([...recorded, '--max-passes', '100000'], { cwd })
+      const count = (): number => {
+        const path = join(cwd, 'run.jsonl')
+        if (!existsSync(path)) return 0
+        return readFileSync(path, 'utf8')
+          .split('\n')
+          .filter(line => line.includes('"stage":"train"')).length
+      }
+      while (count() < 20 && child.exitCode === null) await new Promise(done => setTimeout(done, 20))
+      child.kill('SIGKILL')
+      await outcome
+      const before = recordsIn(cwd)
+      assert.equal(before.result, undefined)
+      assert.ok(stageOf(before, 'train').length >= 20)
+      await good(['report', 'run.jsonl', 'short.html'], { cwd })
+      await run([...recorded, '--resume', '--max-passes', '100'], { cwd })
+      const after = recordsIn(cwd)
+      assert.equal(after.resumed.length, 1)
+      assert.ok(after.progress.length > before.progress.length)
+      assert.ok(after.result)
+    }),
+  )
+})
+
+describe('report and compare', { concurrency: 2 }, () => {
+  it('make pages of runs that are over, and a table', () =>
+    inFolder(async cwd => {
+      written(cwd)
+      await good(['train', 'a.svm', 'x.model', '--record', 'dual.jsonl', '--report', 'at-once.html'], { cwd })
+      await good(['train', 'a.svm', 'y.model', '--solver', 'newton', '--record', 'newton.jsonl'], { cwd })
+      const { stdout } = await good(['report', 'dual.jsonl', 'later.html'], { cwd })
+      assert.equal(stdout, 'report: later.html\n')
+      const pages = ['at-once.html', 'later.html'].map(name => readFileSync(join(cwd, name), 'utf8'))
+      assert.equal(pages[1].replace('"later.html"', '"at-once.html"'), pages[0], 'the same page')
+      const compared = await good(['compare', 'dual.jsonl', 'newton.jsonl', '--out', 'compare.html', '--json'], { cwd })
+      const { best, runs } = JSON.parse(compared.stdout)
+      const primals = ['dual', 'newton'].map(name => recordsIn(cwd, `${name}.jsonl`).result!['primal'] as number)
+      assert.equal(best, Math.min(...primals))
+      assert.deepEqual(
+        runs.map(({ aboveBest }: { aboveBest: number }) => aboveBest),
+        primals.map(primal => (primal - best) / best),
+      )
+      assert.ok(readFileSync(join(cwd, 'compare.html'), 'utf8').includes('"kind":"compare"'))
+    }))
+})

@@ -1,0 +1,203 @@
+// Charts compared with the numbers in the records: what they are made of, their texts and tables, and what is left out.
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { binsOf } from '../../src/report/bins.ts'
+import { allCharts, chartsOf } from '../../src/report/charts/all-charts.ts'
+import { compareCharts, seriesOf } from '../../src/report/charts/compare.ts'
+import { convergencePoints, objectiveRange } from '../../src/report/charts/convergence.ts'
+import { confusionCells } from '../../src/report/charts/evaluation.ts'
+import { timeSlices } from '../../src/report/charts/time.ts'
+import { bytesText, powerText, secondsText } from '../../src/report/charts/units.ts'
+import { compareRuns } from '../../src/report/compare-runs.ts'
+import { inlineJson, reportPage } from '../../src/report/html.ts'
+import { collectRecords, type RunLine, type RunRecords } from '../../src/report/records.ts'
+import { evaluation, HOSTILE, runLine, trainLine, wholeRun } from './some-run.ts'
+
+const collect = (lines: RunLine[], name = 'a'): RunRecords => collectRecords(lines, name)
+const near = (a: number, b: number): void => assert.ok(Math.abs(a - b) < 1e-9, `${a} and ${b}`)
+
+describe('charts of a run', () => {
+  it('are all there when the run has everything, each with words and numbers', () => {
+    const sections = chartsOf(collect(wholeRun(30)))
+    const charts = sections.flatMap(section => section.charts)
+    const ids = charts.map(({ id }) => id)
+    assert.deepEqual(ids, [
+      ...['objective', 'gap', 'test-accuracy'],
+      ...['time', 'memory', 'rows', 'bytes-read', 'memory-plan'],
+      ...['roc', 'precision-recall', 'confusion', 'calibration', 'features', 'labels', 'row-lengths', 'values'],
+    ])
+    for (const chart of charts) {
+      assert.ok(chart.title.length > 3 && chart.about.length > 20 && chart.text.length > 10, chart.id)
+      assert.ok(chart.table.rows.length > 0 && chart.table.rows.length <= 40, `${chart.id} has a table`)
+      for (const row of chart.table.rows) assert.equal(row.length, chart.table.columns.length, chart.id)
+      for (const view of chart.views ?? [undefined]) {
+        const { width, x, y } = chart.options({ width: 400, view: view?.id })
+        assert.ok(width! <= 400)
+        assert.ok(x?.label, `${chart.id} names its x axis`)
+        assert.ok(y?.label || y?.axis === null, `${chart.id} names its y axis, or its bars`)
+      }
+    }
+  })
+
+  it('that do not apply are left out', () => {
+    assert.deepEqual(chartsOf(collect([runLine()])), [])
+    for (const chart of allCharts.flatMap(({ charts }) => charts)) assert.equal(chart(collect([runLine()])), undefined)
+  })
+
+  it('have the records’ primal, dual and gap, and passes of one class after the other', () => {
+    const run = collect([
+      runLine(),
+      trainLine(2, { problem: 1, problems: 2 }),
+      trainLine(3, { problem: 1, problems: 2, partial: true }),
+      trainLine(1, { problem: 2, problems: 2, seconds: 9 }),
+    ])
+    const points = convergencePoints(run)
+    assert.deepEqual(
+      points.map(({ passes, problem }) => [passes, problem]),
+      [
+        [2, 1],
+        [4, 2],
+      ],
+    )
+    const gap = 0.9 ** 2
+    near(points[0].primal, 100 / (1 - gap / 2))
+    near(points[0].dual!, points[0].primal * (1 - gap))
+    const [bottom, top] = objectiveRange(points)
+    assert.ok(bottom < top)
+  })
+
+  it('tell where the time went: waiting and computing add up to the clock', () => {
+    const run = collect(wholeRun(30))
+    const slices = timeSlices(run)
+    near(slices[0].before, 1.1)
+    const [end] = run.progress.slice(-1) as { seconds: number }[]
+    near(
+      slices.reduce((sum, { before, compute, wait }) => sum + before + compute + wait, 0),
+      end.seconds,
+    )
+    near(
+      slices.slice(1, -1).reduce((sum, { decode }) => sum + decode, 0),
+      0.05 * 29,
+    )
+  })
+
+  it('have as few bars for a thousand passes as can be looked at', () => {
+    assert.ok(timeSlices(collect(wholeRun(1000))).length <= 62)
+  })
+
+  it('show which label is taken for which', () => {
+    assert.deepEqual(
+      confusionCells(evaluation).map(({ rows, share }) => [rows, share]),
+      [
+        [45, 0.9],
+        [5, 0.1],
+        [5, 0.1],
+        [45, 0.9],
+      ],
+    )
+  })
+})
+
+describe('runs that are compared', () => {
+  const slow = collect(
+    [runLine(), trainLine(1, { primal: 300 }), trainLine(9, { primal: 110, certified: true })],
+    'slow',
+  )
+  const fast = collect(
+    [runLine(), trainLine(1, { primal: 150 }), trainLine(4, { primal: 100, certified: true })],
+    'fast',
+  )
+
+  it('are told apart by how far they are from the best objective of all', () => {
+    const { best, runs, differences } = compareRuns([slow, fast])
+    assert.equal(best, 100)
+    assert.deepEqual(differences, [])
+    assert.deepEqual(
+      runs.map(({ aboveBest }) => aboveBest),
+      [0.1, 0],
+    )
+    assert.deepEqual(
+      runs[0].objective.map(({ value }) => value),
+      [2, 0.1],
+    )
+    // What is the best has no place on a log axis.
+    assert.deepEqual(
+      seriesOf(runs, 'objective').map(({ points }) => points.length),
+      [2, 1],
+    )
+  })
+
+  it('or from an optimum that is known', () => {
+    const { runs } = compareRuns([slow, fast], 80)
+    assert.deepEqual(
+      runs.map(({ aboveBest }) => aboveBest),
+      [0.375, 0.25],
+    )
+    assert.match(compareCharts([slow, fast], 80)[0].about, /80, as given/)
+  })
+
+  it('by their accuracies, where they were tested', () => {
+    const [a, b] = [0.8, 0.9].map(accuracy =>
+      collect([runLine(), { record: 'test', seconds: 1, data: 't', rows: 10, accuracy }]),
+    )
+    const { bestAccuracy, runs } = compareRuns([a, b])
+    assert.equal(bestAccuracy, 0.9)
+    near(runs[0].accuracies[0].value, 1 / 9)
+    assert.deepEqual(
+      compareCharts([a, b]).map(({ id }) => id),
+      ['compare-accuracy'],
+    )
+  })
+
+  it('are said to be different problems where they are', () => {
+    const other = collect([runLine({ settings: { loss: 'logistic', cost: 1 } }), trainLine(1)])
+    assert.deepEqual(compareRuns([slow, other]).differences, ['loss: "hinge", "logistic"'])
+  })
+})
+
+describe('a page', () => {
+  it('has records in it that nothing escapes from', () => {
+    const lines = wholeRun(2, { label: HOSTILE, name: HOSTILE })
+    const page = reportPage(HOSTILE, { kind: 'run', runs: [{ name: 'a', lines }] }, { script: 'x', style: 'y' })
+    assert.equal(page.match(/<\/script/g)?.length, 2, 'only the page’s own')
+    assert.equal(page.match(/<img/g), null)
+    const [, json] = /id="records">(.*?)<\/script>/s.exec(page)!
+    assert.deepEqual(JSON.parse(json).runs[0].lines, lines)
+    assert.equal(JSON.parse(inlineJson('\u2028<')), '\u2028<')
+  })
+})
+
+describe('ranges to count in', () => {
+  const counts = (values: number[]): number[][] =>
+    binsOf(Float64Array.from(values)).map(({ from, to, count }) => [from, to, count])
+
+  it('are the values themselves where they are few', () => {
+    assert.deepEqual(counts([1, 0, 1, 1]), [
+      [0, 0, 1],
+      [1, 1, 3],
+    ])
+    assert.deepEqual(counts([]), [])
+  })
+
+  it('cover all values, once each, however far out some are', () => {
+    const values = Array.from({ length: 1000 }, (_, k) => Math.sin(k) * 3)
+    for (const list of [values, [...values, 1e9, -1e9], values.map(value => Math.round(value * 1000))]) {
+      const bins = counts(list)
+      assert.ok(bins.length >= 10 && bins.length <= 30, `${bins.length}`)
+      assert.equal(
+        bins.reduce((sum, [, , count]) => sum + count, 0),
+        list.length,
+      )
+      assert.equal(Math.max(...list) <= bins.at(-1)![1], true)
+      for (const [k, [from]] of bins.entries()) if (k > 0) assert.equal(from, bins[k - 1][1])
+    }
+  })
+})
+
+describe('numbers on axes', () => {
+  it('read as people write them', () => {
+    assert.deepEqual([bytesText(1536), bytesText(300 * 2 ** 20), bytesText(12)], ['1.5 KiB', '300 MiB', '12 B'])
+    assert.deepEqual([secondsText(0.1234), secondsText(75.3), secondsText(3661)], ['0.123 s', '1:15', '1:01:01'])
+    assert.deepEqual([powerText(1e-5), powerText(0.1), powerText(100), powerText(3)], ['10⁻⁵', '0.1', '100', ''])
+  })
+})

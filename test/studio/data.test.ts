@@ -1,0 +1,258 @@
+// What the studio says of files, of plans, and of rows under the model of a run.
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { loadModel } from '../../src/model/files.ts'
+import { predictRows } from '../../src/predict/predict.ts'
+import type { Plan } from '../../src/studio/plan.ts'
+import type { Run } from '../../src/studio/run-folder.ts'
+import { histogramOf, type Summary } from '../../src/studio/summary.ts'
+import { good } from '../cli/run.ts'
+import { asText, someRows } from '../cli/some-data.ts'
+import { inStudio, smallData, until } from './studio.ts'
+
+const table = 'age,city,income\n39,Bern,low\n50,Basel,high\n28,Bern,low\n61,,high\n'
+
+describe('files', { concurrency: 2 }, () => {
+  it('are listed with what they are', () =>
+    inStudio(async studio => {
+      studio.write('a.svm', smallData)
+      studio.write('a9a', smallData)
+      studio.write('b.svm.gz', gzipSync(smallData))
+      studio.write('t.csv', table)
+      studio.write('notes.md', 'Some, words, with, commas\n')
+      studio.write('.hidden.svm', smallData)
+      studio.write('empty.svm', '')
+      mkdirSync(join(studio.folder, 'sub'))
+      writeFileSync(join(studio.folder, 'sub', 'c.svm'), smallData)
+      await good(['ingest', 'a.svm', 'a.spill', '-q'], { cwd: studio.folder })
+      await good(['train', 'a.svm', 'a.model', '-q'], { cwd: studio.folder })
+      const { files, machine, folder } = await studio.get<{
+        files: { name: string; kind: string; format?: string; bytes: number }[]
+        machine: { memoryBytes: number; cores: number }
+        folder: string
+      }>('/api/folder')
+      assert.equal(folder, studio.folder)
+      assert.ok(machine.memoryBytes > 1e8 && machine.cores >= 1)
+      assert.deepEqual(
+        files.map(({ name, kind, format }) => [name, kind, format].join(' ').trim()),
+        ['a.model model', 'a.spill store', 'a.svm data libsvm', 'a9a data libsvm', 'b.svm.gz data libsvm']
+          .concat(['sub/c.svm data libsvm', 't.csv data csv'])
+          .sort(),
+      )
+      assert.equal(files.find(({ name }) => name === 'a.svm')!.bytes, smallData.length)
+    }))
+
+  it('are summed up by their beginning', () =>
+    inStudio(async studio => {
+      studio.write('a.svm', smallData)
+      studio.write('big.svm', smallData.repeat(400))
+      studio.write('b.svm.gz', gzipSync(smallData))
+      studio.write('t.csv', table)
+      const sum = (file: string) => studio.get<Summary>(`/api/summary?file=${file}`)
+      const rows = someRows(300, 20)
+      const small = await sum('a.svm')
+      assert.deepEqual([small.rows, small.features, small.sampled, small.format], [300, 20, false, 'libsvm'])
+      const lengths = rows.map(({ entries }) => entries.length)
+      assert.equal(small.nonzeros.most, Math.max(...lengths))
+      assert.ok(Math.abs(small.nonzeros.mean - lengths.reduce((a, b) => a + b) / 300) < 1e-9)
+      assert.equal(
+        small.nonzeros.histogram.reduce((sum, bin) => sum + bin.rows, 0),
+        300,
+      )
+      assert.deepEqual(small.lines, smallData.split('\n').slice(0, 5))
+      const counts = [1, -1].map(label => rows.filter(row => row.label === label).length)
+      assert.deepEqual(
+        small.labels.map(({ rows }) => rows),
+        counts.sort((a, b) => b - a),
+      )
+      const values = rows.flatMap(({ entries }) => entries.map(([, value]) => value))
+      assert.ok(Math.abs(small.values!.least - Math.min(...values)) < 1e-6)
+      const big = await sum('big.svm')
+      assert.equal(big.sampled, true)
+      assert.ok(Math.abs(big.rows / 120_000 - 1) < 0.02, `${big.rows} rows`)
+      assert.equal((await sum('b.svm.gz')).rows, 300)
+      const csv = await sum('t.csv&label=income')
+      assert.deepEqual(csv.labels.map(({ label, rows }) => `${label} ${rows}`).sort(), ['high 2', 'low 2'])
+      // Which column is the label has to be said, and columns are shown before it is.
+      const unsaid = await sum('t.csv')
+      assert.deepEqual([unsaid.needsLabel, unsaid.labels, unsaid.columns!.length], [true, [], 3])
+      assert.deepEqual(csv.columns, [
+        { name: 'age', became: 'a number' },
+        { name: 'city', became: 'names: 2 features, and one for missing cells' },
+        { name: 'income', became: 'the label' },
+      ])
+      await good(['ingest', 'a.svm', 'a.spill', '-q'], { cwd: studio.folder })
+      assert.deepEqual([(await sum('a.spill')).rows, (await sum('a.spill')).lines], [300, []])
+      // A file that changes is read again.
+      studio.write('a.svm', smallData + smallData)
+      assert.equal((await sum('a.svm')).rows, 600)
+      assert.match((await studio.refused('GET', '/api/summary?file=t.csv/x')).message, /^there is no file t\.csv\/x/)
+    }))
+
+  it('have a histogram of whole numbers', () => {
+    assert.deepEqual(histogramOf([]), [])
+    assert.deepEqual(histogramOf([3]), [{ from: 3, to: 4, rows: 1 }])
+    const bins = histogramOf(Array.from({ length: 100 }, (_, k) => k))
+    assert.ok(bins.length <= 24)
+    assert.deepEqual([bins[0].from, bins.reduce((sum, { rows }) => sum + rows, 0)], [0, 100])
+  })
+})
+
+describe('a plan', { concurrency: 2 }, () => {
+  const plan = { data: 'a.svm', options: {} }
+
+  it('changes with the memory, as train would', () =>
+    inStudio(async studio => {
+      studio.write('a.svm', asText(someRows(400, 100)).repeat(200))
+      const ask = (options: object) => studio.post<Plan>('/api/plan', { ...plan, options })
+      const roomy = await ask({})
+      assert.equal(roomy.solver, 'dual')
+      assert.match(roomy.reason, /which fits in/)
+      assert.equal(roomy.blocks, undefined)
+      const { read, pass, passes, all } = roomy.seconds!
+      assert.ok(read > 0 && pass > 0 && passes >= 1)
+      assert.ok(Math.abs(all - read - pass * passes) < 1e-9)
+      const tight = await ask({ memory: 166 << 20 })
+      assert.notEqual(tight.solver, 'dual')
+      assert.ok(tight.blocks!.count >= 1 && tight.blocks!.residentBytes > 0)
+      const used = tight.memory!.parts.reduce((sum, { bytes }) => sum + bytes, 0)
+      assert.ok(used <= tight.memory!.allowed, 'the parts are inside of the memory')
+      assert.equal(tight.memory!.allowed, 166 << 20)
+      const none = await ask({ memory: 64 << 20 })
+      assert.match(none.refused!, /^64\.0 MiB of memory cannot work: .*; give --memory \d+M or more$/)
+      assert.equal(none.seconds, null)
+      // What does not go together is refused in the same words.
+      assert.match((await ask({ loss: 'logistic', multiclass: 'crammer-singer' })).refused!, /crammer-singer/)
+      await good(['ingest', 'a.svm', 'a.spill', '-q'], { cwd: studio.folder })
+      const store = await studio.post<Plan>('/api/plan', { data: 'a.spill', options: { solver: 'block' } })
+      assert.deepEqual([store.solver, store.blocks!.count], ['block', 1])
+    }))
+
+  it('says what the run then does', () =>
+    inStudio(async studio => {
+      studio.write('a.svm', asText(someRows(400, 100)).repeat(200))
+      const options = { memory: 166 << 20, tolerance: 0.1 }
+      const { solver, blocks } = await studio.post<Plan>('/api/plan', { ...plan, options })
+      const { id } = await studio.post<Run>('/api/runs', { ...plan, options })
+      const { result } = await until(studio, id, 'done')
+      assert.equal((result as { solver: string }).solver, solver)
+      assert.ok(blocks)
+    }))
+
+  it('of a table learns its columns by the first rows', () =>
+    inStudio(async studio => {
+      studio.write('t.csv', table)
+      const { solver, seconds } = await studio.post<Plan>('/api/plan', { data: 't.csv', options: { label: 'income' } })
+      assert.equal(solver, 'dual')
+      assert.ok(seconds!.all >= 0)
+      const wrong = await studio.post<Plan>('/api/plan', { data: 't.csv', options: { label: 'wealth' } })
+      assert.match(wrong.refused!, /wealth/)
+    }))
+})
+
+describe('rows under the model of a run', { concurrency: 2 }, () => {
+  it('are found by their cell of the confusion matrix', () =>
+    inStudio(async studio => {
+      const data = someRows(300, 20, { classes: 3 })
+      const test = someRows(200, 20, { classes: 3, seed: 9 })
+      // Comments and blank lines are lines, and no rows.
+      studio.write('a.svm', asText(data))
+      studio.write('t.svm', `# a comment\n\n${asText(test)}`)
+      studio.write('t.svm.gz', gzipSync(`# a comment\n\n${asText(test)}`))
+      const lines = asText(test).split('\n')
+      for (const name of ['t.svm', 't.svm.gz']) {
+        const { id } = await studio.post<Run>('/api/runs', { data: 'a.svm', options: { test: name } })
+        await until(studio, id, 'done')
+        const predicted: string[] = []
+        const model = await loadModel(join(studio.folder, '.spillway', 'runs', id, 'model'))
+        for await (const { labels } of predictRows(join(studio.folder, 't.svm'), model)) predicted.push(...labels)
+        let seen = 0
+        for (const truth of ['1', '2', '3']) {
+          for (const label of ['1', '2', '3']) {
+            const expected = test.flatMap((row, r) =>
+              String(row.label) === truth && predicted[r] === label ? [r] : [],
+            )
+            const path = `/api/runs/${id}/rows?truth=${truth}&predicted=${label}&most=7`
+            const found = await studio.get<{ rows: { line: number; text: string; score: number }[]; all: number }>(path)
+            assert.equal(found.all, expected.length)
+            assert.deepEqual(
+              found.rows.map(({ line, text }) => [line, text]),
+              expected.slice(0, 7).map(r => [r + 3, lines[r]]),
+            )
+            seen += found.all
+          }
+        }
+        assert.equal(seen, 200)
+      }
+    }))
+
+  it('of a table and of the training data are found too', () =>
+    inStudio(async studio => {
+      const long = 'x'.repeat(3000)
+      studio.write('t.csv', `${table}${'33,Bern,low\n70,Basel,high\n'.repeat(20)}40,${long},low\n`)
+      const { id } = await studio.post<Run>('/api/runs', { data: 't.csv', options: { label: 'income' } })
+      await until(studio, id, 'done')
+      const found = await studio.get<{ rows: { line: number; text: string }[]; all: number }>(
+        `/api/runs/${id}/rows?truth=low&predicted=low&most=100`,
+      )
+      assert.equal(found.rows[0].text, '39,Bern,low')
+      assert.equal(found.rows[0].line, 2)
+      assert.equal(found.rows.at(-1)!.text.length, 2000)
+      const none = await studio.get(`/api/runs/${id}/rows?truth=nobody&predicted=low`)
+      assert.deepEqual(none, { rows: [], all: 0 })
+      const explained = await studio.post<{ label: string; features: { name: string }[] }>(`/api/runs/${id}/explain`, {
+        row: '65,Basel,high',
+      })
+      assert.equal(explained.label, 'high')
+      assert.ok(explained.features.some(({ name }) => name === 'age'))
+      // Without the column of the label, which is what is asked for.
+      const bare = await studio.post(`/api/runs/${id}/explain`, { row: '65,Basel' })
+      assert.deepEqual(bare, explained)
+    }))
+
+  it('that somebody types are explained', () =>
+    inStudio(async studio => {
+      studio.write('a.svm', smallData)
+      const { id } = await studio.post<Run>('/api/runs', { data: 'a.svm', options: { loss: 'logistic', bias: 1 } })
+      await until(studio, id, 'done')
+      const path = `/api/runs/${id}/explain`
+      interface Explained {
+        label: string
+        probability: number
+        scores: { label: string; score: number }[]
+        features: { index?: number; name: string; value: number; weight: number; contribution: number }[]
+        others: number
+      }
+      const { label, probability, scores, features, others } = await studio.post<Explained>(path, { row: '3:1 7:0.5' })
+      const model = await loadModel(join(studio.folder, '.spillway', 'runs', id, 'model'))
+      const own = model.predict({ 3: 1, 7: 0.5 })
+      assert.equal(label, own.label)
+      assert.equal(probability, Math.max(...own.probabilities!))
+      assert.deepEqual(
+        scores.map(({ score }) => score),
+        [own.scores[0], -own.scores[0]],
+      )
+      const given = scores.find(each => each.label === label)!.score
+      assert.ok(Math.abs(features.reduce((sum, { contribution }) => sum + contribution, others) - given) < 1e-9)
+      assert.deepEqual(
+        features.map(({ index }) => index ?? 0).sort((a, b) => a - b),
+        [0, 3, 7],
+      )
+      for (const { value, weight, contribution } of features) assert.equal(value * weight, contribution)
+      // With a label in front, as in the data.
+      assert.deepEqual((await studio.post<Explained>(path, { row: '+1 3:1 7:0.5\n' })).features, features)
+      for (const [row, message] of [
+        ['3:x', /^the row: found "3:x", expected a number as value$/],
+        ['', /^found no row/],
+        ['1:1\n2:1', /^found several lines, expected one row$/],
+      ] as const) {
+        const { status, message: said } = await studio.refused('POST', path, { row })
+        assert.equal(status, 400)
+        assert.match(said, message)
+      }
+      assert.equal((await studio.refused('POST', path, { row: 7 })).status, 400)
+    }))
+})
