@@ -6,7 +6,6 @@ import { cluster } from './cluster.ts'
 import { hard } from './hard.ts'
 import { inMemory } from './in-memory.ts'
 import { indexed } from './indexed.ts'
-import { inputs } from './inputs.ts'
 import { outOfCore } from './out-of-core.ts'
 import { secondOrder } from './second-order.ts'
 import { serve } from './serve.ts'
@@ -25,7 +24,6 @@ export const allSuites: Suite[] = [
   start,
   serve,
   tables,
-  inputs,
   caps,
   cluster,
 ]

@@ -11,7 +11,7 @@ const ROWS = { small: 400_000, full: 4_000_000 }
 const scan = fileURLToPath(new URL('../peers/duckdb-scan.ts', import.meta.url))
 const duckdb = (...words: string[]): string[] => [process.execPath, scan, ...words]
 
-export async function inputsSection(context: SuiteContext): Promise<Section> {
+export async function besideDuckDb(context: SuiteContext): Promise<Section> {
   const { workFolder, rounds, limit, size, say } = context
   const rows = ROWS[size]
   const files = ['csv', 'parquet'].map(ending => join(workFolder, `numbers.${ending}`))
@@ -51,7 +51,7 @@ export async function inputsSection(context: SuiteContext): Promise<Section> {
     details.push({ name, rows, megabytes, ...timing })
   }
   return {
-    name: 'inputs',
+    name: 'duckdb',
     title: 'Reading tables',
     goal: 'CSV of numbers at 300 MB/s a core; Parquet stated beside DuckDB’s own scan.',
     protocol: [
