@@ -72,11 +72,11 @@ const columns: Table['columns'] = {
   fasterInside: { title: 'faster inside', show: 'times' },
   passes: { title: 'passes', show: 'count' },
   difference: { title: 'difference', show: 'difference' },
-  given: { title: 'MB given in a pass', show: 'megabytes' },
+  given: { title: 'bytes given in a pass', show: 'count' },
   givenShare: { title: '/ (2·n·8)', show: 'ratio' },
-  sent: { title: 'MB sent in a pass', show: 'megabytes' },
+  sent: { title: 'bytes sent in a pass', show: 'count' },
   sentShare: { title: '/ (2·n·8)', show: 'ratio' },
-  sentAtFirst: { title: 'MB sent in a run of one pass', show: 'megabytes' },
+  sentAtFirst: { title: 'bytes sent in a run of one pass', show: 'count' },
   memory: { title: 'MB, largest rank', show: 'megabytes' },
 }
 
@@ -110,7 +110,7 @@ export function rowsOf(
   return timings.map(({ run, timing, inside, passes, primal }): Record<string, Cell> => {
     const [first, all] = (run.threads === 1 && traffic.get(run.ranks)) || []
     const ofPass = (name: 'givenByRank' | 'sentByRank'): number | undefined =>
-      first && all && passes > 1 ? (all[name] - first[name]) / (passes - 1) : undefined
+      first && all && passes > 1 ? Math.round((all[name] - first[name]) / (passes - 1)) : undefined
     const [given, sent] = [ofPass('givenByRank'), ofPass('sentByRank')]
     return {
       ...{ data: name, solver: run.method.solver, ranks: run.ranks, threads: run.threads ?? CORES },
