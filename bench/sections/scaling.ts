@@ -20,7 +20,8 @@ const FASTER = 1.8
 /** What each rank sends in a pass, as a multiple of 2 · n · 8 bytes, is stated within this. */
 const WITHIN = 0.1
 
-export async function scalingSection(context: SuiteContext, names: string[]): Promise<Section> {
+/** The section grows: it comes again after each method. */
+export async function* scalingSection(context: SuiteContext, names: string[]): AsyncGenerator<Section> {
   const table: Table = { columns, rows: [] }
   const section: Section = {
     name: 'scaling',
@@ -36,7 +37,10 @@ export async function scalingSection(context: SuiteContext, names: string[]): Pr
     ...{ tables: [table], details: [], notes: [] },
   }
   const mpirun = await mpirunFor(context, 'scaling')
-  if (!mpirun) return section
+  if (!mpirun) {
+    yield section
+    return
+  }
   for await (const data of context.data(names)) {
     const runs = new RankRuns(context, data, mpirun, 'scaling')
     const weights = await occurring(data)
@@ -53,10 +57,10 @@ export async function scalingSection(context: SuiteContext, names: string[]): Pr
       }
       table.rows.push(...rowsOf(data, weights, timings, traffic))
       section.details.push({ data: data.name, weights, method, timings, traffic: [...traffic] })
+      section.notes = verdicts(table.rows)
+      yield section
     }
   }
-  section.notes.push(...verdicts(table.rows))
-  return section
 }
 
 const columns: Table['columns'] = {
