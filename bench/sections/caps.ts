@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { PreparedData } from '../data.ts'
 import { CommandFailed, canLimit, type Measured, makeCold, measure } from '../measure.ts'
 import { spillway } from '../peers/spillway.ts'
-import { reachedOf } from '../results.ts'
+import { reachedOf, rowBefore } from '../results.ts'
 import type { Cell, Section, SuiteContext, Table } from '../suite.ts'
 
 const MEGABYTE = 2 ** 20
@@ -96,10 +96,9 @@ export interface Climb {
 async function climb(context: SuiteContext, table: Table, what: Climb): Promise<void> {
   const store = join(context.workFolder, 'caps.spill')
   const { data, from, solver } = what
-  const before = context.before.flatMap(({ tables }) => tables.flatMap(({ rows }) => rows))
   for (let cap = context.from ?? LEAST; cap <= (context.to ?? MOST); cap += STEP[context.size]) {
     const row: Record<string, Cell> = { data: data.name, from, solver, cap }
-    const known = before.find(each => Object.entries(row).every(([name, value]) => each[name] === value))
+    const known = rowBefore(context.before, row)
     if (known) {
       table.rows.push(known)
       continue
