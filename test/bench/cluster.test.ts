@@ -91,6 +91,8 @@ describe('averaging and alternating directions', () => {
     assert.deepEqual(accuracies.rows[1], { method: 'mean of 2 models', a9a: 0.88, imdb: 0.88 })
     assert.deepEqual(differences.rows[2], { method: 'ADMM, 2 ranks, 1 round', a9a: 0.4, imdb: undefined })
     assert.match(lossesOf(found)[0], /^a9a: the mean of models is 2\.00 points below/)
+    const better = points.map(point => (point.kind === 'average' ? { ...point, accuracy: 0.91 } : point))
+    assert.match(lossesOf(new Map([['a9a', better]]))[0], /1\.00 points above/)
   })
 
   it('are drawn as a curve, and a line beside it', () => {
