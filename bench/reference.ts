@@ -3,11 +3,13 @@
 // bounds the optimum from below. A run that takes too long is asked to end, and the gap that it has reached by then is how well
 // P* is known: differences below it are not told apart. A reference belongs to the data, not to a version, so it is kept beside the data.
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PreparedData } from './data.ts'
 import { cacheFolder } from './data.ts'
 import { type Evaluation, evaluateFiles, type LossName } from './evaluator.ts'
+import { CommandFailed } from './measure.ts'
 import { spillway } from './peers/spillway.ts'
 
 export const REFERENCE_GAP = 1e-7
@@ -43,7 +45,12 @@ export async function referenceFor(
   if (kept && (kept.endedAfter ?? seconds) >= seconds) return kept
   say(`reference optimum of ${data.name}, ${loss}: training to gap ${REFERENCE_GAP}, for ${seconds} s at most`)
   const model = join(workFolder, `${data.name}-${loss}-reference.model`)
-  const run = await spillway.train(data.file, { loss, cost, stop: REFERENCE_GAP, model }, { interruptAfter: seconds })
+  const request = { loss, cost, stop: REFERENCE_GAP, model }
+  const run = await spillway.train(data.file, request, { interruptAfter: seconds }).catch(error => {
+    // A run that has to end while it reads has no model, and says nothing.
+    if (existsSync(model) || error instanceof CommandFailed) throw error
+    throw new Error(`no reference optimum of ${data.name}, ${loss}: ${seconds} s were not enough to read it`)
+  })
   const [judged] = await evaluateFiles(data.file, [await spillway.asLiblinear(model)], { loss, cost })
   const reference = referenceOf(run.told, judged, seconds)
   const { gap, endedAfter } = reference

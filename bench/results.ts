@@ -46,6 +46,12 @@ export async function earlierResults(folder: string, name: string, now: Results)
   return before
 }
 
+/** The row of a table that has these cells, among sections of a run that broke off. */
+export function rowBefore(sections: Section[], key: Record<string, Cell>): Record<string, Cell> | undefined {
+  const rows = sections.flatMap(({ tables }) => tables.flatMap(({ rows }) => rows))
+  return rows.find(row => Object.entries(key).every(([name, value]) => row[name] === value))
+}
+
 /** JSON for people, too: whatever holds nothing but numbers and words, or lists of them, stands on one line. */
 export function compactJson(value: unknown, margin = ''): string {
   const isPlain = (each: unknown): boolean => typeof each !== 'object' || each === null

@@ -147,7 +147,8 @@ export function lossesOf(found: Map<string, Point[]>): string[] {
     )
     if (all === undefined || means.length === 0) return []
     const lost = 100 * (all - Math.min(...means))
-    return [`${data}: the mean of models is ${lost.toFixed(2)} points below the model of all rows, at the worst.`]
+    const [size, where] = [Math.abs(lost).toFixed(2), lost >= 0 ? 'below' : 'above']
+    return [`${data}: the mean of models is ${size} points ${where} the model of all rows, at the worst.`]
   })
 }
 

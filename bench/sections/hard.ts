@@ -8,7 +8,7 @@ import { CommandFailed, type MeasureOptions, makeCold, warm } from '../measure.t
 import { liblinear } from '../peers/liblinear.ts'
 import type { TrainRun } from '../peers/peer.ts'
 import { type SpillwayTrainRequest, spillway } from '../peers/spillway.ts'
-import { reachedOf } from '../results.ts'
+import { reachedOf, rowBefore } from '../results.ts'
 import { type Contestant, interleave, timingOf } from '../rounds.ts'
 import type { Cell, Section, SuiteContext, Table } from '../suite.ts'
 import { memoryHolding } from './memory-words.ts'
@@ -105,13 +105,12 @@ function problemsOf({ losses = lossNames, costs = COSTS }: SuiteContext, data: s
 }
 
 /** What a run that broke off has measured of a problem. */
-export function knownProblem(before: Section[], { data, loss, cost }: Problem): Done | undefined {
-  const isIt = (each: Partial<Problem>): boolean => each.data === data && each.loss === loss && each.cost === cost
-  for (const { tables, details } of before) {
-    const row = tables.flatMap(({ rows }) => rows).find(isIt as (row: Record<string, Cell>) => boolean)
-    if (row) return { row, details: (details as Partial<Problem>[]).find(isIt) }
-  }
-  return undefined
+export function knownProblem(before: Section[], problem: Problem): Done | undefined {
+  const row = rowBefore(before, { ...problem })
+  if (!row) return undefined
+  const { data, loss, cost } = problem
+  const details = before.flatMap(section => section.details as Partial<Problem>[])
+  return { row, details: details.find(each => each.data === data && each.loss === loss && each.cost === cost) }
 }
 
 async function runProblem(

@@ -5,7 +5,7 @@ import { cpus } from 'node:os'
 import { join } from 'node:path'
 import type { PreparedData } from '../data.ts'
 import { evaluateFiles, type LossName } from '../evaluator.ts'
-import { type MeasureOptions, makeCold, warm } from '../measure.ts'
+import { makeCold, warm } from '../measure.ts'
 import { findMpirun, howToInstallMpi, launcherFor } from '../peers/mpirun.ts'
 import type { TrainRun } from '../peers/peer.ts'
 import { spillway } from '../peers/spillway.ts'
@@ -15,8 +15,9 @@ import type { SuiteContext } from '../suite.ts'
 export const COST = 1
 export const RANKS = [1, 2, 3, 4]
 export const CORES = cpus().length
-/** Seconds after which a run is given up. */
+/** Seconds after which mpirun ends a job; and its ranks have so long to go. */
 const PATIENCE = { small: 300, full: 1800 }
+const FAREWELL = 30
 
 export interface RankMethod {
   solver: string
@@ -119,7 +120,7 @@ export class RankRuns {
     })
   }
 
-  async train(run: RankRun, launcherWords: string[] = [], limits: MeasureOptions = {}): Promise<TrainRun> {
+  async train(run: RankRun, launcherWords: string[] = []): Promise<TrainRun> {
     const { cold, size } = this.#context
     if (cold) await makeCold(this.#data.file)
     const words = [
@@ -128,7 +129,7 @@ export class RankRuns {
       ...(run.words ?? []),
     ]
     const { loss } = run.method
-    const launcher = launcherFor(this.#mpirun, run.ranks, launcherWords)
+    const launcher = launcherFor(this.#mpirun, run.ranks, ['--timeout', String(PATIENCE[size]), ...launcherWords])
     const request = {
       loss,
       cost: COST,
@@ -138,7 +139,7 @@ export class RankRuns {
       words,
       launcher,
     }
-    return spillway.train(run.data ?? this.#data.file, request, { timeout: PATIENCE[size], ...limits })
+    return spillway.train(run.data ?? this.#data.file, request, { timeout: PATIENCE[size] + FAREWELL })
   }
 
   model({ name }: RankRun): string {

@@ -20,7 +20,8 @@ const FASTER = 1.8
 /** What each rank sends in a pass, as a multiple of 2 · n · 8 bytes, is stated within this. */
 const WITHIN = 0.1
 
-export async function scalingSection(context: SuiteContext, names: string[]): Promise<Section> {
+/** The section grows: it comes again after each method. */
+export async function* scalingSection(context: SuiteContext, names: string[]): AsyncGenerator<Section> {
   const table: Table = { columns, rows: [] }
   const section: Section = {
     name: 'scaling',
@@ -36,7 +37,10 @@ export async function scalingSection(context: SuiteContext, names: string[]): Pr
     ...{ tables: [table], details: [], notes: [] },
   }
   const mpirun = await mpirunFor(context, 'scaling')
-  if (!mpirun) return section
+  if (!mpirun) {
+    yield section
+    return
+  }
   for await (const data of context.data(names)) {
     const runs = new RankRuns(context, data, mpirun, 'scaling')
     const weights = await occurring(data)
@@ -53,10 +57,10 @@ export async function scalingSection(context: SuiteContext, names: string[]): Pr
       }
       table.rows.push(...rowsOf(data, weights, timings, traffic))
       section.details.push({ data: data.name, weights, method, timings, traffic: [...traffic] })
+      section.notes = verdicts(table.rows)
+      yield section
     }
   }
-  section.notes.push(...verdicts(table.rows))
-  return section
 }
 
 const columns: Table['columns'] = {
@@ -72,11 +76,11 @@ const columns: Table['columns'] = {
   fasterInside: { title: 'faster inside', show: 'times' },
   passes: { title: 'passes', show: 'count' },
   difference: { title: 'difference', show: 'difference' },
-  given: { title: 'MB given in a pass', show: 'megabytes' },
+  given: { title: 'bytes given in a pass', show: 'count' },
   givenShare: { title: '/ (2·n·8)', show: 'ratio' },
-  sent: { title: 'MB sent in a pass', show: 'megabytes' },
+  sent: { title: 'bytes sent in a pass', show: 'count' },
   sentShare: { title: '/ (2·n·8)', show: 'ratio' },
-  sentAtFirst: { title: 'MB sent in a run of one pass', show: 'megabytes' },
+  sentAtFirst: { title: 'bytes sent in a run of one pass', show: 'count' },
   memory: { title: 'MB, largest rank', show: 'megabytes' },
 }
 
@@ -110,7 +114,7 @@ export function rowsOf(
   return timings.map(({ run, timing, inside, passes, primal }): Record<string, Cell> => {
     const [first, all] = (run.threads === 1 && traffic.get(run.ranks)) || []
     const ofPass = (name: 'givenByRank' | 'sentByRank'): number | undefined =>
-      first && all && passes > 1 ? (all[name] - first[name]) / (passes - 1) : undefined
+      first && all && passes > 1 ? Math.round((all[name] - first[name]) / (passes - 1)) : undefined
     const [given, sent] = [ofPass('givenByRank'), ofPass('sentByRank')]
     return {
       ...{ data: name, solver: run.method.solver, ranks: run.ranks, threads: run.threads ?? CORES },

@@ -18,10 +18,10 @@ export const cluster: Suite = {
   options: ['simulate', 'network'],
   async *run(context) {
     if (context.simulate) {
-      yield simulateSection(context, SIMULATED)
+      yield* simulateSection(context, SIMULATED)
       return
     }
-    if (context.wants('scaling')) yield scalingSection(context, SCALING)
+    if (context.wants('scaling')) yield* scalingSection(context, SCALING)
     if (context.wants('averaging')) yield* averagingSection(context, AVERAGING)
     if (context.wants('window')) yield windowSection(context, WINDOW.large, WINDOW.small)
   },

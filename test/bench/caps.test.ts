@@ -4,6 +4,7 @@ import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { CommandFailed } from '../../bench/measure.ts'
+import { rowBefore } from '../../bench/results.ts'
 import { MORE_READ, readPerAsked, trial, whyFailed } from '../../bench/sections/caps.ts'
 import { generate } from '../../src/generate/generate.ts'
 import { testFolder } from '../input-formats/fixture.ts'
@@ -17,6 +18,16 @@ describe('a cap around --memory', () => {
     assert.equal(why('exit code 137, out of memory under --limit 160M: node'), 'killed')
     assert.equal(why('stopped after 300 s: node'), '> 300 s')
     assert.equal(why('exit code 1: node: no such file'), 'failed')
+  })
+
+  it('that was measured by a run that broke off is not measured again', () => {
+    const row = { data: 'webspam', from: 'text', solver: 'block', cap: 160, seconds: 3 }
+    const section = { name: 'caps', title: '', goal: '', protocol: [], details: [], notes: [] }
+    const before = [{ ...section, tables: [{ columns: {}, rows: [row] }] }]
+    const { seconds: _, ...key } = row
+    assert.equal(rowBefore(before, key), row)
+    assert.equal(rowBefore(before, { ...key, cap: 176 }), undefined)
+    assert.equal(rowBefore([], key), undefined)
   })
 
   it('is no reason to read more than was asked for, from text and from a store', async t => {

@@ -11,7 +11,7 @@ import { trafficOf } from '../../bench/peers/mpirun.ts'
 import { chartOf, lossesOf, type Point, tablesOf } from '../../bench/sections/averaging.ts'
 import type { RankTiming } from '../../bench/sections/rank-runs.ts'
 import { occurring, rowsOf, verdicts } from '../../bench/sections/scaling.ts'
-import { checkRows, ratesOf } from '../../bench/sections/simulate.ts'
+import { checkRows, errorNotes, ratesOf } from '../../bench/sections/simulate.ts'
 import { rowOf, windowVerdict } from '../../bench/sections/window.ts'
 import { readSettings } from '../../bench/settings.ts'
 import { linesOf } from '../data-sets/likenesses.ts'
@@ -91,6 +91,8 @@ describe('averaging and alternating directions', () => {
     assert.deepEqual(accuracies.rows[1], { method: 'mean of 2 models', a9a: 0.88, imdb: 0.88 })
     assert.deepEqual(differences.rows[2], { method: 'ADMM, 2 ranks, 1 round', a9a: 0.4, imdb: undefined })
     assert.match(lossesOf(found)[0], /^a9a: the mean of models is 2\.00 points below/)
+    const better = points.map(point => (point.kind === 'average' ? { ...point, accuracy: 0.91 } : point))
+    assert.match(lossesOf(new Map([['a9a', better]]))[0], /1\.00 points above/)
   })
 
   it('are drawn as a curve, and a line beside it', () => {
@@ -130,6 +132,15 @@ describe('predictions and rows beyond a window', () => {
     // Passes of dual are those of the run.
     const [more] = checkRows('made', 'dual', { rates, work, loopback, timings: [{ ...one, passes: 20 }] })
     assert.equal(more['sweeps'], 8)
+  })
+
+  it('tell their errors with a core for each rank and with fewer', () => {
+    const rows = [0, 0.1, -0.2, 0.4].map((error, k) => ({ ranks: k + 1, error }))
+    assert.deepEqual(errorNotes(rows, 2), [
+      'The largest error, a core for each rank: 10 %.',
+      'The largest error, more ranks than cores: 40 %.',
+    ])
+    assert.deepEqual(errorNotes(rows.slice(0, 1), 2), [])
   })
 
   it('are judged by the time of a nonzero', () => {
