@@ -46,6 +46,7 @@ const settings = {
 async function bundle() {
   await build({ ...settings, entryPoints: ['src/cli/main.ts'] })
   await build({ ...settings, entryPoints: ['src/index.ts'] })
+  await build({ ...settings, entryPoints: ['src/input-formats/query-process.ts'] })
   // A worker finds its tasks by name, so that its bundle holds every file that declares one.
   const tasks = globSync('src/**/*-task.ts', { cwd: root }).sort()
   const files = [...tasks, 'src/threads/worker.ts']

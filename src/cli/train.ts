@@ -18,7 +18,7 @@ import type { TrainingRun, TrainResult } from '../train/training-run.ts'
 import { checkData, checkOutputs } from './check-files.ts'
 import { type Command, type CommandInput, textOption } from './command.ts'
 import { askedOf } from './evaluation-report.ts'
-import { formatCount } from './format.ts'
+import { formatCount, sourceName } from './format.ts'
 import { trainWords } from './liblinear-words.ts'
 import { print } from './print.ts'
 import { queryOf } from './reading-options.ts'
@@ -131,9 +131,10 @@ function checkOutliers(data: string[], loss: string = DEFAULTS.loss): void {
       `take --loss ${truncated.replace(' or ', ' or --loss ')}`,
     )
   }
-  if (data.includes('-') || data.some(isQuery)) {
+  const once = data.find(path => path === '-' || isQuery(path))
+  if (once !== undefined) {
     throw new UsageError(
-      '--outliers reads the data again, and standard input and queries are read once',
+      `--outliers reads the data again, and ${sourceName(once)} can be read once`,
       'put the data into a file first',
     )
   }

@@ -9,8 +9,9 @@ const MAGIC = 'PAR1'
 const LONGEST_METADATA = 1 << 28
 /** Bytes of a row group before it was compressed. */
 const LARGEST_GROUP = 1 << 28
+const MOST_CELLS = 1 << 26
 /** What a cell is taken for at least. */
-const CELL_BYTES = 4
+const CELL_BYTES = 8
 
 const isMagic = (bytes: Uint8Array): boolean => Buffer.from(bytes).toString('latin1') === MAGIC
 async function open(input: InputToOpen): Promise<OpenedInput> {
@@ -59,10 +60,11 @@ function placeOf(name: string, group: RowGroup, size: number): { from: number; t
   if (!(from >= MAGIC.length && to <= size && from < to))
     throw damaged(name, `bytes ${from} to ${to} in a file of ${size}`)
   // Equal cells take no room in a file, but they do when they are decoded.
-  const decodedBytes = Math.max(whole, to - from, Number(group.num_rows) * group.columns.length * CELL_BYTES)
-  if (decodedBytes > LARGEST_GROUP) {
+  const cells = Number(group.num_rows) * group.columns.length
+  const decodedBytes = Math.max(whole, to - from, cells * CELL_BYTES)
+  if (Math.max(whole, to - from) > LARGEST_GROUP || cells > MOST_CELLS) {
     throw new SpillwayError(
-      `${name}: found ${decodedBytes} bytes in a row group, expected at most ${LARGEST_GROUP}, for a row group is decoded at once`,
+      `${name}: found ${decodedBytes} bytes and ${cells} cells in a row group, expected at most ${LARGEST_GROUP} and ${MOST_CELLS}, for a row group is decoded at once`,
       'write the file with smaller row groups, e.g. row_group_size=100000',
     )
   }

@@ -10,7 +10,6 @@ export interface QuerySettings {
   threads: number
   /** A folder for what does not fit in that. */
   temporary: string
-  signal?: AbortSignal | undefined
 }
 
 /** Text that is handed on at a time. */
@@ -31,7 +30,6 @@ async function loadDuckDb() {
 /** The rows of a query in their order, behind a line that names the columns. */
 export async function* runQuery(sql: string, settings: QuerySettings): AsyncGenerator<Uint8Array> {
   const { DuckDBInstance, DuckDBTypeId, StatementType } = await loadDuckDb()
-  const { signal } = settings
   const instance = await inWords(() =>
     DuckDBInstance.create(':memory:', {
       memory_limit: `${Math.floor(settings.memory / 2 ** 20)}MiB`,
@@ -41,8 +39,6 @@ export async function* runQuery(sql: string, settings: QuerySettings): AsyncGene
     }),
   )
   const connection = await instance.connect()
-  const interrupt = (): void => connection.interrupt()
-  signal?.addEventListener('abort', interrupt)
   try {
     const statement = await inWords(() => onlyStatement(connection, sql))
     if (statement.statementType !== StatementType.SELECT) {
@@ -56,7 +52,6 @@ export async function* runQuery(sql: string, settings: QuerySettings): AsyncGene
     text.row(k => columns[k].name)
     const result = await inWords(() => statement.stream())
     for (;;) {
-      signal?.throwIfAborted()
       const chunk = await inWords(() => result.fetchChunk())
       if (!chunk || chunk.rowCount === 0) break
       const cells = columns.map(({ asText }, k) => {
@@ -68,11 +63,7 @@ export async function* runQuery(sql: string, settings: QuerySettings): AsyncGene
     }
     const last = text.finish()
     if (last.length > 0) yield last
-  } catch (error) {
-    signal?.throwIfAborted()
-    throw error
   } finally {
-    signal?.removeEventListener('abort', interrupt)
     connection.closeSync()
     instance.closeSync()
   }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { SpillwayError } from '../../src/errors.ts'
+import { runQuery } from '../../src/input-formats/run-query.ts'
 import { predict } from '../../src/predict/predict.ts'
 import type { TrainOptions } from '../../src/train/options.ts'
 import { train } from '../../src/train/train.ts'
@@ -19,13 +20,11 @@ const store = `${folder.path}/q.spill`
 const modelOf = async (data: string | { sql: string }, options: TrainOptions = {}) =>
   (await train(data, { label: 'bought', threads: 2, store, ...options }).result).model
 
-async function refused(sql: string, pattern: RegExp, options: TrainOptions = {}): Promise<void> {
-  await assert.rejects(modelOf({ sql }, options), error => {
-    assert.ok(error instanceof SpillwayError, String((error as Error).stack))
-    assert.match(error.message, pattern)
-    assert.doesNotMatch(error.message, /\n/)
-    return true
-  })
+const oneSentence = (pattern: RegExp) => (error: unknown) => {
+  assert.ok(error instanceof SpillwayError, String((error as Error).stack))
+  assert.match(error.message, pattern)
+  assert.doesNotMatch(error.message, /\n/)
+  return true
 }
 
 describe('a query', () => {
@@ -64,28 +63,37 @@ describe('a query', () => {
     await assert.rejects(predict({ sql: `SELECT town, bought FROM ${table}` }, model), /has no column "age", "gain"/)
   })
 
-  it('is refused in one sentence where it cannot be run, or selects no rows of a table', async () => {
-    await refused('SELEC 1', /the query cannot be run: Parser Error: syntax error at or near "SELEC"/)
-    await refused(
-      'SELECT * FROM nowhere',
-      /the query cannot be run: Catalog Error: Table with name nowhere does not exist/,
-    )
-    await refused("SELECT * FROM 'none.parquet'", /the query cannot be run: IO Error: No files found that match/)
-    await refused(`SELECT nothing FROM ${table}`, /the query cannot be run: Binder Error: .*"nothing" not found/)
-    await refused('SELECT 1; SELECT 2', /the query has 2 statements; expected one/)
-    for (const none of ['', ' -- nothing']) await refused(none, /the query has 0 statements; expected one/)
-    await refused('CREATE TABLE t (a INT)', /the query is a statement of the kind create; expected one that selects/)
-    await refused(`COPY (SELECT 1) TO '${folder.path}/out.csv'`, /of the kind copy/)
-    await refused('SELECT ? AS a, 1 AS bought', /the query has 1 parameters/)
-    await refused(
-      `SELECT [1, 2] AS list, bought FROM ${table}`,
-      /gives LIST in column "list", expected numbers or texts/,
-    )
-    await refused(`SELECT * FROM ${table}`, /format is csv, and the rows of a query have none/, { format: 'csv' })
+  it('is refused in one sentence where it cannot be run, or selects no rows', async () => {
+    const settings = { memory: 256 << 20, threads: 1, temporary: `${folder.path}/tmp` }
+    const wrong: [string, RegExp][] = [
+      ['SELEC 1', /the query cannot be run: Parser Error: syntax error at or near "SELEC"/],
+      ['SELECT * FROM nowhere', /the query cannot be run: Catalog Error: Table with name nowhere does not exist/],
+      ["SELECT * FROM 'none.parquet'", /the query cannot be run: IO Error: No files found that match/],
+      [`SELECT nothing FROM ${table}`, /the query cannot be run: Binder Error: .*"nothing" not found/],
+      ["SELECT error('stop here') AS a, 1 AS bought FROM range(3)", /the query cannot be run: .*stop here/],
+      ['SELECT 1; SELECT 2', /the query has 2 statements; expected one/],
+      ['', /the query has 0 statements; expected one/],
+      [' -- nothing', /the query has 0 statements; expected one/],
+      ['CREATE TABLE t (a INT)', /the query is a statement of the kind create; expected one that selects/],
+      [`COPY (SELECT 1) TO '${folder.path}/out.csv'`, /of the kind copy/],
+      ['SELECT ? AS a, 1 AS bought', /the query has 1 parameters/],
+      [`SELECT [1, 2] AS list, bought FROM ${table}`, /gives LIST in column "list", expected numbers or texts/],
+    ]
+    for (const [sql, pattern] of wrong) {
+      const read = async (): Promise<void> => {
+        for await (const piece of runQuery(sql, settings)) assert.ok(piece.length > 0)
+      }
+      await assert.rejects(read(), oneSentence(pattern))
+    }
+  })
+
+  it('is refused where it is no table, or cannot be trained on', async () => {
+    const refused = (sql: string, pattern: RegExp, options: TrainOptions = {}) =>
+      assert.rejects(modelOf({ sql }, options), oneSentence(pattern))
+    await refused('SELEC 1', /the query cannot be run: Parser Error/)
     await refused(`SELECT age, gain FROM ${table}`, /label names the column "bought"; the columns are "age", "gain"/)
-    await refused(`SELECT *, bought FROM ${table}`, /two columns are called|found/)
-    await refused("SELECT error('stop here') AS a, 1 AS bought FROM range(3)", /the query cannot be run: .*stop here/)
-    await refused(`SELECT * FROM ${table}`, /memory is .*; a query needs at least/, { memory: '160M' })
+    await refused(`SELECT * FROM ${table}`, /format is csv, and the rows of a query have none/, { format: 'csv' })
+    await refused(`SELECT * FROM ${table}`, /memory is .*; a query needs at least/, { memory: '210M' })
   })
 
   it('ends when it is told to', async () => {

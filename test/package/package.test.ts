@@ -81,7 +81,7 @@ describe('the package', () => {
     assert.deepEqual(surplus, [])
     const bundles = paths.filter(path => /^dist\/.*(?<!\.d\.ts)$/.test(path))
     const pages = ['report.css', 'report.js', 'studio.css', 'studio.html', 'studio.js']
-    const expected = ['index.js', 'main.js', 'numeric.wasm', 'predict.js', 'worker.js', ...pages]
+    const expected = ['index.js', 'main.js', 'numeric.wasm', 'predict.js', 'query-process.js', 'worker.js', ...pages]
     assert.deepEqual(bundles.sort(), expected.map(file => `dist/${file}`).sort())
     assert.ok(!paths.includes('dist/cli/main.d.ts'), 'types that the library does not lead to')
   })
