@@ -101,6 +101,11 @@ export async function whereToTrain(
     )
   }
   tell({ stage: 'plan', solver: taken.name, reason })
+  if (options.scale === 'log-odds') {
+    const warning =
+      'factors of log-odds are learnt from the labels of all rows: accuracies of held-out rows are too good'
+    tell({ stage: 'plan', solver: taken.name, reason: warning })
+  }
   return { paths, solver: taken }
 }
 

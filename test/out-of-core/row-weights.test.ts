@@ -50,7 +50,7 @@ describe('weights of rows over blocks stand for repeated rows', () => {
     ['hinge', { solver: 'stream' }],
     ['hinge', { solver: 'selective' }, slow],
     ['hinge', { solver: 'indexed' }, slow],
-    ['hinge', { solver: 'newton' }],
+    ['hinge', { solver: 'newton' }, slow],
     ['squared-hinge', { solver: 'selective' }],
     ['squared-hinge', { solver: 'indexed' }],
     ['squared-hinge', { solver: 'block' }, slow],
@@ -70,7 +70,7 @@ describe('weights of rows over blocks stand for repeated rows', () => {
   }
 
   for (const solver of ['selective', 'stream', 'indexed']) {
-    it(`${solver}, with room for a few of the rows`, async () => {
+    it(`${solver}, with room for a few of the rows`, { skip: solver === 'indexed' && !slow }, async () => {
       const options: TrainOptions = { solver, loss: 'squared-hinge' }
       await assertAsRepeated('two', { ...options, memory: await memoryFor(stores.two, 1, options) })
     })
@@ -91,12 +91,14 @@ describe('weights of rows over blocks stand for repeated rows', () => {
     assertAsRepeated('two', { solver: 'block', loss: 'ramp', outlierStart: 'full' }),
   )
   it('all rows of the store in memory', () => assertAsRepeated('two', { solver: 'dual' }))
-  it('several trainers', () => assertAsRepeated('two', { solver: 'stream', loss: 'squared-hinge', trainers: 2 }))
+  it('several trainers', { skip: !slow }, () =>
+    assertAsRepeated('two', { solver: 'stream', loss: 'squared-hinge', trainers: 2 }),
+  )
 
   it('pegasos comes as near as it does', async () => {
-    const options: TrainOptions = { solver: 'pegasos', loss: 'hinge', maxPasses: 100, tolerance: undefined }
+    const options: TrainOptions = { solver: 'pegasos', loss: 'hinge', maxPasses: 50, tolerance: undefined }
     const { primal } = await solved(stores.two, options)
-    assertNear(primal!, await optimum('two', {}), 0.05)
+    assertNear(primal!, await optimum('two', {}), 0.1)
   })
 
   it('and where text is read into a store first', async () => {
@@ -113,7 +115,9 @@ describe('a run over rows with weights', () => {
     ['stream', 'hinge'],
     ['indexed', 'squared-hinge'],
   ]) {
-    it(`goes on from a checkpoint to the same bits, ${solver}, ${loss}`, async () => {
+    it(`goes on from a checkpoint to the same bits, ${solver}, ${loss}`, {
+      skip: solver === 'block' && !slow,
+    }, async () => {
       const options: TrainOptions = { ...common, solver, loss, tolerance: 1e-4, checkpointSeconds: 0 }
       const memory = await memoryFor(stores.two, 1, options)
       if (solver === 'indexed') await buildIndex(stores.two, { threads: 1 })
