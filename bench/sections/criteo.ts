@@ -32,7 +32,7 @@ export async function criteoSection(context: SuiteContext): Promise<Section> {
   for (const [name, measured] of runs) {
     const timing = timingOf(measured)
     const { seconds, cpuSeconds, spread, peakMemoryBytes } = timing
-    const each = rows / seconds
+    const each = Math.round(rows / seconds)
     const goal = name === contestants[0].name ? GOAL_ROWS_A_SECOND : undefined
     const reached = goal === undefined ? undefined : each >= goal
     const throughput = bytes / seconds

@@ -51,7 +51,8 @@ describe('training again', () => {
       assert.ok(warm.passes < cold.passes, `${warm.passes} passes warm, ${cold.passes} cold`)
     })
 
-    test(`after a removal, ${loss}: the optimum of the rows that stayed in fewer passes`, async () => {
+    const skip = loss !== 'hinge' && process.env['SPILLWAY_SLOW'] !== '1' && 'SPILLWAY_SLOW=1 runs it'
+    test(`after a removal, ${loss}: the optimum of the rows that stayed in fewer passes`, { skip }, async () => {
       const paths = [textFile(base), textFile(more)]
       const change = (store: string) => removeRows(store, { source: paths[1] })
       const exact = await again(await newStore(paths), { loss }, change)
