@@ -112,11 +112,7 @@ export async function estimateText(
   return estimate
 }
 
-async function lookAllOver(
-  paths: string[],
-  text: number,
-  options: SampleOptions,
-): Promise<TextEstimate | undefined> {
+async function lookAllOver(paths: string[], text: number, options: SampleOptions): Promise<TextEstimate | undefined> {
   const sizes: number[] = []
   for (const path of paths) sizes.push((await statInput(path))?.size ?? 0)
   const all = sizes.reduce((sum, size) => sum + size, 0)
