@@ -1,31 +1,42 @@
-// Takes the pictures of docs/: real runs on generated data, their reports opened in Chromium, each chart cut out. `node scripts/pictures.ts`.
+// Takes the pictures of docs/: real runs on generated data, their reports opened in Chromium, each chart cut out. `node scripts/pictures.ts [LOOKS [RUNS]]`.
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { type Browser, chromium } from 'playwright-core'
+import { smallPng } from './small-png.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const pictures = join(root, 'docs/pictures')
 /** Larger pictures make a clone slow. */
 const MOST_BYTES = 60_000
 
+/** One run in steps, with a test after each: its records have the accuracy over time. */
+function inSteps(solver: string): string[] {
+  const line = `train web.svm ${solver}.model --solver ${solver} --store ${solver}.spill --memory 216M --tolerance 1e-6`
+  return [1, 2, 3, 5, 8, 13, 21].map(
+    passes =>
+      `${line} --max-passes ${passes} --resume --test web.t.svm --record ${solver}.jsonl --report ${solver}.html`,
+  )
+}
+
 /** Commands that a user could type, in the order in which they need each other. */
 const COMMANDS = [
-  'generate --like webspam pages.svm --size 500M --test pages.t.svm --test-rows 4000',
-  'train pages.svm pages.model --memory 224M --tolerance 1e-4 --test pages.t.svm --report blocks.html --record stream.jsonl',
-  'train pages.svm b.model --solver block --memory 224M --tolerance 1e-4 --max-passes 60 --test pages.t.svm --record block.jsonl',
-  'train pages.svm s.model --solver selective --memory 224M --tolerance 1e-4 --max-passes 60 --test pages.t.svm --record selective.jsonl',
+  'generate --like webspam pages.svm --size 700M --test pages.t.svm --test-rows 4000',
+  'train pages.svm pages.model --memory 224M --tolerance 1e-4 --test pages.t.svm --report blocks.html',
+  'generate --like yahoo-korea web.svm --size 120M --test web.t.svm --test-rows 5000',
+  ...['stream', 'block', 'selective'].flatMap(inSteps),
   'compare stream.jsonl block.jsonl selective.jsonl --out compare.html',
   'generate --like clicks clicks.svm --rows 40000 --test clicks.t.svm --test-rows 10000',
   'train clicks.svm clicks.model --loss logistic --test clicks.t.svm --report logistic.html',
-  'tune clicks.svm --cost 2^-10..2^2 --folds 5 --report tune.html',
+  'tune clicks.svm --cost 2^-10..2^0 --folds 5 --report tune.html',
 ]
 
 /** Charts by the page they are on. */
 const CHARTS: Record<string, string[]> = {
   'blocks.html': ['objective', 'gap', 'time', 'memory', 'rows', 'bytes-read', 'memory-plan', 'features', 'row-lengths'],
+  'selective.html': ['test-accuracy'],
   'logistic.html': ['roc', 'precision-recall', 'confusion', 'calibration', 'labels', 'values'],
   'tune.html': ['costs'],
   'compare.html': ['compare-objective', 'compare-accuracy'],
@@ -36,14 +47,13 @@ function runAll(folder: string): void {
     process.stdout.write(`$ spillway ${line}\n`)
     const words = [join(root, 'bin/spillway.js'), ...line.split(' ')]
     const { status } = spawnSync(process.execPath, words, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
-    // A run that makes all the passes it was allowed has done what it was asked for.
     if (status !== 0) throw new Error(`spillway ${line} ended with ${status}`)
   }
 }
 
 async function open(browser: Browser, url: string, width: number, dark = false) {
   const page = await browser.newPage({
-    ...{ viewport: { width, height: 760 }, colorScheme: dark ? 'dark' : 'light', reducedMotion: 'reduce' },
+    ...{ viewport: { width, height: 800 }, colorScheme: dark ? 'dark' : 'light', reducedMotion: 'reduce' },
   })
   await page.goto(url)
   await page.waitForSelector('html[data-drawn]', { state: 'attached' })
@@ -64,10 +74,18 @@ async function takeAll(folder: string, looks: string | undefined): Promise<void>
       await page.close()
       if (looks !== undefined) await lookAt(browser, url, join(looks, file))
     }
-    const head = await open(browser, pathToFileURL(join(folder, 'blocks.html')).href, 1100)
-    await head.screenshot({ path: join(pictures, 'report.png'), clip: { x: 0, y: 0, width: 1100, height: 720 } })
+    const head = await open(browser, pathToFileURL(join(folder, 'blocks.html')).href, 1000)
+    await head.screenshot({ path: join(pictures, 'report.png'), clip: { x: 0, y: 0, width: 1000, height: 800 } })
+    makeSmaller()
   } finally {
     await browser.close()
+  }
+}
+
+function makeSmaller(): void {
+  for (const name of [...Object.values(CHARTS).flat(), 'report']) {
+    const path = join(pictures, `${name}.png`)
+    writeFileSync(path, smallPng(readFileSync(path)))
   }
 }
 
@@ -82,15 +100,17 @@ async function lookAt(browser: Browser, url: string, path: string): Promise<void
   }
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'spillway-pictures-'))
+// LOOKS is a folder for pictures of whole pages; RUNS is one in which the commands above have been run already.
+const [looks, runs] = process.argv.slice(2)
+const folder = runs ?? mkdtempSync(join(tmpdir(), 'spillway-pictures-'))
 mkdirSync(pictures, { recursive: true })
 try {
-  runAll(folder)
-  await takeAll(folder, process.argv[2])
+  if (runs === undefined) runAll(folder)
+  await takeAll(folder, looks || undefined)
   for (const name of [...Object.values(CHARTS).flat(), 'report']) {
     const { size } = statSync(join(pictures, `${name}.png`))
     if (size > MOST_BYTES) throw new Error(`${name}.png has ${size} bytes, more than ${MOST_BYTES}`)
   }
 } finally {
-  rmSync(folder, { recursive: true })
+  if (runs === undefined) rmSync(folder, { recursive: true })
 }

@@ -5,6 +5,8 @@ import type { RunRecords } from '../records.ts'
 import { type Chart, COLOURS, framed, thinned } from './chart.ts'
 import { gapText, logTickText, numberText, secondsText, shareText } from './units.ts'
 
+/** What is further off than this is not worth room: first guesses may be anything. */
+const MOST = 100
 /** Differences below it are rounding. */
 const LEAST = 1e-12
 const DASHES = ['none', '6,3', '2,3']
@@ -38,9 +40,8 @@ interface Words {
 function comparisonChart(series: Series[], words: Words, table: Chart['table']): Chart {
   const { id, title, about, text, axis } = words
   const all = series.flatMap(({ points }) => points)
-  const ticks = (of: (point: ComparedPoint) => number): ((value: number) => string) =>
-    logTickText(Math.min(...all.map(of)), Math.max(...all.map(of)))
-  const [names, values] = [ticks(({ seconds }) => seconds), ticks(({ value }) => value)]
+  const x = logAxis(all.map(({ seconds }) => seconds))
+  const y = logAxis(all.map(({ value }) => Math.min(value, MOST)))
   return {
     ...{ id, title, about, text, table },
     legend: series.map(({ name, colour, dash }) => ({
@@ -51,10 +52,17 @@ function comparisonChart(series: Series[], words: Words, table: Chart['table']):
     options: size =>
       framed(size, {
         height: Math.round(Math.min(420, Math.max(240, size.width * 0.6))),
-        x: { type: 'log', label: 'time (seconds)', labelArrow: 'none', tickFormat: names, grid: true },
-        y: { type: 'log', label: axis, labelArrow: 'none', tickFormat: values, grid: true },
+        x: { ...x, label: 'time (seconds)' },
+        y: { ...y, label: axis },
         marks: series.flatMap(({ colour, dash, points }) => [
-          Plot.line(points, { x: 'seconds', y: 'value', stroke: colour, strokeWidth: 2, strokeDasharray: dash }),
+          Plot.line(points, {
+            x: 'seconds',
+            y: 'value',
+            stroke: colour,
+            strokeWidth: 2,
+            strokeDasharray: dash,
+            clip: true,
+          }),
           Plot.dot(
             points.filter(({ certified }) => certified),
             { x: 'seconds', y: 'value', fill: colour, r: 3.5 },
@@ -62,6 +70,14 @@ function comparisonChart(series: Series[], words: Words, table: Chart['table']):
         ]),
       }),
   }
+}
+
+/** An axis on which values that are all but the same still have room around them. */
+function logAxis(values: number[]): Plot.ScaleOptions {
+  const [least, most] = [Math.min(...values), Math.max(...values)]
+  const room = most / least < 2 ? 2 : 1
+  const domain = [least / room, most * room]
+  return { type: 'log', domain, tickFormat: logTickText(domain[0], domain[1]), labelArrow: 'none', grid: true }
 }
 
 const orNull = (value: number | null | undefined, text: (value: number) => string): string | null =>
