@@ -161,16 +161,19 @@ function rowsTable(cell: Cell, { rows, all, sampled }: CellRows, explain: (row: 
               h(
                 'td',
                 {},
-                h(
-                  'button',
-                  {
-                    type: 'button',
-                    class: 'small',
-                    'aria-label': `Why line ${line}?`,
-                    on: { click: () => explain(text) },
-                  },
-                  'Why?',
-                ),
+                // Half a row would get another score.
+                text.endsWith('…')
+                  ? h('span', { class: 'quiet small' }, 'too long')
+                  : h(
+                      'button',
+                      {
+                        type: 'button',
+                        class: 'small',
+                        'aria-label': `Why line ${line}?`,
+                        on: { click: () => explain(text) },
+                      },
+                      'Why?',
+                    ),
               ),
             ),
           ),

@@ -61,7 +61,7 @@ export function planPanel(
     fill(said)
     form.explainSolver(plan.reason ? `${plan.solver}: ${plan.reason}` : plan.solver)
     fill(picture, plan.memory && memoryBar(plan.memory), blockCells(plan), timeText(plan))
-    outlook.textContent = plan.seconds ? `about ${formatSeconds(plan.seconds.all)}` : ''
+    outlook.textContent = plan.seconds ? outlookText(plan.seconds.all) : ''
   }
   function refuse(message: string): void {
     form.explainSolver('')
@@ -95,6 +95,10 @@ export function planPanel(
     element: panel('Plan a run', { id: 'plan', class: 'plan' }, form.element, picture),
     offerColumns: form.offerColumns,
   }
+}
+
+function outlookText(seconds: number): string {
+  return seconds < 1 ? 'less than a second' : `about ${formatSeconds(seconds)}`
 }
 
 function timeText({ seconds }: Plan): HTMLElement {
