@@ -106,13 +106,16 @@ function objectivePoints(run: RunRecords, end: End, above: (primal: number) => n
   return points.filter(({ value }) => value >= 0)
 }
 
+const UNSAID = 'not said'
+
 function differencesOf(runs: readonly RunRecords[]): string[] {
   const texts = (of: (run: RunRecords) => unknown): string[] => [
-    ...new Set(runs.map(run => JSON.stringify(of(run)) ?? 'not said')),
+    ...new Set(runs.map(run => JSON.stringify(of(run)) ?? UNSAID)),
   ]
   const facts: [string, string[]][] = [
     ...PROBLEM.map((name): [string, string[]] => [name, texts(run => run.run.settings[name])]),
-    ['rows', texts(rowsOf)],
+    // A run that ended before it knew its rows tells nothing.
+    ['rows', texts(rowsOf).filter(text => text !== UNSAID)],
   ]
   return facts.flatMap(([name, found]) => (found.length > 1 ? [`${name}: ${found.join(', ')}`] : []))
 }

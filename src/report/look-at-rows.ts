@@ -11,8 +11,8 @@ import type { Schema } from '../tables/schema.ts'
 import { binsOf } from './bins.ts'
 import type { DataRecord } from './records.ts'
 
-const PIECES = 12
-const PIECE_BYTES = 1 << 18
+const PIECES = 32
+const PIECE_BYTES = 1 << 19
 /** Rows and values that are looked at, at most. */
 const MOST_ROWS = 50_000
 const MOST_VALUES = 200_000

@@ -89,7 +89,7 @@ export interface FeaturesRecord {
   /** Weights that are not zero, and all of them. */
   nonzero: number
   all: number
-  /** `label`: what a positive value of the feature speaks for, where the weight is positive. */
+  /** `label`: what a positive value of the feature speaks for; of three labels or more, whose weights these are. */
   features: { name: string; weight: number; label: string }[]
 }
 

@@ -1,6 +1,6 @@
 // What the studio says of files, of plans, and of rows under the model of a run.
 import assert from 'node:assert/strict'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -90,6 +90,23 @@ describe('files', { concurrency: 2 }, () => {
       studio.write('a.svm', smallData + smallData)
       assert.equal((await sum('a.svm')).rows, 600)
       assert.match((await studio.refused('GET', '/api/summary?file=t.csv/x')).message, /^there is no file t\.csv\/x/)
+    }))
+
+  it('of every format are summed up', () =>
+    inStudio(async studio => {
+      const fixtures = new URL('../fixtures/input-formats/', import.meta.url)
+      for (const file of readdirSync(fixtures)) {
+        cpSync(new URL(file, fixtures), join(studio.folder, file))
+        const format = file.split('.')[0]
+        const same = readFileSync(new URL(`${format}.svm`, fixtures), 'utf8')
+          .trim()
+          .split('\n')
+        const { rows, labels, lines } = await studio.get<Summary>(`/api/summary?file=${file}`)
+        assert.equal(rows, same.length, file)
+        const counts = [...new Set(same.map(row => row.split(' ')[0]))].length
+        assert.equal(labels.length, counts, file)
+        assert.ok(lines.length > 0 && lines.length <= 5, file)
+      }
     }))
 
   it('have a histogram of whole numbers', () => {
@@ -211,6 +228,30 @@ describe('rows under the model of a run', { concurrency: 2 }, () => {
       // Without the column of the label, which is what is asked for.
       const bare = await studio.post(`/api/runs/${id}/explain`, { row: '65,Basel' })
       assert.deepEqual(bare, explained)
+    }))
+
+  it('of data that is no text are shown as features and values', () =>
+    inStudio(async studio => {
+      const fixtures = new URL('../fixtures/input-formats/', import.meta.url)
+      cpSync(new URL('npy.npy', fixtures), join(studio.folder, 'a.npy'))
+      const same = readFileSync(new URL('npy.svm', fixtures), 'utf8').trim().split('\n')
+      const { id } = await studio.post<Run>('/api/runs', { data: 'a.npy' })
+      await until(studio, id, 'done')
+      let seen = 0
+      for (const cell of [
+        'truth=1&predicted=1',
+        'truth=1&predicted=-1',
+        'truth=-1&predicted=1',
+        'truth=-1&predicted=-1',
+      ]) {
+        const { rows, all } = await studio.get<{ rows: { line: number; text: string }[]; all: number }>(
+          `/api/runs/${id}/rows?${cell}`,
+        )
+        for (const { line, text } of rows) assert.equal(text.split(' ').length, same[line - 1].trim().split(' ').length)
+        assert.equal(rows.length, all)
+        seen += all
+      }
+      assert.equal(seen, same.length)
     }))
 
   it('that somebody types are explained', () =>

@@ -38,9 +38,8 @@ interface Words {
 function comparisonChart(series: Series[], words: Words, table: Chart['table']): Chart {
   const { id, title, about, text, axis } = words
   const all = series.flatMap(({ points }) => points)
-  const ticks = (of: (point: ComparedPoint) => number): ((value: number) => string) =>
-    logTickText(Math.min(...all.map(of)), Math.max(...all.map(of)))
-  const [names, values] = [ticks(({ seconds }) => seconds), ticks(({ value }) => value)]
+  const x = logAxis(all.map(({ seconds }) => seconds))
+  const y = logAxis(all.map(({ value }) => value))
   return {
     ...{ id, title, about, text, table },
     legend: series.map(({ name, colour, dash }) => ({
@@ -51,8 +50,8 @@ function comparisonChart(series: Series[], words: Words, table: Chart['table']):
     options: size =>
       framed(size, {
         height: Math.round(Math.min(420, Math.max(240, size.width * 0.6))),
-        x: { type: 'log', label: 'time (seconds)', labelArrow: 'none', tickFormat: names, grid: true },
-        y: { type: 'log', label: axis, labelArrow: 'none', tickFormat: values, grid: true },
+        x: { ...x, label: 'time (seconds)' },
+        y: { ...y, label: axis },
         marks: series.flatMap(({ colour, dash, points }) => [
           Plot.line(points, { x: 'seconds', y: 'value', stroke: colour, strokeWidth: 2, strokeDasharray: dash }),
           Plot.dot(
@@ -62,6 +61,14 @@ function comparisonChart(series: Series[], words: Words, table: Chart['table']):
         ]),
       }),
   }
+}
+
+/** An axis on which values that are all but the same still have room around them. */
+function logAxis(values: number[]): Plot.ScaleOptions {
+  const [least, most] = [Math.min(...values), Math.max(...values)]
+  const room = most / least < 2 ? 2 : 1
+  const domain = [least / room, most * room]
+  return { type: 'log', domain, tickFormat: logTickText(domain[0], domain[1]), labelArrow: 'none', grid: true }
 }
 
 const orNull = (value: number | null | undefined, text: (value: number) => string): string | null =>

@@ -5,7 +5,7 @@ import { BLUE, type Chart, framed, ORANGE, tableOf, ticksFor } from './chart.ts'
 import { countText, numberText } from './units.ts'
 
 /** More of them make a chart that nobody reads. */
-const MOST = 20
+const MOST = 12
 const LONGEST_NAME = 32
 
 interface Weight {
@@ -26,11 +26,11 @@ export function featuresChart({ features: found }: Pick<RunRecords, 'features'>)
     id: 'features',
     title: 'Weightiest features',
     about:
-      'A positive weight speaks for the label, a negative one against it. Weights of features with different scales cannot be compared: `spillway inspect MODEL --data FILE` shows what a usual step of each does.',
+      'Each bar names the label that the feature speaks for. Weights of features with different scales cannot be compared: `spillway inspect MODEL --data FILE` shows what a usual step of each does.',
     text: `${countText(found.nonzero)} of ${countText(found.all)} weights are not zero. The largest is ${numberText(first.weight)}, of ${first.name}, for label ${first.label}.`,
     legend: [
-      { name: 'speaks for the label', colour: BLUE },
-      { name: 'speaks against it', colour: ORANGE },
+      { name: 'positive weight', colour: BLUE },
+      { name: 'negative weight', colour: ORANGE },
     ],
     options: size =>
       framed(size, {
@@ -47,7 +47,7 @@ export function featuresChart({ features: found }: Pick<RunRecords, 'features'>)
           Plot.text(shown, {
             ...{ y: 'place', frameAnchor: 'left', textAnchor: 'start', dy: -8, dx: 2 },
             text: ({ name, weight, label }: Weight) =>
-              `${shortened(name)}  ${numberText(weight)}${several ? `  (${shortened(label)})` : ''}`,
+              `${shortened(name)}: ${numberText(weight)}${several ? ` → ${shortened(label)}` : ''}`,
             ...{ stroke: 'var(--surface)', strokeWidth: 4, fill: 'currentColor', paintOrder: 'stroke' },
           }),
           Plot.ruleX([0]),

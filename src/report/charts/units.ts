@@ -79,7 +79,7 @@ export function logTickText(least: number, most: number): (value: number) => str
   if (decades >= 3) return powerText
   return value => {
     const digit = Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9))
-    return decades < 1 || digit === 1 || digit === 2 || digit === 5 ? numberText(value) : ''
+    return decades < 1 || digit === 1 || digit === 2 || digit === 5 ? String(Number(value.toPrecision(2))) : ''
   }
 }
 

@@ -3,6 +3,7 @@ import './report.css'
 import { chartsOf } from '../charts/all-charts.ts'
 import type { Chart } from '../charts/chart.ts'
 import { compareCharts } from '../charts/compare.ts'
+import { bytesText } from '../charts/units.ts'
 import { compareRuns } from '../compare-runs.ts'
 import type { ReportContent } from '../html.ts'
 import { collectRecords, type RunRecords } from '../records.ts'
@@ -74,10 +75,15 @@ function settingsOf({ run, resumed }: RunRecords): Node[] {
   const shown = Object.entries({ seed: run.seed, ...run.settings }).map(([name, value]) =>
     element('div', {}, [
       element('dt', {}, [name.replace(/[A-Z]/g, letter => ` ${letter.toLowerCase()}`)]),
-      element('dd', {}, [typeof value === 'string' ? value : JSON.stringify(value)]),
+      element('dd', {}, [settingText(name, value)]),
     ]),
   )
   return [...commands, element('dl', { class: 'settings' }, shown)]
+}
+
+function settingText(name: string, value: unknown): string {
+  if (name === 'memory' && typeof value === 'number') return bytesText(value)
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 function showComparison(page: HTMLElement, runs: RunRecords[], best: number | undefined): void {
