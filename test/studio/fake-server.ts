@@ -188,7 +188,7 @@ export class FakeStudio {
     if (!entry) return fail(response, 404, 'there is no such run')
     if (what === 'events') return this.#streamRecords(request, response, entry)
     if (what === 'records') return send(response, textOf(entry.lines), 'application/jsonl')
-    if (what === 'rows') return json(rowsOfCell(url.searchParams.get('truth')!, url.searchParams.get('predicted')!))
+    if (what === 'rows') return json(this.#rows(url.searchParams))
     if (what === 'explain') {
       const found = explained(String(body['row']))
       return found ? json(found) : fail(response, 400, `the row "${body['row']}" has no feature:value`)
@@ -197,6 +197,10 @@ export class FakeStudio {
     if (what === 'resume') this.#begin(entry)
     if (what === '' && request.method === 'DELETE') this.#entries.delete(id)
     return json(entry.run)
+  }
+
+  #rows(asked: URLSearchParams): object {
+    return rowsOfCell(asked.get('truth')!, asked.get('predicted')!, Number(asked.get('line')) || undefined)
   }
 
   #streamRuns(response: ServerResponse): void {

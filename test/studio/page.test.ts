@@ -294,7 +294,13 @@ async function openCell(page: Page): Promise<void> {
   await shows(page, '.cell-rows', '100 rows of +1 predicted as -1, the first 3')
   assert.equal(await page.locator('.row-list tbody tr').count(), 3)
   await button(page, 'Why line 10?').click()
-  assert.equal(await page.getByLabel('A row, as it stands in the file').inputValue(), '+1 1:1 7:0.5')
+  const row = page.getByLabel('A row, as it stands in the file')
+  assert.equal(await row.inputValue(), '+1 1:1 7:0.5')
+  // A row that was cut is asked for again.
+  const whole = page.waitForResponse(response => response.url().includes('line=12'))
+  await button(page, 'Why line 12?').click()
+  await whole
+  await page.waitForFunction(`document.querySelector('#row').value === '+1 3:1 7:0.5'`)
 }
 
 async function askForRow(page: Page): Promise<void> {
