@@ -1,7 +1,7 @@
 // spillway inspect: what is in a data file, a block store or a model.
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openStore, Store } from '../block-store/reader.ts'
+import { openStore, type Store } from '../block-store/reader.ts'
 import { fileError, UsageError } from '../errors.ts'
 import { fileHead } from '../files/file-head.ts'
 import { findInputFormat, readsFiles } from '../input-formats/all-input-formats.ts'
@@ -9,7 +9,7 @@ import { allModelFormats } from '../model/all-model-formats.ts'
 import { loadModel } from '../model/files.ts'
 import type { Model } from '../model/model.ts'
 import { Arena } from '../numeric/arena.ts'
-import { afterSplit, BlocksTooLarge, planLines } from '../optimise/sources/memory-plan.ts'
+import { planLines } from '../optimise/sources/memory-plan.ts'
 import type { DataSummary, ScanOptions } from '../rows/scan.ts'
 import { schemaLines } from '../tables/describe-schema.ts'
 import { resolveOptions } from '../train/options.ts'
@@ -180,24 +180,13 @@ async function storePlan(
   expand: string | undefined,
 ): Promise<{ lines: string[]; json: object }> {
   const { chooseSolver } = await import('../train/choose-solver.ts')
-  const { planRun } = await import('../train/plan-for-blocks.ts')
-  const { rowsAfterSplit, rowsOfStore } = await import('../train/rows-of-store.ts')
+  const { planOfStore } = await import('../train/foresee.ts')
   const options = resolveOptions({ memory, expand })
   const { solver, reason } = await chooseSolver([store.folder], options)
   const head = `training    solver ${solver.name}: ${reason}`
   if (solver.data === 'memory') return { lines: [head], json: { solver: solver.name } }
-  const classes = store.manifest.labels.filter(label => label.rows > 0).length
-  const found = await rowsOfStore(store, options)
-  const planOf = (store: Store, rows = found) =>
-    planRun(store, solver, options, { fromText: false, rows, models: classes > 2 ? classes : 1 })
-  let split: number | undefined
-  const planned = await planOf(store).catch((error: unknown) => {
-    if (!(error instanceof BlocksTooLarge)) throw error
-    const manifest = afterSplit(store.manifest, error.parts)
-    split = manifest.blocks.length
-    return planOf(new Store(store.folder, manifest), rowsAfterSplit(found, error.parts))
-  })
-  const { plan } = planned
+  const planned = await planOfStore(store, solver, options)
+  const { plan, split } = planned
   const name = planned.solver.name
   const { parts, slots, slotBytes, slotRows, cacheBytes } = plan
   return {

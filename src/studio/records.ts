@@ -12,15 +12,13 @@ export interface RecordLine {
   text: string
 }
 
-/** Reads whole lines from where it was, each time that it is asked. */
+/** Reads whole lines from where it was, each time that it is asked. A line that has not ended yet is read again: a process that was
+ *  killed leaves half a line, which the next one takes away. */
 export class RecordReader {
   readonly #path: string
   readonly #before: number
   #at = 0
   #lines: number
-  /** Bytes of a line that has not ended yet. */
-  #rest: Buffer[] = []
-  #restBytes = 0
 
   /** `before`: lines of a file that this one took the place of. Numbers go on behind them. */
   constructor(path: string, before = 0) {
@@ -39,33 +37,26 @@ export class RecordReader {
     const file = await openKept(this.#path)
     if (!file) return
     try {
-      for (;;) {
-        const piece = Buffer.allocUnsafe(PIECE_BYTES)
-        const { bytesRead } = await file.read(piece, 0, PIECE_BYTES, this.#at)
-        if (bytesRead === 0) return
-        this.#at += bytesRead
-        const lines = this.#cut(piece.subarray(0, bytesRead))
-        if (lines.length > 0) yield lines
+      for (let room = PIECE_BYTES; ; ) {
+        const piece = Buffer.allocUnsafe(room)
+        const { bytesRead } = await file.read(piece, 0, room, this.#at)
+        const end = piece.subarray(0, bytesRead).lastIndexOf(LINE_FEED)
+        if (end >= 0) {
+          this.#at += end + 1
+          room = PIECE_BYTES
+          yield this.#cut(piece.toString('utf8', 0, end))
+        } else if (bytesRead < room) return
+        else if (room < MOST_LINE) room *= 2
+        // What is so long is no record: it is passed over, and its end is taken for a line that is none either.
+        else this.#at += bytesRead
       }
     } finally {
       await file.close()
     }
   }
 
-  #cut(piece: Buffer): RecordLine[] {
-    const found: RecordLine[] = []
-    let from = 0
-    for (let end = piece.indexOf(LINE_FEED); end >= 0; end = piece.indexOf(LINE_FEED, from)) {
-      const text = Buffer.concat([...this.#rest, piece.subarray(from, end)]).toString()
-      this.#rest = []
-      this.#restBytes = 0
-      from = end + 1
-      found.push({ number: ++this.#lines, text })
-    }
-    this.#restBytes += piece.length - from
-    // What is so long is no record: its end will be taken for a line that is none either.
-    if (this.#restBytes <= MOST_LINE) this.#rest.push(piece.subarray(from))
-    return found
+  #cut(text: string): RecordLine[] {
+    return text.split('\n').map(line => ({ number: ++this.#lines, text: line }))
   }
 }
 

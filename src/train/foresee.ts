@@ -52,7 +52,9 @@ export async function foresee(
     return { solver: solver.name, reason, memory, method: solver, tolerance, makesStore: false }
   }
   const isStore = (await stat(path).catch(() => undefined))?.isDirectory() === true
-  const planned = isStore ? await planOfStore(path, solver, options) : await planOfText(path, solver, options)
+  const planned = await (isStore
+    ? planOfStore(await openStore(path), solver, options)
+    : planOfText(path, solver, options))
   const method = planned?.solver ?? solver
   const common = { solver: method.name, reason, method, tolerance, makesStore: !isStore }
   if (!planned) return { ...common, memory: { parts: [], allowed: allowedMemory(options) } }
@@ -75,17 +77,23 @@ async function planOfText(path: string, solver: BlockSolver, options: ResolvedOp
   return planByText([path], solver, options, await planIngest([path], solver, options))
 }
 
-async function planOfStore(path: string, solver: BlockSolver, options: ResolvedOptions): Promise<RunPlan> {
-  const store = await openStore(path)
+/** The plan of a store; with the blocks that training would split it into first, where its own are too large. */
+export async function planOfStore(
+  store: Store,
+  solver: BlockSolver,
+  options: ResolvedOptions,
+): Promise<RunPlan & { split?: number }> {
   const classes = store.manifest.labels.filter(label => label.rows > 0).length
   const models = classes > 2 && !trainsTogether(options.multiclass) ? classes : 1
   const found = await rowsOfStore(store, options)
   const planOf = (store: Store, rows = found): Promise<RunPlan> =>
     planRun(store, solver, options, { fromText: false, rows, models })
-  return planOf(store).catch((error: unknown) => {
+  try {
+    return await planOf(store)
+  } catch (error) {
     if (!(error instanceof BlocksTooLarge)) throw error
-    // Training splits them first.
     const manifest = afterSplit(store.manifest, error.parts)
-    return planOf(new Store(path, manifest), rowsAfterSplit(found, error.parts))
-  })
+    const planned = await planOf(new Store(store.folder, manifest), rowsAfterSplit(found, error.parts))
+    return { ...planned, split: manifest.blocks.length }
+  }
 }

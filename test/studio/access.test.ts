@@ -1,10 +1,21 @@
 // Who the studio answers, and what names and bodies it refuses.
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
+import { openPage } from '../../src/studio/open-page.ts'
 import { StudioServer } from '../../src/studio/server.ts'
 import { program } from '../cli/run.ts'
 import { inStudio, messageOf, newFolder, raw, type Studio, smallData } from './studio.ts'
@@ -276,4 +287,25 @@ describe('bodies', () => {
       assert.deepEqual([statuses[0], statuses[31], statuses[32]], [200, 200, 503])
       leaving.abort()
     }))
+})
+
+describe('the page', () => {
+  it('is opened by a file that only its owner may read, for commands can be seen by others', async () => {
+    const folder = newFolder()
+    mkdirSync(join(folder, '.spillway'))
+    const path = process.env['PATH']
+    // No browser is to be found.
+    process.env['PATH'] = folder
+    try {
+      const close = await openPage(folder, 'http://127.0.0.1:1/?token=abc')
+      const file = join(folder, '.spillway', 'open.html')
+      assert.match(readFileSync(file, 'utf8'), /content="0;url=http:\/\/127\.0\.0\.1:1\/\?token=abc"/)
+      assert.equal(statSync(file).mode % 0o100, 0)
+      await close()
+      assert.deepEqual(readdirSync(join(folder, '.spillway')), [])
+    } finally {
+      process.env['PATH'] = path
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
 })

@@ -6,9 +6,11 @@ import { describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { loadModel } from '../../src/model/files.ts'
 import { predictRows } from '../../src/predict/predict.ts'
+import { learnSchema } from '../../src/rows/learn-schema.ts'
 import type { Plan } from '../../src/studio/plan.ts'
 import type { Run } from '../../src/studio/run-folder.ts'
 import { histogramOf, type Summary } from '../../src/studio/summary.ts'
+import type { CategoryColumn } from '../../src/tables/schema.ts'
 import { good } from '../cli/run.ts'
 import { asText, someRows } from '../cli/some-data.ts'
 import { inStudio, smallData, until } from './studio.ts'
@@ -161,6 +163,16 @@ describe('a plan', { concurrency: 2 }, () => {
 
   it('of a table learns its columns by the first rows', () =>
     inStudio(async studio => {
+      const long = studio.write('long.csv', `${table}${'33,Bern,low\n70,Basel,high\n'.repeat(1e5)}40,Chur,low\n`)
+      const learnt = async (headOnly: boolean) =>
+        (await learnSchema([join(studio.folder, long)], {
+          label: 'income',
+          format: 'csv',
+          onBadRow: 'fail',
+          headOnly,
+        }))!.schema.columns[1]
+      assert.deepEqual(((await learnt(true)) as CategoryColumn).values, ['Bern', 'Basel'])
+      assert.deepEqual(((await learnt(false)) as CategoryColumn).values, ['Bern', 'Basel', 'Chur'])
       studio.write('t.csv', table)
       const { solver, seconds } = await studio.post<Plan>('/api/plan', { data: 't.csv', options: { label: 'income' } })
       assert.equal(solver, 'dual')

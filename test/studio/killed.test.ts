@@ -8,7 +8,7 @@ import type { KeptRun, Run } from '../../src/studio/run-folder.ts'
 import { filesIn, type Outcome, start } from '../cli/run.ts'
 import { asText, someRows } from '../cli/some-data.ts'
 import {
-  endless,
+  endlessInBlocks,
   inStudio,
   longRun,
   newFolder,
@@ -63,7 +63,7 @@ describe('a studio that is killed', { concurrency: 2 }, () => {
     const first = await studioProcess(folder)
     const { id } = await first.studio.post<Run>('/api/runs', {
       data: 'a.svm',
-      options: { ...endless, solver: 'block' },
+      options: endlessInBlocks,
     })
     const waiting = await first.studio.post<Run>('/api/runs', { data: 'a.svm' })
     await waitFor(() => hasCheckpoint(first.studio, id))
@@ -121,7 +121,7 @@ describe('a studio that is killed', { concurrency: 2 }, () => {
     const folder = newFolder()
     writeFileSync(join(folder, 'a.svm'), smallData)
     const { studio, kill } = await studioProcess(folder)
-    const { id } = await studio.post<Run>('/api/runs', { data: 'a.svm', options: { ...endless, solver: 'block' } })
+    const { id } = await studio.post<Run>('/api/runs', { data: 'a.svm', options: endlessInBlocks })
     const { id: waiting } = await studio.post<Run>('/api/runs', { data: 'a.svm' })
     await waitFor(() => hasCheckpoint(studio, id))
     const { status, stderr } = await kill('SIGTERM')

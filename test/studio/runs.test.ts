@@ -120,7 +120,7 @@ describe('a run', { concurrency: 2 }, () => {
   it('in memory that is stopped begins again when it is resumed', () =>
     inStudio(async studio => {
       studio.write('a.svm', smallData)
-      const { id } = await studio.post<Run>('/api/runs', { data: 'a.svm', options: { ...endless, solver: 'dual' } })
+      const { id } = await studio.post<Run>('/api/runs', { data: 'a.svm', options: endless })
       await training(studio, id)
       await studio.post(`/api/runs/${id}/stop`)
       const stopped = await until(studio, id, 'stopped')
@@ -168,7 +168,7 @@ describe('a run', { concurrency: 2 }, () => {
     inStudio(async studio => {
       studio.write('a.svm', smallData)
       const add = (options: object) => studio.post<Run>('/api/runs', { data: 'a.svm', options })
-      const first = await add({ ...endless, solver: 'dual' })
+      const first = await add(endless)
       const second = await add({})
       const third = await add({ cost: 3 })
       await training(studio, first.id)

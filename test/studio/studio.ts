@@ -37,8 +37,9 @@ export const smallData = asText(someRows(300, 20))
 
 /** A run over blocks that takes seconds, and ends where it always does. */
 export const longRun = { solver: 'block', tolerance: 1e-15, maxPasses: 300 }
-/** One that goes on until it is stopped. */
-export const endless = { tolerance: 1e-300, maxPasses: 1e9 }
+/** Runs that go on until they are stopped; a test that fails leaves none for longer than minutes. */
+export const endless = { solver: 'dual', tolerance: 1e-300, maxPasses: 1e7 }
+export const endlessInBlocks = { solver: 'block', tolerance: 1e-300, maxPasses: 1e5 }
 
 /** Weights of a model, bit by bit. */
 export async function weightsOf(path: string): Promise<unknown> {
