@@ -35,8 +35,9 @@ describe("the studio's page", { skip: noBrowser }, () => {
       assert.ok(!page.url().includes('token'), 'the token leaves the address')
       await chooseFile(page)
       await planWithSlider(page)
+      studio.hold = true
       await trainAndWatch(page)
-      await stopAndResume(page)
+      await stopAndResume(page, studio)
       await readResult(page, studio)
       await openCell(page)
       await askForRow(page)
@@ -257,13 +258,14 @@ async function trainAndWatch(page: Page): Promise<void> {
   await page.locator('#chart-objective svg').waitFor()
 }
 
-async function stopAndResume(page: Page): Promise<void> {
+async function stopAndResume(page: Page, studio: FakeStudio): Promise<void> {
   await button(page, 'Stop').click()
   await shows(page, '.run-head .chip', 'stopped')
   await shows(page, '.problem', 'Resume goes on from where it was.')
   assert.equal(await button(page, 'Stop').isVisible(), false)
   await button(page, 'Resume').click()
   await shows(page, '.run-head .chip', 'running')
+  studio.hold = false
   await shows(page, '.run-head .chip', 'done')
   assert.equal(await chip(page).textContent(), 'done')
 }
