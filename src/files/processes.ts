@@ -1,6 +1,6 @@
 // Whether a process is still at work. Numbers of processes come back, so that a process is known by its number and the moment it
 // started, where the system tells.
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
 /** A process as it was when it was written down. */
 export interface KnownProcess {
@@ -28,6 +28,29 @@ export function startOf(pid: number): string {
 export function isAtWork({ pid, start }: KnownProcess): boolean {
   const fields = fieldsOf(pid)
   return start !== '' && fields[START] === start && !ENDED.has(fields[STATE])
+}
+
+/** The process that works in a folder and has all these words on its command line; undefined where the system does not tell. */
+export function processIn(folder: string, words: readonly string[]): KnownProcess | undefined {
+  for (const name of namesIn('/proc').filter(each => /^\d+$/.test(each))) {
+    try {
+      if (readlinkSync(`/proc/${name}/cwd`) !== folder) continue
+      const said = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0')
+      const known = { pid: Number(name), start: startOf(Number(name)) }
+      if (words.every(word => said.includes(word)) && isAtWork(known)) return known
+    } catch {
+      // It has ended, or is somebody else's.
+    }
+  }
+  return undefined
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
 }
 
 /** Places behind the name: the state, and the start. */

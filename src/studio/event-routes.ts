@@ -64,7 +64,9 @@ async function follow(
       stream.send('restart', '{}')
     }
     for await (const lines of reader.read()) {
-      for (const { number, text } of lines) if (number > known) stream.send('record', text, number)
+      stream.together(() => {
+        for (const { number, text } of lines) if (number > known) stream.send('record', text, number)
+      })
       await stream.drained()
       if (stream.signal.aborted) return
     }

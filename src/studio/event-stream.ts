@@ -58,6 +58,13 @@ export class EventStream {
     this.#write(`${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${data.replace(/[\r\n]/g, ' ')}\n\n`)
   }
 
+  /** Sends several in few packets. */
+  together(send: () => void): void {
+    this.#response.cork()
+    send()
+    this.#response.uncork()
+  }
+
   #write(text: string): void {
     const response = this.#response
     if (response.writableEnded || response.destroyed) return

@@ -231,7 +231,11 @@ function kept<T>(all: Map<string, Promise<T>>, id: string, make: () => Promise<T
 async function sendFile(response: ServerResponse, file: FileHandle, headers: Record<string, string>): Promise<void> {
   const { size } = await file.stat()
   response.writeHead(200, { ...headers, 'content-length': size, 'cache-control': 'no-store' })
+  if (size === 0) {
+    response.end()
+    return file.close()
+  }
   // A run at work may append to its records meanwhile.
-  const stream = file.createReadStream({ start: 0, end: Math.max(0, size - 1) })
+  const stream = file.createReadStream({ start: 0, end: size - 1 })
   await pipeline(stream, response).catch(() => response.destroy())
 }

@@ -2,7 +2,7 @@
 // What it prints goes into files: nobody has to be there to read it.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { relative } from 'node:path'
-import { isAtWork, type KnownProcess, startOf } from '../files/processes.ts'
+import { isAtWork, type KnownProcess, processIn, startOf } from '../files/processes.ts'
 import { createKept } from './folder.ts'
 import { type KeptRun, type RunFolder, runFiles } from './run-folder.ts'
 import { optionWords } from './run-options.ts'
@@ -38,10 +38,17 @@ export function wordsOf({ run, folder, data, test, resume }: Omit<ProcessToStart
     ...optionWords(run.options),
     ...(test === undefined ? [] : [`--test=${from(test)}`, '--evaluate']),
     ...(resume ? ['--resume'] : []),
-    ...[`--model=${runFiles.model}`, `--record=${runFiles.records}`, `--report=${runFiles.report}`],
+    ...[`--model=${runFiles.model}`, RECORD_WORD, `--report=${runFiles.report}`],
     ...['--json', '--quiet', '--', from(data)],
   ]
 }
+
+/** The process of a run that was started, and not written down: the studio was killed in that moment. */
+export function unknownProcess(folder: RunFolder): KnownProcess | undefined {
+  return processIn(folder.path, ['train', RECORD_WORD])
+}
+
+const RECORD_WORD = `--record=${runFiles.records}`
 
 export async function startProcess(to: ProcessToStart): Promise<RunningProcess> {
   const { program, folder } = to

@@ -7,7 +7,14 @@ import { refuseLinks, type StudioFolder } from './folder.ts'
 import { accountOf, lastProgress, RecordReader, RunAccount } from './records.ts'
 import { type KeptRun, newId, type Run, RunFolder, readRuns } from './run-folder.ts'
 import { checkedOptions, commandOf } from './run-options.ts'
-import { type Ending, followProcess, outcomeOf, type RunningProcess, startProcess } from './run-process.ts'
+import {
+  type Ending,
+  followProcess,
+  outcomeOf,
+  type RunningProcess,
+  startProcess,
+  unknownProcess,
+} from './run-process.ts'
 
 /** What listeners hear: a run that has changed, records that have come, a run that is no more. */
 export type RunEvent = { kind: 'run'; run: Run } | { kind: 'records'; id: string } | { kind: 'removed'; id: string }
@@ -71,11 +78,13 @@ export class Runs {
   async #recover(run: KeptRun): Promise<void> {
     const entry = this.#enter(run)
     const records = entry.folder.file('records')
+    const known = isActive(run) ? (run.process ?? unknownProcess(entry.folder)) : undefined
+    if (known && isAtWork(known) && !this.#active) {
+      this.#options.say?.(`the run ${run.name} is still at work, and is followed`)
+      Object.assign(run, { state: run.state === 'stopping' ? 'stopping' : 'running', process: known })
+      return this.#follow(entry, followProcess(known))
+    }
     if (run.state === 'running' || run.state === 'stopping') {
-      if (run.process && isAtWork(run.process) && !this.#active) {
-        this.#options.say?.(`the run ${run.name} is still at work, and is followed`)
-        return this.#follow(entry, followProcess(run.process))
-      }
       entry.account = await accountOf(records)
       await this.#settle(entry, {})
       this.#options.say?.(`the run ${run.name} has ended meanwhile: ${entry.run.state}`)

@@ -68,8 +68,10 @@ describe('a studio that is killed', { concurrency: 2 }, () => {
     const waiting = await first.studio.post<Run>('/api/runs', { data: 'a.svm' })
     await waitFor(() => hasCheckpoint(first.studio, id))
     await first.kill('SIGKILL')
-    const { pid } = keptRun(folder, id).process!
-    assert.ok(isAlive(pid))
+    const { process: known, ...kept } = keptRun(folder, id)
+    assert.ok(isAlive(known!.pid))
+    // As if the studio had been killed before it could write down which process that is.
+    writeFileSync(join(folder, '.spillway', 'runs', id, 'run.json'), JSON.stringify({ ...kept, state: 'queued' }))
     await inStudio(
       async studio => {
         const found = await studio.get<Run>(`/api/runs/${id}`)

@@ -1,10 +1,11 @@
 // Records are read while they are written: whole lines, each once, with its number.
 import assert from 'node:assert/strict'
-import { appendFileSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { accountOf, lastProgress, RecordReader } from '../../src/studio/records.ts'
 import { testFolder } from '../input-formats/fixture.ts'
+import { events, inStudio, newFolder } from './studio.ts'
 
 const folder = testFolder()
 
@@ -59,5 +60,34 @@ describe('the reader of records', () => {
     // A link is not followed.
     symlinkSync(path, join(folder.path, 'link.jsonl'))
     assert.equal((await accountOf(join(folder.path, 'link.jsonl'))).lines, 0)
+  })
+})
+
+describe('the events of a run', () => {
+  it('replay ten thousand records, in order and from any on', async () => {
+    const at = newFolder()
+    const run = join(at, '.spillway', 'runs', 'long1')
+    mkdirSync(run, { recursive: true })
+    const facts = { id: 'long1', name: 'x', data: 'a.svm', command: '', options: {}, queuedAt: '', state: 'done' }
+    writeFileSync(join(run, 'run.json'), JSON.stringify(facts))
+    const lines = Array.from({ length: 10_000 }, (_, k) =>
+      JSON.stringify({ record: 'progress', stage: 'train', pass: k, text: 'x'.repeat(200) }),
+    )
+    writeFileSync(join(run, 'records.jsonl'), `${lines.join('\n')}\n`)
+    await inStudio(
+      async studio => {
+        for (const from of [undefined, 9_990]) {
+          const found: unknown[] = []
+          for await (const { event, id, data } of events(studio, '/api/runs/long1/events', from)) {
+            if (event !== 'record') continue
+            assert.equal(data['pass'], id! - 1)
+            found.push(id)
+          }
+          assert.deepEqual([found.length, found.at(-1)], [10_000 - (from ?? 0), 10_000])
+        }
+      },
+      {},
+      at,
+    )
   })
 })
