@@ -107,7 +107,7 @@ function troubleOf({ state, error, advice, resumable, hasCheckpoint }: Run, trou
   const stopped = state === 'stopped' && resumable
   const outlook = hasCheckpoint
     ? 'Stopped. Resume goes on from where it was.'
-    : 'Stopped. It has no checkpoint, so Resume begins again.'
+    : 'Stopped. All its rows were in memory, so that it has no checkpoint and begins again.'
   return [
     error !== undefined &&
       notice('error', h('strong', {}, 'The run failed.'), h('p', {}, error), advice && h('p', {}, advice)),
