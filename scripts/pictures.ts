@@ -1,10 +1,11 @@
-// Takes the pictures of docs/: real runs on generated data, their reports opened in Chromium, each chart cut out. `node scripts/pictures.ts`.
+// Takes the pictures of docs/: real runs on generated data, their reports opened in Chromium, each chart cut out. `node scripts/pictures.ts [LOOKS [RUNS]]`.
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { type Browser, chromium } from 'playwright-core'
+import { smallPng } from './small-png.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const pictures = join(root, 'docs/pictures')
@@ -73,10 +74,18 @@ async function takeAll(folder: string, looks: string | undefined): Promise<void>
       await page.close()
       if (looks !== undefined) await lookAt(browser, url, join(looks, file))
     }
-    const head = await open(browser, pathToFileURL(join(folder, 'blocks.html')).href, 1100)
-    await head.screenshot({ path: join(pictures, 'report.png'), clip: { x: 0, y: 0, width: 1100, height: 720 } })
+    const head = await open(browser, pathToFileURL(join(folder, 'blocks.html')).href, 1000)
+    await head.screenshot({ path: join(pictures, 'report.png'), clip: { x: 0, y: 0, width: 1000, height: 640 } })
+    makeSmaller()
   } finally {
     await browser.close()
+  }
+}
+
+function makeSmaller(): void {
+  for (const name of [...Object.values(CHARTS).flat(), 'report']) {
+    const path = join(pictures, `${name}.png`)
+    writeFileSync(path, smallPng(readFileSync(path)))
   }
 }
 
@@ -91,15 +100,17 @@ async function lookAt(browser: Browser, url: string, path: string): Promise<void
   }
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'spillway-pictures-'))
+// LOOKS is a folder for pictures of whole pages; RUNS is one in which the commands above have been run already.
+const [looks, runs] = process.argv.slice(2)
+const folder = runs ?? mkdtempSync(join(tmpdir(), 'spillway-pictures-'))
 mkdirSync(pictures, { recursive: true })
 try {
-  runAll(folder)
-  await takeAll(folder, process.argv[2])
+  if (runs === undefined) runAll(folder)
+  await takeAll(folder, looks || undefined)
   for (const name of [...Object.values(CHARTS).flat(), 'report']) {
     const { size } = statSync(join(pictures, `${name}.png`))
     if (size > MOST_BYTES) throw new Error(`${name}.png has ${size} bytes, more than ${MOST_BYTES}`)
   }
 } finally {
-  rmSync(folder, { recursive: true })
+  if (runs === undefined) rmSync(folder, { recursive: true })
 }

@@ -11,13 +11,7 @@ export const reportCommand: Command = {
     json: { help: 'print one line of JSON at the end', group: 'Output' },
     quiet: { short: 'q', help: 'say nothing', group: 'Output' },
   },
-  examples: [
-    {
-      line: 'spillway train reviews.svm --record run.jsonl --report run.html',
-      does: 'a run that leaves records and a report',
-    },
-    { line: 'spillway report run.jsonl run.html', does: 'the same report again, from the records' },
-  ],
+  examples: [{ line: 'spillway report run.jsonl run.html', does: 'charts of a run that had --record run.jsonl' }],
   notes:
     'RUN.jsonl is what --record has written. Records of a run that was killed, or that is still going on, make a report of what\n' +
     'there is. The page is one file: it needs no network, and can be sent to others.',

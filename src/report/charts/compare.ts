@@ -5,6 +5,8 @@ import type { RunRecords } from '../records.ts'
 import { type Chart, COLOURS, framed, thinned } from './chart.ts'
 import { gapText, logTickText, numberText, secondsText, shareText } from './units.ts'
 
+/** What is further off than this is not worth room: first guesses may be anything. */
+const MOST = 100
 /** Differences below it are rounding. */
 const LEAST = 1e-12
 const DASHES = ['none', '6,3', '2,3']
@@ -39,7 +41,7 @@ function comparisonChart(series: Series[], words: Words, table: Chart['table']):
   const { id, title, about, text, axis } = words
   const all = series.flatMap(({ points }) => points)
   const x = logAxis(all.map(({ seconds }) => seconds))
-  const y = logAxis(all.map(({ value }) => value))
+  const y = logAxis(all.map(({ value }) => Math.min(value, MOST)))
   return {
     ...{ id, title, about, text, table },
     legend: series.map(({ name, colour, dash }) => ({
@@ -53,7 +55,14 @@ function comparisonChart(series: Series[], words: Words, table: Chart['table']):
         x: { ...x, label: 'time (seconds)' },
         y: { ...y, label: axis },
         marks: series.flatMap(({ colour, dash, points }) => [
-          Plot.line(points, { x: 'seconds', y: 'value', stroke: colour, strokeWidth: 2, strokeDasharray: dash }),
+          Plot.line(points, {
+            x: 'seconds',
+            y: 'value',
+            stroke: colour,
+            strokeWidth: 2,
+            strokeDasharray: dash,
+            clip: true,
+          }),
           Plot.dot(
             points.filter(({ certified }) => certified),
             { x: 'seconds', y: 'value', fill: colour, r: 3.5 },

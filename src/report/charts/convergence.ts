@@ -28,6 +28,9 @@ export interface ConvergencePoint {
   problem: number
 }
 
+/** A primal beyond it stands for none: nothing is known of some rows. */
+const UNKNOWN = 1e100
+
 /** Points that a line has at most: more of them than pixels show nothing. */
 const MOST_POINTS = 1500
 
@@ -45,7 +48,7 @@ export function convergencePoints(run: RunRecords): ConvergencePoint[] {
     // The next problem counts its passes from 0.
     if (now !== problem) before += last
     ;[problem, last] = [now, pass]
-    if (one.partial || one.certificate !== undefined) return []
+    if (one.partial || one.certificate !== undefined || primal >= UNKNOWN) return []
     const dual = models || gap === null ? null : primal * (1 - gap)
     return [{ seconds, passes: before + pass, primal, dual, gap, certified, problem }]
   })
