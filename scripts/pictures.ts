@@ -53,7 +53,7 @@ function runAll(folder: string): void {
 
 async function open(browser: Browser, url: string, width: number, dark = false) {
   const page = await browser.newPage({
-    ...{ viewport: { width, height: 760 }, colorScheme: dark ? 'dark' : 'light', reducedMotion: 'reduce' },
+    ...{ viewport: { width, height: 800 }, colorScheme: dark ? 'dark' : 'light', reducedMotion: 'reduce' },
   })
   await page.goto(url)
   await page.waitForSelector('html[data-drawn]', { state: 'attached' })
@@ -75,7 +75,7 @@ async function takeAll(folder: string, looks: string | undefined): Promise<void>
       if (looks !== undefined) await lookAt(browser, url, join(looks, file))
     }
     const head = await open(browser, pathToFileURL(join(folder, 'blocks.html')).href, 1000)
-    await head.screenshot({ path: join(pictures, 'report.png'), clip: { x: 0, y: 0, width: 1000, height: 640 } })
+    await head.screenshot({ path: join(pictures, 'report.png'), clip: { x: 0, y: 0, width: 1000, height: 800 } })
     makeSmaller()
   } finally {
     await browser.close()

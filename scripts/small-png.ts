@@ -4,8 +4,8 @@ import { crc32, deflateSync, inflateSync } from 'node:zlib'
 /** The same picture, smaller. It must have 8 bits a colour, with or without alpha, as browsers write them. */
 export function smallPng(png: Buffer): Buffer {
   const { width, height, pixels, size } = pixelsOf(png)
-  // Edges of letters have hundreds of shades, of which 16 of each colour do.
-  const coarse = (k: number): number => (pixels[k] >> 4) * 256 + (pixels[k + 1] >> 4) * 16 + (pixels[k + 2] >> 4)
+  // Edges of letters have hundreds of shades, of which 32 of each colour do.
+  const coarse = (k: number): number => (pixels[k] >> 3) * 1024 + (pixels[k + 1] >> 3) * 32 + (pixels[k + 2] >> 3)
   const counts = new Map<number, { count: number; at: number }>()
   for (let k = 0; k < pixels.length; k += size) {
     const found = counts.get(coarse(k))

@@ -1,4 +1,5 @@
 // Runs side by side, as papers show them: how far each is from the best known objective and accuracy, as time goes on.
+import type { TrainProgress } from '../train/progress.ts'
 import { type RunRecords, stageOf } from './records.ts'
 
 export interface ComparedPoint {
@@ -33,6 +34,9 @@ export interface Comparison {
   /** Settings that differ though they change the problem itself: objectives cannot be compared then. */
   differences: string[]
 }
+
+/** Points that a line needs to show how a run went. */
+const LEAST_POINTS = 4
 
 /** What the objective depends on. */
 const PROBLEM = [
@@ -98,12 +102,18 @@ function objectivePoints(run: RunRecords, end: End, above: (primal: number) => n
   const several = records.some(({ problems = 1, models }) => problems > 1 || models !== undefined)
   const points = several
     ? []
-    : records
-        .filter(({ partial, certificate }) => !partial && certificate === undefined)
-        .map(({ seconds, primal, certified }) => ({ seconds, value: above(primal), certified }))
+    : ofWholePasses(records.filter(({ partial, certificate }) => !partial && certificate === undefined)).map(
+        ({ seconds, primal, certified }) => ({ seconds, value: above(primal), certified }),
+      )
   if (points.length === 0 && end.primal !== undefined && end.seconds !== undefined)
     points.push({ seconds: end.seconds, value: above(end.primal), certified: true })
   return points.filter(({ value }) => value >= 0)
+}
+
+/** Estimates within a pass are made of the rows that happened to come first. Those of whole passes are enough, where there are some. */
+function ofWholePasses(records: TrainProgress[]): TrainProgress[] {
+  const whole = records.filter(({ pass, certified }) => certified || Math.abs(pass - Math.round(pass)) < 1e-6)
+  return whole.length >= LEAST_POINTS ? whole : records
 }
 
 const UNSAID = 'not said'
