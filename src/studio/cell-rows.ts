@@ -35,12 +35,15 @@ export interface Cell {
   predicted: string
   /** Rows to show. */
   most: number
+  /** Of one row alone: its line. It is shown whole, as far as that is possible. */
+  line?: number | undefined
 }
 
 /** Rows that are scored at most, and bytes of training data: whoever has no data to test on is shown a sample. */
 const MOST_ROWS = 4_000_000
 const MOST_TRAINING_BYTES = 64 << 20
 const MOST_TEXT = 2000
+const MOST_TEXT_OF_ONE = 500_000
 /** Of a character in UTF-8, at most. */
 const CHARACTER_BYTES = 4
 
@@ -119,14 +122,15 @@ export class ScoredData {
   /** The first rows of a cell, in the order of the data. */
   async cell(cell: Cell): Promise<CellRows> {
     const { found, all } = this.#find(cell)
-    const texts = this.#isText ? await this.#textsOf(found) : await this.#entriesOf(found)
+    const length = cell.line === undefined ? MOST_TEXT : MOST_TEXT_OF_ONE
+    const texts = this.#isText ? await this.#textsOf(found, length) : await this.#entriesOf(found, length)
     const rows = found.map(({ row, from: _, to: _to, line, ...rest }, k) => ({
-      ...{ line: this.#isText ? line : row + 1, ...rest, text: cut(texts[k] ?? '') },
+      ...{ line: this.#isText ? line : row + 1, ...rest, text: cut(texts[k] ?? '', length) },
     }))
     return { rows, all, ...(this.#sampled && { sampled: true as const }) }
   }
 
-  #find({ truth, predicted, most }: Cell): { found: FoundRow[]; all: number } {
+  #find({ truth, predicted, most, line }: Cell): { found: FoundRow[]; all: number } {
     const labels = this.#model.labels.map(({ text }) => text)
     const found: FoundRow[] = []
     let all = 0
@@ -136,6 +140,8 @@ export class ScoredData {
       if (wanted < 0 || given < 0) continue
       for (let r = 0; r < chunk.truth.length; r++) {
         if (chunk.truth[r] !== wanted || chunk.predicted[r] !== given) continue
+        const number = this.#isText ? chunk.line + chunk.lineOf[r] + 1 : chunk.row + r + 1
+        if (line !== undefined && number !== line) continue
         if (++all > most) continue
         const next = chunk.begins[r + 1] ?? chunk.bytes
         found.push({
@@ -148,14 +154,14 @@ export class ScoredData {
   }
 
   /** Texts at these places, which rise. */
-  async #textsOf(places: FoundRow[]): Promise<string[]> {
+  async #textsOf(places: FoundRow[], length: number): Promise<string[]> {
     const source = await openSource(this.#path)
     try {
       const texts: string[] = []
       let at = 0
       const skipped = new Uint8Array(1 << 20)
       for (const { from, to } of places) {
-        const bytes = new Uint8Array(Math.min(to - from, MOST_TEXT * CHARACTER_BYTES))
+        const bytes = new Uint8Array(Math.min(to - from, length * CHARACTER_BYTES))
         // What is compressed is read from its beginning on.
         while (!source.readAt && at < from) {
           const got = await source.read(skipped.subarray(0, Math.min(skipped.length, from - at)))
@@ -173,7 +179,7 @@ export class ScoredData {
   }
 
   /** Of data that is no text: features and values. */
-  async #entriesOf(wanted: FoundRow[]): Promise<string[]> {
+  async #entriesOf(wanted: FoundRow[], length: number): Promise<string[]> {
     if (wanted.length === 0) return []
     const arena = new Arena()
     await using pool = await poolForText(arena, [this.#path], undefined)
@@ -190,7 +196,7 @@ export class ScoredData {
             const r = wanted[texts.length].row - row
             const [from, to] = [starts[r], starts[r + 1]]
             const [of, x] = [indices.subarray(from, to), values.subarray(from, to)]
-            texts.push(rowText(labels[classes[r]].text, of, x, this.#model.indexBase, MOST_TEXT))
+            texts.push(rowText(labels[classes[r]].text, of, x, this.#model.indexBase, length))
           }
           row += classes.length
         }
@@ -201,4 +207,4 @@ export class ScoredData {
   }
 }
 
-const cut = (text: string): string => (text.length > MOST_TEXT ? `${text.slice(0, MOST_TEXT - 1)}…` : text)
+const cut = (text: string, length: number): string => (text.length > length ? `${text.slice(0, length - 1)}…` : text)

@@ -184,10 +184,11 @@ export class Routes {
     const [truth, predicted] = [searchParams.get('truth'), searchParams.get('predicted')]
     if (truth === null || predicted === null) throw new RequestError(400, 'truth and predicted say which cell is meant')
     const most = Math.min(MOST_ROWS, Math.max(1, Math.floor(Number(searchParams.get('most') ?? 50)) || 50))
+    const line = Number(searchParams.get('line')) || undefined
     // Nothing is said while much data is scored.
     request.socket.setTimeout(SCORING_MILLISECONDS)
     const scored = await kept(this.#scored, id, () => this.#score(id))
-    sendJson(response, 200, await scored.cell({ truth, predicted, most }))
+    sendJson(response, 200, await scored.cell({ truth, predicted, most, line }))
   }
 
   async #score(id: string): Promise<ScoredData> {

@@ -230,6 +230,12 @@ describe('rows under the model of a run', { concurrency: 2 }, () => {
       assert.equal(found.rows[0].text, '39,Bern,low')
       assert.equal(found.rows[0].line, 2)
       assert.equal(found.rows.at(-1)!.text.length, 2000)
+      const last = found.rows.at(-1)!
+      const whole = await studio.get<typeof found>(`/api/runs/${id}/rows?truth=low&predicted=low&line=${last.line}`)
+      assert.deepEqual(
+        whole.rows.map(({ line, text }) => [line, text]),
+        [[last.line, `40,${long},low`]],
+      )
       const none = await studio.get(`/api/runs/${id}/rows?truth=nobody&predicted=low`)
       assert.deepEqual(none, { rows: [], all: 0 })
       const explained = await studio.post<{ label: string; features: { name: string }[] }>(`/api/runs/${id}/explain`, {

@@ -118,11 +118,13 @@ export function planOf(data: string, { memory, label, solver = 'auto' }: Trainin
   }
 }
 
-export function rowsOfCell(truth: string, predicted: string): CellRows {
-  const rows = Array.from({ length: 3 }, (_, k) => ({
-    ...{ line: 10 + k, truth, predicted, score: 0.25 * (k + 1), text: `${truth} ${k + 1}:1 7:0.5` },
+/** Three rows, the last of them too long to be shown whole in a list. */
+export function rowsOfCell(truth: string, predicted: string, only: number | undefined): CellRows {
+  const rows = [10, 11, 12].map((line, k) => ({
+    ...{ line, truth, predicted, score: 0.25 * (k + 1) },
+    text: `${truth} ${k + 1}:1 7:0.5${line === 12 && only === undefined ? '…' : ''}`,
   }))
-  return { rows, all: 100 }
+  return only === undefined ? { rows, all: 100 } : { rows: rows.filter(({ line }) => line === only), all: 1 }
 }
 
 /** A row of many features; undefined for a text without any. */

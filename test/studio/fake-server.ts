@@ -47,6 +47,8 @@ let bundled: Promise<Files> | undefined
 
 export class FakeStudio {
   url = ''
+  /** While it is true, runs wait in their middle: a busy machine does not miss them. */
+  hold = false
   /** Requests that were refused for want of the token. */
   refused = 0
   readonly #entries = new Map<string, Entry>()
@@ -130,6 +132,7 @@ export class FakeStudio {
       this.#over(entry, { state: 'failed', error: 'broken.svm, line 3: found "x" where a feature was expected' })
       return
     }
+    if (this.hold && entry.step >= entry.script.steps / 2) return
     entry.step++
     entry.lines.push(stepRecord(entry.script, entry.step))
     if (entry.step < entry.script.steps) {
@@ -188,7 +191,7 @@ export class FakeStudio {
     if (!entry) return fail(response, 404, 'there is no such run')
     if (what === 'events') return this.#streamRecords(request, response, entry)
     if (what === 'records') return send(response, textOf(entry.lines), 'application/jsonl')
-    if (what === 'rows') return json(rowsOfCell(url.searchParams.get('truth')!, url.searchParams.get('predicted')!))
+    if (what === 'rows') return json(this.#rows(url.searchParams))
     if (what === 'explain') {
       const found = explained(String(body['row']))
       return found ? json(found) : fail(response, 400, `the row "${body['row']}" has no feature:value`)
@@ -197,6 +200,10 @@ export class FakeStudio {
     if (what === 'resume') this.#begin(entry)
     if (what === '' && request.method === 'DELETE') this.#entries.delete(id)
     return json(entry.run)
+  }
+
+  #rows(asked: URLSearchParams): object {
+    return rowsOfCell(asked.get('truth')!, asked.get('predicted')!, Number(asked.get('line')) || undefined)
   }
 
   #streamRuns(response: ServerResponse): void {

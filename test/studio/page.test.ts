@@ -35,8 +35,9 @@ describe("the studio's page", { skip: noBrowser }, () => {
       assert.ok(!page.url().includes('token'), 'the token leaves the address')
       await chooseFile(page)
       await planWithSlider(page)
+      studio.hold = true
       await trainAndWatch(page)
-      await stopAndResume(page)
+      await stopAndResume(page, studio)
       await readResult(page, studio)
       await openCell(page)
       await askForRow(page)
@@ -257,13 +258,14 @@ async function trainAndWatch(page: Page): Promise<void> {
   await page.locator('#chart-objective svg').waitFor()
 }
 
-async function stopAndResume(page: Page): Promise<void> {
+async function stopAndResume(page: Page, studio: FakeStudio): Promise<void> {
   await button(page, 'Stop').click()
   await shows(page, '.run-head .chip', 'stopped')
   await shows(page, '.problem', 'Resume goes on from where it was.')
   assert.equal(await button(page, 'Stop').isVisible(), false)
   await button(page, 'Resume').click()
   await shows(page, '.run-head .chip', 'running')
+  studio.hold = false
   await shows(page, '.run-head .chip', 'done')
   assert.equal(await chip(page).textContent(), 'done')
 }
@@ -294,7 +296,13 @@ async function openCell(page: Page): Promise<void> {
   await shows(page, '.cell-rows', '100 rows of +1 predicted as -1, the first 3')
   assert.equal(await page.locator('.row-list tbody tr').count(), 3)
   await button(page, 'Why line 10?').click()
-  assert.equal(await page.getByLabel('A row, as it stands in the file').inputValue(), '+1 1:1 7:0.5')
+  const row = page.getByLabel('A row, as it stands in the file')
+  assert.equal(await row.inputValue(), '+1 1:1 7:0.5')
+  // A row that was cut is asked for again.
+  const whole = page.waitForResponse(response => response.url().includes('line=12'))
+  await button(page, 'Why line 12?').click()
+  await whole
+  await page.waitForFunction(`document.querySelector('#row').value === '+1 3:1 7:0.5'`)
 }
 
 async function askForRow(page: Page): Promise<void> {

@@ -69,8 +69,11 @@ export class Api {
   stop = (id: string): Promise<Run> => this.#json(`${ofRun(id)}/stop`, { method: 'POST' })
   resume = (id: string): Promise<Run> => this.#json(`${ofRun(id)}/resume`, { method: 'POST' })
   remove = async (id: string): Promise<void> => void (await this.#ask(ofRun(id), { method: 'DELETE' }))
-  rows = (id: string, cell: { truth: string; predicted: string }, signal: AbortSignal): Promise<CellRows> =>
-    this.#json(`${ofRun(id)}/rows?${new URLSearchParams({ ...cell, most: '50' })}`, { signal })
+  /** The first rows of a cell, cut where they are long; or one of them, whole. */
+  rows = (id: string, { truth, predicted, line }: AskedRows, signal: AbortSignal): Promise<CellRows> => {
+    const which: Record<string, string> = line === undefined ? { most: '50' } : { line: String(line) }
+    return this.#json(`${ofRun(id)}/rows?${new URLSearchParams({ truth, predicted, ...which })}`, { signal })
+  }
   explain = (id: string, row: string): Promise<Explained> => this.#json(`${ofRun(id)}/explain`, { body: { row } })
   records = async (id: string, signal: AbortSignal): Promise<string> =>
     (await this.#ask(`${ofRun(id)}/records`, { signal })).text()
@@ -126,6 +129,12 @@ export class Api {
     const refused = response.status === 401 || response.status === 403
     throw new ApiError(await messageOf(response), refused ? 'refused' : 'failed')
   }
+}
+
+interface AskedRows {
+  truth: string
+  predicted: string
+  line?: number
 }
 
 interface Request {

@@ -13,7 +13,11 @@ export function compareView(place: Place, ids: string[]): string {
   const { studio, element, signal } = place
   const runs = ids.flatMap(id => studio.run(id) ?? [])
   const gone = ids.length - runs.length
-  const body = h('div', { 'aria-busy': 'true' }, notice('loading', 'Reading the records of the runs…'))
+  const body = h(
+    'div',
+    { class: 'view-body', 'aria-busy': 'true' },
+    notice('loading', 'Reading the records of the runs…'),
+  )
   fill(
     element,
     h('header', { class: 'view-head' }, h('h1', {}, `${runs.length} runs side by side`)),
@@ -122,9 +126,9 @@ function runsTable(loaded: Loaded[], { runs }: Comparison): HTMLElement {
     ),
   ]
   const heads = runs.map(({ name }, k) => h('th', { scope: 'col' }, h('a', { href: runLink(shown[k].run.id) }, name)))
-  const group = (title: string, rows: Row[]): Child => [
+  const group = (title: string, rows: Row[], marks = false): Child => [
     h('tr', { class: 'group' }, h('th', { scope: 'colgroup', colspan: runs.length + 1 }, title)),
-    rows.filter(([, values]) => values.some(value => value !== undefined)).map(tableRow),
+    rows.filter(([, values]) => values.some(value => value !== undefined)).map(row => tableRow(row, marks)),
   ]
   return panel(
     'Results and settings',
@@ -136,15 +140,16 @@ function runsTable(loaded: Loaded[], { runs }: Comparison): HTMLElement {
         'table',
         { class: 'compared' },
         h('thead', {}, h('tr', {}, h('td', {}), heads)),
-        h('tbody', {}, group('Results', results), group('Settings', settings)),
+        h('tbody', {}, group('Results', results), group('Settings', settings, true)),
       ),
     ),
     h('p', { class: 'hint' }, 'Settings that differ are marked.'),
   )
 }
 
-function tableRow([name, values]: Row): HTMLElement {
-  const differs = new Set(values).size > 1
+/** `marks`: whether values that differ stand out. */
+function tableRow([name, values]: Row, marks: boolean): HTMLElement {
+  const differs = marks && new Set(values).size > 1
   return h(
     'tr',
     differs ? { class: 'differs' } : {},

@@ -5,6 +5,7 @@ import { type Child, fill, h, notice, panel } from './dom.ts'
 import { formatCount, formatNumber, formatShare } from './format.ts'
 import { messageOf, type Place } from './studio.ts'
 
+type CellRow = CellRows['rows'][number]
 type Confusion = NonNullable<EvaluationRecord['confusion']>
 
 interface Cell {
@@ -31,11 +32,21 @@ export function confusionPanel(place: Place, id: string, evaluation: EvaluationR
     fill(below, notice('loading', 'Looking for the rows…'))
     try {
       const found = await place.studio.api.rows(id, cell, signal)
-      fill(below, rowsTable(cell, found, explain))
+      fill(
+        below,
+        rowsTable(cell, found, row => void why(cell, row)),
+      )
       place.studio.announce(`${formatCount(found.all)} rows of ${cell.truth}, predicted as ${cell.predicted}.`)
     } catch (error) {
       if (!signal.aborted) fill(below, notice('error', h('p', {}, messageOf(error))))
     }
+  }
+  /** Half a row would get another score: one that was cut is asked for again, whole. */
+  const why = async (cell: Cell, { line, text }: CellRow): Promise<void> => {
+    if (!text.endsWith('…')) return explain(text)
+    const { truth, predicted } = cell
+    const whole = await place.studio.api.rows(id, { truth, predicted, line }, place.signal).catch(() => undefined)
+    explain(whole?.rows[0]?.text ?? text)
   }
   place.signal.addEventListener('abort', () => leave.abort())
   const large = confusion.labels.length > MOST_LABELS
@@ -124,11 +135,16 @@ function largestMixUps({ labels, counts }: Confusion, open: Open): HTMLElement {
   )
 }
 
-function rowsTable(cell: Cell, { rows, all, sampled }: CellRows, explain: (row: string) => void): Child {
+function rowsTable(cell: Cell, { rows, all, sampled }: CellRows, why: (row: CellRow) => void): Child {
   const found = `${formatCount(all)} ${all === 1 ? 'row' : 'rows'}`
   const title = `${found}${sampled ? ', in the beginning of the data,' : ''} of ${cell.truth} predicted as ${cell.predicted}`
   const shown = rows.length < all ? `, the first ${formatCount(rows.length)}` : ''
   if (rows.length === 0) return h('p', { class: 'quiet' }, `${title}.`)
+  const heads = [
+    ['Line', 'Score'].map(text => h('th', { scope: 'col', class: 'number' }, text)),
+    h('th', { scope: 'col' }, 'Row'),
+    h('td', {}),
+  ]
   return [
     h('h3', {}, `${title}${shown}`),
     h(
@@ -137,45 +153,30 @@ function rowsTable(cell: Cell, { rows, all, sampled }: CellRows, explain: (row: 
       h(
         'table',
         { class: 'row-list' },
-        h(
-          'thead',
-          {},
-          h(
-            'tr',
-            {},
-            ['Line', 'Score'].map(text => h('th', { scope: 'col', class: 'number' }, text)),
-            h('th', { scope: 'col' }, 'Row'),
-            h('td', {}),
-          ),
-        ),
+        h('thead', {}, h('tr', {}, heads)),
         h(
           'tbody',
           {},
-          rows.map(({ line, score, text }) =>
-            h(
-              'tr',
-              {},
-              h('td', { class: 'number' }, formatCount(line)),
-              h('td', { class: 'number' }, formatNumber(score)),
-              h('td', {}, h('code', { class: 'row-text' }, text)),
-              h(
-                'td',
-                {},
-                h(
-                  'button',
-                  {
-                    type: 'button',
-                    class: 'small',
-                    'aria-label': `Why line ${line}?`,
-                    on: { click: () => explain(text) },
-                  },
-                  'Why?',
-                ),
-              ),
-            ),
-          ),
+          rows.map(row => rowOf(row, why)),
         ),
       ),
     ),
   ]
+}
+
+function rowOf(row: CellRow, why: (row: CellRow) => void): HTMLElement {
+  const label = `Why line ${row.line}?`
+  const button = h(
+    'button',
+    { type: 'button', class: 'small', 'aria-label': label, on: { click: () => why(row) } },
+    'Why?',
+  )
+  return h(
+    'tr',
+    {},
+    h('td', { class: 'number' }, formatCount(row.line)),
+    h('td', { class: 'number' }, formatNumber(row.score)),
+    h('td', {}, h('code', { class: 'row-text' }, row.text)),
+    h('td', {}, button),
+  )
 }

@@ -1,7 +1,7 @@
 // The view of a file: what is in it, and the plan of a run on it.
 import { fill, h, notice } from './dom.ts'
 import { formatBytes } from './format.ts'
-import { planPanel } from './plan-panel.ts'
+import { PlanPanel } from './plan-panel.ts'
 import type { Place } from './studio.ts'
 import { summaryPanel } from './summary-panel.ts'
 
@@ -20,7 +20,8 @@ export function fileView(place: Place, name: string): string {
     return name
   }
   const summary = summaryPanel(place, file, columns => plan.offerColumns(columns))
-  const plan = planPanel(place, file, label => summary.load(label))
+  const plan = new PlanPanel(place, file, label => summary.load(label))
+  summary.load(undefined)
   fill(
     element,
     h(

@@ -18,6 +18,7 @@ export function formatNumber(value: number, digits = 4): string {
 
 /** 75.3 → "1:15"; below ten seconds with a decimal. */
 export function formatSeconds(seconds: number): string {
+  if (seconds > 0 && seconds < 0.005) return '< 0.01 s'
   if (seconds < 10) return `${seconds.toFixed(seconds < 1 ? 2 : 1)} s`
   if (seconds < 59.5) return `${Math.round(seconds)} s`
   const whole = Math.round(seconds)

@@ -1,116 +1,132 @@
 // The settings of a run: a form whose values become the options of the server.
-import type { Choice, FolderFile, TrainingOptions } from './api-types.ts'
+import type { Choice, Choices, FolderFile, TrainingOptions } from './api-types.ts'
 import { type Child, h, setText } from './dom.ts'
-import { memorySlider } from './memory-slider.ts'
+import { type MemorySlider, memorySlider } from './memory-slider.ts'
 import type { Studio } from './studio.ts'
-
-export interface PlanForm {
-  element: HTMLFormElement
-  options(): TrainingOptions
-  /** What the user calls the run; empty for a name by the program. */
-  name(): string
-  /** Lets one of the columns of a table be the label. */
-  offerColumns(columns: string[]): void
-  /** Shows the reason of the choice under the solver. */
-  explainSolver(text: string): void
-}
 
 interface Field {
   element: HTMLElement
   control: HTMLInputElement | HTMLSelectElement
 }
 
+type Fields = Record<Exclude<keyof TrainingOptions, 'memory'>, Field>
+
 /** Settings that were last chosen for each file, kept while the page is open. */
 const remembered = new Map<string, TrainingOptions>()
 
-export function planForm(studio: Studio, file: FolderFile, asked: { changed(): void; train(): void }): PlanForm {
-  const before = remembered.get(file.name) ?? {}
-  const { choices, folder } = studio
+export class PlanForm {
+  readonly element: HTMLFormElement
+  readonly #choices: Choices
+  readonly #file: string
+  readonly #fields: Fields
+  readonly #memory: MemorySlider
+  readonly #name: Field
+  readonly #asked: { changed(): void; train(): void }
+  readonly #lossHint = h('p', { class: 'hint' })
+  readonly #reason = h('p', { class: 'hint', id: 'solver-reason' })
+
+  constructor({ choices, folder }: Studio, file: FolderFile, asked: { changed(): void; train(): void }) {
+    const before = remembered.get(file.name) ?? {}
+    const { usableBytes, memoryBytes } = folder.machine
+    const others = folder.files.filter(({ kind, name }) => kind !== 'model' && name !== file.name)
+    this.#choices = choices
+    this.#file = file.name
+    this.#asked = asked
+    this.#memory = memorySlider(usableBytes ?? memoryBytes, before.memory, () => this.#changed())
+    this.#fields = makeFields(choices, before, others)
+    this.#name = text('run-name', 'Name of the run', '', { placeholder: file.name, maxlength: 80 })
+    const { label, loss, solver } = this.#fields
+    loss.element.append(this.#lossHint)
+    solver.element.append(this.#reason)
+    solver.control.setAttribute('aria-describedby', 'solver-reason')
+    // Only tables have columns.
+    label.element.hidden = true
+    this.element = this.#lay()
+    this.element.addEventListener('input', event => {
+      // The slider tells by itself, and a name changes no plan.
+      if (event.target !== this.#name.control && (event.target as Element).id !== 'memory') this.#changed()
+    })
+    this.element.addEventListener('submit', event => {
+      event.preventDefault()
+      asked.train()
+    })
+    this.#explainLoss()
+  }
+
+  options(): TrainingOptions {
+    return optionsOf(this.#fields, this.#memory.value(), this.#choices.defaults)
+  }
+
+  /** What the user calls the run; empty for a name by the program. */
+  name(): string {
+    return this.#name.control.value.trim()
+  }
+
+  /** Lets one of the columns of a table be the label. */
+  offerColumns(columns: string[]): void {
+    const { element, control } = this.#fields.label
+    if (!element.hidden) return
+    element.hidden = false
+    control.append(...columns.map(column => h('option', { value: column }, column)))
+    const { label } = remembered.get(this.#file) ?? {}
+    if (label === undefined) return
+    control.value = label
+    this.#changed()
+  }
+
+  /** Shows the reason of the choice under the solver. */
+  explainSolver(said: string): void {
+    setText(this.#reason, said)
+  }
+
+  #changed(): void {
+    remembered.set(this.#file, this.options())
+    this.#explainLoss()
+    this.#asked.changed()
+  }
+
+  #explainLoss(): void {
+    const { value } = this.#fields.loss.control
+    setText(this.#lossHint, this.#choices.losses.find(({ name }) => name === value)?.summary ?? '')
+  }
+
+  #lay(): HTMLFormElement {
+    const { label, loss, cost, solver, kernel, test, ...more } = this.#fields
+    const group = (fields: Field[]): HTMLElement =>
+      h(
+        'div',
+        { class: 'fields' },
+        fields.map(({ element }) => element),
+      )
+    return h(
+      'form',
+      { class: 'plan-form', novalidate: true },
+      this.#memory.element,
+      group([label, loss, cost, solver, kernel, test, this.#name]),
+      h('details', { class: 'more' }, h('summary', {}, 'More settings'), group(Object.values(more))),
+    )
+  }
+}
+
+function makeFields(choices: Choices, before: TrainingOptions, others: FolderFile[]): Fields {
   const { defaults } = choices
-  const { machine } = folder
   const first = { ...defaults, ...before }
-  const memory = memorySlider(machine.usableBytes ?? machine.memoryBytes, before.memory, changed)
-  const others = folder.files.filter(({ kind, name }) => kind !== 'model' && name !== file.name)
-  const fields: Record<Exclude<keyof TrainingOptions, 'memory'>, Field> = {
+  const tests = others.map(({ name }) => ({ name }))
+  return {
+    label: select('label', 'Label column', withEmpty('choose a column', []), undefined),
     loss: select('loss', 'Loss', choices.losses, first.loss),
     cost: text('cost', 'Cost C', first.cost ?? '', { inputmode: 'decimal' }),
     solver: select('solver', 'Solver', choices.solvers, first.solver),
     kernel: select('kernel', 'Kernel', choices.kernels, first.kernel),
-    test: select(
-      'test',
-      'Test file',
-      [{ name: '', summary: 'none' }, ...others.map(({ name }) => ({ name }))],
-      before.test,
-    ),
+    test: select('test', 'Test file', withEmpty('none', tests), before.test),
     tolerance: text('tolerance', 'Tolerance (relative gap)', before.tolerance ?? '', {
       placeholder: String(defaults.tolerance ?? ''),
     }),
     bias: text('bias', 'Bias', before.bias ?? '', { placeholder: 'none' }),
-    normalize: select('normalize', 'Normalize rows', withNone(choices.normalizes), before.normalize),
-    scale: select('scale', 'Scale features', withNone(choices.scales), before.scale),
+    normalize: select('normalize', 'Normalize rows', withEmpty('no', choices.normalizes), before.normalize),
+    scale: select('scale', 'Scale features', withEmpty('as usual', choices.scales), before.scale),
     multiclass: select('multiclass', 'More than two classes', asChoices(choices.multiclass), first.multiclass),
-    label: select('label', 'Label column', [{ name: '', summary: 'choose a column' }], undefined),
     seed: text('seed', 'Seed', before.seed ?? '', { inputmode: 'numeric', placeholder: String(defaults.seed ?? '') }),
-  }
-  const name = text('run-name', 'Name of the run', '', { placeholder: file.name, maxlength: 80 })
-  const reason = h('p', { class: 'hint', id: 'solver-reason' })
-  fields.solver.control.setAttribute('aria-describedby', 'solver-reason')
-  fields.solver.element.append(reason)
-  const lossHint = h('p', { class: 'hint' })
-  fields.loss.element.append(lossHint)
-  const { label, loss, cost, solver, kernel, test, ...more } = fields
-  // Only tables have columns.
-  label.element.hidden = true
-  const element = h(
-    'form',
-    { class: 'plan-form', novalidate: true },
-    memory.element,
-    h(
-      'div',
-      { class: 'fields' },
-      [label, loss, cost, solver, kernel, test, name].map(field => field.element),
-    ),
-    h(
-      'details',
-      { class: 'more' },
-      h('summary', {}, 'More settings'),
-      h(
-        'div',
-        { class: 'fields' },
-        Object.values(more).map(field => field.element),
-      ),
-    ),
-  )
-  element.addEventListener('input', event => {
-    if (event.target !== name.control && (event.target as Element).id !== 'memory') changed()
-  })
-  element.addEventListener('submit', event => {
-    event.preventDefault()
-    asked.train()
-  })
-  const options = (): TrainingOptions => optionsOf(fields, memory.value(), defaults)
-  const explainLoss = (): void => {
-    const { value } = loss.control
-    setText(lossHint, choices.losses.find(one => one.name === value)?.summary ?? '')
-  }
-  function changed(): void {
-    remembered.set(file.name, options())
-    explainLoss()
-    asked.changed()
-  }
-  explainLoss()
-  return {
-    element,
-    options,
-    name: () => name.control.value.trim(),
-    offerColumns: columns => {
-      if (!label.element.hidden) return
-      label.element.hidden = false
-      label.control.append(...columns.map(column => h('option', { value: column }, column)))
-      label.control.value = before.label ?? ''
-      if (before.label !== undefined) changed()
-    },
-    explainSolver: said => setText(reason, said),
   }
 }
 
@@ -137,7 +153,11 @@ function optionsOf(
 const asChoices = (choices: (Choice | string)[]): Choice[] =>
   choices.map(choice => (typeof choice === 'string' ? { name: choice } : choice))
 
-const withNone = (choices: (Choice | string)[]): Choice[] => [{ name: '', summary: 'none' }, ...asChoices(choices)]
+/** With one in front that leaves the choice to the program. */
+const withEmpty = (text: string, choices: (Choice | string)[]): Choice[] => [
+  { name: '', summary: text },
+  ...asChoices(choices),
+]
 
 /** A choice without a name stands for no option; its summary is what is shown. */
 function select(id: string, label: string, choices: Choice[], chosen: string | undefined): Field {

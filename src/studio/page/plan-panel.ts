@@ -2,99 +2,106 @@
 import type { FolderFile, Plan } from './api-types.ts'
 import { fill, h, notice, panel, throttled } from './dom.ts'
 import { formatSeconds } from './format.ts'
-import { planForm } from './plan-form.ts'
+import { PlanForm } from './plan-form.ts'
 import { blockCells, memoryBar } from './plan-picture.ts'
 import { runLink } from './routes.ts'
-import { messageOf, type Place } from './studio.ts'
+import { messageOf, type Place, type Studio } from './studio.ts'
 
 /** A slider that is dragged asks so often, at most. */
 const MILLISECONDS_BETWEEN = 80
 
-export interface PlanPanel {
-  element: HTMLElement
-  offerColumns(columns: string[]): void
-}
+export class PlanPanel {
+  readonly element: HTMLElement
+  readonly #studio: Studio
+  readonly #file: string
+  readonly #form: PlanForm
+  readonly #picture = h('div', { class: 'plan-picture' }, notice('loading', 'Planning…'))
+  readonly #said = h('div', { class: 'plan-error' })
+  readonly #button = h('button', { type: 'submit', class: 'primary' }, 'Train')
+  readonly #outlook = h('span', { class: 'outlook', role: 'status' })
+  readonly #ask = throttled(MILLISECONDS_BETWEEN, () => void this.#plan())
+  readonly #labelled: (label: string | undefined) => void
+  #label: string | undefined
+  #asking = new AbortController()
 
-/** `labelled` is told which column of a table is the label, first of all and each time that it changes. */
-export function planPanel(
-  { studio, signal }: Place,
-  file: FolderFile,
-  labelled: (label: string | undefined) => void,
-): PlanPanel {
-  const picture = h('div', { class: 'plan-picture' }, notice('loading', 'Planning…'))
-  const said = h('div', { class: 'plan-error' })
-  const button = h('button', { type: 'submit', class: 'primary' }, 'Train')
-  const outlook = h('span', { class: 'outlook', role: 'status' })
-  let asking = new AbortController()
-  let label: string | undefined
+  /** `labelled` is told which column of a table is the label, each time that it changes. */
+  constructor({ studio, signal }: Place, file: FolderFile, labelled: (label: string | undefined) => void) {
+    this.#studio = studio
+    this.#file = file.name
+    this.#labelled = labelled
+    this.#form = new PlanForm(studio, file, { changed: () => this.#changed(), train: () => void this.#train() })
+    this.#form.element.append(h('div', { class: 'submit' }, this.#button, this.#outlook), this.#said)
+    this.element = panel('Plan a run', { id: 'plan', class: 'plan' }, this.#form.element, this.#picture)
+    signal.addEventListener('abort', () => {
+      this.#ask.cancel()
+      this.#asking.abort()
+    })
+    this.#ask()
+  }
 
-  const ask = throttled(MILLISECONDS_BETWEEN, async () => {
-    asking.abort()
-    asking = new AbortController()
-    const { signal: mine } = asking
+  offerColumns(columns: string[]): void {
+    this.#form.offerColumns(columns)
+  }
+
+  #changed(): void {
+    const { label } = this.#form.options()
+    if (label !== this.#label) this.#labelled(label)
+    this.#label = label
+    this.#picture.setAttribute('aria-busy', 'true')
+    this.#ask()
+  }
+
+  /** Asks for the plan; an older question is taken back. */
+  async #plan(): Promise<void> {
+    this.#asking.abort()
+    this.#asking = new AbortController()
+    const { signal } = this.#asking
     try {
-      const plan = await studio.api.plan(file.name, form.options(), mine)
-      if (!mine.aborted) show(plan)
+      const plan = await this.#studio.api.plan(this.#file, this.#form.options(), signal)
+      if (!signal.aborted) this.#show(plan)
     } catch (error) {
-      if (!mine.aborted) refuse(messageOf(error))
+      if (!signal.aborted) this.#refuse(messageOf(error))
     }
-    if (!mine.aborted) picture.removeAttribute('aria-busy')
-  })
-  const form = planForm(studio, file, {
-    changed: () => {
-      if (form.options().label !== label) {
-        label = form.options().label
-        labelled(label)
-      }
-      picture.setAttribute('aria-busy', 'true')
-      ask()
-    },
-    train: () => void train(),
-  })
+    if (!signal.aborted) this.#picture.removeAttribute('aria-busy')
+  }
 
-  function show(plan: Plan): void {
-    button.disabled = plan.refused !== undefined
+  #show(plan: Plan): void {
     if (plan.refused !== undefined) {
-      refuse(plan.refused)
+      this.#refuse(plan.refused)
       return
     }
-    fill(said)
-    form.explainSolver(plan.reason ? `${plan.solver}: ${plan.reason}` : plan.solver)
-    fill(picture, plan.memory && memoryBar(plan.memory), blockCells(plan), timeText(plan))
-    outlook.textContent = plan.seconds ? `about ${formatSeconds(plan.seconds.all)}` : ''
-  }
-  function refuse(message: string): void {
-    form.explainSolver('')
-    outlook.textContent = ''
-    button.disabled = true
-    fill(picture, notice('warning', h('strong', {}, 'This cannot run as it is.'), h('p', {}, message)))
-  }
-  async function train(): Promise<void> {
-    if (button.disabled) return
-    button.disabled = true
-    fill(said)
-    try {
-      const run = await studio.api.start(file.name, form.options(), form.name())
-      studio.setRun(run)
-      studio.announce(`Run ${run.name}: ${run.state}.`)
-      location.hash = runLink(run.id)
-    } catch (error) {
-      fill(said, notice('error', h('p', {}, messageOf(error))))
-    }
-    button.disabled = false
+    this.#button.disabled = false
+    fill(this.#said)
+    this.#form.explainSolver(plan.reason ? `${plan.solver}: ${plan.reason}` : plan.solver)
+    fill(this.#picture, plan.memory && memoryBar(plan.memory), blockCells(plan), timeText(plan))
+    this.#outlook.textContent = plan.seconds ? outlookText(plan.seconds.all) : ''
   }
 
-  signal.addEventListener('abort', () => {
-    ask.cancel()
-    asking.abort()
-  })
-  form.element.append(h('div', { class: 'submit' }, button, outlook), said)
-  ask()
-  labelled(undefined)
-  return {
-    element: panel('Plan a run', { id: 'plan', class: 'plan' }, form.element, picture),
-    offerColumns: form.offerColumns,
+  #refuse(message: string): void {
+    this.#form.explainSolver('')
+    this.#outlook.textContent = ''
+    this.#button.disabled = true
+    fill(this.#picture, notice('warning', h('strong', {}, 'This cannot run as it is.'), h('p', {}, message)))
   }
+
+  async #train(): Promise<void> {
+    if (this.#button.disabled) return
+    this.#button.disabled = true
+    fill(this.#said)
+    try {
+      const run = await this.#studio.api.start(this.#file, this.#form.options(), this.#form.name())
+      this.#studio.setRun(run)
+      this.#studio.announce(`Run ${run.name}: ${run.state}.`)
+      location.hash = runLink(run.id)
+    } catch (error) {
+      fill(this.#said, notice('error', h('p', {}, messageOf(error))))
+    }
+    this.#button.disabled = false
+  }
+}
+
+function outlookText(seconds: number): string {
+  return seconds < 1 ? 'less than a second' : `about ${formatSeconds(seconds)}`
 }
 
 function timeText({ seconds }: Plan): HTMLElement {

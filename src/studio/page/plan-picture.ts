@@ -10,7 +10,7 @@ const COLOURS = 6
 export function memoryBar({ parts, allowed }: NonNullable<Plan['memory']>): HTMLElement {
   const planned = parts.reduce((sum, { bytes }) => sum + bytes, 0)
   const whole = Math.max(allowed, planned, 1)
-  const large = parts.filter(({ bytes }) => bytes >= LEAST_SHARE * whole).sort((a, b) => b.bytes - a.bytes)
+  const large = parts.filter(({ bytes }) => bytes >= LEAST_SHARE * planned).sort((a, b) => b.bytes - a.bytes)
   const named = large.slice(0, COLOURS - 1)
   const rest = planned - named.reduce((sum, { bytes }) => sum + bytes, 0)
   const drawn = rest > 0 ? [...named, { what: 'all else', bytes: rest }] : named

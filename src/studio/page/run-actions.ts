@@ -56,6 +56,7 @@ export function runActions({ studio }: Place, id: string): RunActions {
       stop.hidden = state !== 'running' && state !== 'queued' && state !== 'stopping'
       setText(stop, state === 'stopping' ? 'Stopping…' : 'Stop')
       resume.hidden = isActive(run) || !resumable
+      setText(resume, run.hasCheckpoint ? 'Resume' : 'Run again')
       model.hidden = report.hidden = state !== 'done'
       records.hidden = state === 'queued'
       remove.hidden = isActive(run)

@@ -2,7 +2,7 @@
 import { type ProgressRecord, type RunRecords, stageOf } from '../../report/records.ts'
 import { isActive, type Run } from './api-types.ts'
 import { h, setText } from './dom.ts'
-import { formatBytes, formatCount, formatGap, formatObjective, formatSeconds } from './format.ts'
+import { formatBytes, formatCount, formatGap, formatNumber, formatObjective, formatSeconds } from './format.ts'
 import { numberAt } from './run-facts.ts'
 import { timeLeft } from './time-left.ts'
 
@@ -74,7 +74,7 @@ function ofTraining(records: RunRecords): Partial<Numbers> {
   return {
     Stage:
       certificate === undefined ? `${whichClass}pass ${passText}` : `certificate ${Math.floor(100 * certificate)} %`,
-    Primal: `${about}${formatObjective(primal)}`,
+    Primal: certified ? formatObjective(primal) : `~${formatNumber(primal, 6)}`,
     Gap: gap === null ? NONE : `${about}${formatGap(gap)}`,
     Rate: rateText(training),
     Memory: allowed === undefined ? formatBytes(memoryBytes) : partOf(memoryBytes, allowed),

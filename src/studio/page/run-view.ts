@@ -34,7 +34,7 @@ export function runView(place: Place, id: string): string {
 }
 
 function showRun(place: Place, first: Run): void {
-  const { studio, element, signal } = place
+  const { studio, signal } = place
   const { id } = first
   const chip = h('span', { class: 'chip large' })
   const actions = runActions(place, id)
@@ -80,17 +80,9 @@ function showRun(place: Place, first: Run): void {
     draw()
   }, signal)
   signal.addEventListener('abort', () => draw.cancel())
-  fill(
-    element,
-    head(first, chip, actions.element),
-    problem,
-    numbers.element,
-    store.element,
-    after.element,
-    h('h2', { class: 'hidden-text' }, 'Charts'),
-    waiting,
-    charts.element,
-  )
+  const title = h('h2', { class: 'hidden-text' }, 'Charts')
+  const parts = [problem, numbers.element, store.element, after.element, title, waiting, charts.element]
+  fill(place.element, head(first, chip, actions.element), parts)
   follow()
   draw()
 }
@@ -115,7 +107,7 @@ function troubleOf({ state, error, advice, resumable, hasCheckpoint }: Run, trou
   const stopped = state === 'stopped' && resumable
   const outlook = hasCheckpoint
     ? 'Stopped. Resume goes on from where it was.'
-    : 'Stopped. It has no checkpoint, so Resume begins again.'
+    : 'Stopped. All its rows were in memory, so that it has no checkpoint and begins again.'
   return [
     error !== undefined &&
       notice('error', h('strong', {}, 'The run failed.'), h('p', {}, error), advice && h('p', {}, advice)),
