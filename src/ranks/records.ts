@@ -10,6 +10,19 @@ export async function gatherRecords<T>(ranks: Communicator, own: T): Promise<T[]
   return all.map(bytes => JSON.parse(new TextDecoder().decode(bytes)))
 }
 
+/** What each rank has, one behind the other in the order of ranks. */
+export async function gatherBytes(ranks: Communicator, own: Uint8Array): Promise<Uint8Array> {
+  if (ranks.size === 1) return own
+  const parts = await ranks.gather(own)
+  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
+  let filled = 0
+  for (const part of parts) {
+    all.set(part, filled)
+    filled += part.length
+  }
+  return all
+}
+
 /** Sums of all ranks' numbers; the largest of them. */
 export async function sumNumbers(ranks: Communicator, own: readonly number[]): Promise<number[]> {
   const values = Float64Array.from(own)

@@ -7,6 +7,8 @@ import { isSparse, trainsTogether } from '../losses/formulations.ts'
 import { type Calibration, fitCalibration } from '../model/calibration.ts'
 import { block } from '../optimise/solvers/block.ts'
 import type { BlockSolver } from '../optimise/solvers/solver.ts'
+import type { Communicator } from '../ranks/communicator.ts'
+import { gatherBytes, onAnyRank } from '../ranks/records.ts'
 import { classProblems, type FoldedProblem, heldOutProblems } from './class-problems.ts'
 import { type FoldedModels, type HeldOut, heldOutOverBlocks } from './held-out.ts'
 import { DEFAULTS, type ResolvedOptions } from './options.ts'
@@ -30,12 +32,31 @@ export function modelsToCalibrate(problems: FoldedProblem[]): FoldedModels {
   return { problems: heldOutProblems(problems, CALIBRATION_FOLDS), folds: CALIBRATION_FOLDS }
 }
 
-export function calibrationsOf(held: HeldOut, problems: FoldedProblem[], options: ResolvedOptions): Calibration[] {
+/** Fits calibrations on the held-out rows of all ranks: each deals its own rows into folds. */
+export async function calibrationsOf(
+  held: HeldOut,
+  problems: FoldedProblem[],
+  { calibrate, ranks }: ResolvedOptions,
+): Promise<Calibration[]> {
+  const calibrations: Calibration[] = []
   const columns = held.columns()
-  return problems.map(({ positive }, k) => {
-    const flags = Uint8Array.from(held.classes, number => (number === positive ? 1 : 0))
-    return fitCalibration(options.calibrate!, Float64Array.from(columns[k]), flags, held.weights)
-  })
+  const weights = await weightsOfRanks(held, ranks)
+  for (const [k, { positive }] of problems.entries()) {
+    const flags = await gatherBytes(
+      ranks,
+      Uint8Array.from(held.classes, number => (number === positive ? 1 : 0)),
+    )
+    const scores = await gatherBytes(ranks, new Uint8Array(columns[k].slice().buffer))
+    calibrations.push(fitCalibration(calibrate!, Float64Array.from(new Float32Array(scores.buffer)), flags, weights))
+  }
+  return calibrations
+}
+
+/** Weights of the rows of all ranks, where any of them has some. */
+async function weightsOfRanks({ classes, weights }: HeldOut, ranks: Communicator): Promise<Float64Array | undefined> {
+  if (!(await onAnyRank(ranks, weights !== undefined))) return undefined
+  const own = weights ? Float64Array.from(weights) : new Float64Array(classes.length).fill(1)
+  return new Float64Array((await gatherBytes(ranks, new Uint8Array(own.buffer))).buffer)
 }
 
 /** The same from a store: models of folds are trained together, over its blocks. `asked`: the solver of the models. */

@@ -80,7 +80,7 @@ export interface FoldsOverBlocks {
 /** Has all models trained by each block that is read, and makes something of what they told. An abort rejects. */
 export async function heldOutOverBlocks<T>(
   { paths, solver, options: given, folds, problemsOf, tell }: FoldsOverBlocks,
-  make: (held: HeldOut, solutions: Solution[], place: InBlocks) => T,
+  make: (held: HeldOut, solutions: Solution[], place: InBlocks) => T | Promise<T>,
 ): Promise<T> {
   const options = underLimits(solver, given)
   // No text is trained on while it is read: which rows are held out is not known before all are there.
@@ -93,6 +93,6 @@ export async function heldOutOverBlocks<T>(
   // threads in the midst of their work.
   return await unlessAborted(async () => {
     const held = new HeldOut(place.facts.arena, await place.labelledRows(), { ...wanted, seed: options.seed })
-    return make(held, await held.train(place), place)
+    return await make(held, await held.train(place), place)
   }, options.signal)
 }

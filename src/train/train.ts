@@ -163,11 +163,11 @@ export async function trainInMemory(
     const outcome = await trainPlace(new InMemory(loaded, solver, options, wanted), classes)
     const maxPasses = options.given.has('maxPasses') ? options.maxPasses : DEFAULTS.maxPasses
     await held.train(new InMemory(loaded, dual, { ...options, maxPasses }, { ...wanted, problems, together: true }))
-    return { ...outcome, calibrations: calibrationsOf(held, classes.problems, options) }
+    return { ...outcome, calibrations: await calibrationsOf(held, classes.problems, options) }
   }
   const all = { ...wanted, problems: [...wanted.problems, ...problems], together: true }
   const outcome = await trainPlace(new InMemory(loaded, solver, options, all), classes, held)
-  return { ...outcome, calibrations: calibrationsOf(held, classes.problems, options) }
+  return { ...outcome, calibrations: await calibrationsOf(held, classes.problems, options) }
 }
 
 /** The same from the blocks of a store, which is made of text if need be. */

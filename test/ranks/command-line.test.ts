@@ -69,7 +69,9 @@ describe('the command line over ranks', { skip: openMpi.skip }, () => {
       const words = ['cross-validate', 'data.svm', '--folds', '3', '--tolerance', '1e-6', '--json', '--quiet']
       const { stdout } = await spillway(folder, 2, words)
       const { stdout: alone } = await good(words, { cwd: folder })
-      assert.deepEqual(JSON.parse(stdout).perFold, JSON.parse(alone).perFold)
+      const told = (text: string) =>
+        JSON.parse(text).perFold.map(({ rows, accuracy }: { rows: number; accuracy: number }) => [rows, accuracy])
+      assert.deepEqual(told(stdout), told(alone))
       const tuned = await spillway(folder, 2, ['tune', 'data.svm', 'it.model', '--cost', '0.1,1', '--quiet'])
       assert.equal(tuned.status, 0, tuned.stderr)
       assert.ok(existsSync(join(folder, 'it.model')))

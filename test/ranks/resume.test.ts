@@ -26,6 +26,7 @@ const slowRuns: TrainOptions[] = [
   { ...byBlock, loss: 'logistic' },
   { ...byNewton, solver: 'lbfgs', loss: 'squared-hinge' },
 ]
+const SLOW = 'it takes long: set SPILLWAY_SLOW=1'
 /** Every rank has threads of its own, which take most of the time of these tests: the others are for slow runs. */
 const runs = [byBlock, byNewton, ...(isSlow ? slowRuns : [])]
 const nameOf = ({ solver, loss }: TrainOptions): string => `${solver}-${loss}`
@@ -52,7 +53,8 @@ describe('a run over ranks that is resumed with as many of them', () => {
       assert.equal(resumed[0].passes, whole.passes)
     })
 
-    it(`${name}: after an interrupt within a pass, with the same bits`, async () => {
+    const skip = isSlow || options === byBlock ? false : SLOW
+    it(`${name}: after an interrupt within a pass, with the same bits`, { skip }, async () => {
       const parts = partsOf(folder, name, text, 2)
       const stop = new AbortController()
       const cut = `${name}-cut`
@@ -73,14 +75,16 @@ describe('a run over ranks that is resumed with as many of them', () => {
     })
   }
 
+  const options = { ...byBlock, checkpointSeconds: 0, tolerance: 1e-6 }
+  const parts = partsOf(folder, 'torn', text, 2)
+  /** Stores of a run that has made so many passes. */
+  const at = async (maxPasses: number): Promise<void> => {
+    rmSync(join(folder.path, 'torn.1-of-2.spill'), { recursive: true, force: true })
+    rmSync(join(folder.path, 'torn.2-of-2.spill'), { recursive: true, force: true })
+    await trainInStores(folder, 'torn', parts, { ...options, maxPasses })
+  }
+
   it('goes on from the step that all have, when one was killed before it had the last', async () => {
-    const options = { ...byBlock, checkpointSeconds: 0, tolerance: 1e-6 }
-    const parts = partsOf(folder, 'torn', text, 2)
-    const at = async (maxPasses: number): Promise<void> => {
-      rmSync(join(folder.path, 'torn.1-of-2.spill'), { recursive: true, force: true })
-      rmSync(join(folder.path, 'torn.2-of-2.spill'), { recursive: true, force: true })
-      await trainInStores(folder, 'torn', parts, { ...options, maxPasses })
-    }
     const [whole] = await trainInStores(folder, 'torn-whole', parts, options)
     await at(3)
     // A checkpoint that is written, but has not taken its place: another rank may have it there already.
@@ -88,7 +92,12 @@ describe('a run over ranks that is resumed with as many of them', () => {
     renameSync(join(second, 'checkpoint.bin'), join(second, 'checkpoint-waiting.bin'))
     const [resumed] = await trainInStores(folder, 'torn', parts, { ...options, resume: true })
     assert.deepEqual(weightsOf(resumed), weightsOf(whole))
-    // One that waits for a rank that never wrote its own is left alone.
+  })
+
+  it('leaves a step alone that waits for a rank which never wrote its own', {
+    skip: isSlow ? false : SLOW,
+  }, async () => {
+    const [whole] = await trainInStores(folder, 'torn-whole', parts, options)
     await at(3)
     const waiting = readFileSync(join(stateOf('torn', 1, 2), 'checkpoint.bin'))
     await at(2)
@@ -129,7 +138,7 @@ describe('a run that is resumed with another number of ranks', () => {
     })
   }
 
-  it('begins near where the other one ended', async () => {
+  it('begins near where the other one ended', { skip: isSlow ? false : SLOW }, async () => {
     const options = { ...byBlock, tolerance: 1e-6, checkpointSeconds: 0 }
     const [whole] = await trainInStores(folder, 'close', partsOf(folder, 'close', text, 3), options)
     const parts = partsOf(folder, 'close', text, 2)

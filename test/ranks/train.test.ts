@@ -204,6 +204,24 @@ describe('what ranks agree on', () => {
   }
 })
 
+describe('calibrations over ranks', () => {
+  it('are fitted on the held-out rows of all of them', async () => {
+    const options: TrainOptions = { solver: 'newton', loss: 'squared-hinge', calibrate: 'sigmoid', tolerance: 1e-6 }
+    const alone = await train(folder.write('calibrated.svm', a9a), { ...options, threads: 1 }).result
+    const results = await trainOverRanks(folder, a9a, 2, options)
+    const sigmoidOf = ({ model }: TrainResult): { slope: number; offset: number } => {
+      const [calibration] = model.calibrations ?? []
+      assert.ok(calibration?.kind === 'sigmoid')
+      return calibration
+    }
+    const [first, second] = results.map(sigmoidOf)
+    assert.deepEqual(second, first)
+    // Rows are dealt into other folds.
+    near(first.slope, sigmoidOf(alone).slope, 0.1, 'the slope')
+    assert.ok(Math.abs(first.offset - sigmoidOf(alone).offset) < 0.2)
+  })
+})
+
 describe('what several ranks cannot do', () => {
   const cases: [TrainOptions, RegExp][] = [
     [{ multiclass: 'crammer-singer' }, /multiclass crammer-singer is not compatible with 2 ranks/],
@@ -212,10 +230,7 @@ describe('what several ranks cannot do', () => {
     [{ solver: 'stream' }, /solver stream is not compatible with 2 ranks/],
     [{ solver: 'pegasos' }, /solver pegasos is not compatible with 2 ranks: missing a way to put together/],
     [{ loss: 'ramp', solver: 'newton' }, /the ramp loss is not compatible with 2 ranks/],
-    [
-      { solver: 'newton', loss: 'logistic', calibrate: 'sigmoid' },
-      /the option calibrate is not compatible with 2 ranks/,
-    ],
+    [{ solver: 'dual', calibrate: 'sigmoid' }, /the option calibrate is not compatible with 2 ranks: solver dual/],
   ]
   for (const [options, message] of cases) {
     it(`${message.source}`, async () => {

@@ -82,8 +82,10 @@ function checkRanks(solver: Solver, loss: Loss, options: Partial<Record<string, 
     const advice = 'take --multiclass softmax or one-vs-rest'
     throw refuse(`multiclass ${multiclass} is`, 'its dual variables are those of all classes at once', advice)
   }
-  if (options['calibrate'] !== undefined)
-    throw refuse('the option calibrate is', 'scores of held-out rows stay on their ranks', 'calibrate on one rank')
+  if (options['calibrate'] !== undefined && !(solver.startEach && solver.data === 'memory')) {
+    const why = `solver ${solver.name} trains one model after the other there`
+    throw refuse('the option calibrate is', why, 'take --solver newton or lbfgs, rows in memory, or one rank')
+  }
   if (options['folds'] !== undefined)
     throw refuse('the option folds is', 'scores of held-out rows stay on their ranks', 'take one rank')
   if (options['weights'] === 'f32') throw refuse('weights f32 are', 'sums over ranks are f64', 'leave out --weights')
