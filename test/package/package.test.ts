@@ -80,7 +80,8 @@ describe('the package', () => {
     const surplus = paths.filter(path => /(^|\/)(test|bench|src|node_modules)\/|\.test\.|(?<!\.d)\.ts$/.test(path))
     assert.deepEqual(surplus, [])
     const bundles = paths.filter(path => /^dist\/.*(?<!\.d\.ts)$/.test(path))
-    const expected = ['index.js', 'main.js', 'numeric.wasm', 'predict.js', 'worker.js'].map(file => `dist/${file}`)
+    const made = ['index.js', 'main.js', 'numeric.wasm', 'predict.js', 'report.css', 'report.js', 'worker.js']
+    const expected = made.map(file => `dist/${file}`)
     assert.deepEqual(bundles.sort(), expected)
     assert.ok(!paths.includes('dist/cli/main.d.ts'), 'types that the library does not lead to')
   })
