@@ -25,18 +25,28 @@ export function curvesOf(positives: Float64Array, negatives: Float64Array): Eval
   const recallStep = 1 / (MOST_POINTS - FIRST_POINTS - 2)
   let [p, n] = [positives.length, negatives.length]
   let groups = 0
+  // The last points that were kept. Nothing is allocated for the others.
+  let lastFalses = 0
+  let lastHits = 0
+  let lastRecall = 0
   while (p > 0 || n > 0) {
     const score = Math.max(p > 0 ? positives[p - 1] : -Infinity, n > 0 ? negatives[n - 1] : -Infinity)
     while (p > 0 && positives[p - 1] >= score) p--
     while (n > 0 && negatives[n - 1] >= score) n--
-    const [found, wrong] = [positives.length - p, negatives.length - n]
-    const [recall, falses] = [found / positives.length, wrong / negatives.length]
+    const found = positives.length - p
+    const wrong = negatives.length - n
+    const recall = found / positives.length
+    const falses = wrong / negatives.length
     const isLast = p === 0 && n === 0
-    const last = roc[roc.length - 1]
-    if (isLast || falses - last[0] + (recall - last[1]) >= rocStep) roc.push([falses, recall])
-    const lastRecall = precisionRecall.at(-1)?.[0] ?? 0
-    if (isLast || ++groups <= FIRST_POINTS || recall - lastRecall >= recallStep)
+    if (isLast || falses - lastFalses + (recall - lastHits) >= rocStep) {
+      roc.push([falses, recall])
+      lastFalses = falses
+      lastHits = recall
+    }
+    if (isLast || ++groups <= FIRST_POINTS || recall - lastRecall >= recallStep) {
       precisionRecall.push([recall, found / (found + wrong)])
+      lastRecall = recall
+    }
   }
   return { roc, precisionRecall }
 }
