@@ -74,6 +74,7 @@ export class Evaluation {
   #withProbability = 0
   readonly #scores = [new ScoreList(), new ScoreList()]
   readonly #calibration = new CalibrationBins()
+  #ranked: Float64Array[] | undefined
 
   /** The labels that can be predicted; `positive` is the one that areas are about when there are two. */
   constructor(labels: readonly string[], { positive = 0 }: { positive?: 0 | 1 } = {}) {
@@ -99,6 +100,7 @@ export class Evaluation {
 
   add({ truth, predicted, scores, probabilities }: EvaluatedRows): void {
     const ranked = this.#known === 2 ? scores : undefined
+    this.#ranked = undefined
     for (let r = 0; r < truth.length; r++) {
       const [t, p] = [truth[r], predicted[r]]
       if (t < 0) this.#unnamed ??= this.#newTally(OTHER_CLASS)
@@ -128,9 +130,10 @@ export class Evaluation {
     const occurring = classes.filter((_, k) => tallies[k].support + tallies[k].predicted > 0)
     const accuracy = this.#rows > 0 ? this.#hits / this.#rows : 0
     const two = this.#known === 2
-    const areas = two
-      ? curveAreas(this.#scores[this.#positive].all(), this.#scores[1 - this.#positive].all())
-      : { roc: null, pr: null }
+    const [positives, negatives] = two ? [this.#positive, 1 - this.#positive].map(k => this.#scores[k].all()) : []
+    const areas = two ? curveAreas(positives, negatives) : { roc: null, pr: null }
+    // Sorted by now: the curves need no copy of their own.
+    if (two) this.#ranked = [positives, negatives]
     const labels = tallies.map(({ label }) => label)
     // A class that only the data has is never predicted, but the matrix is square.
     const rest = new Array<number>(labels.length - this.#known).fill(0)
@@ -152,7 +155,8 @@ export class Evaluation {
   /** Of two labels: the curves that the areas are of, and the calibration where there are probabilities. */
   curves(): EvaluationCurves {
     if (this.#known !== 2) return {}
-    const scores = [this.#positive, 1 - this.#positive].map(k => this.#scores[k].all().sort())
+    if (!this.#ranked) this.report()
+    const scores = this.#ranked!
     const calibration = this.#withProbability > 0 ? this.#calibration.report() : []
     return { ...curvesOf(scores[0], scores[1]), ...(calibration.length > 0 && { calibration }) }
   }
