@@ -41,7 +41,7 @@ step('4. Predicting, and what the model weighs most.', 'predict pages.t.svm page
 step('   ', 'inspect pages.model --top 3')
 step('5. A page of charts from the records of both runs.', 'report pages.jsonl pages.html')
 // It outlives the data.
-const report = join(tmpdir(), 'spillway-demo.html')
+const report = join(mkdtempSync(join(tmpdir(), 'spillway-report-')), 'pages.html')
 copyFileSync(join(folder, 'pages.html'), report)
 rmSync(folder, { recursive: true })
 process.stdout.write(`

@@ -33,20 +33,30 @@ export function curvesOf(
   const rocStep = 2 / (MOST_POINTS - 2)
   const recallStep = 1 / (MOST_POINTS - FIRST_POINTS - 2)
   let groups = 0
+  // The last points that were kept. Nothing is allocated for the others.
+  let lastFalses = 0
+  let lastHits = 0
+  let lastRecall = 0
   while (p > 0 || n > 0) {
     const score = Math.max(p > 0 ? up.scores[p - 1] : -Infinity, n > 0 ? down.scores[n - 1] : -Infinity)
     while (p > 0 && up.scores[p - 1] >= score) p--
     while (n > 0 && down.scores[n - 1] >= score) n--
-    const [found, wrong] = [allUp - up.below(p), allDown - down.below(n)]
+    const found = allUp - up.below(p)
+    const wrong = allDown - down.below(n)
     // A row of weight 0 is neither.
     if (found + wrong === 0) continue
-    const [recall, falses] = [found / allUp, wrong / allDown]
+    const recall = found / allUp
+    const falses = wrong / allDown
     const isLast = p === 0 && n === 0
-    const last = roc[roc.length - 1]
-    if (isLast || falses - last[0] + (recall - last[1]) >= rocStep) roc.push([falses, recall])
-    const lastRecall = precisionRecall.at(-1)?.[0] ?? 0
-    if (isLast || ++groups <= FIRST_POINTS || recall - lastRecall >= recallStep)
+    if (isLast || falses - lastFalses + (recall - lastHits) >= rocStep) {
+      roc.push([falses, recall])
+      lastFalses = falses
+      lastHits = recall
+    }
+    if (isLast || ++groups <= FIRST_POINTS || recall - lastRecall >= recallStep) {
       precisionRecall.push([recall, found / (found + wrong)])
+      lastRecall = recall
+    }
   }
   return { roc, precisionRecall }
 }

@@ -68,6 +68,9 @@ interface Tally {
   counts: Float64Array | undefined
 }
 
+/** Scores of two classes, and their weights where rows have some. */
+type Ranking = [Float64Array, Float64Array, WeightsOfScores?]
+
 export class Evaluation {
   /** How many labels there are to predict; classes that only the data has follow them. */
   readonly #known: number
@@ -85,6 +88,7 @@ export class Evaluation {
   /** Weights of the rows that the scores are of, as far as there are any. */
   readonly #weights = [new ScoreList(), new ScoreList()]
   readonly #calibration = new CalibrationBins()
+  #ranked: Ranking | undefined
 
   /** The labels that can be predicted; `positive` is the one that areas are about when there are two. */
   constructor(labels: readonly string[], { positive = 0 }: { positive?: 0 | 1 } = {}) {
@@ -111,6 +115,7 @@ export class Evaluation {
   add({ truth, predicted, scores, probabilities, weights }: EvaluatedRows): void {
     if (weights) this.#weighted = true
     const ranked = this.#known === 2 ? scores : undefined
+    this.#ranked = undefined
     for (let r = 0; r < truth.length; r++) {
       const [t, p] = [truth[r], predicted[r]]
       const weight = weights?.[r] ?? 1
@@ -151,8 +156,13 @@ export class Evaluation {
     return [lists[this.#positive].all(), lists[1 - this.#positive].all()]
   }
 
-  /** Scores of the two classes, and their weights where rows have some. */
-  #ranking(): [Float64Array, Float64Array, WeightsOfScores?] {
+  /** Made once: curves and areas need no copies of their own. */
+  #ranking(): Ranking {
+    this.#ranked ??= this.#rankingOfNow()
+    return this.#ranked
+  }
+
+  #rankingOfNow(): Ranking {
     const [positives, negatives] = this.#sides(this.#scores)
     if (!this.#weighted) return [positives, negatives]
     for (const side of [0, 1] as const)

@@ -134,7 +134,8 @@ export function objectiveChart(run: RunRecords): Chart | undefined {
 export function gapChart(run: RunRecords): Chart | undefined {
   const points = fewer(convergencePoints(run).filter(({ gap }) => gap !== null && gap > 0))
   if (points.length < 2) return undefined
-  const { tolerance } = run.run.settings as { tolerance?: number }
+  // A run that was resumed may have gone on to another one.
+  const { tolerance } = (run.resumed.at(-1)?.run ?? run.run).settings as { tolerance?: number }
   const gaps = [...points.map(({ gap }) => gap!), ...(tolerance === undefined ? [] : [tolerance])]
   const names = logTickText(Math.min(...gaps), Math.max(...gaps))
   const end = points[points.length - 1]
