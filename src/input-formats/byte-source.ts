@@ -4,6 +4,7 @@ import { constants } from 'node:fs'
 import { access, type FileHandle, open, stat } from 'node:fs/promises'
 import { PassThrough, type Readable } from 'node:stream'
 import { fileError, SpillwayError } from '../errors.ts'
+import { unlessAborted } from '../threads/until-aborted.ts'
 import { COMPRESSION_HEAD, compressionOf } from './compressions.ts'
 import { type FilePart, filePart, partName } from './file-part.ts'
 import { isGivenRows, openGivenRows } from './given-rows.ts'
@@ -52,16 +53,20 @@ export async function isReadOnce(path: string): Promise<boolean> {
 const lookedAt = new Map<string, { source: ByteSource; head: Uint8Array }>()
 const BEGINNING = 1 << 16
 
-/** The beginning of a pipe. Whoever opens it later reads it from there. */
-export async function lookAtPipe(path: string): Promise<Uint8Array> {
-  let looked = lookedAt.get(path)
-  if (!looked) {
-    const source = await openSource(path)
-    const head = new Uint8Array(BEGINNING)
-    looked = { source, head: head.subarray(0, await source.read(head)) }
+/** The beginning of a pipe. Whoever opens it later reads it from there. A pipe may never bring it: a signal ends the wait. */
+export async function lookAtPipe(path: string, signal: AbortSignal | undefined): Promise<Uint8Array> {
+  const found = lookedAt.get(path)
+  if (found) return found.head
+  const source = await openSource(path)
+  const head = new Uint8Array(BEGINNING)
+  try {
+    const looked = { source, head: head.subarray(0, await unlessAborted(() => source.read(head), signal)) }
     lookedAt.set(path, looked)
+    return looked.head
+  } catch (error) {
+    await source.close()
+    throw error
   }
-  return looked.head
 }
 
 /** Closes a pipe that was looked at, and that nobody opened afterwards: it would keep the program waiting. */

@@ -16,6 +16,7 @@ import { usableMemory } from '../machine-memory.ts'
 import { formatBytes } from '../numeric/arena.ts'
 import { type ByteCount, NODE_BYTES } from '../sizes.ts'
 import { defaultThreads } from '../threads/pool.ts'
+import { unlessAborted } from '../threads/until-aborted.ts'
 
 export interface SpoolSettings {
   /** The name of a format, or `auto`. */
@@ -92,11 +93,11 @@ function checkQuery(paths: string[], { format }: SpoolSettings): void {
 }
 
 /** Whether the data of a pipe is in a format that is read more than once. What was looked at is read again by whoever comes. */
-async function needsFile(path: string, { format, once = false }: SpoolSettings): Promise<boolean> {
+async function needsFile(path: string, { format, signal, once = false }: SpoolSettings): Promise<boolean> {
   const isSuch = ({ cut }: InputFormat): boolean => cut.by === 'plan' || (!once && cut.delimiters !== undefined)
   const asked = askedInputFormat(format)
   if (asked) return isSuch(asked)
-  const head = await lookAtPipe(path)
+  const head = await lookAtPipe(path, signal)
   if (head.length === 0) return false
   const reading = new Reading(undefined, undefined)
   if (isText(head)) reading.look(head)
@@ -109,7 +110,7 @@ async function* piecesOf(source: ByteSource, { signal }: SpoolSettings): AsyncGe
     const piece = new Uint8Array(PIECE)
     for (;;) {
       signal?.throwIfAborted()
-      const filled = await source.read(piece)
+      const filled = await unlessAborted(() => source.read(piece), signal)
       if (filled > 0) yield piece.subarray(0, filled)
       if (filled < PIECE) return
     }

@@ -43,8 +43,8 @@ describe('the size of text', () => {
     }
   })
 
-  it('is small for 2 MiB of all files together, whatever is missing, and never for what is no file', async () => {
-    const half = folder.write('half.svm', Buffer.alloc(1 << 20, '\n'))
+  it('is small for 16 MiB of all files together, whatever is missing, and never for what is no file', async () => {
+    const half = folder.write('half.svm', Buffer.alloc(8 << 20, '\n'))
     const missing = join(folder.path, 'missing')
     for (const [paths, small] of [
       [[half], true],

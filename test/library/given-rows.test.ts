@@ -144,7 +144,10 @@ describe('train() of rows', () => {
   })
 
   it('refuses what is neither files nor rows, and settings that are about text', async () => {
-    assert.throws(() => train(3 as unknown as string), /the data is 3; expected names of files, or an iterable/)
+    assert.throws(
+      () => train(3 as unknown as string),
+      /the data is 3; expected names of files, \{ sql \}, or an iterable/,
+    )
     assert.throws(() => train([]), /no data was named/)
     assert.throws(() => train([byNumber(rows[0])], { format: 'label-string' }), /which have no format/)
     assert.throws(() => train([byNumber(rows[0])], { onBadRow: 'skip' }), /onBadRow is skip/)
