@@ -116,7 +116,7 @@ describe('the package', () => {
       assert.match(stdout, /bundler +│ 🟢 +│ 🟢 +│ 🟢 \(JSON\)/)
     }))
 
-  it('installs from its tarball into an empty folder, with what reads Parquet and nothing else', () =>
+  it('installs from its tarball into an empty folder, with what reads some formats and nothing else', () =>
     inFolder(async cwd => {
       const tarball = await pack(cwd)
       writeFileSync(join(cwd, 'package.json'), '{"type":"module","private":true}')
@@ -125,7 +125,7 @@ describe('the package', () => {
       assert.equal(installed.status, 0, installed.stderr)
       assert.deepEqual(
         readdirSync(join(cwd, 'node_modules')).filter(each => !each.startsWith('.')),
-        ['fzstd', 'hyparquet', 'hyparquet-compressors', 'hysnappy', name],
+        ['@uwdata', 'fzstd', 'hyparquet', 'hyparquet-compressors', 'hysnappy', name, 'xz-decompress'],
       )
       writeFileSync(join(cwd, 'a.svm'), asText(someRows(100, 10)))
       const program = join(cwd, 'node_modules/.bin/spillway')
