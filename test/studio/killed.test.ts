@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { isAlive } from '../../src/files/processes.ts'
+import { isAlive, isAtWork } from '../../src/files/processes.ts'
 import type { KeptRun, Run } from '../../src/studio/run-folder.ts'
 import { filesIn, type Outcome, start } from '../cli/run.ts'
 import { asText, someRows } from '../cli/some-data.ts'
@@ -97,7 +97,10 @@ describe('a studio that is killed', { concurrency: 2 }, () => {
     const { id } = await first.studio.post<Run>('/api/runs', { data: 'a.svm', options })
     await waitFor(() => hasCheckpoint(first.studio, id))
     await first.kill('SIGKILL')
-    process.kill(keptRun(folder, id).process!.pid, 'SIGKILL')
+    const run = keptRun(folder, id).process!
+    process.kill(run.pid, 'SIGKILL')
+    // Its memory is given back before it is gone.
+    await waitFor(() => !isAtWork(run))
     await inStudio(
       async studio => {
         const found = await studio.get<Run>(`/api/runs/${id}`)
