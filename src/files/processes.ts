@@ -9,10 +9,11 @@ export interface KnownProcess {
   start: string
 }
 
+/** Whether there is a process of that number. One that has ended, and that no parent has asked after, is none. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
-    return true
+    return !ENDED.has(fieldsOf(pid)[STATE])
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }

@@ -4,6 +4,7 @@
 import { readdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { SpillwayError, UsageError } from '../errors.ts'
+import { isAlive } from '../files/processes.ts'
 import { writePieces } from '../files/write-pieces.ts'
 import { askedInputFormat } from '../input-formats/all-input-formats.ts'
 import { type ByteSource, forgetPipe, isReadOnce, lookAtPipe, openSource } from '../input-formats/byte-source.ts'
@@ -147,14 +148,6 @@ async function removeOld(store: string): Promise<void> {
   const pattern = /^\.(\d+)-\d+\.spool(\.tmp)?$/
   for (const name of await readdir(folder).catch(() => [])) {
     const match = name.startsWith(basename(store)) ? pattern.exec(name.slice(basename(store).length)) : null
-    if (match && !isRunning(Number(match[1]))) await rm(join(folder, name), { recursive: true, force: true })
-  }
-}
-
-function isRunning(process_: number): boolean {
-  try {
-    return process.kill(process_, 0)
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    if (match && !isAlive(Number(match[1]))) await rm(join(folder, name), { recursive: true, force: true })
   }
 }
