@@ -28,7 +28,9 @@ export function factsOf(run: RunRecords): Fact[] {
   const features = number(result?.['features']) ?? data?.features
   const nonzeros = number(result?.['nonzeros'])
   const seconds = secondsOf(run)
-  const peak = number(result?.['peakMemoryBytes'])
+  // What the cap is about. Later, pages of the program's own file may be resident that the system can drop.
+  const trained = stageOf(run, 'train').reduce((most, { memoryBytes }) => Math.max(most, memoryBytes), 0)
+  const peak = trained > 0 ? trained : number(result?.['peakMemoryBytes'])
   const passes = number(result?.['passes'])
   const [gap, primal] = [number(result?.['gap']), number(result?.['primal'])]
   const allowed = allowedMemory(run)
@@ -60,7 +62,7 @@ export function factsOf(run: RunRecords): Fact[] {
     peak !== undefined && {
       name: 'Memory at most',
       value: bytesText(peak),
-      note: allowed === undefined ? 'no limit was set' : `of ${bytesText(allowed)} allowed`,
+      note: `${trained > 0 ? 'while it trained, ' : ''}${allowed === undefined ? 'no limit was set' : `of ${bytesText(allowed)} allowed`}`,
     },
   ]
   return found.filter(fact => fact !== false && fact !== undefined)
