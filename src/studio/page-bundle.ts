@@ -1,15 +1,12 @@
-// How the browser's part of the studio is bundled: the same settings for the build, and for a run from the sources.
+// How the browser's part of the studio is bundled, and the page that is copied beside it.
 import type { BuildOptions } from 'esbuild'
+import { forBrowsers } from '../report/page-bundle.ts'
 
 export const studioBundle = {
+  ...forBrowsers,
   entryPoints: { studio: 'src/studio/page/main.ts' },
-  bundle: true,
   format: 'esm',
-  platform: 'browser',
   target: 'es2023',
-  minify: true,
-  legalComments: 'none',
-  logLevel: 'warning',
 } as const satisfies BuildOptions
 
 /** The page itself, which is copied. */

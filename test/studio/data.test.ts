@@ -278,14 +278,16 @@ describe('rows under the model of a run', { concurrency: 2 }, () => {
       const { id } = await studio.post<Run>('/api/runs', { data: 'a.svm', options: { loss: 'logistic', bias: 1 } })
       await until(studio, id, 'done')
       const path = `/api/runs/${id}/explain`
-      interface Explained {
+      interface ExplainedRow {
         label: string
         probability: number
         scores: { label: string; score: number }[]
         features: { index?: number; name: string; value: number; weight: number; contribution: number }[]
         others: number
       }
-      const { label, probability, scores, features, others } = await studio.post<Explained>(path, { row: '3:1 7:0.5' })
+      const { label, probability, scores, features, others } = await studio.post<ExplainedRow>(path, {
+        row: '3:1 7:0.5',
+      })
       const model = await loadModel(join(studio.folder, '.spillway', 'runs', id, 'model'))
       const own = model.predict({ 3: 1, 7: 0.5 })
       assert.equal(label, own.label)
@@ -302,7 +304,7 @@ describe('rows under the model of a run', { concurrency: 2 }, () => {
       )
       for (const { value, weight, contribution } of features) assert.equal(value * weight, contribution)
       // With a label in front, as in the data.
-      assert.deepEqual((await studio.post<Explained>(path, { row: '+1 3:1 7:0.5\n' })).features, features)
+      assert.deepEqual((await studio.post<ExplainedRow>(path, { row: '+1 3:1 7:0.5\n' })).features, features)
       for (const [row, message] of [
         ['3:x', /^the row: found "3:x", expected a number as value$/],
         ['', /^found no row/],

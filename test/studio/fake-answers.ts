@@ -2,11 +2,11 @@
 import type {
   CellRows,
   Choices,
-  Explained,
+  ExplainedRow,
   Folder,
   Plan,
+  RunOptions,
   Summary,
-  TrainingOptions,
 } from '../../src/studio/page/api-types.ts'
 
 const MEGABYTE = 2 ** 20
@@ -69,7 +69,7 @@ export function summaryOf(file: string, label: string | null): Summary {
             { label: '-1', rows: 80_000 },
           ],
     ...(table && {
-      needsLabel: label === null,
+      ...(label === null && { needsLabel: true }),
       columns: [
         { name: 'age', became: 'a number' },
         { name: 'country', became: '31 categories' },
@@ -84,7 +84,7 @@ const LEAST = 128 * MEGABYTE
 const DATA = 420 * MEGABYTE
 
 /** Less memory, fewer blocks in it. */
-export function planOf(data: string, { memory, label, solver = 'auto' }: TrainingOptions): Plan {
+export function planOf(data: string, { memory, label, solver = 'auto' }: RunOptions): Plan {
   if (data.endsWith('.csv') && label === undefined) {
     const refused = 'which column is the label? the columns are "age", "country", "churned"; say --label NAME'
     return { solver: '', reason: '', seconds: null, refused }
@@ -128,11 +128,11 @@ export function rowsOfCell(truth: string, predicted: string, only: number | unde
 }
 
 /** A row of many features; undefined for a text without any. */
-export function explained(row: string): Explained | undefined {
+export function explained(row: string): ExplainedRow | undefined {
   if (!/\d+:\S/.test(row)) return undefined
   const features = Array.from({ length: 400 }, (_, k) => ({
     ...{ index: k + 1, name: `word${k}`, value: 1, weight: (k % 2 === 0 ? 1 : -1) / (k + 1) },
     contribution: (k % 2 === 0 ? 1 : -1) / (k + 1),
   }))
-  return { label: '+1', scores: [{ label: '+1', score: 0.75 }], features, probability: 0.87 }
+  return { label: '+1', scores: [{ label: '+1', score: 0.75 }], features, others: 0, probability: 0.87 }
 }

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import type { RunLine } from '../../src/report/records.ts'
-import type { Run, TrainingOptions } from '../../src/studio/page/api-types.ts'
+import type { Run, RunOptions } from '../../src/studio/page/api-types.ts'
 import { STUDIO_HTML, studioBundle } from '../../src/studio/page-bundle.ts'
 import { choices, explained, folder, planOf, rowsOfCell, summaryOf } from './fake-answers.ts'
 import { allRecords, type FakeRun, firstRecords, lastRecords, stepRecord } from './fake-records.ts'
@@ -85,7 +85,7 @@ export class FakeStudio {
   }
 
   /** A run that is over. */
-  addDone(name: string, script: FakeRun, options: TrainingOptions = {}): string {
+  addDone(name: string, script: FakeRun, options: RunOptions = {}): string {
     const entry = this.#enter('news.svm', options, name)
     entry.script = script
     entry.lines = allRecords(script)
@@ -101,10 +101,11 @@ export class FakeStudio {
     return [...this.#entries.keys()]
   }
 
-  #enter(data: string, options: TrainingOptions, name?: string): Entry {
+  #enter(data: string, options: RunOptions, name?: string): Entry {
     const id = `run${++this.#number}`
     const run: Run = {
       ...{ id, name: name ?? `${data} ${this.#number}`, data, options, state: 'queued', resumable: false },
+      hasCheckpoint: false,
       command: `spillway train ${data}${options.cost === undefined ? '' : ` --cost=${options.cost}`}`,
       queuedAt: new Date(Date.UTC(2026, 0, 1, 0, 0, this.#number)).toISOString(),
     }
@@ -169,7 +170,7 @@ export class FakeStudio {
     if (url.pathname === '/api/folder') return folder
     if (url.pathname === '/api/choices') return choices
     if (url.pathname === '/api/summary') return summaryOf(url.searchParams.get('file')!, url.searchParams.get('label'))
-    if (url.pathname === '/api/plan') return planOf(String(body['data']), body['options'] as TrainingOptions)
+    if (url.pathname === '/api/plan') return planOf(String(body['data']), body['options'] as RunOptions)
     return undefined
   }
 
@@ -178,11 +179,7 @@ export class FakeStudio {
     const json = (value: object): void => send(response, JSON.stringify(value), 'application/json')
     if (url.pathname === '/api/runs') {
       if (request.method === 'GET') return json({ runs: [...this.#entries.values()].map(({ run }) => run) })
-      const entry = this.#enter(
-        String(body['data']),
-        body['options'] as TrainingOptions,
-        body['name'] as string | undefined,
-      )
+      const entry = this.#enter(String(body['data']), body['options'] as RunOptions, body['name'] as string | undefined)
       setTimeout(() => this.#begin(entry), 50)
       return json(entry.run)
     }

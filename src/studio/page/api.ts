@@ -1,5 +1,5 @@
 // Asks the studio's server: every request carries the token, and every failure is one sentence.
-import type { CellRows, Choices, Explained, Folder, Plan, Run, Summary, TrainingOptions } from './api-types.ts'
+import type { CellRows, Choices, ExplainedRow, Folder, Plan, Run, RunOptions, Summary } from './api-types.ts'
 import type { ServerEvent } from './event-parser.ts'
 import { readEvents } from './event-stream.ts'
 
@@ -60,11 +60,11 @@ export class Api {
   choices = (): Promise<Choices> => this.#json('/api/choices')
   summary = (file: string, label: string | undefined, signal: AbortSignal): Promise<Summary> =>
     this.#json(`/api/summary?${new URLSearchParams({ file, ...(label && { label }) })}`, { signal })
-  plan = (data: string, options: TrainingOptions, signal: AbortSignal): Promise<Plan> =>
+  plan = (data: string, options: RunOptions, signal: AbortSignal): Promise<Plan> =>
     this.#json('/api/plan', { body: { data, options }, signal })
 
   runs = async (): Promise<Run[]> => (await this.#json<{ runs: Run[] }>('/api/runs')).runs
-  start = (data: string, options: TrainingOptions, name?: string): Promise<Run> =>
+  start = (data: string, options: RunOptions, name?: string): Promise<Run> =>
     this.#json('/api/runs', { body: { data, options, ...(name && { name }) } })
   stop = (id: string): Promise<Run> => this.#json(`${ofRun(id)}/stop`, { method: 'POST' })
   resume = (id: string): Promise<Run> => this.#json(`${ofRun(id)}/resume`, { method: 'POST' })
@@ -74,7 +74,7 @@ export class Api {
     const which: Record<string, string> = line === undefined ? { most: '50' } : { line: String(line) }
     return this.#json(`${ofRun(id)}/rows?${new URLSearchParams({ truth, predicted, ...which })}`, { signal })
   }
-  explain = (id: string, row: string): Promise<Explained> => this.#json(`${ofRun(id)}/explain`, { body: { row } })
+  explain = (id: string, row: string): Promise<ExplainedRow> => this.#json(`${ofRun(id)}/explain`, { body: { row } })
   records = async (id: string, signal: AbortSignal): Promise<string> =>
     (await this.#ask(`${ofRun(id)}/records`, { signal })).text()
 

@@ -1,5 +1,5 @@
 // Paste a row: its label and score, and the features that made it.
-import type { Explained } from './api-types.ts'
+import type { ExplainedRow } from './api-types.ts'
 import { type Child, fill, h, notice, panel } from './dom.ts'
 import { formatNumber, formatShare } from './format.ts'
 import { messageOf, type Place } from './studio.ts'
@@ -73,11 +73,11 @@ export function explainPanel({ studio }: Place, id: string): ExplainPanel {
   }
 }
 
-function answerOf({ label, scores, features, others, probability }: Explained): Child[] {
+function answerOf({ label, scores, features, others, probability }: ExplainedRow): Child[] {
   const ranked = [...scores].sort((a, b) => b.score - a.score).slice(0, MOST_LABELS)
   const sorted = [...features].sort((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution))
   const [top, left] = [sorted.slice(0, MOST_SHOWN), sorted.slice(MOST_SHOWN)]
-  const rest = left.reduce((sum, { contribution }) => sum + contribution, others ?? 0)
+  const rest = left.reduce((sum, { contribution }) => sum + contribution, others)
   return [
     h(
       'p',
@@ -96,9 +96,9 @@ function answerOf({ label, scores, features, others, probability }: Explained): 
   ]
 }
 
-function contributions(features: Explained['features'], label: string): HTMLElement {
+function contributions(features: ExplainedRow['features'], label: string): HTMLElement {
   const most = Math.max(...features.map(({ contribution }) => Math.abs(contribution)), Number.MIN_VALUE)
-  const row = ({ index, name, value, weight, contribution }: Explained['features'][number]): HTMLElement => {
+  const row = ({ index, name, value, weight, contribution }: ExplainedRow['features'][number]): HTMLElement => {
     const share = `${(50 * Math.abs(contribution)) / most}%`
     const side = contribution >= 0 ? 'for' : 'against'
     return h(

@@ -1,5 +1,5 @@
 // The files of the folder, with a search.
-import type { FolderFile } from './api-types.ts'
+import type { ListedFile } from './api-types.ts'
 import { h, KeyedList, setAttribute } from './dom.ts'
 import { formatBytes, formatCount } from './format.ts'
 import { fileLink, parseRoute } from './routes.ts'
@@ -13,9 +13,9 @@ export function filesPanel(studio: Studio): HTMLElement {
   const list = h('ul', { class: 'list files' })
   const found = h('p', { class: 'quiet small', role: 'status' })
   const search = h('input', { type: 'search', id: 'file-search', placeholder: 'Search', autocomplete: 'off' })
-  const rows = new KeyedList<FolderFile>(list, ({ name }) => name, fileRow)
+  const rows = new KeyedList<ListedFile>(list, ({ name }) => name, fileRow)
 
-  const matching = (): FolderFile[] => {
+  const matching = (): ListedFile[] => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean)
     return files.filter(({ name, kind }) => words.every(word => name.toLowerCase().includes(word) || kind === word))
   }
@@ -61,7 +61,7 @@ export function filesPanel(studio: Studio): HTMLElement {
   )
 }
 
-function fileRow({ name, bytes, kind, format }: FolderFile) {
+function fileRow({ name, bytes, kind, format }: ListedFile) {
   const what = kind === 'data' ? (format ?? kind) : kind
   const inside = [
     h('span', { class: 'name', title: name }, name),

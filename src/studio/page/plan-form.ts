@@ -1,5 +1,5 @@
 // The settings of a run: a form whose values become the options of the server.
-import type { Choice, Choices, FolderFile, TrainingOptions } from './api-types.ts'
+import type { Choice, Choices, ListedFile, RunOptions } from './api-types.ts'
 import { type Child, h, setText } from './dom.ts'
 import { type MemorySlider, memorySlider } from './memory-slider.ts'
 import type { Studio } from './studio.ts'
@@ -9,10 +9,10 @@ interface Field {
   control: HTMLInputElement | HTMLSelectElement
 }
 
-type Fields = Record<Exclude<keyof TrainingOptions, 'memory'>, Field>
+type Fields = Record<Exclude<keyof RunOptions, 'memory' | 'maxPasses'>, Field>
 
 /** Settings that were last chosen for each file, kept while the page is open. */
-const remembered = new Map<string, TrainingOptions>()
+const remembered = new Map<string, RunOptions>()
 
 export class PlanForm {
   readonly element: HTMLFormElement
@@ -25,7 +25,7 @@ export class PlanForm {
   readonly #lossHint = h('p', { class: 'hint' })
   readonly #reason = h('p', { class: 'hint', id: 'solver-reason' })
 
-  constructor({ choices, folder }: Studio, file: FolderFile, asked: { changed(): void; train(): void }) {
+  constructor({ choices, folder }: Studio, file: ListedFile, asked: { changed(): void; train(): void }) {
     const before = remembered.get(file.name) ?? {}
     const { usableBytes, memoryBytes } = folder.machine
     const others = folder.files.filter(({ kind, name }) => kind !== 'model' && name !== file.name)
@@ -53,7 +53,7 @@ export class PlanForm {
     this.#explainLoss()
   }
 
-  options(): TrainingOptions {
+  options(): RunOptions {
     return optionsOf(this.#fields, this.#memory.value(), this.#choices.defaults)
   }
 
@@ -108,7 +108,7 @@ export class PlanForm {
   }
 }
 
-function makeFields(choices: Choices, before: TrainingOptions, others: FolderFile[]): Fields {
+function makeFields(choices: Choices, before: RunOptions, others: ListedFile[]): Fields {
   const { defaults } = choices
   const first = { ...defaults, ...before }
   const tests = others.map(({ name }) => ({ name }))
@@ -134,20 +134,16 @@ const NUMBERS = new Set(['cost', 'tolerance', 'bias', 'seed'])
 
 /** What was chosen; what is empty, or stands anyway, is left to the program. A number that is none goes as text: the server says
  *  what is wrong. */
-function optionsOf(
-  fields: Record<string, Field>,
-  memory: number | undefined,
-  defaults: TrainingOptions,
-): TrainingOptions {
+function optionsOf(fields: Record<string, Field>, memory: number | undefined, defaults: RunOptions): RunOptions {
   const options: Record<string, unknown> = memory === undefined ? {} : { memory }
   for (const [name, { control }] of Object.entries(fields)) {
     const value = control.value.trim()
     if (value === '') continue
-    if (value === String(defaults[name as keyof TrainingOptions])) continue
+    if (value === String(defaults[name as keyof RunOptions])) continue
     const number = Number(value)
     options[name] = NUMBERS.has(name) && !Number.isNaN(number) ? number : value
   }
-  return options as TrainingOptions
+  return options as RunOptions
 }
 
 const asChoices = (choices: (Choice | string)[]): Choice[] =>

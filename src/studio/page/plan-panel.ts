@@ -1,5 +1,5 @@
 // The plan of a run: settings on one side, and what they come to, drawn anew while a slider moves.
-import type { FolderFile, Plan } from './api-types.ts'
+import type { ListedFile, Plan } from './api-types.ts'
 import { fill, h, notice, panel, throttled } from './dom.ts'
 import { formatSeconds } from './format.ts'
 import { PlanForm } from './plan-form.ts'
@@ -25,7 +25,7 @@ export class PlanPanel {
   #asking = new AbortController()
 
   /** `labelled` is told which column of a table is the label, each time that it changes. */
-  constructor({ studio, signal }: Place, file: FolderFile, labelled: (label: string | undefined) => void) {
+  constructor({ studio, signal }: Place, file: ListedFile, labelled: (label: string | undefined) => void) {
     this.#studio = studio
     this.#file = file.name
     this.#labelled = labelled

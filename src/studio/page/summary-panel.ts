@@ -1,5 +1,5 @@
 // What is in a file: rows, features, labels, lengths of rows, columns of a table, and its first lines.
-import type { FolderFile, Summary } from './api-types.ts'
+import type { ListedFile, Summary } from './api-types.ts'
 import { ChartBoard } from './chart-board.ts'
 import { chartsOfFile } from './charts.ts'
 import { type Child, fill, h, notice, panel } from './dom.ts'
@@ -15,7 +15,7 @@ export interface SummaryPanel {
 /** `offer` is told the columns of a table. */
 export function summaryPanel(
   { studio, signal }: Place,
-  { name }: FolderFile,
+  { name }: ListedFile,
   offer: (columns: string[]) => void,
 ): SummaryPanel {
   const body = h('div', { class: 'summary' }, notice('loading', 'Reading the beginning of the file…'))
