@@ -56,7 +56,13 @@ export const BUNDLE_DOTS = 768
 export const BUNDLE_STEPS = 832
 /** u32[8]: where a held-out row's score goes, for each lane: the number of a column. */
 export const BUNDLE_COLUMN = 896
-export const BUNDLE_BYTES = 960
+/** u32[8]: of each lane: see SWEEP_. */
+export const BUNDLE_MOMENTUM = 928
+/** f64[8]: of each lane: the share of the last sweep that its dual variables are carried on by. */
+export const BUNDLE_SHARES = 960
+/** f64[8]: scratch: what that gains. */
+export const BUNDLE_GAINS = 1024
+export const BUNDLE_BYTES = 1088
 
 /** Lanes of a bundle at most. */
 export const BUNDLE_LANES = 8

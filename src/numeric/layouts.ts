@@ -333,6 +333,9 @@ export const SWEEP_LAST_GAP = 96
 export const SWEEP_LAST_LOSS = 104
 /** u32: one more than the active rows when the present sweep began, 0 when there is none. */
 export const SWEEP_BEGAN = 112
+/** u32: how sure it is that dual variables may be carried on before a sweep; 0 when there was no sweep to learn
+ *  from. */
+export const SWEEP_MOMENTUM = 116
 export const SWEEP_BYTES = 120
 
 // --- Sums that a certificate is made of.

@@ -79,6 +79,35 @@ export interface NumericFunctions {
   startEntropicF32(problem: Address, order: Address, listed: number): void
   addDualF64(problem: Address, from: number, to: number, stride: number): void
   addDualF32(problem: Address, from: number, to: number, stride: number): void
+  carryOn(
+    problem: Address,
+    count: number,
+    weightCount: number,
+    beforeAlpha: Address,
+    beforeWeights: Address,
+    share: number,
+  ): number
+  carryOnBundle2(
+    bundle: Address,
+    count: number,
+    weightCount: number,
+    beforeAlpha: Address,
+    beforeWeights: Address,
+  ): number
+  carryOnBundle4(
+    bundle: Address,
+    count: number,
+    weightCount: number,
+    beforeAlpha: Address,
+    beforeWeights: Address,
+  ): number
+  carryOnBundle8(
+    bundle: Address,
+    count: number,
+    weightCount: number,
+    beforeAlpha: Address,
+    beforeWeights: Address,
+  ): number
   pegasosRowsF64(problem: Address, order: Address, before: number, all: number, ball: number): number
   pegasosRowsF32(problem: Address, order: Address, before: number, all: number, ball: number): number
   pegasosBlockF64(problem: Address, list: Address, before: number, all: number, ball: number): number

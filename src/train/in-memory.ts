@@ -112,7 +112,12 @@ export class InMemory extends Place {
   get #room(): number {
     // Over ranks, what the one has that has the least: all of them take the same models at a time.
     if (this.facts.options.ranks.size > 1) return this.#loaded.all.room
-    return Math.max(0, Math.min(WINDOW_BYTES, allowedMemory(this.facts.options) - NODE_BYTES) - this.facts.arena.mark())
+    return Math.max(0, this.#most - this.facts.arena.mark())
+  }
+
+  /** Bytes that the arena may have. */
+  get #most(): number {
+    return Math.min(WINDOW_BYTES, allowedMemory(this.facts.options) - NODE_BYTES)
   }
 
   #roundsOf(problems: FoldedProblem[]): Round[] {
@@ -316,7 +321,13 @@ export class InMemory extends Place {
   protected override sourceOf(objective: Objective): RowsInMemory {
     const known = this.#sources.get(objective)
     if (known) return known
-    const source = new RowsInMemory(this.facts.arena, this.#loaded.pool, this.#loaded.rows, this.#loaded.all)
+    const source = new RowsInMemory(
+      this.facts.arena,
+      this.#loaded.pool,
+      this.#loaded.rows,
+      this.#loaded.all,
+      this.#most,
+    )
     this.#sources.set(objective, source)
     return source
   }

@@ -256,7 +256,7 @@ export function squaredLengths4(w: usize, count: u32, out: usize): void { square
 export function squaredLengths8(w: usize, count: u32, out: usize): void { squaredLengths<u32>(w, count, out) }
 
 @inline
-function squaredLengths<S>(w: usize, count: u32, out: usize): void {
+export function squaredLengths<S>(w: usize, count: u32, out: usize): void {
   let a = f64x2.splat(0), b = f64x2.splat(0), c = f64x2.splat(0), d = f64x2.splat(0)
   for (const end = at<S>(w, count); w < end; w += usize(1) << shift<S>()) {
     const x = v128.load(w)

@@ -9,7 +9,7 @@ export class BundleFields {
 
   constructor(arena: Arena, at: Address) {
     this.at = at
-    this.#view = arena.view(at, 960)
+    this.#view = arena.view(at, 1088)
   }
 
   /** u32: address of u32[rows], row record addresses. */
@@ -181,5 +181,20 @@ export class BundleFields {
   /** u32[8]: where a held-out row's score goes, for each lane: the number of a column. */
   get column(): Uint32Array {
     return new Uint32Array(this.#view.buffer, this.#view.byteOffset + 896, 8)
+  }
+
+  /** u32[8]: of each lane: see SWEEP_. */
+  get momentum(): Uint32Array {
+    return new Uint32Array(this.#view.buffer, this.#view.byteOffset + 928, 8)
+  }
+
+  /** f64[8]: of each lane: the share of the last sweep that its dual variables are carried on by. */
+  get shares(): Float64Array {
+    return new Float64Array(this.#view.buffer, this.#view.byteOffset + 960, 8)
+  }
+
+  /** f64[8]: scratch: what that gains. */
+  get gains(): Float64Array {
+    return new Float64Array(this.#view.buffer, this.#view.byteOffset + 1024, 8)
   }
 }

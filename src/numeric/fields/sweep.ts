@@ -147,4 +147,13 @@ export class SweepFields {
   set began(value: number) {
     this.#view.setUint32(112, value, true)
   }
+
+  /** u32: how sure it is that dual variables may be carried on before a sweep; 0 when there was no sweep to learn
+   *  from. */
+  get momentum(): number {
+    return this.#view.getUint32(116, true)
+  }
+  set momentum(value: number) {
+    this.#view.setUint32(116, value, true)
+  }
 }

@@ -55,8 +55,15 @@ export const bundle: LayoutFile = {
         ['DOTS', `f64[${LANES}]`, "scratch for a row's dot products; between sweeps for squared lengths of weights."],
         ['STEPS', `f64[${LANES}]`, "scratch for a row's steps."],
         ['COLUMN', `u32[${LANES}]`, "where a held-out row's score goes, for each lane: the number of a column."],
+        ['MOMENTUM', `u32[${LANES}]`, 'of each lane: see SWEEP_.'],
+        [
+          'SHARES',
+          `f64[${LANES}]`,
+          'of each lane: the share of the last sweep that its dual variables are carried on by.',
+        ],
+        ['GAINS', `f64[${LANES}]`, 'scratch: what that gains.'],
       ],
-      size: { bytes: 960 },
+      size: { bytes: 1088 },
     },
     {
       constants: [['BUNDLE_LANES', LANES, 'Lanes of a bundle at most.']],

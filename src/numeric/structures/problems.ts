@@ -60,6 +60,11 @@ export const problems: readonly Part[] = [
       ['LAST_GAP', 'f64', 'the gap that the last finished sweep met (out).'],
       ['LAST_LOSS', 'f64', 'the loss that the last sweep over all rows met (out).'],
       ['BEGAN', 'u32', 'one more than the active rows when the present sweep began, 0 when there is none.'],
+      [
+        'MOMENTUM',
+        'u32',
+        'how sure it is that dual variables may be carried on before a sweep; 0 when there was no sweep to learn from.',
+      ],
     ],
     size: { bytes: 120 },
   },

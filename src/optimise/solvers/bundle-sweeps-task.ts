@@ -5,6 +5,7 @@ import { SweepFields } from '../../numeric/fields/sweep.ts'
 import { SWEEP_RANDOM } from '../../numeric/layouts.ts'
 import { declareTask, type TaskContext } from '../../threads/task.ts'
 import { type Lanes, squaredLengths } from '../objectives/bundle.ts'
+import { carryBundleOn, type Momentum } from './momentum.ts'
 
 export interface BundleSweepsOptions {
   bundle: number
@@ -13,6 +14,7 @@ export interface BundleSweepsOptions {
   rows: number
   weightCount: number
   shrink: boolean
+  momentum?: Momentum | undefined
   /** Nonzeros to visit, about. */
   budget: number
   /** Of each model: the relative gap at which it rests, and its primal as far as it is known, 0 when it is not. */
@@ -26,6 +28,8 @@ export interface BundleSweepsResult {
   ready: boolean
   /** Whether the last sweep that finished here met every row; undefined when none did. */
   all: boolean | undefined
+  /** Sweeps that finished here. */
+  ended: number
   /** Of each model, by the last sweep it took part in. */
   gaps: number[]
   primals: number[]
@@ -43,10 +47,15 @@ function bundleSweeps({ arena }: TaskContext, options: BundleSweepsOptions): Bun
   sweepFields.visited = 0
   const work = (): number => sweepFields.visited
   let all: boolean | undefined
+  let ended = 0
   for (;;) {
-    if (sweepFields.began === 0) beginSweep(arena, bundle, sweep, shrink)
+    if (sweepFields.began === 0) {
+      if (options.momentum) carryBundleOn(arena, bundleFields, lanes, options.momentum)
+      beginSweep(arena, bundle, sweep, shrink)
+    }
     if (run(bundle, sweep, Math.max(budget - work(), 1))) {
       all = endSweep(arena, bundle, sweep, rows, shrink)
+      ended++
       const lengths = all ? squaredLengths(arena, bundle, lanes, options.weightCount) : undefined
       const { gap: found, loss: losses } = bundleFields
       let { active } = bundleFields
@@ -57,9 +66,9 @@ function bundleSweeps({ arena }: TaskContext, options: BundleSweepsOptions): Bun
         if (gaps[k] <= targets[k] * primals[k]) active &= ~(1 << k)
       }
       bundleFields.active = active
-      if (active === 0) return { work: work(), ready: true, all, gaps, primals }
+      if (active === 0) return { work: work(), ready: true, all, ended, gaps, primals }
     }
-    if (work() >= budget) return { work: work(), ready: false, all, gaps, primals }
+    if (work() >= budget) return { work: work(), ready: false, all, ended, gaps, primals }
   }
 }
 

@@ -13,20 +13,22 @@ export interface DualSweepsOptions extends SweepSettings {
 export const dualSweepsTask = declareTask(import.meta.url, 'dual-sweeps', dualSweeps)
 
 /** Gap and loss are of the last finished sweep, the largest and the smallest projected gradient of all sweeps; `all` says
- *  whether the last sweep that finished here met every row. */
+ *  whether the last sweep that finished here met every row, `ended` how many finished. */
 function dualSweeps({ arena }: TaskContext, options: DualSweepsOptions) {
   const sweeps = new Sweeps(arena, options.problem, options.sweep, options)
   let [highest, lowest] = [0, 0]
   let all: boolean | undefined
+  let ended = 0
   for (;;) {
     const outcome = sweeps.advance(options.budget - sweeps.work)
     const seen = outcome ?? sweeps.extremes
     all = outcome?.all ?? all
+    if (outcome) ended++
     highest = Math.max(highest, seen.highest)
     lowest = Math.min(lowest, seen.lowest)
     const ready = outcome !== undefined && outcome.gap <= options.targetGap
     if (ready || sweeps.work >= options.budget) {
-      return { work: sweeps.work, ready, all, highest, lowest, ...sweeps.last }
+      return { work: sweeps.work, ready, all, ended, highest, lowest, ...sweeps.last }
     }
   }
 }

@@ -17,6 +17,7 @@ import { bundleRun } from './bundle-run.ts'
 import { dualOverRanks } from './dual-over-ranks.ts'
 import { dualSweepsTask } from './dual-sweeps-task.ts'
 import { dualTogether } from './dual-together.ts'
+import { momentumFor } from './momentum.ts'
 import { anyDual, type MemorySolver, type SolverSettings, type Start } from './solver.ts'
 import { activateAll, startSweeps } from './sweeps.ts'
 
@@ -24,11 +25,13 @@ import { activateAll, startSweeps } from './sweeps.ts'
 const SLICE = 4e6
 
 /** Sweeps over all rows, in slices. It estimates the gap, so that it asks for the certificate when that is likely to hold. */
-const sweepingRun: Start<OneProblem> = (objective, { arena, threads }, { seed, shrinking: shrink }) => {
+const sweepingRun: Start<OneProblem> = (objective, source, { seed, shrinking: shrink }) => {
+  const { arena, threads } = source
   const slice = Math.max(1, SLICE / objective.visitWork)
   let started: { group: RowGroup; problem: number; passWork: number } | undefined
   /** Whether the last finished sweep left rows out. */
   let partial = false
+  let sweeps = 0
   const start = (group: RowGroup) => {
     const { numeric } = arena
     const { sweep, order, rows, table } = group
@@ -47,10 +50,12 @@ const sweepingRun: Start<OneProblem> = (objective, { arena, threads }, { seed, s
       for (;;) {
         const step = await threads.run(dualSweepsTask, {
           ...{ ...objective.sweepKind, problem, sweep: group.sweep, rows: group.rows, shrink },
+          momentum: momentumFor(objective, source, group, sweeps),
           budget: Math.min(slice, Math.max(limit - work, 1)),
           targetGap: targets[0] * primals[0],
         })
         work += step.work
+        sweeps += step.ended
         if (step.all !== undefined) partial = !step.all
         if (step.ready || work >= limit || signal?.aborted) {
           return { work: work / passWork, losses: [step.loss], gaps: [step.gap], ready: step.ready, partial }

@@ -4,6 +4,7 @@ import type { Arena } from '../../numeric/arena.ts'
 import { SweepFields } from '../../numeric/fields/sweep.ts'
 import { SWEEP_BYTES, SWEEP_RANDOM } from '../../numeric/layouts.ts'
 import type { SweepKind } from '../objectives/one-problem.ts'
+import { carryOn, type Momentum } from './momentum.ts'
 
 export interface SweepStart {
   sweep: number
@@ -49,6 +50,8 @@ export interface SweepSettings extends SweepKind {
   shrink: boolean
   /** Whether the problem's most frequent weights are a trainer's own (PROBLEM_OWN). */
   parted?: boolean
+  /** What carries dual variables on before each sweep, if anything does. */
+  momentum?: Momentum | undefined
 }
 
 /** What a finished sweep saw. */
@@ -114,6 +117,8 @@ export class Sweeps {
   #begin(): void {
     const fields = this.#fields
     const { active } = fields
+    const { momentum } = this.#settings
+    if (momentum) carryOn(this.#arena, this.#problem, fields, momentum)
     this.#arena.numeric.shuffle(fields.order, active, fields.at + SWEEP_RANDOM)
     // One more than the active rows, so that 0 can say that no sweep is under way.
     fields.began = active + 1

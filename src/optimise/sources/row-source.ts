@@ -69,6 +69,8 @@ export interface RowSource {
   readonly counts: SourceCounts
   /** Room for a method, filled with zeros unless said otherwise. The same name is the same room. */
   room(name: string, bytes: ByteCount, zeroed?: boolean): Address
+  /** The same for what a method can do without; undefined where the memory that was named has no room for it. Zeros once. */
+  spare?(name: string, bytes: ByteCount): Address | undefined
   /** What a pass visits, group by group: all blocks, or those that are wanted. Pass −1 takes them as they stand. */
   groups(pass: number, order: BlockOrder, wanted?: number[] | null): number[][]
   /** These groups from the `first`-th on. */

@@ -28,15 +28,17 @@ export class RowsInMemory implements RowSource {
   readonly counts = { blocksRead: 0, bytesRead: 0, bytesSkipped: 0 }
   readonly #group: RowGroup
   readonly #rooms = new Map<string, { at: Address; bytes: ByteCount }>()
+  readonly #most: ByteCount
 
-  /** `all`: of all ranks; these rows when not said. */
-  constructor(arena: Arena, threads: ThreadPool, rows: RowTable, all: RowCounts = rows) {
+  /** `all`: of all ranks; these rows when not said. `most`: bytes that the arena may have for rooms that can be done without. */
+  constructor(arena: Arena, threads: ThreadPool, rows: RowTable, all: RowCounts = rows, most: ByteCount = 0) {
     this.arena = arena
     this.threads = threads
     this.rows = rows.rows
     this.nonzeros = rows.nonzeros
     this.all = { rows: all.rows, nonzeros: all.nonzeros }
     this.#group = wholeGroup(arena, rows)
+    this.#most = most
   }
 
   room(name: string, bytes: ByteCount, zeroed = true): Address {
@@ -46,6 +48,12 @@ export class RowsInMemory implements RowSource {
     this.#rooms.set(name, room)
     if (zeroed) this.arena.bytes(room.at, bytes).fill(0)
     return room.at
+  }
+
+  spare(name: string, bytes: ByteCount): Address | undefined {
+    const known = this.#rooms.get(name)
+    if (known && known.bytes >= bytes) return known.at
+    return this.arena.mark() + bytes <= this.#most ? this.room(name, bytes) : undefined
   }
 
   groups(): number[][] {
