@@ -3,7 +3,15 @@
 import type { Chart } from '../chart.ts'
 import { referenceFor } from '../reference.ts'
 import type { Section, SuiteContext, Table } from '../suite.ts'
-import { COST, knownSolvers, passSeries, type StoreSpec, type Variant } from './pass-series.ts'
+import {
+  COST,
+  knownSolvers,
+  passSeries,
+  pointCells,
+  pointColumns,
+  type StoreSpec,
+  type Variant,
+} from './pass-series.ts'
 
 const PASSES = [1, 2, 4, 8]
 const BASE: StoreSpec = { blocks: 40, split: 'random', compress: 'none' }
@@ -60,21 +68,11 @@ export async function ablationsSection(context: SuiteContext, names: string[]): 
       const points = await passSeries(context, data, VARIANTS, 'ablations', false)
       const reference = await referenceFor(data, { loss: 'hinge', cost: COST }, context.workFolder, context.say)
       const best = Math.min(reference.primal, ...points.map(({ training }) => training.primal))
-      const rows = points.map(
-        ({ variant: { name }, shownPasses, memory, pieces, store, run, seconds, training, told }) => ({
-          ...{
-            variant: name,
-            passes: shownPasses,
-            memory,
-            pieces,
-            storeSeconds: store.seconds,
-            runSeconds: run.seconds,
-            spread: run.spread,
-          },
-          ...{ seconds, bytesRead: told?.['bytesRead'] as number | undefined },
-          difference: (training.primal - best) / best,
-        }),
-      )
+      const rows = points.map(point => ({
+        ...{ variant: point.variant.name, passes: point.shownPasses, ...pointCells(point) },
+        bytesRead: point.told?.['bytesRead'] as number | undefined,
+        difference: (point.training.primal - best) / best,
+      }))
       for (const { title, variants } of QUESTIONS) {
         const shown = [base.name, ...variants]
         const chosen = rows.filter(row => shown.includes(row.variant))
@@ -101,12 +99,7 @@ export async function ablationsSection(context: SuiteContext, names: string[]): 
 const columns = {
   variant: { title: 'variant' },
   passes: { title: 'passes' },
-  memory: { title: '--memory' },
-  pieces: { title: 'pieces' },
-  storeSeconds: { title: 'store s', show: 'seconds' },
-  runSeconds: { title: 'run s', show: 'seconds' },
-  spread: { title: 'spread', show: 'ratio' },
-  seconds: { title: 'together s', show: 'seconds' },
+  ...pointColumns,
   bytesRead: { title: 'read MB', show: 'megabytes' },
   difference: { title: 'difference', show: 'difference' },
 } as const

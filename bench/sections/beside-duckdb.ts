@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { measure } from '../measure.ts'
 import { spillway } from '../peers/spillway.ts'
-import { type Contestant, interleave, timingOf } from '../rounds.ts'
+import { processTable } from '../process-table.ts'
+import { type Contestant, interleave } from '../rounds.ts'
 import type { Section, SuiteContext, Table } from '../suite.ts'
 
 const ROWS = { small: 400_000, full: 4_000_000 }
@@ -37,19 +38,10 @@ export async function besideDuckDb(context: SuiteContext): Promise<Section> {
     ]
   })
   const runs = await interleave(contestants, rounds, say)
-  const table: Table = { columns, rows: [] }
-  const details: unknown[] = []
-  for (const { name, file } of contestants) {
-    const timing = timingOf(runs.get(name)!)
-    const { seconds, cpuSeconds, spread, peakMemoryBytes } = timing
-    const megabytes = bytes.get(file)! / 1e6
-    table.rows.push({
-      ...{ name, seconds, cpuSeconds, spread, memory: peakMemoryBytes },
-      rowsEach: rows / cpuSeconds,
-      megabytesEach: megabytes / cpuSeconds,
-    })
-    details.push({ name, rows, megabytes, ...timing })
-  }
+  const megabytes = new Map(contestants.map(({ name, file }) => [name, bytes.get(file)! / 1e6]))
+  const { table, details } = processTable(runs, columns, (name, { cpuSeconds }) => {
+    return { rowsEach: rows / cpuSeconds, megabytesEach: megabytes.get(name)! / cpuSeconds }
+  })
   return {
     name: 'duckdb',
     title: 'Reading tables',
@@ -60,17 +52,12 @@ export async function besideDuckDb(context: SuiteContext): Promise<Section> {
       'By the second of computing: user and system time of all threads.',
     ],
     tables: [table],
-    details,
+    details: details.map(each => ({ ...each, rows, megabytes: megabytes.get(each.name) })),
     notes: [],
   }
 }
 
 const columns: Table['columns'] = {
-  name: { title: 'what' },
-  seconds: { title: 'time', show: 'seconds' },
-  cpuSeconds: { title: 'computing', show: 'seconds' },
   rowsEach: { title: 'rows a second of computing', show: 'count' },
   megabytesEach: { title: 'MB of the file a second of computing', show: 'fixed2' },
-  spread: { title: 'spread', show: 'ratio' },
-  memory: { title: 'memory', show: 'megabytes' },
 }

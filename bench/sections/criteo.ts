@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { cacheFolder } from '../data.ts'
 import { measure } from '../measure.ts'
 import { spillway } from '../peers/spillway.ts'
-import { type Contestant, interleave, timingOf } from '../rounds.ts'
+import { processTable } from '../process-table.ts'
+import { type Contestant, interleave } from '../rounds.ts'
 import type { Section, SuiteContext, Table } from '../suite.ts'
 
 const ROWS = { small: 200_000, full: 4_000_000 }
@@ -27,18 +28,11 @@ export async function criteoSection(context: SuiteContext): Promise<Section> {
     { name: 'text to store', run: () => measure(spillway.command(...ingest), { limit: context.limit }) },
   ]
   const runs = await interleave(contestants, context.rounds, context.say)
-  const table: Table = { columns, rows: [] }
-  const details: unknown[] = []
-  for (const [name, measured] of runs) {
-    const timing = timingOf(measured)
-    const { seconds, cpuSeconds, spread, peakMemoryBytes } = timing
+  const { table, details } = processTable(runs, columns, (name, { seconds }) => {
     const each = Math.round(rows / seconds)
     const goal = name === contestants[0].name ? GOAL_ROWS_A_SECOND : undefined
-    const reached = goal === undefined ? undefined : each >= goal
-    const throughput = bytes / seconds
-    table.rows.push({ name, seconds, cpuSeconds, spread, each, throughput, memory: peakMemoryBytes, goal, reached })
-    details.push({ name, rows, bytes, ...timing })
-  }
+    return { each, throughput: bytes / seconds, goal, reached: goal === undefined ? undefined : each >= goal }
+  })
   return {
     name: 'criteo',
     title: 'A table of clicks',
@@ -48,7 +42,7 @@ export async function criteoSection(context: SuiteContext): Promise<Section> {
       `spillway train ${TRAINING.join(' ')}`,
     ],
     tables: [table],
-    details,
+    details: details.map(each => ({ ...each, rows, bytes })),
     notes: [],
   }
 }
@@ -63,13 +57,8 @@ async function clicks(rows: number): Promise<{ data: string; bytes: number }> {
 }
 
 const columns: Table['columns'] = {
-  name: { title: 'what' },
-  seconds: { title: 'time', show: 'seconds' },
-  cpuSeconds: { title: 'computing', show: 'seconds' },
-  spread: { title: 'spread', show: 'fixed2' },
   each: { title: 'rows a second', show: 'count' },
   throughput: { title: 'text a second', show: 'megabytes' },
-  memory: { title: 'memory', show: 'megabytes' },
   goal: { title: 'goal', show: 'count' },
   reached: { title: 'reached' },
 }

@@ -11,7 +11,7 @@ import type { TrainRun } from '../peers/peer.ts'
 import { referenceFor } from '../reference.ts'
 import { interleave, timingOf } from '../rounds.ts'
 import type { Cell, Section, SuiteContext } from '../suite.ts'
-import { COST, knownSolvers, MEMORY, passSeries, type Variant } from './pass-series.ts'
+import { COST, knownSolvers, MEMORY, passSeries, pointCells, pointColumns, type Variant } from './pass-series.ts'
 
 const PASSES = [1, 2, 4, 8, 16]
 /** As in the paper. */
@@ -102,12 +102,7 @@ export async function methodsSection(context: SuiteContext, names: string[]): Pr
 const columns = {
   method: { title: 'method' },
   setting: { title: 'passes or -e' },
-  memory: { title: '--memory' },
-  pieces: { title: 'pieces' },
-  storeSeconds: { title: 'store s', show: 'seconds' },
-  runSeconds: { title: 'run s', show: 'seconds' },
-  spread: { title: 'spread', show: 'ratio' },
-  seconds: { title: 'together s', show: 'seconds' },
+  ...pointColumns,
   difference: { title: 'difference', show: 'difference' },
   accuracy: { title: 'test accuracy', show: 'share' },
   belowBest: { title: 'below best', show: 'fixed2' },
@@ -121,12 +116,14 @@ async function blockPoints(context: SuiteContext, data: PreparedData, methods: M
     }),
   )
   const points = await passSeries(context, data, variants, 'methods', true)
-  return points.map(({ variant, shownPasses, memory, pieces, store, run, seconds, training, test, told }) => ({
-    ...{ method: variant.name, setting: shownPasses, memory, pieces },
-    ...{ storeSeconds: store.seconds, runSeconds: run.seconds, spread: run.spread, seconds },
-    ...{ primal: variant.loss === 'hinge' ? training.primal : undefined, accuracy: test?.accuracy },
-    details: { store, run, training, test, told },
-  }))
+  return points.map(point => {
+    const { variant, shownPasses, store, run, training, test, told } = point
+    return {
+      ...{ method: variant.name, setting: shownPasses, ...pointCells(point) },
+      ...{ primal: variant.loss === 'hinge' ? training.primal : undefined, accuracy: test?.accuracy },
+      details: { store, run, training, test, told },
+    }
+  })
 }
 
 async function liblinearPoints(context: SuiteContext, data: PreparedData): Promise<Point[]> {

@@ -7,6 +7,7 @@ import { finished } from 'node:stream/promises'
 import { cacheFolder } from '../data.ts'
 import { measure } from '../measure.ts'
 import { spillway } from '../peers/spillway.ts'
+import { processTable } from '../process-table.ts'
 import { type Contestant, interleave, timingOf } from '../rounds.ts'
 import type { Section, SuiteContext, Table } from '../suite.ts'
 
@@ -29,20 +30,11 @@ export async function numbersSection(context: SuiteContext): Promise<Section> {
   const runs = await interleave(contestants, context.rounds, context.say)
   const [few, many] = contestants.map(({ name }) => timingOf(runs.get(name)!))
   const throughput = (files[1].bytes - files[0].bytes) / (many.cpuSeconds - few.cpuSeconds)
-  const table: Table = {
-    columns,
-    rows: [
-      {
-        name: 'text to labels, a core',
-        seconds: many.seconds,
-        cpuSeconds: many.cpuSeconds,
-        spread: many.spread,
-        throughput,
-        goal: GOAL_BYTES_A_SECOND,
-        reached: throughput >= GOAL_BYTES_A_SECOND,
-      },
-    ],
-  }
+  const goal = GOAL_BYTES_A_SECOND
+  const all = runs.get(contestants[1].name)!
+  const { table } = processTable([['text to labels, a core', all]], columns, () => {
+    return { throughput, goal, reached: throughput >= goal }
+  })
   return {
     name: 'numbers',
     title: 'A table of numbers',
@@ -83,10 +75,6 @@ async function numbersOf(rows: number): Promise<{ data: string; bytes: number }>
 }
 
 const columns: Table['columns'] = {
-  name: { title: 'what' },
-  seconds: { title: 'time', show: 'seconds' },
-  cpuSeconds: { title: 'computing', show: 'seconds' },
-  spread: { title: 'spread', show: 'fixed2' },
   throughput: { title: 'text a second of computing', show: 'megabytes' },
   goal: { title: 'goal', show: 'megabytes' },
   reached: { title: 'reached' },

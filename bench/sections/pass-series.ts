@@ -60,6 +60,20 @@ export interface SeriesPoint {
   told?: Record<string, unknown>
 }
 
+/** What tables say of every point: how it was run, and how long it took. */
+export const pointColumns = {
+  memory: { title: '--memory' },
+  pieces: { title: 'pieces' },
+  storeSeconds: { title: 'store s', show: 'seconds' },
+  runSeconds: { title: 'run s', show: 'seconds' },
+  spread: { title: 'spread', show: 'ratio' },
+  seconds: { title: 'together s', show: 'seconds' },
+} as const
+
+export function pointCells({ memory, pieces, store, run, seconds }: SeriesPoint) {
+  return { memory, pieces, storeSeconds: store.seconds, runSeconds: run.seconds, spread: run.spread, seconds }
+}
+
 /** All points of all variants; a variant that fails is named in the results and left out. */
 export async function passSeries(
   context: SuiteContext,

@@ -3,7 +3,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { measure } from '../measure.ts'
 import { spillway } from '../peers/spillway.ts'
-import { type Contestant, interleave, timingOf } from '../rounds.ts'
+import { processTable } from '../process-table.ts'
+import { type Contestant, interleave } from '../rounds.ts'
 import type { Section, SuiteContext, Table } from '../suite.ts'
 
 /** Starts are short and vary much: each is measured so many times a round. */
@@ -40,16 +41,10 @@ export async function startSection(context: SuiteContext): Promise<Section> {
     })),
   ]
   const runs = await interleave(contestants, rounds * TURNS_A_ROUND, context.say)
-  const table: Table = { columns, rows: [] }
-  const details: unknown[] = []
-  for (const [name, measured] of runs) {
-    const timing = timingOf(measured)
+  const { table, details } = processTable(runs, columns, (name, { seconds }) => {
     const goal = starts[name]?.goal
-    const { seconds, cpuSeconds, spread, peakMemoryBytes } = timing
-    const reached = goal === undefined ? undefined : seconds <= goal
-    table.rows.push({ name, seconds, cpuSeconds, spread, memory: peakMemoryBytes, goal, reached })
-    details.push({ name, ...timing })
-  }
+    return { goal, reached: goal === undefined ? undefined : seconds <= goal }
+  })
   return {
     name: 'start',
     title: 'Starting',
@@ -65,11 +60,6 @@ export async function startSection(context: SuiteContext): Promise<Section> {
 }
 
 const columns: Table['columns'] = {
-  name: { title: 'what' },
-  seconds: { title: 'time', show: 'seconds' },
-  cpuSeconds: { title: 'computing', show: 'seconds' },
-  spread: { title: 'spread', show: 'fixed2' },
-  memory: { title: 'memory', show: 'megabytes' },
   goal: { title: 'goal', show: 'seconds' },
   reached: { title: 'reached' },
 }

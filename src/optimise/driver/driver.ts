@@ -1,45 +1,38 @@
 // The driver: asks a method to visit group after group of rows, keeps checkpoints, asks the certificate for the truth, and
 // decides when to stop. Rows in memory are a source of one group; one model and many, all of them go through here.
-import type { RunState, Stretch } from '../../block-store/checkpoint.ts'
+import type { RunState } from '../../block-store/checkpoint.ts'
 import { alone, type Communicator } from '../../ranks/communicator.ts'
-import { onAnyRank, sumNumbers, sumVectors } from '../../ranks/records.ts'
+import { sumVectors } from '../../ranks/records.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
-import { addSums, type Certificate, certificateOf, noSums } from '../objectives/certificate.ts'
+import type { Certificate } from '../objectives/certificate.ts'
 import type { Objective } from '../objectives/objective.ts'
 import type { ExitReason, Solution } from '../objectives/solution.ts'
 import type { FirstPass } from '../solvers/first-pass.ts'
-import { type Account, type Run, type Seen, startRun } from '../solvers/solver.ts'
+import { type Run, type Seen, startRun } from '../solvers/solver.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
-import { type RowGroup, type RowSource, reads } from '../sources/row-source.ts'
-import { type DriverSettings, type Driving, freshState, nowhere, type StateKeeper } from './driving.ts'
+import { countSkipped, type RowGroup, type RowSource } from '../sources/row-source.ts'
+import { type Certified, certify } from './certify.ts'
+import { type DriverSettings, type Driving, freshState, isSpent, nowhere, passesOf } from './driving.ts'
 import { LastLook } from './last-look.ts'
+import { PassEnd } from './pass-end.ts'
 import { Progress, sum } from './progress.ts'
+import { RunCheckpoints } from './run-checkpoints.ts'
 
 /** A certificate that did not confirm an estimate makes the next one count for less. */
 const DOUBT = 0.7
-/** A run overshoots its budget by at most a row, which does not make a pass. */
-const ALMOST = 1e-3
-/** Weights and the rows that a method keeps are written with every checkpoint. While they are small beside a block, one after
- *  every block costs little. */
-const CHEAP_SHARE = 0.1
-/** After an interrupt, rows are looked at for so long: all of a small store, a sample of a large one. */
-const BRIEF_SECONDS = 2
 
 export class Driver {
   readonly #source: RowSource
   readonly #dual: boolean
   readonly #objective: Objective
   readonly #settings: DriverSettings
-  readonly #keeper: StateKeeper
   readonly #ranks: Communicator
-  /** Over ranks: whether one of them was interrupted, as all of them know; and whether within a pass, so that the last checkpoint
-   *  stands. */
-  #heard = false
-  #torn = false
   readonly #run: Run
   readonly #progress: Progress
-  #lastCheckpoint = performance.now()
+  readonly #checkpoints: RunCheckpoints
+  readonly #passEnd: PassEnd
   readonly #look: LastLook
+  readonly #certified: Certified
   #state: RunState
   readonly #stalls: Driving['stalls']
   /** Whether it was left for another method. */
@@ -51,9 +44,7 @@ export class Driver {
     this.#dual = solver.dual
     this.#objective = objective
     this.#settings = settings
-    this.#keeper = keeper
     this.#ranks = settings.ranks ?? alone
-    this.#look = new LastLook(objective, source)
     this.#state = state
     this.#stalls = driving.stalls
     const { series } = driving
@@ -61,7 +52,15 @@ export class Driver {
     // A method that goes on with the next problem keeps its rows in memory.
     this.#run = before?.nextProblem ? before : startRun(solver, objective, source, settings)
     if (series) this.#run.nextProblem?.(series.anchored)
-    this.#progress = new Progress(driving, this.#run)
+    const run = this.#run
+    const progress = new Progress(driving, run)
+    const checkpoints = new RunCheckpoints({ source, objective, run, settings, keeper })
+    const look = new LastLook(objective, source, settings)
+    this.#progress = progress
+    this.#checkpoints = checkpoints
+    this.#look = look
+    this.#certified = { source, objective, run, settings, progress, look, dual: solver.dual }
+    this.#passEnd = new PassEnd({ source, run, settings, progress, checkpoints })
   }
 
   /** Where the run stands. */
@@ -73,7 +72,7 @@ export class Driver {
   async restore(state: RunState): Promise<void> {
     this.#state = state
     const { saved } = this.#run
-    if (this.#keepsRows && state.solver === undefined) {
+    if (this.#checkpoints.keepsRows && state.solver === undefined) {
       // Nothing is in memory, and nothing is known of any block, but dual variables and weights stand.
       this.#nextPass(null)
       // What a method knew of models that were done is gone, too: it looks at them again.
@@ -83,7 +82,7 @@ export class Driver {
       }
     } else if (saved) {
       saved.restore(state.solver)
-      if (this.#keepsRows) await this.#keeper.loadMemory(this.#stretches)
+      if (this.#checkpoints.keepsRows) await this.#checkpoints.loadMemory()
       saved.restored?.()
     }
     this.#objective.activate?.(state.resting.map(rests => !rests))
@@ -104,8 +103,8 @@ export class Driver {
     state.wanted = this.#run.ledger?.owing(0) ?? null
     const { loss, gap } = first.owed
     this.#progress.know(0.5 * objective.squaredLengths()[0] + loss, gap)
-    this.#keeper.touch([...this.#source.blockBytes.keys()])
-    await this.#checkpoint()
+    this.#checkpoints.touchAll()
+    await this.#checkpoints.write(state)
   }
 
   /** Starts from dual variables that are in place already: w = Σ α y x, by one reading pass. */
@@ -123,7 +122,7 @@ export class Driver {
       if (cutShort) return this.#end(this.#known, undefined, 'interrupted')
       if (!this.#state.stockTaken) await this.#takeStock()
       // Until it is decided how to go on, the run stands at the end of this pass: one that is resumed decides the same.
-      if (await this.#checkpointNow()) await this.#checkpoint()
+      if (await this.#passEnd.isCheckpointDue()) await this.#checkpoints.write(this.#state)
       const done = await this.#decide()
       if (done) return done
       if (this.#hasStalled()) return this.#leave()
@@ -136,62 +135,14 @@ export class Driver {
     const state = this.#state
     if (this.#ranks.size === 1) {
       const { work } = state
-      const cutShort = await this.#meet(await this.#visitAll(), work)
-      if (cutShort) await this.#checkpoint()
+      const cutShort = await this.#passEnd.meet(state, await this.#visitAll(), work)
+      if (cutShort) await this.#checkpoints.write(state)
       return cutShort
     }
     // A run that is resumed where ranks had met does not have them meet again.
     if (state.stockTaken) return false
     state.workBefore ??= state.work
-    return this.#meet(await this.#visitAll(), state.workBefore)
-  }
-
-  /** Whether a checkpoint is written at the end of a pass. Ranks write theirs together. */
-  async #checkpointNow(): Promise<boolean> {
-    const isDue = this.#interrupted || this.#checkpointDue(this.#allBytes)
-    if (this.#ranks.size === 1) return isDue
-    return this.#keeper !== nowhere && onAnyRank(this.#ranks, isDue)
-  }
-
-  /** Whether the run is to end: ranks decide together. */
-  get #interrupted(): boolean {
-    return this.#ranks.size > 1 ? this.#heard : this.#settings.signal?.aborted === true
-  }
-
-  /** The end of a pass over this rank's rows. What ranks have found is put together, so that all of them know the same, and decide
-   *  the same; whether one of them had to leave groups out. `before`: the work before this pass. */
-  async #meet(cutShort: boolean, before: number): Promise<boolean> {
-    const state = this.#state
-    const { settings, run, ranks, source } = {
-      settings: this.#settings,
-      run: this.#run,
-      ranks: this.#ranks,
-      source: this.#source,
-    }
-    if (ranks.size === 1) {
-      const last = cutShort || settings.signal?.aborted === true || state.work >= settings.maxPasses - ALMOST
-      state.work += (await run.meet?.(last)) ?? 0
-      return cutShort
-    }
-    const { losses, gaps, ready } = state
-    const share = source.rows / Math.max(source.all.rows, 1)
-    const aborted = settings.signal?.aborted === true
-    const flags = [cutShort, aborted, ready === false, this.#progress.partial].map(Number)
-    const sums = await sumNumbers(ranks, [...flags, (state.work - before) * share, ...losses, ...gaps])
-    const [left, stopped, notReady, partial, work] = sums.splice(0, flags.length + 1)
-    // A run that goes on finishes this pass first: what each rank has found in it so far is written before ranks put it together.
-    if (left > 0) {
-      await this.#checkpoint()
-      this.#torn = true
-    }
-    state.work = before + work
-    state.losses = sums.splice(0, losses.length)
-    state.gaps = sums
-    if (ready !== undefined) state.ready = notReady === 0
-    this.#progress.partial = partial > 0
-    this.#heard = stopped > 0
-    state.work += (await run.meet?.(this.#heard || state.work >= settings.maxPasses - ALMOST)) ?? 0
-    return left > 0
+    return this.#passEnd.meet(state, await this.#visitAll(), state.workBefore)
   }
 
   /** Whether it will not get there in reasonable time. The gap is the worst of the models that are not done; while rows are left
@@ -214,23 +165,26 @@ export class Driver {
 
   /** Visits the groups of a pass that are left; whether an abort came before all were visited. */
   async #visitAll(): Promise<boolean> {
-    const { signal, maxPasses } = this.#settings
+    const { signal } = this.#settings
     const state = this.#state
     // What was learnt while text was read may be all the passes there are.
-    const groups =
-      state.work >= maxPasses - ALMOST ? [] : this.#run.findsRows ? [[]] : this.#groups(state.pass, state.wanted)
-    if (state.position === 0 && groups.length > 0) this.#countSkipped(state.wanted)
+    const groups = isSpent(state, this.#settings)
+      ? []
+      : this.#run.findsRows
+        ? [[]]
+        : this.#groups(state.pass, state.wanted)
+    if (state.position === 0 && groups.length > 0) countSkipped(this.#source, state.wanted)
     for await (const group of this.#source.pass(groups, state.position)) {
       const seen = await this.#run.visit(group, this.#turn())
       state.position++
       this.#note(seen, group)
-      // Rows that stay in memory belong to any block.
-      this.#keeper.touch(this.#keepsRows ? [...this.#source.blockBytes.keys()] : group.parts.map(part => part.block))
+      this.#checkpoints.touch(group)
       this.#progress.tell(state, state.position / groups.length)
       if (signal?.aborted) break
       // Ranks are at different groups: their checkpoints are those of the ends of passes.
-      const isDue = state.position < groups.length && this.#ranks.size === 1 && this.#checkpointDue(group.packedBytes)
-      if (isDue) await this.#checkpoint()
+      const isDue =
+        state.position < groups.length && this.#ranks.size === 1 && this.#checkpoints.isDue(group.packedBytes)
+      if (isDue) await this.#checkpoints.write(state)
     }
     return signal?.aborted === true && state.position < groups.length
   }
@@ -334,12 +288,12 @@ export class Driver {
 
   /** At the end of a pass: how the models ended, if they have. */
   async #decide(): Promise<Solution[] | undefined> {
-    const { tolerance, gradientTolerance, maxPasses } = this.#settings
+    const { tolerance, gradientTolerance } = this.#settings
     const state = this.#state
-    const last = state.work >= maxPasses - ALMOST
-    const stopped = this.#interrupted
+    const last = isSpent(state, this.#settings)
+    const stopped = this.#passEnd.interrupted
     if (!this.#ready() && !last && !stopped) return undefined
-    const certificates = await this.certify(last)
+    const certificates = await certify(this.#certified, this.#state, last)
     if (!certificates) return this.#end(this.#known, undefined, 'interrupted')
     const passes = this.#passes()
     const reached = certificates.map(({ gap }) => gap !== null && gap <= tolerance)
@@ -380,7 +334,7 @@ export class Driver {
     exitReason: ExitReason,
   ): Promise<Solution[]> {
     if (known.every(solution => solution !== null)) return known
-    if (!this.#look.hasSeenAll) await this.#lookAtRows(exitReason === 'interrupted')
+    if (!this.#look.hasSeenAll) await this.#look.atRows(this.#state, exitReason === 'interrupted')
     const { tolerance } = this.#settings
     return this.#look.solutions(known, certificates, {
       exitReason,
@@ -390,66 +344,8 @@ export class Driver {
     })
   }
 
-  /** Sums losses along the weights over all rows; after an interrupt over as many as a short time allows, those first that
-   *  would have been next. Blocks are drawn at random, so some stand for all. */
-  async #lookAtRows(briefly: boolean): Promise<void> {
-    const began = performance.now()
-    this.#look.begin()
-    const { pass, position, wanted } = this.#state
-    const groups = this.#groups(briefly ? pass : -1)
-    const next = briefly && !wanted ? position % Math.max(groups.length, 1) : 0
-    for await (const group of this.#source.pass([...groups.slice(next), ...groups.slice(0, next)])) {
-      await this.#look.at(group)
-      if (briefly && performance.now() - began > BRIEF_SECONDS * 1000) break
-    }
-    await this.#look.addOthers(this.#ranks)
-  }
-
-  /** Passes so far. A run that leaves blocks out, or works on rows in memory, makes them in parts. */
   #passes(): number {
-    return Math.min(this.#settings.maxPasses, Math.max(1, Math.ceil(this.#state.work - ALMOST)))
-  }
-
-  /** Primal, dual and gap of each model over all rows, by a reading pass; undefined when it was interrupted. With `look`, the
-   *  losses along the weights are summed as well. A method with a ledger knows all rows, once those have been read of which it
-   *  does not know enough. */
-  async certify(look = false): Promise<Certificate[] | undefined> {
-    const source = this.#source
-    const objective = this.#objective
-    const { threads } = source
-    this.#look.forget()
-    const known = await this.#run.certificates?.()
-    if (known) return known
-    if (objective.certify) return objective.certify(source)
-    // With narrow weights, w is not quite Σ α y x, and nothing is certain without reading.
-    const ledger = objective.weightBytes === 8 ? this.#run.ledger : undefined
-    const blocks = ledger?.owing(this.#settings.tolerance * this.#state.primals[0])
-    if (ledger) this.#countSkipped(blocks)
-    // Where every block is read here, once is enough for the line search.
-    const looks = look && (!blocks || blocks.length === source.blockBytes.length)
-    if (looks) this.#look.begin()
-    const totals = noSums(objective.models)
-    const groups = this.#groups(-1, blocks)
-    let [looked, cutShort] = [0, false]
-    // In the order of the source, whatever order the method took: the sums are the same bits for the same weights.
-    for await (const group of source.pass(groups)) {
-      this.#progress.certifying(this.#state, looked++ / groups.length)
-      cutShort = this.#settings.signal?.aborted === true && reads(source)
-      if (cutShort) break
-      // Before the method looks: it may leave rows out of the group's table that it has elsewhere.
-      if (looks) await this.#look.at(group)
-      if (ledger) await ledger.evaluate(group)
-      else addSums(totals, await objective.evaluate(threads, group))
-    }
-    if (await onAnyRank(this.#ranks, cutShort)) {
-      this.#look.forget()
-      return undefined
-    }
-    if (ledger) return [certificateOfAccount(await ledger.account(), source.rows)]
-    await this.#look.addOthers(this.#ranks)
-    await sumVectors(this.#ranks, objective.arena, [], totals)
-    const lengths = objective.squaredLengths()
-    return totals.map((sums, k) => certificateOf(sums, lengths[k], source.all.rows, this.#dual))
+    return passesOf(this.#state, this.#settings)
   }
 
   #nextPass(wanted: number[] | null): void {
@@ -469,53 +365,13 @@ export class Driver {
     return this.#source.groups(pass, this.#settings, wanted)
   }
 
-  /** Memory that a checkpoint holds besides weights and dual variables. */
-  get #stretches(): Stretch[] {
-    return this.#run.saved?.stretches?.() ?? []
-  }
-
-  get #keepsRows(): boolean {
-    return this.#stretches.length > 0
-  }
-
-  get #allBytes(): number {
-    return sum(this.#source.blockBytes)
-  }
-
-  #countSkipped(wanted: number[] | null | undefined): void {
-    if (!wanted) return
-    const { blockBytes, counts } = this.#source
-    counts.bytesSkipped += wanted.reduce((left, block) => left - blockBytes[block], this.#allBytes)
-  }
-
-  #checkpointDue(blockBytes: number): boolean {
-    const { weightCount, weightBytes } = this.#objective
-    const kept = sum(this.#stretches.map(({ bytes }) => bytes))
-    // A run that finds its rows makes short passes.
-    if (!this.#run.findsRows && weightCount * weightBytes + kept <= CHEAP_SHARE * blockBytes) return true
-    return performance.now() - this.#lastCheckpoint >= this.#settings.checkpointSeconds * 1000
-  }
-
-  async #checkpoint(finished = false): Promise<void> {
-    if (this.#torn || this.#run.saved?.isTorn?.()) return
-    const kept = this.#stretches
-    const forgets = finished && kept.length > 0
-    this.#state.bytesRead = this.#source.counts.bytesRead
-    this.#state.solver = forgets ? undefined : this.#run.saved?.state()
-    await this.#keeper.save(this.#state, forgets || kept.length === 0 ? undefined : kept)
-    this.#lastCheckpoint = performance.now()
-  }
-
   /** Writes down how the run ended. One that reached its aim is seldom resumed, and then with another: the rows that it had
    *  in memory are not written for that, but read again. */
   async close(done: Solution[]): Promise<void> {
     this.#state.done = done
-    await this.#checkpoint(done.every(({ exitReason }) => exitReason === 'converged'))
+    await this.#checkpoints.write(
+      this.#state,
+      done.every(({ exitReason }) => exitReason === 'converged'),
+    )
   }
-}
-
-function certificateOfAccount({ dual, certain, supportVectors, correct }: Account, rows: number): Certificate {
-  const primal = dual + certain
-  const trainingAccuracy = correct === null ? null : correct / rows
-  return { primal, dual, gap: primal > 0 ? certain / primal : 0, supportVectors, trainingAccuracy }
 }

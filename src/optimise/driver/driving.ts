@@ -17,6 +17,19 @@ export interface DriverSettings extends SolverSettings {
   signal?: AbortSignal | undefined
 }
 
+/** A run overshoots its budget by at most a row, which does not make a pass. */
+const ALMOST = 1e-3
+
+/** Whether all passes that a run may make are made. */
+export function isSpent({ work }: RunState, { maxPasses }: DriverSettings): boolean {
+  return work >= maxPasses - ALMOST
+}
+
+/** Passes so far. A run that leaves blocks out, or works on rows in memory, makes them in parts. */
+export function passesOf({ work }: RunState, { maxPasses }: DriverSettings): number {
+  return Math.min(maxPasses, Math.max(1, Math.ceil(work - ALMOST)))
+}
+
 /** Where the driver leaves what a run that is killed goes on from. */
 export type StateKeeper = Pick<Checkpoints, 'touch' | 'save' | 'loadMemory'>
 

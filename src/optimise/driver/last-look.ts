@@ -1,11 +1,16 @@
 // The last look at rows: the losses along the weights of models that did not get to their aim, which end by the best multiple of
 // their weights.
-import type { Communicator } from '../../ranks/communicator.ts'
+import type { RunState } from '../../block-store/checkpoint.ts'
+import { alone, type Communicator } from '../../ranks/communicator.ts'
 import type { Certificate } from '../objectives/certificate.ts'
 import { certificateAt, LossesAlong, penaltyOf } from '../objectives/line-search.ts'
 import type { Objective } from '../objectives/objective.ts'
 import type { ExitReason, Solution } from '../objectives/solution.ts'
 import type { RowGroup, RowSource } from '../sources/row-source.ts'
+import type { DriverSettings } from './driving.ts'
+
+/** After an interrupt, rows are looked at for so long: all of a small store, a sample of a large one. */
+const BRIEF_SECONDS = 2
 
 /** How a run ended. */
 interface End {
@@ -19,11 +24,13 @@ interface End {
 export class LastLook {
   readonly #objective: Objective
   readonly #source: RowSource
+  readonly #settings: DriverSettings
   #looks: LossesAlong[] = []
 
-  constructor(objective: Objective, source: RowSource) {
+  constructor(objective: Objective, source: RowSource, settings: DriverSettings) {
     this.#objective = objective
     this.#source = source
+    this.#settings = settings
   }
 
   get hasSeenAll(): boolean {
@@ -41,6 +48,20 @@ export class LastLook {
 
   async at(group: RowGroup): Promise<void> {
     await this.#objective.lookAlong(this.#source.threads, group, this.#looks)
+  }
+
+  /** Sums losses along the weights over all rows; after an interrupt over as many as a short time allows, those first that
+   *  would have been next. Blocks are drawn at random, so some stand for all. */
+  async atRows({ pass, position, wanted }: RunState, briefly: boolean): Promise<void> {
+    const began = performance.now()
+    this.begin()
+    const groups = this.#source.groups(briefly ? pass : -1, this.#settings)
+    const next = briefly && !wanted ? position % Math.max(groups.length, 1) : 0
+    for await (const group of this.#source.pass([...groups.slice(next), ...groups.slice(0, next)])) {
+      await this.at(group)
+      if (briefly && performance.now() - began > BRIEF_SECONDS * 1000) break
+    }
+    await this.addOthers(this.#settings.ranks ?? alone)
   }
 
   /** What the rows of all ranks showed. */

@@ -81,3 +81,10 @@ export interface RowSource {
 export function reads({ blockBytes }: Pick<RowSource, 'blockBytes'>): boolean {
   return blockBytes.length !== 1 || blockBytes[0] > 0
 }
+
+/** Counts the bytes of blocks that are left out where only some are wanted. */
+export function countSkipped({ blockBytes, counts }: RowSource, wanted: number[] | null | undefined): void {
+  if (!wanted) return
+  const all = blockBytes.reduce((total, bytes) => total + bytes, 0)
+  counts.bytesSkipped += wanted.reduce((left, block) => left - blockBytes[block], all)
+}
