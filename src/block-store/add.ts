@@ -6,6 +6,7 @@ import { refuseSameFile } from '../files/same-file.ts'
 import { askedInputFormat, findInputFormat } from '../input-formats/all-input-formats.ts'
 import { Arena } from '../numeric/arena.ts'
 import { poolForText } from '../rows/pool-for-text.ts'
+import { spoolReadOnce } from '../rows/spool.ts'
 import { CarriedStates } from './carried-states.ts'
 import { changeStore, freeBlockNumbers } from './change-store.ts'
 import { binsOf, inputFormatOf, type Manifest, nextPosition, type SourceEntry, sourceSpans } from './manifest.ts'
@@ -19,6 +20,7 @@ import {
 } from './read-into-blocks.ts'
 import { openStore } from './reader.ts'
 import { type EarlierSources, refuseNamedTwice, refuseSameText } from './source-content.ts'
+import { addNames, readStoredNames } from './stored-names.ts'
 import { StoreWriter } from './writer.ts'
 
 export interface AddOptions {
@@ -57,17 +59,22 @@ export interface AddResult {
 export async function addRows(data: string | string[], folder: string, options: AddOptions = {}): Promise<AddResult> {
   const started = performance.now()
   const seconds = (): number => (performance.now() - started) / 1000
-  const paths = typeof data === 'string' ? [data] : data
-  if (paths.length === 0) throw new UsageError('no data was named')
+  const given = typeof data === 'string' ? [data] : data
+  if (given.length === 0) throw new UsageError('no data was named')
   checkBlocks(options)
   // What is no store is told before anything is locked.
   await openStore(folder)
-  await refuseSameFile({ reads: paths, writes: [folder] })
-  if (!options.again) await refuseNamedTwice(paths)
+  await refuseSameFile({ reads: given, writes: [folder] })
+  if (!options.again) await refuseNamedTwice(given)
+  const { threads, signal } = options
+  // Names are found by reading the text once more.
+  const again = (await readStoredNames(folder)) !== undefined
+  await using spooled = again ? await spoolReadOnce(given, { format: undefined, store: folder, again, signal }) : null
+  const paths = spooled?.paths ?? given
   const textBytes = await expectedText(paths)
   const sizes = bufferSizes(options.memory)
   const arena = new Arena()
-  return changeStore(folder, async (old, change) => {
+  return await changeStore(folder, async (old, change) => {
     const format = formatFor(old, options.format, folder)
     const earlier = options.again ? undefined : { folder, sources: old.sources }
     if (earlier) await refuseTexts(arena, paths, format, earlier, options.signal)
@@ -83,7 +90,11 @@ export async function addRows(data: string | string[], folder: string, options: 
         ...(featureFile && { featureFile }),
       }),
     )
-    await using pool = await poolForText(arena, paths, options.threads)
+    const onBadRow = options.onBadRow ?? 'fail'
+    const buffers = { chunkBytes: sizes.chunk, longestLine: sizes.line }
+    const text = { format, schema: old.schema, onBadRow, threads, ...buffers, signal }
+    await addNames(folder, paths, text, options.memory)
+    await using pool = await poolForText(arena, paths, threads)
     const firstPosition = nextPosition(old)
     const read: TextInBlocks = await readIntoBlocks(arena, pool, paths, writer, {
       blocks,
@@ -95,13 +106,13 @@ export async function addRows(data: string | string[], folder: string, options: 
       ...{ format, schema: old.schema },
       // Where the format itself numbers the features there is nothing to say.
       indexBase: typeof findInputFormat(format).cut.indexBase === 'number' ? undefined : old.indexBase,
-      onBadRow: options.onBadRow ?? 'fail',
+      onBadRow,
       labels: old.labels,
       firstPosition,
       earlier,
       sizes,
       textBytes,
-      signal: options.signal,
+      signal,
       progress: options.progress && (progress => options.progress?.({ seconds: seconds(), ...progress })),
     })
     const usedFeatures = featureFile
@@ -123,21 +134,18 @@ export async function addRows(data: string | string[], folder: string, options: 
       written => [...old.blocks, ...written.filter(({ rows }) => rows > 0)],
     )
     await change.commit(manifest)
-    const added = manifest.blocks.slice(old.blocks.length)
-    return {
-      manifest,
-      rows: read.rows,
-      nonzeros: read.nonzeros,
-      blocks: added.length,
-      newLabels: read.labels.slice(old.labels.length).map(({ text }) => text),
-      states: states.count,
-      bytesRead: read.bytesRead,
-      bytesWritten: added.reduce((sum, block) => sum + block.bytes, 0),
-      seconds: seconds(),
-      badRows: read.badRows,
-      badRowMessages: read.badRowMessages,
-    }
+    return { ...whatWasAdded(old, manifest, read), states: states.count, seconds: seconds() }
   })
+}
+
+function whatWasAdded(old: Manifest, manifest: Manifest, read: TextInBlocks): Omit<AddResult, 'states' | 'seconds'> {
+  const { rows, nonzeros, labels, bytesRead, badRows, badRowMessages } = read
+  const added = manifest.blocks.slice(old.blocks.length)
+  return {
+    ...{ manifest, rows, nonzeros, blocks: added.length, bytesRead, badRows, badRowMessages },
+    newLabels: labels.slice(old.labels.length).map(({ text }) => text),
+    bytesWritten: added.reduce((sum, block) => sum + block.bytes, 0),
+  }
 }
 
 function checkBlocks({ blocks }: AddOptions): void {

@@ -15,6 +15,10 @@ export const FEATURE_SET_FILE = 'features.bin'
 export const FEATURE_SET_PATTERN = /^features(-\d{6})?\.bin$/
 /** What a crash may leave of it. */
 export const FEATURE_SET_TEMPORARY = /^\.features(-\d{6})?\.bin\.[\w-]+\.tmp$/
+/** Names of hashed features, where they were asked for: stored-names.ts writes and reads it. */
+export const FEATURE_NAMES_FILE = 'names.bin'
+/** What a crash may leave of it. */
+export const FEATURE_NAMES_TEMPORARY = /^\.names\.bin\.[\w-]+\.tmp$/
 /** Folders of training states (checkpoint.ts), one for each problem. */
 export const STATE_FOLDER_PATTERN = /^state-[0-9a-f]{12}$/
 /** Their locks (state-locks.ts) have the folder's name and this behind it. */

@@ -10,11 +10,13 @@ import { nameLabels } from '../input-formats/named-labels.ts'
 import { isQuery, isSqlQuery, pathOfQuery, type SqlQuery } from '../input-formats/stand-ins.ts'
 import { Arena } from '../numeric/arena.ts'
 import { planDecoding } from '../rows/decode-memory.ts'
+import type { TextWithNames } from '../rows/find-names.ts'
 import { learnSchema } from '../rows/learn-schema.ts'
 import { poolForText } from '../rows/pool-for-text.ts'
 import { spoolReadOnce } from '../rows/spool.ts'
 import type { Schema } from '../tables/schema.ts'
 import type { TableOptions } from '../tables/table-options.ts'
+import { collectGarbage } from '../threads/collect-garbage.ts'
 import { version } from '../version.ts'
 import type { CompressionChoice } from './compression.ts'
 import { UNSAVED_MARKER } from './file-layout.ts'
@@ -30,6 +32,7 @@ import {
   readIntoBlocks,
 } from './read-into-blocks.ts'
 import { refuseNamedTwice } from './source-content.ts'
+import { packedNames, writeNames } from './stored-names.ts'
 import { StoreWriter } from './writer.ts'
 
 export type { IngestProgress }
@@ -52,6 +55,8 @@ export interface IngestOptions extends TableOptions {
   onBadRow?: 'fail' | 'skip'
   /** Of an array or a matrix: the file of its labels. */
   labels?: string
+  /** Keep the names of hashed features in the store: the text is read twice. Models that are trained on the store have them. */
+  keepNames?: boolean
   /** Take two sources with the same content. */
   again?: boolean
   /** Replace a store of the same name. */
@@ -85,9 +90,9 @@ export async function ingest(
 ): Promise<IngestResult> {
   const started = performance.now()
   const given = isSqlQuery(data) ? [pathOfQuery(data.sql)] : typeof data === 'string' ? [data] : data
-  const { format, memory, threads, signal } = options
+  const { format, memory, threads, signal, keepNames = false } = options
   await refuseSameFile({ reads: given.filter(path => !isQuery(path)), writes: [folder] })
-  await using spooled = await spoolReadOnce(given, { format, memory, threads, signal, store: folder })
+  await using spooled = await spoolReadOnce(given, { format, memory, threads, signal, store: folder, again: keepNames })
   using _ = nameLabels(spooled.paths, options.labels)
   const settings = { ...options, ...spooled.known }
   if (memory !== undefined && !options.schema) {
@@ -111,6 +116,7 @@ async function ingestFiles(
   const { schema, format: asked } = await tableOf(paths, options)
   const textBytes = await expectedText(paths)
   const sizes = { ...bufferSizes(options.memory), ...options.buffers }
+  const names = await namesOf(paths, options, { format: asked, schema }, sizes)
   const blocks = options.blocks ?? blocksOf(textBytes, sizes)
   const arena = options.arena ?? new Arena()
   const pool = await poolForText(arena, paths, options.threads)
@@ -144,6 +150,7 @@ async function ingestFiles(
     })
     const { features, labels, sources, format, indexBase, compression, bytesRead, badRows, badRowMessages } = read
     const usedFeatures = await keepFeatureSet(arena, folder, read.maps)
+    if (names) await writeNames(folder, names)
     if (options.follower) await markUnsaved(folder)
     const manifest = await writer.finish({
       createdBy: `spillway ${version}`,
@@ -159,14 +166,8 @@ async function ingestFiles(
       compression,
       ...(options.bins && { transforms: { bins: options.bins } }),
     })
-    return {
-      manifest,
-      bytesRead,
-      bytesWritten: manifest.blocks.reduce((sum, block) => sum + block.bytes, 0),
-      seconds: seconds(),
-      badRows,
-      badRowMessages,
-    }
+    const bytesWritten = manifest.blocks.reduce((sum, block) => sum + block.bytes, 0)
+    return { manifest, bytesRead, bytesWritten, seconds: seconds(), badRows, badRowMessages }
   } catch (error) {
     await writer?.abort()
     throw error
@@ -180,6 +181,21 @@ async function tableOf(paths: string[], options: IngestOptions): Promise<{ schem
   const { format, schema, onBadRow = 'fail' } = options
   const learnt = schema ? { schema } : await learnSchema(paths, { ...options, format, onBadRow })
   return { ...(format !== undefined && { format }), ...learnt }
+}
+
+/** The names of hashed features, packed for the store, where they are to be kept. */
+async function namesOf(
+  paths: string[],
+  { keepNames, memory, indexBase, threads, signal, onBadRow = 'fail' }: IngestOptions,
+  table: Pick<TextWithNames, 'format' | 'schema'>,
+  { chunk: chunkBytes, line: longestLine }: BufferSizes,
+): Promise<Uint8Array[] | undefined> {
+  if (!keepNames) return undefined
+  const text = { ...table, indexBase, onBadRow, threads, chunkBytes, longestLine, signal }
+  const packed = await packedNames(paths, text, memory)
+  // The list of names was large, and what follows has the memory for itself.
+  if (memory !== undefined) collectGarbage()
+  return packed
 }
 
 /** What cannot be read, or not so, is told before a store that is to be replaced goes. */

@@ -10,6 +10,7 @@ import type { Chunk } from '../input-formats/chunks.ts'
 import { keptName } from '../input-formats/given-rows.ts'
 import { type LabelCount, mergeLabels } from '../input-formats/label-numbers.ts'
 import { labelKey } from '../input-formats/labels.ts'
+import { longestLine } from '../input-formats/line-chunks.ts'
 import { textSize } from '../input-formats/text-size.ts'
 import { scarceMemory } from '../machine-memory.ts'
 import { type Arena, formatBytes } from '../numeric/arena.ts'
@@ -134,6 +135,8 @@ const FAST_DISK = 4e9
 
 export interface BufferSizes {
   chunk: number
+  /** The longest line that is read. */
+  line: ByteCount
   /** Text for a block. */
   blockText: number
   mapPages: number
@@ -151,7 +154,8 @@ export async function readIntoBlocks(
   const { blocks, seed, split, onBadRow, sizes, signal } = settings
   const { format, indexBase, valueBits, schema } = settings
   const reader = new RowReader(arena, pool, {
-    ...{ format, indexBase, onBadRow, valueBits, signal, chunkBytes: sizes.chunk, table: { schema } },
+    ...{ format, indexBase, onBadRow, valueBits, signal, table: { schema } },
+    ...{ chunkBytes: sizes.chunk, longestLine: sizes.line },
   })
   const labels: LabelCount[] = settings.labels.map(label => ({ ...label }))
   const byKey = new Map(labels.map((label, k) => [labelKey(label), k]))
@@ -234,7 +238,8 @@ export async function readIntoBlocks(
  *  28 chunks in all; a block is to be small enough that several fit beside each other when it is trained on. */
 export function bufferSizes(memory = scarceMemory()): BufferSizes {
   if (memory === undefined) {
-    return { chunk: CHUNK_BYTES, blockText: BLOCK_TEXT_BYTES, mapPages: MAP_PAGES, writer: 16 << 20 }
+    const line = longestLine(undefined)
+    return { chunk: CHUNK_BYTES, line, blockText: BLOCK_TEXT_BYTES, mapPages: MAP_PAGES, writer: 16 << 20 }
   }
   const left = memory - NODE_BYTES
   if (left < LEAST_BUFFERS) {
@@ -246,6 +251,7 @@ export function bufferSizes(memory = scarceMemory()): BufferSizes {
   const chunk = Math.min(CHUNK_BYTES, Math.max(1 << 18, roundDown(left / 40, 4096)))
   return {
     chunk,
+    line: longestLine(memory),
     blockText: Math.max(chunk, Math.floor(Math.min(memory, WINDOW_BYTES) / 12)),
     mapPages: Math.min(MAP_PAGES, Math.floor(left / 8 / 12288)),
     writer: Math.min(16 << 20, Math.floor(left / 16)),

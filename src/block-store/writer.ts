@@ -13,6 +13,8 @@ import {
   BLOCK_FILE_PATTERN,
   blockFileName,
   chainChecksum,
+  FEATURE_NAMES_FILE,
+  FEATURE_NAMES_TEMPORARY,
   FEATURE_SET_FILE,
   FEATURE_SET_PATTERN,
   FEATURE_SET_TEMPORARY,
@@ -216,7 +218,10 @@ export class StoreWriter {
     }
     if (this.#featureFile) await removeFile(join(this.folder, this.#featureFile))
     await removeFile(join(this.folder, MANIFEST_TEMPORARY))
-    if (this.#ownsLock) await removeFile(join(this.folder, LOCK_FILE))
+    if (this.#ownsLock) {
+      await removeFile(join(this.folder, FEATURE_NAMES_FILE))
+      await removeFile(join(this.folder, LOCK_FILE))
+    }
     if (this.#made) await rmdir(this.folder).catch(() => {})
   }
 
@@ -367,8 +372,11 @@ async function makeFolder(folder: string): Promise<boolean> {
 }
 
 function isStoreFile(name: string): boolean {
-  const known = [MANIFEST_FILE, MANIFEST_TEMPORARY, UNSAVED_MARKER, INDEX_FOLDER]
-  const patterns = [BLOCK_FILE_PATTERN, FEATURE_SET_PATTERN, FEATURE_SET_TEMPORARY, STATE_FOLDER_PATTERN, LOCK_PATTERN]
+  const known = [MANIFEST_FILE, MANIFEST_TEMPORARY, FEATURE_NAMES_FILE, UNSAVED_MARKER, INDEX_FOLDER]
+  const patterns = [
+    ...[BLOCK_FILE_PATTERN, FEATURE_SET_PATTERN, FEATURE_SET_TEMPORARY, FEATURE_NAMES_TEMPORARY],
+    ...[STATE_FOLDER_PATTERN, LOCK_PATTERN],
+  ]
   return known.includes(name) || patterns.some(pattern => pattern.test(name))
 }
 
@@ -404,6 +412,8 @@ export async function lockStore(folder: string): Promise<LockedStore> {
   }
 }
 
+const OWNED = [BLOCK_FILE_PATTERN, FEATURE_SET_PATTERN, FEATURE_SET_TEMPORARY, FEATURE_NAMES_TEMPORARY]
+
 /** Removes block files and feature sets that the manifest does not name: what came before a change, or of one that
  *  was interrupted. */
 export async function removeStrays(folder: string, manifest: Manifest): Promise<void> {
@@ -412,7 +422,7 @@ export async function removeStrays(folder: string, manifest: Manifest): Promise<
     throw fileError(error, folder, 'list')
   })
   for (const name of names) {
-    const owned = [BLOCK_FILE_PATTERN, FEATURE_SET_PATTERN, FEATURE_SET_TEMPORARY].some(pattern => pattern.test(name))
+    const owned = OWNED.some(pattern => pattern.test(name))
     if ((owned && !named.has(name)) || name === MANIFEST_TEMPORARY) await removeFile(join(folder, name))
   }
 }

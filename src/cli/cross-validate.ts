@@ -6,6 +6,7 @@ import { foldOptions } from './fold-options.ts'
 import { formatCount, formatGap, formatSeconds, formatShare, sourceName } from './format.ts'
 import { fromLiblinear } from './liblinear-words.ts'
 import { print } from './print.ts'
+import { dataOrQuery } from './reading-options.ts'
 import { openRecorder, recordFiles } from './record-options.ts'
 import { sameDataOf } from './share-of-data.ts'
 import { showProgress } from './terminal.ts'
@@ -15,12 +16,17 @@ export const crossValidateCommand: Command = {
   name: 'cross-validate',
   takes: 'DATA…',
   count: [1, Number.POSITIVE_INFINITY],
+  dataOption: 'sql',
   options: { cost: optionsOfTrain['cost'], ...foldOptions },
   examples: [
     { line: 'spillway cross-validate reviews.svm', does: 'five folds, hinge loss, C = 1' },
     {
       line: 'spillway cross-validate digits.svm --folds 10 --loss squared-hinge --cost 0.1 --json',
       does: 'ten folds; one line of JSON with the accuracy of each',
+    },
+    {
+      line: "spillway cross-validate --sql \"SELECT * FROM 'clicks.parquet' WHERE country = 'fr'\" --label clicked",
+      does: 'the rows of a query, which DuckDB runs once',
     },
   ],
   notes: [
@@ -36,7 +42,8 @@ export const crossValidateCommand: Command = {
 }
 
 async function runCrossValidate(input: CommandInput): Promise<number> {
-  const { arguments: data, options, words = [], signal, ranks = alone } = input
+  const { options, words = [], signal, ranks = alone } = input
+  const data = dataOrQuery(input.arguments, options)
   const settings = trainOptions(options)
   await checkData(data, textOption(options, 'format'))
   await checkOutputs({ reads: data, writes: ranks.rank > 0 ? [] : recordFiles(options) })

@@ -4,7 +4,12 @@ import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { schemaLines } from '../tables/describe-schema.ts'
 import { formatBytes, formatCount } from './format.ts'
 
-export function describeStore(manifest: Manifest, path: string, verified: boolean): { lines: string[]; json: object } {
+/** `named`: how many hashed features have names, where names were kept. */
+export function describeStore(
+  manifest: Manifest,
+  path: string,
+  { verified, named }: { verified: boolean; named: number | undefined },
+): { lines: string[]; json: object } {
   const bins = binsOf(manifest)
   const { rows, nonzeros, features, blocks, labels, sources } = manifest
   const bytes = blocks.reduce((sum, block) => sum + block.bytes, 0)
@@ -18,6 +23,7 @@ export function describeStore(manifest: Manifest, path: string, verified: boolea
     `blocks      ${blocks.length}, of ${formatBytes(Math.min(...sizes))} to ${formatBytes(Math.max(...sizes))}; rows ${manifest.split === 'random' ? `drawn at random with seed ${manifest.seed}` : 'in the order of the input'}`,
     ...(manifest.inputFormat ? [`text        ${findInputFormat(manifest.inputFormat).title}`] : []),
     ...(manifest.schema ? ['columns', ...schemaLines(manifest.schema)] : []),
+    ...(named === undefined ? [] : [`names       of ${formatCount(named)} hashed features`]),
     `values      f${manifest.valueBits}${bins > 0 ? `, rounded to ${formatCount(bins)} bins` : ''}, compression ${manifest.compression}`,
     `labels      ${labels.length}`,
     ...shown.map(label => `            ${label.text.padEnd(10)} ${formatCount(label.rows)} rows`),
@@ -29,7 +35,8 @@ export function describeStore(manifest: Manifest, path: string, verified: boolea
     ...(verified ? ['verified    every block, segment and checksum'] : []),
   ]
   const { blocks: _, ...rest } = manifest
-  return { lines, json: { ...rest, blocks: blocks.length, bytes, ...(verified && { verified: true }) } }
+  const more = { ...(named !== undefined && { namedFeatures: named }), ...(verified && { verified: true }) }
+  return { lines, json: { ...rest, blocks: blocks.length, bytes, ...more } }
 }
 
 /** Said after a change of a store that has been trained on. */

@@ -23,6 +23,8 @@ const SHARED = [
     'bins',
     'expand',
     'values',
+    'sql',
+    'labels',
     ...Object.keys(tableOptions),
     'record',
     'report',

@@ -34,3 +34,8 @@ export function formatShare(share: number): string {
 export function sourceName(path: string): string {
   return path === '-' ? 'standard input' : isQuery(path) ? QUERY_NAME : path
 }
+
+/** A path as records have it: a query has none that could be written. */
+export function recordedName(path: string): string {
+  return isQuery(path) ? QUERY_NAME : path
+}

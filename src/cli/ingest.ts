@@ -53,6 +53,10 @@ export const ingestCommand: Command = {
     ...sqlOption,
     ...labelsOption,
     ...tableOptions,
+    'keep-names': {
+      help: 'keep the names of hashed features, which models of the store then have: of Vowpal Wabbit text, and of the hashed columns of a table',
+      group: 'The data',
+    },
     again: { help: 'take files with the same content', group: 'The data' },
     json: { help: 'print one line of JSON at the end', group: 'Output' },
     quiet: { short: 'q', help: 'show no progress', group: 'Output' },
@@ -86,6 +90,7 @@ async function runIngest({ arguments: given, options, signal }: CommandInput): P
     indexBase: numberOption(options, 'index-base') as 0 | 1 | undefined,
     onBadRow: textOption(options, 'on-bad-row') as 'fail' | 'skip' | undefined,
     labels: textOption(options, 'labels'),
+    keepNames: options['keep-names'] === true,
     again: options['again'] === true,
     ...tableOptionsOf(options),
     threads: numberOption(options, 'threads', { least: 1, most: 256, whole: true }),

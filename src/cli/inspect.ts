@@ -105,7 +105,9 @@ async function runInspect(input: CommandInput): Promise<number> {
         throw problems[0]
       }
     }
-    const described = describeStore(store.manifest, paths[0], verified)
+    const { readStoredNames } = await import('../block-store/stored-names.ts')
+    const named = (await readStoredNames(paths[0]))?.length
+    const described = describeStore(store.manifest, paths[0], { verified, named })
     const plan = await storePlan(store, memoryOption(options), textOption(options, 'expand'))
     const index = await describeIndex(store, verified)
     return show([...described.lines, ...index.lines, ...plan.lines], {

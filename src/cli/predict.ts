@@ -48,7 +48,7 @@ export const predictCommand: Command = {
     ...readingOptions,
     ...sqlOption,
     ...labelsOption,
-    format: { ...readingOptions['format'], fallback: "the model's" },
+    format: { ...readingOptions['format'], fallback: "the model's; of tables, as the first line shows" },
     'index-base': { ...readingOptions['index-base'], fallback: "the model's" },
   },
   examples: [

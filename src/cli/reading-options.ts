@@ -1,4 +1,5 @@
 // Options of every command that reads rows.
+import { UsageError } from '../errors.ts'
 import { formatChoices } from '../input-formats/all-input-formats.ts'
 import { pathOfQuery } from '../input-formats/stand-ins.ts'
 import { type OptionSpec, type OptionValues, textOption } from './command.ts'
@@ -21,6 +22,15 @@ export const labelsOption: Record<string, OptionSpec> = {
 export function queryOf(options: OptionValues, name = 'sql'): string[] {
   const sql = textOption(options, name)
   return sql === undefined ? [] : [pathOfQuery(sql)]
+}
+
+/** The data of a command that takes nothing besides: its arguments, or a query alone. */
+export function dataOrQuery(given: string[], options: OptionValues): string[] {
+  const query = queryOf(options)
+  if (query.length === 0) return given
+  if (given.length === 0) return query
+  const besides = given.length === 1 ? 'an argument was' : `${given.length} arguments were`
+  throw new UsageError(`--sql is the data, and ${besides} given besides`, 'leave out one of them')
 }
 
 export const readingOptions: Record<string, OptionSpec> = {

@@ -13,6 +13,7 @@ import { DEFAULTS } from '../train/options.ts'
 import type { Progress, ProgressListener, RowsProgress } from '../train/progress.ts'
 import type { TrainResult } from '../train/training-run.ts'
 import { version } from '../version.ts'
+import { recordedName } from './format.ts'
 
 /** What a run is about. */
 export interface RunToRecord {
@@ -96,9 +97,14 @@ export class Recorder {
   }
 
   /** The same for costs that were tried; there may be no model. */
-  async finishTuned(paths: string[], final: TrainResult | undefined, json: ResultFields): Promise<void> {
+  async finishTuned(
+    paths: string[],
+    final: TrainResult | undefined,
+    json: ResultFields,
+    test: Trained['test'],
+  ): Promise<void> {
     if (!final) await this.finish([{ record: 'result', ...json }])
-    else await this.finishTrained({ paths, result: final, json, trained: final.seconds.total })
+    else await this.finishTrained({ paths, result: final, json, trained: final.seconds.total, test })
   }
 
   /** The same for predictions. */
@@ -150,7 +156,7 @@ function runRecord({ verb, words, data, settings }: RunToRecord, resumes: boolea
   ])
   return {
     ...{ record: 'run', format: RECORD_FORMAT, version, command: commandLine(words), verb },
-    ...{ began: new Date().toISOString(), data, settings: others, seed },
+    ...{ began: new Date().toISOString(), data: data.map(recordedName), settings: others, seed },
     ...(resumes && { resumes: true }),
   }
 }

@@ -5,6 +5,7 @@ import type { PredictResult } from '../predict/predict.ts'
 import type { DataRecord, EvaluationRecord, FeaturesRecord, RunLine } from '../report/records.ts'
 import type { RowsProgress } from '../train/progress.ts'
 import type { TrainResult } from '../train/training-run.ts'
+import { recordedName } from './format.ts'
 import { topWeights } from './inspect-model.ts'
 
 const MOST_FEATURES = 30
@@ -51,7 +52,7 @@ export function evaluationRecord(data: string, result: PredictResult): Evaluatio
   const { rows, accuracy, positive, rocArea, prArea, logLoss, confusion } = evaluation
   const few = confusion && confusion.labels.length <= MOST_IN_MATRIX ? confusion : undefined
   return {
-    ...{ record: 'evaluation', data, rows, accuracy, positive, rocArea, prArea, logLoss },
+    ...{ record: 'evaluation', data: recordedName(data), rows, accuracy, positive, rocArea, prArea, logLoss },
     ...curves,
     ...(few && { confusion: few }),
   }
@@ -61,5 +62,5 @@ export function evaluationRecord(data: string, result: PredictResult): Evaluatio
 export function testRecords(data: string, result: PredictResult, seconds: number): RunLine[] {
   const { rows, accuracy } = result
   const evaluation = evaluationRecord(data, result)
-  return [{ record: 'test', seconds, data, rows, accuracy }, ...(evaluation ? [evaluation] : [])]
+  return [{ record: 'test', seconds, data: recordedName(data), rows, accuracy }, ...(evaluation ? [evaluation] : [])]
 }

@@ -9,12 +9,7 @@ import { RANK_PATTERN } from '../ranks/shares.ts'
 /** Names of inputs for this rank; of one process alone, those that were given. */
 export async function shareOf(data: string[], ranks: Communicator): Promise<string[]> {
   if (ranks.size === 1) return data
-  if (data.some(isQuery)) {
-    throw new UsageError(
-      `a query is run by one process, and there are ${ranks.size} ranks`,
-      'make a store of its rows first: spillway ingest --sql QUERY STORE',
-    )
-  }
+  refuseQueries(data, ranks)
   await agreeOnData(data, ranks)
   if (data.length === 1 && (await stat(data[0]).catch(() => undefined))?.isDirectory()) {
     const { shareOfStore } = await import('../block-store/share-of-store.ts')
@@ -24,9 +19,18 @@ export async function shareOf(data: string[], ranks: Communicator): Promise<stri
   return shareOut(data, ranks)
 }
 
+function refuseQueries(data: string[], ranks: Communicator): void {
+  if (!data.some(isQuery)) return
+  throw new UsageError(
+    `a query is run by one process, and there are ${ranks.size} ranks`,
+    'make a store of its rows first: spillway ingest --sql QUERY STORE',
+  )
+}
+
 /** For commands of which every rank takes all data. */
 export async function sameDataOf(data: string[], ranks: Communicator): Promise<void> {
   if (ranks.size === 1) return
+  refuseQueries(data, ranks)
   const own = data.find(path => path === '-' || path.includes(RANK_PATTERN))
   if (own !== undefined) {
     throw new UsageError(

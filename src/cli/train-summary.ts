@@ -37,7 +37,8 @@ export function trainJson(result: TrainResult, saved: SavedModel, test: PredictR
   }
 }
 
-function testJson({ accuracy, weight, evaluation }: PredictResult): object {
+/** How a model did on data that it was tested on. */
+export function testJson({ accuracy, weight, evaluation }: PredictResult): object {
   return { accuracy, ...(weight !== undefined && { weight }), ...(evaluation && { evaluation }) }
 }
 
@@ -95,15 +96,19 @@ export function trainSummary(
       lines.push(`${formatBytes(blocks.bytesSkipped)} were left unread: their rows cannot change anything`)
     }
   }
-  if (test) lines.push(testLine(test))
-  lines.push(`model: ${saved.model}`, ...keptLines(saved))
-  if (test?.evaluation) lines.push('', ...evaluationLines(test.evaluation))
+  const [accuracy, ...evaluation] = test ? testLines(test) : []
+  if (accuracy) lines.push(accuracy)
+  lines.push(`model: ${saved.model}`, ...keptLines(saved), ...evaluation)
   return lines.join('\n')
 }
 
-function testLine({ accuracy, rows, weight }: PredictResult): string {
+/** The same for people: the accuracy, and behind it what --evaluate asks for. */
+export function testLines({ accuracy, rows, weight, evaluation }: PredictResult): string[] {
   const by = weight === undefined ? '' : ', by their weights'
-  return `test accuracy ${formatShare(accuracy)} on ${formatCount(rows)} rows${by}`
+  return [
+    `test accuracy ${formatShare(accuracy)} on ${formatCount(rows)} rows${by}`,
+    ...(evaluation ? ['', ...evaluationLines(evaluation)] : []),
+  ]
 }
 
 function startText({ start, resumedAtPass }: TrainResult): string {

@@ -16,7 +16,7 @@ import { DEFAULTS, type TrainOptions } from '../train/options.ts'
 import type { ProgressListener } from '../train/progress.ts'
 import type { TrainingRun, TrainResult } from '../train/training-run.ts'
 import { checkData, checkOutputs } from './check-files.ts'
-import { type Command, type CommandInput, textOption } from './command.ts'
+import { type Command, type CommandInput, type OptionValues, textOption } from './command.ts'
 import { askedOf } from './evaluation-report.ts'
 import { formatCount, sourceName } from './format.ts'
 import { trainWords } from './liblinear-words.ts'
@@ -155,15 +155,24 @@ async function keptWithoutModel(data: string[], asked: string | undefined): Prom
   return `there is no model of this run: ${kept}`
 }
 
+/** The data that a model is tested on: a file, or a query. */
+export function testOf(options: OptionValues): string | undefined {
+  const [file, [query]] = [textOption(options, 'test'), queryOf(options, 'test-sql')]
+  if (file !== undefined && query !== undefined) {
+    throw new UsageError('--test and --test-sql both name data to test on', 'leave out one of them')
+  }
+  if (options['evaluate'] === true && file === undefined && query === undefined) {
+    throw new UsageError('--evaluate needs data to test on', 'add --test FILE or --test-sql QUERY')
+  }
+  return file ?? query
+}
+
 /** The files of a run: what it reads, and where its model, outliers and records go. */
 async function checkFiles({ arguments: given, options, ranks = alone }: CommandInput, settings: TrainOptions) {
   const { storeFolder } = await import('../train/store-for-training.ts')
   const { data: named, model } = await splitArguments(given, textOption(options, 'model'), queryOf(options))
   const data = named.map(path => fileOfRank(path, ranks))
-  const test = textOption(options, 'test') ?? queryOf(options, 'test-sql')[0]
-  if (options['evaluate'] === true && test === undefined) {
-    throw new UsageError('--evaluate needs data to test on', 'add --test FILE or --test-sql QUERY')
-  }
+  const test = testOf(options)
   const reads = test === undefined ? data : [...data, test]
   await checkData(reads, textOption(options, 'format'))
   const outliers = textOption(options, 'outliers')
@@ -189,7 +198,11 @@ function sayAboutData(result: TrainResult, data: string[], test: string | undefi
 }
 
 /** A recorded run is evaluated in full, whatever was asked for. */
-async function testOn(path: string, model: Model, { options, signal }: CommandInput): Promise<PredictResult> {
+export async function testOn(
+  path: string,
+  model: Model,
+  { options, signal }: Pick<CommandInput, 'options' | 'signal'>,
+): Promise<PredictResult> {
   const { predict } = await import('../predict/predict.ts')
   const recorded = recordFiles(options).length > 0
   return predict(path, model, { signal, evaluate: recorded || options['evaluate'] === true, curves: recorded })

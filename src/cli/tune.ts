@@ -1,4 +1,5 @@
 // spillway tune: the cost with the best accuracy on held-out rows, and the model at that cost.
+import { UsageError } from '../errors.ts'
 import { shortfallJson, shortfallLines } from '../model/shortfall.ts'
 import { alone } from '../ranks/communicator.ts'
 import type { ResultFields } from '../report/records.ts'
@@ -6,21 +7,25 @@ import type { Tuning } from '../train/tune.ts'
 import type { CostResult } from '../train/validation.ts'
 import { checkData, checkOutputs } from './check-files.ts'
 import { type Command, type CommandInput, numberOption, textOption } from './command.ts'
+import { askedOf } from './evaluation-report.ts'
 import { foldOptions, formatCost, parseCosts } from './fold-options.ts'
 import { formatCount, formatSeconds, formatShare, sourceName } from './format.ts'
 import { fromLiblinear } from './liblinear-words.ts'
 import { print } from './print.ts'
+import { dataOrQuery, queryOf } from './reading-options.ts'
 import { openRecorder, recordFiles } from './record-options.ts'
 import { exitCodeOf, keptLines, type SavedModel, saveTrained } from './save-trained.ts'
 import { sameDataOf } from './share-of-data.ts'
 import { showProgress } from './terminal.ts'
-import { splitArguments } from './train.ts'
-import { expandNotes, trainOptions } from './train-options.ts'
+import { splitArguments, testOf, testOn } from './train.ts'
+import { expandNotes, optionsOfTrain, trainOptions } from './train-options.ts'
+import { testJson, testLines } from './train-summary.ts'
 
 export const tuneCommand: Command = {
   name: 'tune',
   takes: 'DATA… [MODEL]',
   count: [1, Number.POSITIVE_INFINITY],
+  dataOption: 'sql',
   options: {
     cost: {
       value: 'LIST',
@@ -39,12 +44,17 @@ export const tuneCommand: Command = {
     'no-model': { help: 'only say which cost is best, and write no model', group: 'Output' },
     model: { value: 'FILE', help: 'where the model goes, when it is not the last argument', group: 'Output' },
     ...foldOptions,
+    ...Object.fromEntries(['keep-names', 'test', 'test-sql', 'evaluate'].map(name => [name, optionsOfTrain[name]])),
   },
   examples: [
     { line: 'spillway tune reviews.svm', does: 'finds a cost by itself; writes reviews.svm.model' },
     {
       line: 'spillway tune digits.svm digits.model --cost 2^-6..2^6 --folds 5 --loss squared-hinge --choose simplest',
       does: '13 costs times 5 folds trained together; the model is the simplest that is about as good as the best',
+    },
+    {
+      line: 'spillway tune --sql "SELECT * FROM \'clicks.parquet\'" --label clicked --test-sql "SELECT * FROM \'may.parquet\'"',
+      does: 'the rows of a query; the model is tested on those of another',
     },
   ],
   notes: [
@@ -63,14 +73,19 @@ async function runTune(input: CommandInput): Promise<number> {
   const { arguments: given, options, words = [], signal, ranks = alone } = input
   const wantsModel = options['no-model'] !== true
   const { data, model } = wantsModel
-    ? await splitArguments(given, textOption(options, 'model'))
-    : { data: given, model: '' }
+    ? await splitArguments(given, textOption(options, 'model'), queryOf(options))
+    : { data: dataOrQuery(given, options), model: '' }
+  const test = testOf(options)
+  if (test !== undefined && !wantsModel) {
+    throw new UsageError('--no-model writes no model, and there is none to test', 'leave out --no-model, or the test')
+  }
   const { cost: _, ...settings } = trainOptions({ ...options, cost: undefined })
   const cost = textOption(options, 'cost')
   const choose = textOption(options, 'choose') === 'simplest' ? 'simplest' : 'best'
-  await checkData(data, textOption(options, 'format'))
+  const reads = test === undefined ? data : [...data, test]
+  await checkData(reads, textOption(options, 'format'))
   const writes = [...(wantsModel ? [model] : []), ...recordFiles(options)]
-  await checkOutputs({ reads: data, writes: ranks.rank > 0 ? [] : writes })
+  await checkOutputs({ reads, writes: ranks.rank > 0 ? [] : writes })
   await sameDataOf(data, ranks)
   const { line, tell } = showProgress(options, settings)
   const about = { words, data, settings: { ...settings, cost }, warn: (text: string) => line.say(text) }
@@ -87,9 +102,13 @@ async function runTune(input: CommandInput): Promise<number> {
   }).finally(() => line.clear())
   if (ranks.rank > 0) return 0
   const saved = result.final && (await saveTrained(model, result.final, settings.maxPasses !== undefined, data))
-  const json = tuneJson(result, saved)
-  await print(options['json'] ? JSON.stringify(json) : tuneText(result, data, saved, choose))
-  await recorder?.finishTuned(data, result.final, json)
+  const tested =
+    test === undefined || signal.aborted || !result.final ? undefined : await testOn(test, result.final.model, input)
+  const shown = tested && askedOf(tested, options['evaluate'] === true)
+  const json = { ...tuneJson(result, saved), ...(shown && { test: testJson(shown) }) }
+  const text = (): string => [tuneText(result, data, saved, choose), ...(shown ? testLines(shown) : [])].join('\n')
+  await print(options['json'] ? JSON.stringify(json) : text())
+  await recorder?.finishTuned(data, result.final, json, tested && [test!, tested])
   if (signal.aborted) return 130
   return result.final && saved ? exitCodeOf(result.final, saved) : 0
 }

@@ -1,6 +1,7 @@
 // Inputs in chunks, each in a slot of the shared memory, the way their format says: cut by lines, or as the format plans them.
 import { UsageError } from '../errors.ts'
 import type { Arena } from '../numeric/arena.ts'
+import type { ByteCount } from '../sizes.ts'
 import { PlacedSchema } from '../tables/place-schema.ts'
 import type { Schema } from '../tables/schema.ts'
 import type { ByteSource } from './byte-source.ts'
@@ -74,6 +75,8 @@ export class Chunks {
   bytesTotal: number | undefined = 0
   /** Milliseconds spent waiting for the disk, the decompressor, or the pipe. */
   readMilliseconds = 0
+  /** The most bytes of a line, where the memory that there is does not decide. */
+  longestLine: ByteCount | undefined
   readonly #arena: Arena
   readonly #reading: Reading
   readonly #chunkBytes: number
@@ -211,6 +214,7 @@ export class Chunks {
     const lines = cutLines(this.#slots, {
       name: source.name,
       chunkBytes: this.#chunkBytes,
+      longest: this.longestLine,
       read: target => this.#take(input, () => source.read(target)),
       begins: head => {
         if (input !== firstInput) this.#reading.lookAtFurther(source.name, head, firstInput)

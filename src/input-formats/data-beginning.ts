@@ -1,9 +1,10 @@
 // The beginning of a data set, for those who read another part of it: the first lines decide on the format and on the number of
 // the first feature, the same for all parts.
 import { UsageError } from '../errors.ts'
-import { type ByteSource, openSource } from './byte-source.ts'
+import { type ByteSource, isReadOnce, lookAtPipe, openSource } from './byte-source.ts'
 import { type FilePart, partName } from './file-part.ts'
-import type { Reading } from './reading.ts'
+import { sourceName } from './given-rows.ts'
+import { isText, Reading } from './reading.ts'
 
 const LINE_FEED = 10
 /** Bytes that are looked at, at a time. */
@@ -46,5 +47,27 @@ async function lookUntilSettled(reading: Reading, source: ByteSource): Promise<v
     within = end === filled && text[filled - 1] !== LINE_FEED
     piece.copyWithin(0, end, filled)
     filled -= end
+  }
+}
+
+/** The format of a table, as the beginning of a file or a pipe shows it; the usual one where it shows none. */
+export async function tableFormatOf(path: string, usual: string, signal?: AbortSignal): Promise<string> {
+  const head = (await isReadOnce(path)) ? await lookAtPipe(path, signal) : await beginningOf(path)
+  const reading = new Reading(undefined, undefined)
+  if (head.length === 0) return usual
+  if (isText(head)) reading.look(head)
+  else reading.lookAtHead(sourceName(path), head)
+  const { cut, name } = reading.format
+  const isTable = cut.by === 'plan' ? cut.tables !== undefined : cut.delimiters !== undefined
+  return isTable ? name : usual
+}
+
+async function beginningOf(path: string): Promise<Uint8Array> {
+  const source = await openSource(path)
+  try {
+    const piece = new Uint8Array(PIECE)
+    return piece.subarray(0, await source.read(piece))
+  } finally {
+    await source.close()
   }
 }

@@ -1,17 +1,31 @@
 // Cuts a byte source into chunks of whole lines, each in a slot. Where a chunk ends depends on the bytes alone, never on timing
 // or threads: everything seeded by chunk stays the same.
 import { SpillwayError } from '../errors.ts'
+import { scarceMemory } from '../machine-memory.ts'
 import { formatBytes } from '../numeric/arena.ts'
+import { type ByteCount, NODE_BYTES } from '../sizes.ts'
 import type { ChunkSlots, Slot } from './chunk-slots.ts'
 
 /** A longer line is taken for a file that is not text. */
-const LONGEST_LINE = 256 * 1024 * 1024
+const LONGEST_LINE: ByteCount = 256 * 1024 * 1024
+/** Of memory that is scarce, and is not Node's, the share that a line may have: it lies there several times over. */
+const SHARE_OF_LINE = 1 / 8
+const LEAST_LONGEST: ByteCount = 1 << 20
+
+/** The longest line that is read in so much memory, by default in what there is. */
+export function longestLine(memory = scarceMemory()): ByteCount {
+  if (memory === undefined) return LONGEST_LINE
+  const share = Math.floor((memory - NODE_BYTES) * SHARE_OF_LINE)
+  return Math.min(LONGEST_LINE, Math.max(LEAST_LONGEST, share))
+}
 export const LINE_FEED = 10
 
 export interface LinesToCut {
   /** For messages. */
   name: string
   chunkBytes: number
+  /** The most bytes of a line; `longestLine()` when not given. */
+  longest?: ByteCount | undefined
   /** Fills as much of the target as there is; less than all of it only at the end. */
   read(target: Uint8Array): Promise<number>
   /** Sees the beginning before anything is cut. */
@@ -28,6 +42,7 @@ export async function* cutLines(slots: ChunkSlots, source: LinesToCut): AsyncGen
   // How far a slot is filled before it is cut; only a row longer than that raises it, whatever the slot could hold.
   let limit = chunkBytes
   let opening = true
+  let before = 0
   for (;;) {
     slots.enlarge(slot, limit, filled)
     filled += await source.read(arena.bytes(slot.at + filled, limit - filled))
@@ -50,13 +65,9 @@ export async function* cutLines(slots: ChunkSlots, source: LinesToCut): AsyncGen
     const lines = lastLineEnd(text)
     const end = lines === 0 ? 0 : source.endOfRows(text.subarray(0, lines), text)
     if (end === 0) {
-      if (limit >= LONGEST_LINE) {
-        throw new SpillwayError(
-          `${source.name}: a line is longer than ${formatBytes(LONGEST_LINE)}; is this text?`,
-          'every row ends with a line feed',
-        )
-      }
-      limit = Math.min(limit * 4, LONGEST_LINE)
+      const longest = source.longest ?? longestLine()
+      if (limit >= longest) throw tooLong(source.name, before, longest)
+      limit = Math.min(limit * 4, longest)
       continue
     }
     const next = await slots.take()
@@ -69,8 +80,19 @@ export async function* cutLines(slots: ChunkSlots, source: LinesToCut): AsyncGen
     const full = slot
     slot = next
     filled = carry
+    before += end
     yield { slot: full, bytes: end }
   }
+}
+
+function tooLong(name: string, before: number, longest: ByteCount): SpillwayError {
+  const where = before === 0 ? '' : `, from byte ${before} of the text on`
+  return new SpillwayError(
+    `${name}: a line is longer than ${formatBytes(longest)}${where}; is this text?`,
+    longest < LONGEST_LINE
+      ? 'every row ends with a line feed; if rows are that long, they need more --memory'
+      : 'every row ends with a line feed',
+  )
 }
 
 /** Whole lines of text that begins within one, unless it begins with the file: the first and the last may be in part. */

@@ -89,7 +89,8 @@ function* pairs(
   for (let place = 0; place < listed; place++) {
     const value = vectors.values[place * width + k]
     if (value === leftOut) continue
-    yield `${separator}"${nameOf(featureAt(vectors, place))}": ${of(value)}`
+    // Names of columns and their values may have quotes and line feeds in them.
+    yield `${separator}${JSON.stringify(nameOf(featureAt(vectors, place)))}: ${of(value)}`
     separator = ', '
   }
 }

@@ -108,11 +108,9 @@ function* pmmlText(model: Model): Generator<string> {
     yield field
   }
   if (made) yield '    </LocalTransformations>\n'
-  for (const [k, { text }] of labels.entries()) {
-    if (labels.length === 2 && k === 1) {
-      yield `    <RegressionTable intercept="0" targetCategory="${escaped(text)}"/>\n`
-    } else yield* table(model, fields, k)
-  }
+  // A score of 0 means the second label. Its table comes first, for readers take the first of equal values.
+  if (labels.length === 2) yield `    <RegressionTable intercept="0" targetCategory="${escaped(labels[1].text)}"/>\n`
+  for (let k = 0; k < (labels.length === 2 ? 1 : labels.length); k++) yield* table(model, fields, k)
   yield '  </RegressionModel>\n</PMML>\n'
 }
 

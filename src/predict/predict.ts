@@ -6,7 +6,9 @@ import type { EvaluationCurves } from '../evaluation/curves.ts'
 import { Evaluation, type EvaluationReport } from '../evaluation/evaluation.ts'
 import { fitFor } from '../features/expansion-steps.ts'
 import { usualInputFormat } from '../input-formats/all-input-formats.ts'
-import { type DataFor, formatForRows, pathsOf, type RowToRead } from '../input-formats/given-rows.ts'
+import { csv } from '../input-formats/csv.ts'
+import { tableFormatOf } from '../input-formats/data-beginning.ts'
+import { type DataFor, formatForRows, isGivenRows, pathsOf, type RowToRead } from '../input-formats/given-rows.ts'
 import { compareLabels, labelKey } from '../input-formats/labels.ts'
 import { nameLabels } from '../input-formats/named-labels.ts'
 import { baseName, isQuery } from '../input-formats/stand-ins.ts'
@@ -142,15 +144,21 @@ async function explained(
 /** Has the rows of a query, and what is read at many places but comes from a pipe, put into a file in this folder. */
 async function spoolToPredict(
   paths: string[],
-  { inputFormat }: Model,
+  { inputFormat, schema }: Model,
   { format, threads, signal }: PredictOptions,
 ): Promise<AsyncDisposable & { paths: string[]; reading: Partial<PredictOptions> }> {
+  // A table is one in any format: a model of CSV is for Parquet, too.
+  const usual = schema || paths.some(isQuery) ? undefined : inputFormat
   const spooled = await spoolReadOnce(paths, {
-    format: format ?? (paths.some(isQuery) ? undefined : inputFormat),
+    format: format ?? usual,
     store: baseName(paths[0] ?? ''),
     ...{ threads, signal, once: true },
   })
-  const { format: found, header } = spooled.known
+  const { header } = spooled.known
+  const [path] = spooled.paths
+  const isTable = schema && format === undefined && path !== undefined && !isGivenRows(path)
+  const found =
+    spooled.known.format ?? (isTable ? await tableFormatOf(path, inputFormat ?? csv.name, signal) : undefined)
   const reading = { ...(found !== undefined && { format: found }), ...(header && { tableHeader: header }) }
   return { paths: spooled.paths, reading, [Symbol.asyncDispose]: () => spooled[Symbol.asyncDispose]() }
 }

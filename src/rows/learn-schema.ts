@@ -8,9 +8,11 @@ import { type AboutDecoded, layoutOfColumns } from '../input-formats/decoded-tab
 import { sourceName } from '../input-formats/given-rows.ts'
 import { Input } from '../input-formats/input.ts'
 import type { InputFormat } from '../input-formats/input-format.ts'
-import { blankByteOrderMark, LINE_FEED } from '../input-formats/line-chunks.ts'
+import { blankByteOrderMark, LINE_FEED, longestLine } from '../input-formats/line-chunks.ts'
 import { isText, Reading } from '../input-formats/reading.ts'
-import { Arena } from '../numeric/arena.ts'
+import { scarceMemory } from '../machine-memory.ts'
+import { Arena, formatBytes } from '../numeric/arena.ts'
+import { type ByteCount, formatCount, NODE_BYTES } from '../sizes.ts'
 import { hasHeader, layoutOf, type TextLayout } from '../tables/delimited-text.ts'
 import { makeSchema, namedColumns, type SaidRole, type ScannedColumn, saidRoles } from '../tables/make-schema.ts'
 import { type MatchedText, matchText } from '../tables/match-columns.ts'
@@ -46,12 +48,14 @@ const HEAD_BYTES = 1 << 18
 /** Bytes that decide on columns where no lists of values are made. */
 const CHUNK_BYTES = 2 << 20
 const SMALL_CHUNK_BYTES = 1 << 18
+/** What lists of values may take in any memory. */
+const LEAST_FOR_LISTS: ByteCount = 1 << 20
 
 /** Looks whether data is a table, and learns its columns; undefined where it is none. */
 export async function learnSchema(paths: string[], options: TableToLearn): Promise<LearntSchema | undefined> {
   const decoded = await decodedTable(paths[0], options.format)
   if (decoded) {
-    const scan = new TableScan(decoded.layout, { ...options, header: 'yes' })
+    const scan = new TableScan(decoded.layout, { ...options, header: 'yes' }, sourceName(paths[0]))
     await scan.run(paths, decoded.format)
     return { format: decoded.format, schema: scan.schema() }
   }
@@ -66,7 +70,7 @@ export async function learnSchema(paths: string[], options: TableToLearn): Promi
   if (layout.rows.length === 0) {
     throw new SpillwayError(`${name}: found no row that ends within ${head.length} bytes, expected a table`)
   }
-  const scan = new TableScan(layout, options)
+  const scan = new TableScan(layout, options, name)
   await scan.run(paths, format.name)
   const learnt = { format: format.name, schema: scan.schema() }
   // Its memory is for what comes now.
@@ -149,24 +153,32 @@ class TableScan {
   readonly #header: boolean
   readonly #roles: SaidRole[]
   readonly #hashes: boolean
+  /** Of the first file, for messages. */
+  readonly #name: string
   #known: Known[] = []
+  /** What the lists of values will take, and may. */
+  #listBytes = 0
+  readonly #mostListBytes: ByteCount
 
-  constructor(layout: TextLayout, options: TableToLearn) {
+  constructor(layout: TextLayout, options: TableToLearn, name: string) {
     this.#options = options
+    this.#name = name
+    const memory = options.memory ?? scarceMemory() ?? Number.POSITIVE_INFINITY
+    this.#mostListBytes = Math.max(memory - NODE_BYTES, LEAST_FOR_LISTS)
     const { header } = options
     const [first] = layout.rows
     this.#header = header === 'yes' || (header !== 'no' && hasHeader(layout.rows, namedColumns(options)))
     this.#names = this.#header ? first : first.map((_, k) => String(k + 1))
     if (first.length < 2) {
       throw new SpillwayError(
-        'found rows of one column, expected a table of several',
+        `${name}: found rows of one column, expected a table of several`,
         'cells are separated by commas, semicolons, bars or tabs',
       )
     }
     const twice = this.#names.find((name, k) => this.#names.indexOf(name) < k)
     if (twice !== undefined) {
       throw new SpillwayError(
-        `two columns are called ${JSON.stringify(twice)}, expected a name for each`,
+        `${name}: two columns are called ${JSON.stringify(twice)}, expected a name for each`,
         'rename one, or say --header no if the first row is none',
       )
     }
@@ -182,6 +194,7 @@ class TableScan {
       let listed: boolean[] = []
       do {
         const landing = new Landing(arena)
+        this.#listBytes = 0
         this.#known = this.#names.map((_, k) =>
           newColumn(this.#mayHaveValues(k) ? new ValueList(arena, landing) : undefined),
         )
@@ -212,6 +225,7 @@ class TableScan {
         onBadRow,
         valueBits: 32,
         chunkBytes: memory === undefined ? CHUNK_BYTES : SMALL_CHUNK_BYTES,
+        longestLine: longestLine(memory),
       },
       table: { schema: 'scan', header },
       signal: signal && firstAlone ? AbortSignal.any([signal, enough.signal]) : firstAlone ? enough.signal : signal,
@@ -262,7 +276,24 @@ class TableScan {
     if (values === 'tooMany') known.list = undefined
     if (!known.list) return
     if (values === undefined) known.passedBy ||= column.numbers > 0
-    else if (values !== 'tooMany' && !known.list.add(values)) known.list = undefined
+    else if (values !== 'tooMany') this.#list(known, known.list, values)
+  }
+
+  #list(known: Known, list: ValueList, values: Uint32Array): void {
+    this.#listBytes -= list.bytesToBe
+    if (list.add(values)) this.#listBytes += list.bytesToBe
+    else known.list = undefined
+    if (this.#listBytes > this.#mostListBytes) throw this.#tooManyValues()
+  }
+
+  #tooManyValues(): SpillwayError {
+    const counts = this.#known.map(({ list }) => list?.count ?? 0)
+    const most = counts.indexOf(Math.max(...counts))
+    const all = counts.reduce((sum, count) => sum + count, 0)
+    return new SpillwayError(
+      `${this.#name}: the columns have more than ${formatCount(all)} values, which do not fit in ${formatBytes(this.#mostListBytes)}; column ${JSON.stringify(this.#names[most])} has the most, ${formatCount(counts[most])} so far`,
+      'take --categorical hash:18, which makes no lists of values, leave columns out with --ignore, or give more --memory',
+    )
   }
 
   #mayHaveValues(k: number): boolean {
@@ -275,7 +306,7 @@ class TableScan {
     const bytes = [...values.subarray(0, 16)].map(byte => byte.toString(16).padStart(2, '0'))
     const column = JSON.stringify(this.#names[k])
     throw new SpillwayError(
-      `found ${JSON.stringify(Buffer.from(values.subarray(0, 40)).toString('latin1'))} in column ${column}, whose bytes ${bytes.join(' ')} are no text; expected UTF-8`,
+      `${this.#name}: found ${JSON.stringify(Buffer.from(values.subarray(0, 40)).toString('latin1'))} in column ${column}, whose bytes ${bytes.join(' ')} are no text; expected UTF-8`,
       'convert the file, e.g. with iconv -t UTF-8, or leave the column out with --ignore',
     )
   }

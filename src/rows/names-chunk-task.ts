@@ -24,7 +24,7 @@ export interface NamesOfChunk extends ParsedChunk {
 export const namesChunkTask = declareTask(import.meta.url, 'names-of-chunk', namesOfChunk)
 
 /** Names of one feature, at most. */
-const MOST_OF_ONE = 8
+export const MOST_OF_ONE = 8
 /** Letters of a name, at most. */
 const LONGEST_NAME = 200
 

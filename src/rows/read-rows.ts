@@ -23,6 +23,8 @@ export interface RowsToRead {
   onBadRow: 'fail' | 'skip'
   valueBits: 32 | 64
   chunkBytes?: ByteCount
+  /** The most bytes of a line; the memory that there is decides when not given. */
+  longestLine?: ByteCount
   /** How tables are read. */
   table?: TableReading | undefined
   /** Throws where the rows of a format cannot be used as they are meant to be. */
@@ -43,6 +45,7 @@ export class RowReader {
     this.#reading = new Reading(settings.format, settings.indexBase, settings.fit)
     const { chunkBytes = CHUNK_BYTES, table } = settings
     this.#chunks = new Chunks(arena, this.#reading, chunkBytes, pool.size + 3, table)
+    this.#chunks.longestLine = settings.longestLine
   }
 
   /** Has work started on every chunk, and takes the results in order. */

@@ -24,6 +24,8 @@ export interface SpoolSettings {
   format: string | undefined
   /** Whether a table of lines is read once, for its columns are known. */
   once?: boolean
+  /** Whether data of any format is read again, once it has been read. */
+  again?: boolean
   /** The store that is made of the data, or would be: the file goes beside it. */
   store: string
   memory?: ByteCount | undefined
@@ -74,7 +76,7 @@ export async function spoolReadOnce(paths: string[], settings: SpoolSettings): P
       files.push(file)
       standsFor(file, path)
       settings.tell?.(
-        `${isQuery(path) ? 'the rows of the query go' : 'the table from the pipe goes'} into ${file} first`,
+        `${isQuery(path) ? 'the rows of the query go' : `the ${settings.again ? 'data' : 'table'} from the pipe goes`} into ${file} first`,
       )
       if (isQuery(path)) await putRows(path, file, settings)
       else await writePieces(file, piecesOf(await openSource(path), settings))
@@ -94,7 +96,8 @@ function checkQuery(paths: string[], { format }: SpoolSettings): void {
 }
 
 /** Whether the data of a pipe is in a format that is read more than once. What was looked at is read again by whoever comes. */
-async function needsFile(path: string, { format, signal, once = false }: SpoolSettings): Promise<boolean> {
+async function needsFile(path: string, { format, signal, once = false, again }: SpoolSettings): Promise<boolean> {
+  if (again) return true
   const isSuch = ({ cut }: InputFormat): boolean => cut.by === 'plan' || (!once && cut.delimiters !== undefined)
   const asked = askedInputFormat(format)
   if (asked) return isSuch(asked)

@@ -2,8 +2,9 @@
 import type { Arena } from '../numeric/arena.ts'
 import { ScannedFields } from '../numeric/fields/scanned.ts'
 import { SCANNED_BYTES } from '../numeric/table-layout.ts'
-import type { Address } from '../sizes.ts'
+import type { Address, ByteCount } from '../sizes.ts'
 import { MOST_VALUE_BYTES, MOST_VALUES } from '../tables/make-schema.ts'
+import { bytesOfValues } from '../tables/schema.ts'
 
 /** Values that a list has room for at first, and bytes of text that it takes at a time. */
 const FIRST_ROOM = 1 << 8
@@ -52,6 +53,15 @@ export class ValueList {
     const table = arena.allocateZeroed(slots * 4, 'values of a column')
     arena.numeric.growList(this.#list.at, table, slots, arena.allocate(values * 8, 'values of a column'))
     this.#list.room = values
+  }
+
+  get count(): number {
+    return this.#list.count
+  }
+
+  /** What its values take once they are in a schema. */
+  get bytesToBe(): ByteCount {
+    return bytesOfValues(this.#list.count, this.#bytes)
   }
 
   /** Adds the values of a chunk, whose bytes are there: address and length of each. False when there are too many by now. */

@@ -21,25 +21,27 @@ const WORDS = /[A-Za-z0-9\u0080-\uffff]+/g
 
 /** Goes through the rows of a text. Rows that cannot be read have no names. */
 export function namesInTable({ text, delimiter, headerBytes, columns }: HashedText, meet: MeetName): void {
+  // Most names come again and again: each is hashed once.
+  const met = columns.map(() => new Set<string>())
   for (let at = headerBytes; at < text.length; ) {
     const row = rowFrom(text, at, delimiter)
     if (!row) return
     at = row.end
     if (row.cells.length !== columns.length) continue
-    for (const [k, column] of columns.entries()) if (column) namesInCell(row.cells[k], column, meet)
+    for (const [k, column] of columns.entries()) if (column) namesInCell(row.cells[k], column, met[k], meet)
   }
 }
 
-function namesInCell(cell: string, { role, feature, bits }: HashedColumn, meet: MeetName): void {
+function namesInCell(cell: string, { role, feature, bits }: HashedColumn, met: Set<string>, meet: MeetName): void {
   const missing = isMissing(cell)
-  if (role === 'hashed') {
-    meet(feature + hashOf(missing ? '' : cell, bits), missing ? '' : cell)
-    return
+  const meetOnce = (name: string): void => {
+    if (met.has(name)) return
+    met.add(name)
+    meet(feature + hashOf(name, bits), name)
   }
-  if (missing) return
-  for (const [word] of cell.matchAll(WORDS)) {
-    const lower = word.replace(/[A-Z]+/g, letters => letters.toLowerCase())
-    meet(feature + hashOf(lower, bits), lower)
+  if (role === 'hashed') meetOnce(missing ? '' : cell)
+  else if (!missing) {
+    for (const [word] of cell.matchAll(WORDS)) meetOnce(word.replace(/[A-Z]+/g, letters => letters.toLowerCase()))
   }
 }
 

@@ -25,10 +25,10 @@ export function matchText(
   const isNeeded = (column: Column): boolean => hasFeatures(column) || needed.includes(column.role)
   const known = schema.columns.filter(isNeeded)
   const inFirst = new Set(first)
-  const isNamed = header === 'yes' || (header !== 'no' && known.some(column => inFirst.has(column.name)))
+  const isNamed = header === 'yes' || (header !== 'no' && isHeader(first, known))
   if (schema.header && isNamed) {
     const missing = known.filter(column => !inFirst.has(column.name)).map(column => column.name)
-    if (missing.length > 0) throw missingColumns(name, missing)
+    if (missing.length > 0) throw missingColumns(name, missing, first)
     const places = new Map(schema.columns.map((column, k) => [column.name, k]))
     const order = first.map(each => places.get(each) ?? -1)
     return { ...bounds(layout, true), order: once(order), names: first }
@@ -46,6 +46,15 @@ export function matchText(
   return { ...bounds(layout, skipped), order, names: order.map(k => schema.columns[k].name) }
 }
 
+/** A row that has the name of a column, or many of them written in another way: it is no row of data then, and what is missing can
+ *  be told. */
+function isHeader(row: string[], columns: Column[]): boolean {
+  const exact = new Set(row)
+  if (columns.some(({ name }) => exact.has(name))) return true
+  const alike = new Set(row.map(loosely))
+  return columns.filter(({ name }) => alike.has(loosely(name))).length > columns.length / 2
+}
+
 function bounds({ delimiter, firstBytes, firstLines }: TextLayout, header: boolean) {
   return { delimiter, headerBytes: header ? firstBytes : 0, headerLines: header ? firstLines : 0 }
 }
@@ -60,13 +69,25 @@ function once(order: number[]): number[] {
   })
 }
 
-function missingColumns(name: string, missing: string[]): SpillwayError {
-  const shown = missing.slice(0, 5).map(each => JSON.stringify(each))
-  const more = missing.length > 5 ? ` and ${missing.length - 5} more` : ''
+/** A name as people take it for the same. */
+function loosely(name: string): string {
+  return name.toLowerCase().replace(/[\s_-]+/g, '')
+}
+
+function missingColumns(name: string, missing: string[], found: string[]): SpillwayError {
+  const isSlip = (each: string, other: string): boolean => loosely(each) === loosely(other)
+  const slip = missing.flatMap(each => found.filter(other => isSlip(each, other)).map(other => [each, other]))[0]
   return new SpillwayError(
-    `${name} has no column ${shown.join(', ')}${more}`,
-    'columns may stand in any order, but all that were trained on have to be there',
+    `${name} has no column ${quoted(missing, 5)}; its columns are ${quoted(found, 8)}`,
+    slip
+      ? `names count letter by letter: is ${JSON.stringify(slip[1])} the column ${JSON.stringify(slip[0])}?`
+      : 'columns may stand in any order, but all that were trained on have to be there',
   )
+}
+
+function quoted(names: string[], most: number): string {
+  const shown = names.slice(0, most).map(each => JSON.stringify(each))
+  return shown.join(', ') + (names.length > most ? ` and ${names.length - most} more` : '')
 }
 
 function shownNames(columns: Column[]): string {

@@ -79,9 +79,14 @@ export function featureName({ columns }: Schema, feature: number, name?: string)
 export function bytesOf({ columns }: Schema): number {
   let bytes = 0
   for (const column of columns) {
-    if (column.role === 'category') for (const { length } of column.values) bytes += VALUE_BYTES + 4 * length
+    if (column.role === 'category') for (const { length } of column.values) bytes += bytesOfValues(1, length)
   }
   return bytes
+}
+
+/** The same of so many values of so many letters together. */
+export function bytesOfValues(values: number, letters: number): number {
+  return VALUE_BYTES * values + 4 * letters
 }
 
 /** Of a value besides its text, measured: strings, references, slots, and copies of all in the files of stores and models. */

@@ -2,6 +2,7 @@
 // not see it.
 
 import { UsageError } from '../errors.ts'
+import type { DataFor, LabelledRow } from '../input-formats/given-rows.ts'
 import type { LabelCount } from '../input-formats/label-numbers.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { beyondBinary } from '../losses/formulations.ts'
@@ -13,6 +14,7 @@ import { alone, type Communicator } from '../ranks/communicator.ts'
 import { labelledRows } from '../rows/folds.ts'
 import { chooseSolver } from './choose-solver.ts'
 import type { FoldedProblem } from './class-problems.ts'
+import { dataOfRun, withPaths } from './data-of-run.ts'
 import { heedTable } from './heed-table.ts'
 import { type FoldsOverBlocks, HeldOut, heldOutOverBlocks } from './held-out.ts'
 import { InMemory } from './in-memory.ts'
@@ -32,7 +34,7 @@ export interface CrossValidateOptions extends TrainOptions {
 
 /** Accuracy on rows that were not trained on, at one cost. */
 export async function crossValidate(
-  data: string | string[],
+  data: DataFor<LabelledRow>,
   options: CrossValidateOptions = {},
 ): Promise<CrossValidation> {
   const { folds = 5, progress = () => {}, ...rest } = options
@@ -40,17 +42,18 @@ export async function crossValidate(
   // Models are shared out, and each is trained by one rank.
   const resolved = { ...settings, ranks: alone }
   checkFolds(folds)
-  const { paths, solver } = await whereToTrain(data, resolved, folds, progress)
-  refuseBlocksOverRanks(solver, ranks)
-  if (solver.data === 'blocks') {
-    const { validation } = await validateOverBlocks({ paths, solver, options: resolved, folds, tell: progress }, [
-      resolved.cost,
-    ])
-    return validation
-  }
-  return withRowsInMemory(paths, resolved, progress, loaded =>
-    validateInMemory(loaded, solver, resolved, { folds, costs: [resolved.cost], ranks }),
-  )
+  const costs = [resolved.cost]
+  return withPaths(dataOfRun(data, resolved), resolved, progress, async paths => {
+    const solver = await solverOfFolds(paths, resolved, folds, progress)
+    refuseBlocksOverRanks(solver, ranks)
+    if (solver.data === 'memory') {
+      return withRowsInMemory(paths, resolved, progress, loaded =>
+        validateInMemory(loaded, solver, resolved, { folds, costs, ranks }),
+      )
+    }
+    const work = { paths, solver, options: resolved, folds, tell: progress }
+    return (await validateOverBlocks(work, costs)).validation
+  })
 }
 
 /** The same at several costs over rows in memory. `ranks` share the models out. */
@@ -73,14 +76,13 @@ export async function validateInMemory(
   return validationOf(place, { folds, models: solutions.length, costs: costsJudged, held })
 }
 
-export async function whereToTrain(
-  data: string | string[],
+/** The solver that trains the models of folds. What cannot be trained so is refused. */
+export async function solverOfFolds(
+  paths: string[],
   options: ResolvedOptions,
   folds: number,
   tell: ProgressListener,
-): Promise<{ paths: string[]; solver: Solver }> {
-  const paths = typeof data === 'string' ? [data] : data
-  if (paths.length === 0) throw new UsageError('no data was named')
+): Promise<Solver> {
   const stranger = beyondBinary(options) ?? (options.calibrate && 'calibrate')
   if (stranger) throw new UsageError(`${stranger} is not compatible with folds`)
   await heedTable(paths, options, tell)
@@ -106,7 +108,7 @@ export async function whereToTrain(
       'factors of log-odds are learnt from the labels of all rows: accuracies of held-out rows are too good'
     tell({ stage: 'plan', solver: taken.name, reason: warning })
   }
-  return { paths, solver: taken }
+  return taken
 }
 
 /** The same at several costs over the blocks of a store; which is told, too. */

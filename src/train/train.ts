@@ -1,10 +1,8 @@
 // `train`: data in, model out. Chooses the solver, has it run, and puts the model together; it never prints.
 
 import { spaceText, widthOf } from '../additive-kernels/row-space.ts'
-import { UsageError } from '../errors.ts'
 import { usualInputFormat } from '../input-formats/all-input-formats.ts'
-import { type DataFor, formatForRows, isGivenRows, type LabelledRow, pathsOf } from '../input-formats/given-rows.ts'
-import { nameLabels } from '../input-formats/named-labels.ts'
+import type { DataFor, LabelledRow } from '../input-formats/given-rows.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { trainsTogether } from '../losses/formulations.ts'
 import { type Model, type Certificate as ModelCertificate, makeModel } from '../model/model.ts'
@@ -17,75 +15,60 @@ import { checkCompatible, underLimits } from '../optimise/solvers/compatibility.
 import { dual } from '../optimise/solvers/dual.ts'
 import { type BlockSolver, type MemorySolver, trainsMany } from '../optimise/solvers/solver.ts'
 import { labelledRows } from '../rows/folds.ts'
-import { type SpooledData, spoolReadOnce } from '../rows/spool.ts'
 import { version } from '../version.ts'
 import { calibrateOverBlocks, calibrationsOf, checkCalibration, modelsToCalibrate } from './calibrate.ts'
 import { chooseSolver } from './choose-solver.ts'
 import { allClassesSettings, asModelCertificate, type ClassProblems, classProblems, sumOf } from './class-problems.ts'
+import { dataOfRun, withPaths } from './data-of-run.ts'
 import { heedTable } from './heed-table.ts'
 import { HeldOut } from './held-out.ts'
 import { InBlocks, type OpenedStore, openBlocks } from './in-blocks.ts'
 import { InMemory } from './in-memory.ts'
-import { checkNames, keepsInputNames, namesFor } from './keep-names.ts'
+import { checkNames, giveNames } from './keep-names.ts'
 import { type LoadedRows, withRowsInMemory } from './load-in-memory.ts'
 import { DEFAULTS, type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import type { TrainingOutcome } from './outcome.ts'
 import { type Place, type Taker, trainModels, type Wanted } from './place.ts'
 import type { ProgressListener } from './progress.ts'
-import { heedBinsOfStore, storeFolder } from './store-for-training.ts'
+import { heedBinsOfStore } from './store-for-training.ts'
 import { TrainingRun, type TrainResult } from './training-run.ts'
 
 /** Trains on one or more files, on a store, or on rows. Starts at once; options are checked before anything is read. */
 export function train(data: DataFor<LabelledRow>, options: TrainOptions = {}): TrainingRun {
   const resolved = resolveOptions(options)
-  const from = pathsOf(data, { indexBase: resolved.indexBase ?? 1, needsLabel: true })
-  if (from.given) resolved.format = formatForRows(resolved)
-  if (from.paths.length === 0) throw new UsageError('no data was named')
-  const loss = findLoss(resolved.loss)
+  const from = dataOfRun(data, resolved)
+  findLoss(resolved.loss)
   askedSolver(resolved.solver)
-  return new TrainingRun(async tell => {
-    using _ = from
+  return new TrainingRun(tell => {
     const started = performance.now()
-    await using spooled = await spoolForTraining(from.paths, resolved, tell)
-    const { paths } = spooled
-    using _labels = nameLabels(paths, resolved.labels)
-    await heedTable(paths, resolved, tell)
-    await checkNames(paths, resolved)
-    const roundedToBins = await heedBinsOfStore(paths, resolved, tell)
-    const { solver, reason, fitsInMemory } = await chooseSolver(paths, resolved)
-    checkCompatible(solver, loss, { ...resolved })
-    const limited = { ...underLimits(solver, resolved), fitsInMemory }
-    tell({ stage: 'plan', solver: solver.name, reason })
-    checkCalibration(limited)
-    const outcome =
-      solver.data === 'memory'
-        ? await withRowsInMemory(paths, limited, tell, rows => trainInMemory(rows, solver, limited))
-        : await trainFromBlocks(paths, solver, limited, tell)
-    const result = {
-      ...asResult(outcome, limited, (performance.now() - started) / 1000),
-      solverReason: outcome.solverReason ?? reason,
-    }
-    if (keepsInputNames(limited) && result.exitReason !== 'interrupted') {
-      result.model.hashedNames = await namesFor(paths, result.model, limited)
-    }
-    return roundedToBins > 0 ? { ...result, roundedToBins } : result
+    return withPaths(from, resolved, tell, paths => trainPaths(paths, resolved, tell, started))
   })
 }
 
-/** Has data that is there once put into a file, where it has to be read more often. */
-async function spoolForTraining(
+async function trainPaths(
   paths: string[],
-  options: ResolvedOptions,
+  resolved: ResolvedOptions,
   tell: ProgressListener,
-): Promise<SpooledData> {
-  const { format, memory, threads, signal } = options
-  const store = paths.some(isGivenRows) ? '' : storeFolder(paths, options.store)
-  const spooled = await spoolReadOnce(paths, {
-    ...{ format, memory, threads, signal, store },
-    tell: reason => tell({ stage: 'plan', solver: '', reason }),
-  })
-  Object.assign(options, spooled.known)
-  return spooled
+  started: number,
+): Promise<TrainResult> {
+  await heedTable(paths, resolved, tell)
+  await checkNames(paths, resolved)
+  const roundedToBins = await heedBinsOfStore(paths, resolved, tell)
+  const { solver, reason, fitsInMemory } = await chooseSolver(paths, resolved)
+  checkCompatible(solver, findLoss(resolved.loss), { ...resolved })
+  const limited = { ...underLimits(solver, resolved), fitsInMemory }
+  tell({ stage: 'plan', solver: solver.name, reason })
+  checkCalibration(limited)
+  const outcome =
+    solver.data === 'memory'
+      ? await withRowsInMemory(paths, limited, tell, rows => trainInMemory(rows, solver, limited))
+      : await trainFromBlocks(paths, solver, limited, tell)
+  const result = {
+    ...asResult(outcome, limited, (performance.now() - started) / 1000),
+    solverReason: outcome.solverReason ?? reason,
+  }
+  if (result.exitReason !== 'interrupted') await giveNames(paths, result.model, limited)
+  return roundedToBins > 0 ? { ...result, roundedToBins } : result
 }
 
 /** The models of a data set. `numbers`: of its classes, those without rows among them. */

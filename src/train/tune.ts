@@ -1,6 +1,7 @@
 // `tune`: tries costs by folds, and trains the model at the best.
 
 import { SpillwayError, UsageError } from '../errors.ts'
+import type { DataFor, LabelledRow } from '../input-formats/given-rows.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { block } from '../optimise/solvers/block.ts'
@@ -9,9 +10,11 @@ import { alone, type Communicator } from '../ranks/communicator.ts'
 import { labelledRows } from '../rows/folds.ts'
 import { tableOptionNames } from '../tables/table-options.ts'
 import type { FoldedProblem } from './class-problems.ts'
-import { type CrossValidateOptions, validateInMemory, validateOverBlocks, whereToTrain } from './cross-validate.ts'
+import { type CrossValidateOptions, solverOfFolds, validateInMemory, validateOverBlocks } from './cross-validate.ts'
+import { dataOfRun, withPaths } from './data-of-run.ts'
 import { HeldOut } from './held-out.ts'
 import { InMemory } from './in-memory.ts'
+import { checkNames, giveNames } from './keep-names.ts'
 import { type LoadedRows, withRowsInMemory } from './load-in-memory.ts'
 import { collectModels, modelsOfRank, refuseBlocksOverRanks } from './models-of-ranks.ts'
 import { type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
@@ -49,7 +52,7 @@ export interface TuneOptions extends Omit<CrossValidateOptions, 'cost'> {
 const WIDE_COSTS = Array.from({ length: 8 }, (_, k) => 2 ** (2 * k - 10))
 
 /** Tries costs, and trains the model at the best. */
-export async function tune(data: string | string[], options: TuneOptions = {}): Promise<Tuning> {
+export async function tune(data: DataFor<LabelledRow>, options: TuneOptions = {}): Promise<Tuning> {
   const { folds = 5, costs, final: wanted = 'best', progress = () => {}, ranks = alone, ...rest } = options
   const resolved = resolveOptions(rest)
   const final = ranks.rank > 0 ? 'none' : wanted
@@ -59,30 +62,53 @@ export async function tune(data: string | string[], options: TuneOptions = {}): 
     for (const cost of costs) if (!(cost > 0) || !Number.isFinite(cost)) throw new UsageError(`a cost is ${cost}`)
   }
   const sorted = costs && [...new Set(costs)].sort((a, b) => a - b)
-  const { paths, solver } = await whereToTrain(data, resolved, folds, progress)
-  refuseBlocksOverRanks(solver, ranks)
-  if (solver.data === 'blocks') {
+  return withPaths(dataOfRun(data, resolved), resolved, progress, async paths => {
+    const solver = await solverOfFolds(paths, resolved, folds, progress)
+    await checkNames(paths, resolved)
+    refuseBlocksOverRanks(solver, ranks)
+    if (solver.data === 'memory') {
+      return tuneInMemory(paths, solver, resolved, { folds, ranks, costs: sorted, final, progress })
+    }
     const work = { paths, solver, options: resolved, folds, tell: progress }
     const { validation, store } = await validateOverBlocks(work, sorted ?? WIDE_COSTS)
     const tuning = chosen(validation)
     if (final === 'none' || resolved.signal?.aborted) return tuning
-    return withSeconds(tuning, await trainStore(store, rest, resolved, tuning[final].cost, progress))
-  }
+    const trained = await trainStore(store, rest, resolved, tuning[final].cost, progress)
+    if (trained.exitReason !== 'interrupted') await giveNames(paths, trained.model, resolved)
+    return withSeconds(tuning, trained)
+  })
+}
+
+/** The costs that are tried, and what is made of them. */
+interface ToTune extends Required<Pick<TuneOptions, 'folds' | 'final' | 'progress'>> {
+  ranks: Communicator
+  /** In rising order. */
+  costs: number[] | undefined
+}
+
+function tuneInMemory(
+  paths: string[],
+  solver: MemorySolver,
+  resolved: ResolvedOptions,
+  { folds, ranks, costs, final, progress }: ToTune,
+): Promise<Tuning> {
   const isTruncated = findLoss(resolved.loss).truncates !== undefined
   return withRowsInMemory(paths, resolved, progress, async loaded => {
     const tuning = chosen(
       isTruncated
-        ? await validateInMemory(loaded, solver, resolved, { folds, ranks, costs: sorted ?? WIDE_COSTS })
-        : await climbCosts(loaded, solver, resolved, { folds, ranks, costs: sorted }),
+        ? await validateInMemory(loaded, solver, resolved, { folds, ranks, costs: costs ?? WIDE_COSTS })
+        : await climbCosts(loaded, solver, resolved, { folds, ranks, costs }),
     )
     if (final === 'none' || resolved.signal?.aborted) return tuning
     const options = { ...resolved, cost: tuning[final].cost }
     const outcome = await trainInMemory(loaded, solver, options)
     const seconds = loaded.seconds()
+    const trained = asResult(outcome, options, seconds)
+    if (trained.exitReason !== 'interrupted') await giveNames(paths, trained.model, options)
     return {
       ...tuning,
       seconds: { ...tuning.seconds, total: seconds, compute: seconds - loaded.readSeconds },
-      final: asResult(outcome, options, seconds),
+      final: trained,
     }
   })
 }
@@ -91,12 +117,14 @@ export async function tune(data: string | string[], options: TuneOptions = {}): 
 async function trainStore(
   store: string,
   given: TrainOptions,
-  { solver }: ResolvedOptions,
+  { solver, expand }: ResolvedOptions,
   cost: number,
   progress: ProgressListener,
 ): Promise<TrainResult> {
   // The text is in the store by now, and so are all that reading it was told.
-  const text = ['format', 'indexBase', 'onBadRow', 'values', 'store', 'blocks', ...tableOptionNames]
+  const text: string[] = ['format', 'labels', 'indexBase', 'onBadRow', 'values', 'store', 'blocks', ...tableOptionNames]
+  // Names are found in the text, unless an expansion makes them.
+  if (expand === undefined) text.push('keepNames')
   const others = Object.fromEntries(Object.entries(given).filter(([name]) => !text.includes(name)))
   const trainWith = async (name: string): Promise<TrainResult> => {
     const run = train(store, { ...others, solver: name, cost })

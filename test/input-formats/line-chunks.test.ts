@@ -7,9 +7,11 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import fc from 'fast-check'
+import { ingest } from '../../src/block-store/ingest.ts'
 import { SpillwayError } from '../../src/errors.ts'
 import { openSource } from '../../src/input-formats/byte-source.ts'
 import { Chunks } from '../../src/input-formats/chunks.ts'
+import { longestLine } from '../../src/input-formats/line-chunks.ts'
 import { Reading } from '../../src/input-formats/reading.ts'
 import { Arena } from '../../src/numeric/arena.ts'
 import { randomNumbers, seed } from '../numeric/reference.ts'
@@ -343,3 +345,25 @@ function flipped(bytes: Buffer, at: number): Buffer {
   copy[at < 0 ? copy.length + at : at] ^= 0x55
   return copy
 }
+
+describe('a line that does not end', () => {
+  it('is refused in little memory long before it fills it, and the message says where it begins', async () => {
+    const row = '1 1:1\n'.repeat(400_000)
+    const path = folder.write(
+      'endless.svm.gz',
+      gzipSync(Buffer.concat([Buffer.from(row), Buffer.alloc(64 << 20, '1')])),
+    )
+    const arena = new Arena()
+    const chunks = chunksOf(arena, 1 << 18, 3)
+    chunks.longestLine = longestLine(200 << 20)
+    const read = async (): Promise<void> => {
+      for await (const chunk of chunks.read([path])) chunk.release()
+    }
+    await assert.rejects(read(), {
+      message: new RegExp(`: a line is longer than 14.5 MiB, from byte ${row.length} of the text on; is this text\\?$`),
+      advice: /need more --memory/,
+    })
+    assert.ok(arena.mark() < 40 << 20, `${arena.mark()} bytes were taken`)
+    await assert.rejects(ingest(path, `${folder.path}/endless.spill`, { memory: 200 << 20 }), /longer than 14.5 MiB/)
+  })
+})

@@ -1,12 +1,15 @@
 // The rows of a query: the model of a table with the same rows, what is asked for and refused, and what stays behind.
 import assert from 'node:assert/strict'
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { SpillwayError } from '../../src/errors.ts'
 import { runQuery } from '../../src/input-formats/run-query.ts'
 import { predict } from '../../src/predict/predict.ts'
+import { crossValidate } from '../../src/train/cross-validate.ts'
 import type { TrainOptions } from '../../src/train/options.ts'
 import { train } from '../../src/train/train.ts'
+import { tune } from '../../src/train/tune.ts'
+import type { CrossValidation } from '../../src/train/validation.ts'
 import { good, run } from '../cli/run.ts'
 import { testFolder } from './fixture.ts'
 import { someTable, tableAsCsv } from './some-table.ts'
@@ -124,5 +127,59 @@ describe('train --sql', () => {
     const wrong = await run(['train', '--sql', sql, 'a', 'b', '--label', 'bought'], options)
     assert.match(wrong.stderr, /--sql is the data, and 2 arguments were given besides/)
     assert.equal((await run(['train'], options)).status, 2)
+  })
+})
+
+describe('tune and cross-validate of a query', () => {
+  const cwd = folder.path
+  const sql = `SELECT * FROM ${table}`
+  const options = { label: 'bought', threads: 2, folds: 3, store }
+  const figuresOf = ({ costs }: CrossValidation) =>
+    costs.map(({ cost, accuracy, folds }) => ({ cost, accuracy, folds }))
+
+  it('find what they find in a file with its rows, in memory and over blocks', async () => {
+    const [a, b] = [`${cwd}/folds.spill`, `${cwd}/folds-sql.spill`]
+    assert.deepEqual(figuresOf(await crossValidate({ sql }, options)), figuresOf(await crossValidate(csv, options)))
+    const blocks = { ...options, solver: 'block', memory: '300M', costs: [0.1, 1] }
+    const [found, expected] = [await tune({ sql }, { ...blocks, store: b }), await tune(csv, { ...blocks, store: a })]
+    assert.deepEqual(figuresOf(found), figuresOf(expected))
+    assert.deepEqual(found.final?.model.weights, expected.final?.model.weights)
+    assert.deepEqual(
+      readdirSync(cwd).filter(name => /spool/.test(name)),
+      [],
+    )
+  })
+
+  it('take the options of train, and test the model on another query', async () => {
+    const folds = ['--label', 'bought', '--folds', '2', '--cost', '1', '-q']
+    const tuned = await good(['tune', '--sql', sql, '--test-sql', `${sql} LIMIT 1000`, ...folds], { cwd })
+    assert.match(tuned.stdout, /^the rows of the query: 5,000 rows/)
+    assert.match(tuned.stdout, /model: query\.model, the best, C = 1\ntest accuracy \d+\.\d+ % on 1,000 rows\n$/)
+    const words = ['tune', '--sql', sql, 'other.model', '--test', csv, '--evaluate', '--json', '--record', 'r.jsonl']
+    const { test, model } = JSON.parse((await good([...words, ...folds], { cwd })).stdout)
+    assert.equal(model, 'other.model')
+    assert.equal(test.evaluation.accuracy, test.accuracy)
+    const records = readFileSync(`${cwd}/r.jsonl`, 'utf8')
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line))
+    assert.deepEqual(records[0].data, ['the rows of the query'])
+    assert.ok(records.some(({ record, accuracy }) => record === 'test' && accuracy === test.accuracy))
+    const validated = await good(['cross-validate', '--sql', sql, ...folds, '--json'], { cwd })
+    assert.equal(JSON.parse(validated.stdout).rows, 5000)
+  })
+
+  it('are refused where the data is named twice, or there is no model to test', async () => {
+    const wrong: [string[], RegExp][] = [
+      [['cross-validate', '--sql', sql, csv], /--sql is the data, and an argument was given besides/],
+      [['tune', '--sql', sql, csv, '--no-model'], /--sql is the data, and an argument was given besides/],
+      [['tune', '--sql', sql, '--no-model', '--test', csv], /--no-model writes no model, and there is none to test/],
+      [['tune', '--sql', sql, '--test', csv, '--test-sql', sql], /--test and --test-sql both name data to test on/],
+    ]
+    for (const [words, pattern] of wrong) {
+      const { status, stderr } = await run(words, { cwd })
+      assert.match(stderr, pattern)
+      assert.equal(status, 2, words.join(' '))
+    }
   })
 })

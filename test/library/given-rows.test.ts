@@ -4,7 +4,9 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import {
+  type CrossValidation,
   type CsrRows,
+  crossValidate,
   type DataFor,
   type LabelledRow,
   openStore,
@@ -14,6 +16,7 @@ import {
   type TrainOptions,
   type TrainProgress,
   train,
+  tune,
 } from '../../src/index.ts'
 import { denseWeights } from '../../src/model/model.ts'
 import { newFolder } from '../cli/run.ts'
@@ -92,6 +95,28 @@ describe('train() of rows', () => {
     const { gap, rows: count, exitReason } = await run.result
     assert.deepEqual([count, exitReason], [rows.length, 'converged'])
     assert.ok(gap! <= 1e-3)
+  })
+
+  it('are dealt into folds, and costs are tried on them, as on their text', async () => {
+    const options = { folds: 3, threads: 1 }
+    const figures = ({ costs }: CrossValidation) =>
+      costs.map(({ cost, accuracy, folds }) => ({ cost, accuracy, folds }))
+    const [ofRows, ofText] = [
+      await crossValidate(later(rows.map(byNumber)), options),
+      await crossValidate(at('a.svm'), options),
+    ]
+    assert.deepEqual(figures(ofRows), figures(ofText))
+    const costs = [0.1, 1]
+    const tuned = await tune(rows.map(sideBySide), { ...options, costs })
+    const expected = await tune(at('a.svm'), { ...options, costs })
+    assert.deepEqual(figures(tuned), figures(expected))
+    assert.deepEqual(denseWeights(tuned.final!.model), denseWeights(expected.final!.model))
+    // Over blocks they need a folder, and are read once all the same.
+    const blocks = { ...options, costs: [1], solver: 'block', memory: '300M', blocks: 3 }
+    await assert.rejects(tune(rows.map(byNumber), blocks), /rows of the program that go into blocks need a folder/)
+    const overRows = await tune(later(rows.map(byNumber)), { ...blocks, store: at('tuned-rows.spill') })
+    const overText = await tune(at('a.svm'), { ...blocks, store: at('tuned-text.spill') })
+    assert.deepEqual(figures(overRows), figures(overText))
   })
 
   it('asks for a folder where rows go into blocks', async () => {

@@ -31,6 +31,8 @@ describe('the Python of docs/model-json.md', {
     ['three.svm', '--bias', '1', '--scale', 'minmax', '--normalize', 'unit'],
     ['words.svm', '--multiclass', 'crammer-singer', '--bias', '1'],
     ['words.svm', '--scale', 'standard', '--values', 'f64'],
+    ['two.svm', '--scale', 'idf', '--normalize', 'unit'],
+    ['three.svm', '--scale', 'log-odds', '--calibrate', 'sigmoid'],
   ]) {
     it(`scores as predict does: ${[data, ...options].join(' ')}`, () =>
       inFolder(async cwd => {

@@ -13,14 +13,22 @@ import { build } from 'esbuild'
 import { type Model, scoreRow } from '../../src/model/model.ts'
 import { encodeModel } from '../../src/model/own-file.ts'
 import { type NamedRow, predictRow } from '../../src/model/predict-row.ts'
+import { train } from '../../src/train/train.ts'
 import { outcomeOf } from '../cli/run.ts'
 import { testFolder } from '../input-formats/fixture.ts'
 import { goldenModel, smallModel } from '../model/some-models.ts'
+import { csvOf, somePeople } from '../tables/some-people.ts'
 
 const repository = fileURLToPath(new URL('../../', import.meta.url))
 const folder = testFolder()
 const bundle = join(folder.path, 'dist/predict.js')
 
+const people = somePeople(120)
+const peopleFile = folder.write('people.csv', csvOf(people))
+const given = Array.from({ length: 60 }, (_, r) => ({
+  label: ['ham', 'spam', 'eggs'][(r * 7) % 3],
+  features: Object.fromEntries([1, 2, 3, 4].filter(j => (r * j + r) % 5 < 3).map(j => [j, 1 + ((r * j) % 4)])),
+}))
 const numbers = (count: number): Float64Array => Float64Array.from({ length: count }, (_, k) => Math.sin(k * 1.7 + 1))
 const kernel = 'additive-kernel:chi2:projection:2:chebyshev:100'
 /** Models that take every way through the code. */
@@ -48,6 +56,12 @@ const models: Record<string, Model> = {
   isotonic: smallModel({
     calibrations: [{ kind: 'isotonic', scores: [-1, 0, 1], probabilities: [0.1, 0.4, 0.9] }],
   }),
+  // Trained, with what text is scaled by.
+  words: await train(given, { threads: 1, scale: 'log-odds', normalize: 'unit', calibrate: 'isotonic' }).model,
+  texts: await train(peopleFile, {
+    ...{ threads: 1, label: 'bought', text: ['note'], categorical: ['zip', 'hash:6'] },
+    ...{ scale: 'idf', calibrate: 'sigmoid' },
+  }).model,
 }
 const numbered: Record<number, number>[] = [{ 1: 1 }, { 1: 0.1, 2: -0.7, 4: 1 / 3 }, { 2: 0.3, 3: 1e-3 }, {}]
 /** Of the table. */
@@ -55,7 +69,8 @@ const named: NamedRow[] = [
   { age: 39.7, job: 'clerk', zip: 12345, note: 'Good, größer' },
   { age: null, job: 'unknown', zip: 'x', note: 'NA' },
 ]
-const rowsOf = (name: string): (Record<number, number> | NamedRow)[] => (name === 'table' ? named : numbered)
+const rowsOf = (name: string): (Record<number, number> | NamedRow)[] =>
+  ({ table: named, texts: people.slice(0, 9) })[name] ?? numbered
 
 /** Numbers in full: those that differ in the last bit differ. */
 const said = (name: string): unknown[] =>

@@ -138,7 +138,10 @@ describe('rows of a table in requests', () => {
         'row 1: found 3, expected a row: an object with a value for each column',
       )
       const noAge = csvOf(people, ['job, if any', 'gain', 'zip', 'note'])
-      assert.equal(await refused(await sendText(url, 'text/csv', noAge)), 'the body has no column "age"')
+      assert.equal(
+        await refused(await sendText(url, 'text/csv', noAge)),
+        'the body has no column "age"; its columns are "job, if any", "gain", "zip", "note"',
+      )
       const bad = `${csvOf(people.slice(0, 2), ['age', 'gain', 'zip', 'note', 'job, if any'])}1,x,1,a,b\n`
       assert.match(
         await refused(await sendText(url, 'text/csv', bad)),

@@ -163,7 +163,8 @@ describe('columns of a table', () => {
     const { schema } = await read('y,x,c\n1,2,a\n0,5,b\n')
     const { rows } = await read('c,x,y\nz,7,1\na,8,0\n', { schema })
     assert.deepEqual(rows, [{ 0: 7 }, { 0: 8, 1: 1 }])
-    await refuses('c,y\nz,1\n', /has no column "x"/, { schema })
+    await refuses('c,y\nz,1\n', /has no column "x"; its columns are "c", "y"/, { schema })
+    await refuses('Y,X,C\n1,2,a\n', /has no column "y", "x", "c"; its columns are "Y", "X", "C"/, { schema })
     await refuses('z,1\n', /found 2 columns and no header, expected the 3 columns y, x, c/, { schema })
   })
 

@@ -119,8 +119,12 @@ describe('a table of numbers and names', () => {
     assert.deepEqual(manifest.schema, (await openStore(store)).manifest.schema)
     await assert.rejects(
       addRows(folder.write('less.csv', 'bought,age\nyes,3\n'), store),
-      /has no column "town", "gain"/,
+      /has no column "town", "gain"; its columns are "bought", "age"/,
     )
+    await assert.rejects(addRows(folder.write('case.csv', 'bought,Age,Town,gain\nyes,3,Ulm,1\n'), store), {
+      message: /has no column "age", "town"; its columns are "bought", "Age", "Town", "gain"/,
+      advice: 'names count letter by letter: is "Age" the column "age"?',
+    })
   })
 
   it('is predicted in any order of its columns, with and without labels', async () => {
@@ -209,5 +213,22 @@ describe('options of tables', () => {
     })
     const rows = [{ label: 1, features: { 1: 1 } }]
     await assert.rejects(train(rows, { label: 'x1' }).result, /label is for tables, and the data is rows/)
+  })
+})
+
+describe('a table of many values in little memory', () => {
+  it('is refused while it is read, and the message names a column and the way out', async () => {
+    const columns = Array.from({ length: 60 }, (_, k) => `c${k}`)
+    const rows = Array.from(
+      { length: 15_000 },
+      (_, r) => `${columns.map((_, k) => `v${r * 7 + k}`).join(',')},${r % 2}`,
+    )
+    const path = folder.write('values.csv', `${columns.join(',')},label\n${rows.join('\n')}\n`)
+    await assert.rejects(trained(path, { memory: '300M', store: `${folder.path}/values.spill` }), {
+      name: 'SpillwayError',
+      message:
+        /values\.csv: the columns have more than [\d,]+ values, which do not fit in .*; column "c\d+" has the most/,
+      advice: /^take --categorical hash:18, which makes no lists of values/,
+    })
   })
 })

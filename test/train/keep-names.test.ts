@@ -1,15 +1,30 @@
 // `--keep-names`: names of features that were hashed as the data was read, in Vowpal Wabbit text and in tables.
 import assert from 'node:assert/strict'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { explainRow, ingest, type Model, predict, type TrainOptions, train } from '../../src/index.ts'
+import {
+  addRows,
+  explainRow,
+  ingest,
+  loadModel,
+  type Model,
+  predict,
+  type TableOptions,
+  type TrainOptions,
+  train,
+  tune,
+} from '../../src/index.ts'
 import { murmur3, VW_BITS } from '../../src/input-formats/vw.ts'
 import { featureName } from '../../src/model/model.ts'
 import { decodeModel, encodeModel } from '../../src/model/own-file.ts'
+import { good, inFolder } from '../cli/run.ts'
 import { fastFolder } from '../out-of-core/fixture.ts'
 
 const folder = fastFolder()
 const modelOf = async (path: string, options: TrainOptions): Promise<Model> =>
   (await train(path, { threads: 1, keepNames: true, ...options }).result).model
+/** What ingest is told of a table. */
+const tableOptionsOf = ({ text, categorical, label }: TrainOptions): TableOptions => ({ text, categorical, label })
 const hash = (text: string, seed = 0): number => murmur3(Buffer.from(text), 0, Buffer.byteLength(text), seed)
 
 describe('names of hashed features', () => {
@@ -80,8 +95,92 @@ describe('names of hashed features', () => {
     const svm = folder.write('rows.svm', '1 1:1\n-1 2:1\n')
     await assert.rejects(modelOf(svm, {}), nothing)
     await assert.rejects(modelOf(csv, { label: 'label' }), nothing)
-    const store = `${folder.path}/films.spill`
+    const store = `${folder.path}/nameless.spill`
     await ingest(vw, store, { threads: 1 })
-    await assert.rejects(modelOf(store, {}), /found by reading the text again, and this is a store/)
+    await assert.rejects(modelOf(store, {}), /nameless\.spill has no names of hashed features/)
+    await assert.rejects(ingest(svm, `${folder.path}/none.spill`, { threads: 1, keepNames: true }), nothing)
+    await assert.rejects(train([{ label: 1, features: { 1: 1 } }], { keepNames: true }).result, nothing)
+    assert.ok(!existsSync(`${folder.path}/none.spill`))
+  })
+
+  const hashed: TrainOptions = { text: ['says'], categorical: ['town', 'hash:3'], label: 'label' }
+  const [firstRows, lastRows] = [rows.slice(0, 40), rows.slice(40)]
+
+  it('are kept in a store, and its models have them without being asked', async () => {
+    for (const [text, options] of [
+      [vw, {}],
+      [csv, hashed],
+    ] as [string, TrainOptions][]) {
+      const store = `${folder.path}/named-${options.label ?? 'vw'}.spill`
+      await ingest(text, store, { threads: 2, keepNames: true, ...tableOptionsOf(options) })
+      const expected = (await modelOf(text, options)).hashedNames!
+      assert.ok(expected.features.length > 5)
+      for (const more of [{}, { solver: 'block', memory: '300M', keepNames: true }]) {
+        const { model } = await train(store, { threads: 1, ...more }).result
+        assert.deepEqual(model.hashedNames, expected)
+      }
+      const { final } = await tune(store, { threads: 1, costs: [1], folds: 2 })
+      assert.deepEqual(final?.model.hashedNames, expected)
+    }
+  })
+
+  it('are added with rows, and a change that fails leaves the store as it can be used', async () => {
+    const header = 'age,town,says,label\n'
+    const [a, b] = [firstRows, lastRows].map((part, k) => {
+      // Words that only the second part has.
+      const own = k === 0 ? part : part.map(row => row.replace('film', 'picture').replace('Thing', 'matter'))
+      return folder.write(`part-${k}.csv`, `${header}${own.join('\n')}\n`)
+    })
+    const store = `${folder.path}/grown.spill`
+    await ingest(a, store, { threads: 1, keepNames: true, ...tableOptionsOf(hashed) })
+    const namesOf = async (): Promise<string> => {
+      const { model } = await train(store, { threads: 1 }).result
+      return model.hashedNames!.names.join(' ')
+    }
+    assert.doesNotMatch(await namesOf(), /picture|matter/)
+    const broken = folder.write('broken.csv', `${header}1,2\n`)
+    await assert.rejects(addRows(broken, store, { threads: 1 }), /broken\.csv/)
+    await addRows(b, store, { threads: 1 })
+    assert.match(await namesOf(), /film.*picture|picture.*film/)
+    // Overwriting clears them.
+    await ingest(a, store, { threads: 1, overwrite: true, ...tableOptionsOf(hashed) })
+    await assert.rejects(modelOf(store, {}), /has no names/)
+  })
+
+  it('are found in what comes from a pipe', () =>
+    inFolder(async cwd => {
+      const text = readFileSync(vw)
+      const expected = await modelOf(vw, {})
+      await good(['train', '-', 'piped.model', '--keep-names', '-q'], { cwd, stdin: text })
+      assert.deepEqual((await loadModel(`${cwd}/piped.model`)).hashedNames, expected.hashedNames)
+      await good(['ingest', '-', 'piped.spill', '--keep-names', '-q'], { cwd, stdin: text })
+      await good(['add', '-', 'piped.spill', '-q'], { cwd, stdin: '1 |film later\n-1 |film never\n' })
+      const { stdout } = await good(['inspect', 'piped.spill', '--json'], { cwd })
+      assert.equal(JSON.parse(stdout).namedFeatures, expected.hashedNames!.features.length + 2)
+      await good(['train', 'piped.spill', 'stored.model', '-q'], { cwd })
+      assert.match(
+        (await loadModel(`${cwd}/stored.model`)).hashedNames!.names.join(),
+        /film\^later.*film\^never|never.*later/,
+      )
+      assert.deepEqual(
+        readdirSync(cwd).filter(name => /spool/.test(name)),
+        [],
+      )
+    }))
+
+  it('are refused in a damaged file, which is named', async () => {
+    const store = `${folder.path}/damaged.spill`
+    await ingest(vw, store, { threads: 1, keepNames: true })
+    const path = `${store}/names.bin`
+    const bytes = readFileSync(path)
+    for (const [damage, pattern] of [
+      [bytes.subarray(0, 10), /does not start like one/],
+      [bytes.subarray(0, bytes.length - 1), /its checksum does not match/],
+      [Buffer.concat([Buffer.from('SPNAMES2'), bytes.subarray(8)]), /does not start like one/],
+    ] as [Buffer, RegExp][]) {
+      writeFileSync(path, damage)
+      await assert.rejects(train(store, { threads: 1 }).result, pattern)
+      await assert.rejects(train(store, { threads: 1 }).result, /names\.bin is damaged/)
+    }
   })
 })
