@@ -142,6 +142,8 @@ export interface NumericFunctions {
   solveCholesky(matrix: Address, n: number, x: Address): void
   evaluateF64(problem: Address, from: number, to: number, sums: Address): void
   evaluateF32(problem: Address, from: number, to: number, sums: Address): void
+  evaluateAlongF64(problem: Address, from: number, to: number, sums: Address, along: Address): void
+  evaluateAlongF32(problem: Address, from: number, to: number, sums: Address, along: Address): void
   findOutliersF64(
     problem: Address,
     from: number,

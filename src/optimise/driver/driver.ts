@@ -53,7 +53,7 @@ export class Driver {
     this.#settings = settings
     this.#keeper = keeper
     this.#ranks = settings.ranks ?? alone
-    this.#look = new LastLook(objective, source)
+    this.#look = new LastLook(objective, source, this.#ranks.size === 1)
     this.#state = state
     this.#stalls = driving.stalls
     const { series } = driving
@@ -437,9 +437,9 @@ export class Driver {
       cutShort = this.#settings.signal?.aborted === true && reads(source)
       if (cutShort) break
       // Before the method looks: it may leave rows out of the group's table that it has elsewhere.
-      if (looks) await this.#look.at(group)
+      const sums = looks ? await this.#look.at(group, ledger === undefined) : undefined
       if (ledger) await ledger.evaluate(group)
-      else addSums(totals, await objective.evaluate(threads, group))
+      else addSums(totals, sums ?? (await objective.evaluate(threads, group)))
     }
     if (await onAnyRank(this.#ranks, cutShort)) {
       this.#look.forget()
