@@ -45,6 +45,7 @@ export {
   orderByFrequency,
   renumberBatch,
   renumberRows,
+  spreadPlaces,
 } from './feature-map'
 export { expandHash, hashFeatures } from './expand-hash'
 export { expandPolynomial } from './expand-polynomial'
