@@ -13,10 +13,12 @@ export const ALONG_MOST = 8
 export const ALONG_SHORTEST = 16
 /** f64: the square of the longest row. */
 export const ALONG_LONGEST = 24
-/** f64[98]: the multiples. */
+/** f64[98]: the multiples that are tried, as many as TRIED says. */
 export const ALONG_MULTIPLES = 32
 /** f64[784]: the sum of losses, for each multiple and each of eight models. A single model has the first of eight. */
 export const ALONG_LOSSES = 816
 /** f64[8]: room for dot products. */
 export const ALONG_DOTS = 7088
-export const ALONG_BYTES = 7152
+/** u32: how many multiples are tried. */
+export const ALONG_TRIED = 7152
+export const ALONG_BYTES = 7160

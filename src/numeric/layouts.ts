@@ -21,7 +21,7 @@ export const BATCH_BOUND = 1040
 
 /** The version of what training states hold: row records, dual variables, working sets, and the JSON of a run. It rises
  *  with every change of one of these, so that no run goes on from memory that means something else. */
-export const LAYOUT_VERSION = 1
+export const LAYOUT_VERSION = 2
 
 // --- A row record: what solvers and certificates read. Aligned to 8 bytes.
 /** u32: number of entries that follow; for a dense row, its length. */
@@ -38,6 +38,10 @@ export const ROW_CLASS = 24
 export const ROW_DICTIONARY = 28
 /** Indices (u32 each) start here; a dense row has its values here. Values or codes follow the indices. */
 export const ROW_ENTRIES = 32
+
+/** u32, where a coded row has its dictionary: so many entries at the end of a SCALED_F32 row are 1, and so are their
+ *  factors. */
+export const ROW_ONES = 28
 
 /** u32 indices, then f32 values. */
 export const ROW_KIND_F32 = 0

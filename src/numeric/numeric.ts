@@ -171,6 +171,8 @@ export interface NumericFunctions {
   solveCholesky(matrix: Address, n: number, x: Address): void
   evaluateF64(problem: Address, from: number, to: number, sums: Address): void
   evaluateF32(problem: Address, from: number, to: number, sums: Address): void
+  evaluateAlongF64(problem: Address, from: number, to: number, sums: Address, along: Address): void
+  evaluateAlongF32(problem: Address, from: number, to: number, sums: Address, along: Address): void
   findOutliersF64(
     problem: Address,
     from: number,
@@ -289,11 +291,12 @@ export interface NumericFunctions {
   orderByFrequency(counts: Address, features: number, fixed: number, scratch: Address): void
   finishMap(top: Address): number
   listFeatures(top: Address, out: Address): void
+  spreadPlaces(features: Address, places: Address, count: number, all: Address): void
   renumberRows(top: Address, places: Address, table: Address, from: number, to: number): number
   renumberBatch(top: Address, batch: Address): void
   gatherExtremes(table: Address, from: number, to: number, extremes: Address): void
   gatherCounts(table: Address, from: number, to: number, classes: number, counts: Address): void
-  gatherMoments(table: Address, from: number, to: number, moments: Address): void
+  gatherMoments(table: Address, from: number, to: number, below: number, moments: Address): void
   scaleRows(table: Address, from: number, to: number, factors: Address, unit: boolean): void
   scoreBatch(
     batch: Address,

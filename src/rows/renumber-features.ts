@@ -5,6 +5,7 @@ import { type Arena, windowFull } from '../numeric/arena.ts'
 import type { Communicator } from '../ranks/communicator.ts'
 import { maxNumbers } from '../ranks/records.ts'
 import type { Address } from '../sizes.ts'
+import { runLoop } from '../threads/loop-task.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { enterFeaturesTask, renumberRowsTask } from './renumber-task.ts'
 import type { RowSet } from './row-set.ts'
@@ -13,6 +14,9 @@ import type { RowSet } from './row-set.ts'
 const WORTHWHILE_BYTES = 1 << 20
 /** Every so-many-th row is counted: an order of magnitude is all that matters. */
 const SAMPLE_STEP = 8
+const MOST_COUNTS = 8
+/** Beyond so many features, their places take more than a cache has. */
+const MOST_DIRECT = 1 << 23
 
 /** `rows` are those of this rank; ranks agree on the new numbers. */
 export async function renumberFeatures(
@@ -36,21 +40,37 @@ export async function renumberFeatures(
   const used = arena.numeric.finishMap(map) >>> 0
   const list = arena.allocate(Math.max(used, 1) * 4, 'the feature map')
   arena.numeric.listFeatures(map, list)
-  const places = arena.allocateZeroed(Math.max(used, 1) * 4, 'the feature map')
-  arena.numeric.countFeatures(map, rows.table, rows.rows, SAMPLE_STEP, places)
+  const places = await countFeatures(arena, pool, rows, { map, used })
   await sumCounts(ranks, arena.u32(places, used))
   arena.numeric.orderByFrequency(places, used, fixed, arena.allocate(256, 'the feature map'))
+  // Other ranks may have features beyond those of this one.
+  const direct = ranks.size === 1 ? spreadOut(arena, { list, places, used }, rows) : 0
   const pieces = parts * 4
   const cut = (k: number): number => Math.floor((rows.rows * k) / pieces)
   const renewed = await Promise.all(
     Array.from({ length: pieces }, (_, k) =>
-      pool.run(renumberRowsTask, { map, places, table: rows.table, from: cut(k), to: cut(k + 1) }),
+      pool.run(renumberRowsTask, {
+        ...(direct ? { map: 0, places: direct } : { map, places }),
+        ...{ table: rows.table, from: cut(k), to: cut(k + 1) },
+      }),
     ),
   )
   rows.weights = used
   rows.renumbered = { features: arena.u32(list, used).slice(), weightOf: arena.u32(places, used).slice() }
   // New records lie behind the map.
   if (renewed.every(count => count === 0)) arena.release(mark)
+}
+
+/** Where features are fewer than entries, a place for each of them is looked up faster than the map is; the address, or 0. */
+function spreadOut(
+  arena: Arena,
+  { list, places, used }: { list: Address; places: Address; used: number },
+  { features, nonzeros }: RowSet,
+): Address {
+  if (features > Math.min(nonzeros / 8, MOST_DIRECT)) return 0
+  const all = arena.allocate(features * 4, 'the feature map')
+  arena.numeric.spreadPlaces(list, places, used, all)
+  return all
 }
 
 /** Enters the features that other ranks' rows have. */
@@ -68,6 +88,32 @@ async function enterFeaturesOfOthers(arena: Arena, ranks: Communicator, map: Add
     arena.bytes(at, bytes.length).set(bytes)
     if (!arena.numeric.enterFeatures(map, at, bytes.length / 4)) throw windowFull('the feature map')
   }
+}
+
+/** Address of u32[used]: how often each feature of a map occurs in the rows that are counted. */
+async function countFeatures(
+  arena: Arena,
+  pool: ThreadPool,
+  { table, rows, nonzeros }: RowSet,
+  { map, used }: { map: Address; used: number },
+): Promise<Address> {
+  // Each part has counts of its own: they stay small beside the rows.
+  const parts = Math.max(1, Math.min(pool.size, MOST_COUNTS, Math.floor(nonzeros / (8 * Math.max(used, 1)))))
+  const sampled = Math.ceil(rows / SAMPLE_STEP)
+  const bound = (k: number): number => Math.floor((sampled * k) / parts) * SAMPLE_STEP
+  const counts = Array.from({ length: parts }, () => arena.allocateZeroed(Math.max(used, 1) * 4, 'the feature map'))
+  await Promise.all(
+    counts.map((own, k) => {
+      const part = Math.min(bound(k + 1), rows) - bound(k)
+      return runLoop(pool, 'countFeatures', map, table + bound(k) * 4, part, SAMPLE_STEP, own)
+    }),
+  )
+  const all = arena.u32(counts[0], used)
+  for (const own of counts.slice(1)) {
+    const others = arena.u32(own, used)
+    for (let j = 0; j < used; j++) all[j] += others[j]
+  }
+  return counts[0]
 }
 
 /** Counts of all ranks' rows. */

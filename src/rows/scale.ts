@@ -19,6 +19,8 @@ import { MomentsFields } from '../numeric/fields/moments.ts'
 import { MOMENTS_BYTES, SPACE_FACTORS } from '../numeric/layouts.ts'
 import type { Communicator } from '../ranks/communicator.ts'
 import type { Address } from '../sizes.ts'
+import { runLoop } from '../threads/loop-task.ts'
+import type { ThreadPool } from '../threads/pool.ts'
 import { agreeOnCounts, agreeOnExtremes, agreeOnMoments } from './agree-on-moments.ts'
 import type { RowSet } from './row-set.ts'
 
@@ -28,6 +30,8 @@ export interface RowsOfRanks {
   rows: number
   /** Weights of a table's columns of numbers. */
   numbers?: ReadonlySet<number>
+  /** Whether all other features are 1 wherever they are not 0. */
+  othersAreOnes?: boolean
 }
 
 /** What factors are learnt for. */
@@ -38,23 +42,28 @@ interface Learning {
   classes: readonly number[]
   rows: number
   numbers: ReadonlySet<number>
+  /** Features from this one on are known to keep their values: nothing is gathered of them. */
+  below: number
 }
 
 const NO_NUMBERS: ReadonlySet<number> = new Set()
+/** Rows in memory are scaled in so many pieces. */
+const PIECES = 16
 
 /** Learns the factors of rows in memory, one a weight, and applies them; rows end unit length if asked. Rows must be
  *  packed plain. */
 export async function scaleInMemory(
-  arena: Arena,
+  { arena, threads }: { arena: Arena; threads: ThreadPool },
   rows: RowSet,
   kind: ScaleKind,
   unit: boolean,
-  { ranks, rows: allRows, numbers = NO_NUMBERS }: RowsOfRanks,
+  { ranks, rows: allRows, numbers = NO_NUMBERS, othersAreOnes = false }: RowsOfRanks,
 ): Promise<Float64Array> {
   const factors = arena.allocateZeroed(factorBytes(rows.weights), 'scale factors')
   const mark = arena.mark()
   const classes = rows.labels.map(label => label.rows)
-  const statistics = newStatistics(arena, { kind, weights: rows.weights, classes, rows: allRows, numbers })
+  const below = kind === 'numbers' && othersAreOnes ? 1 + largestOf(numbers) : rows.weights
+  const statistics = newStatistics(arena, { kind, weights: rows.weights, classes, rows: allRows, numbers, below })
   // One thread, in the order of the rows: sums come out the same bits however the text was parsed.
   gather(arena, statistics, rows.table, rows.rows)
   await agree(arena, ranks, statistics)
@@ -62,8 +71,20 @@ export async function scaleInMemory(
   toFactors(arena, statistics, result)
   arena.release(mark)
   arena.setU32(SPACE_FACTORS, factors)
-  arena.numeric.scaleRows(rows.table, 0, rows.rows, factors, unit)
+  const bound = (k: number): number => Math.floor((rows.rows * k) / PIECES)
+  await Promise.all(
+    Array.from({ length: PIECES }, (_, k) =>
+      runLoop(threads, 'scaleRows', rows.table, bound(k), bound(k + 1), factors, Number(unit)),
+    ),
+  )
   return result.slice()
+}
+
+/** −1 where there is none. */
+function largestOf(numbers: Iterable<number>): number {
+  let largest = -1
+  for (const number of numbers) largest = Math.max(largest, number)
+  return largest
 }
 
 /** Rows that come in blocks, packed plain, by reading passes. */
@@ -86,7 +107,8 @@ export async function learnFactors(
 ): Promise<number> {
   const { arena } = source
   const classes = source.labels.map(label => label.rows)
-  const statistics = newStatistics(arena, { kind, weights, classes, rows: source.all.rows, numbers })
+  const { rows } = source.all
+  const statistics = newStatistics(arena, { kind, weights, classes, rows, numbers, below: weights })
   for await (const { table, rows } of source.plainRows(map)) gather(arena, statistics, table, rows)
   await agree(arena, ranks, statistics)
   // Factors take the place of what they are made of, which is never shorter.
@@ -121,32 +143,37 @@ function countBytes(kind: 'idf' | 'log-odds', classes: number): number {
 }
 
 function newStatistics(arena: Arena, learning: Learning): Statistics {
-  const { kind, weights, classes, numbers } = learning
+  const { kind, classes, numbers, below } = learning
   const each = countsRows(kind) ? countBytes(kind, classes.length) : kind === 'minmax' ? 8 : MOMENTS_BYTES
-  const room = (bytes: number): Address => arena.allocateZeroed((weights + 1) * bytes, 'feature statistics')
+  const room = (bytes: number): Address => arena.allocateZeroed((below + 1) * bytes, 'feature statistics')
   const at = room(each)
   return { ...learning, at, moments: countsRows(kind) && numbers.size > 0 ? room(MOMENTS_BYTES) : 0 }
 }
 
-function gather(arena: Arena, { kind, classes, at, moments }: Statistics, table: Address, rows: number): void {
+function gather(arena: Arena, statistics: Statistics, table: Address, rows: number): void {
+  const { kind, classes, at, moments, below } = statistics
   if (kind === 'minmax') arena.numeric.gatherExtremes(table, 0, rows, at)
   else if (countsRows(kind)) arena.numeric.gatherCounts(table, 0, rows, kind === 'idf' ? 1 : classes.length, at)
-  else arena.numeric.gatherMoments(table, 0, rows, at)
-  if (moments) arena.numeric.gatherMoments(table, 0, rows, moments)
+  else arena.numeric.gatherMoments(table, 0, rows, below, at)
+  if (moments) arena.numeric.gatherMoments(table, 0, rows, below, moments)
 }
 
 async function agree(arena: Arena, ranks: Communicator, statistics: Statistics): Promise<void> {
-  const { kind, weights, classes, at, moments } = statistics
-  if (kind === 'minmax') await agreeOnExtremes(arena, ranks, at, weights)
-  else if (countsRows(kind)) await agreeOnCounts(arena, ranks, at, weights * (kind === 'idf' ? 1 : classes.length))
-  else await agreeOnMoments(arena, ranks, at, weights)
-  if (moments) await agreeOnMoments(arena, ranks, moments, weights)
+  const { kind, below, classes, at, moments } = statistics
+  if (kind === 'minmax') await agreeOnExtremes(arena, ranks, at, below)
+  else if (countsRows(kind)) await agreeOnCounts(arena, ranks, at, below * (kind === 'idf' ? 1 : classes.length))
+  else await agreeOnMoments(arena, ranks, at, below)
+  if (moments) await agreeOnMoments(arena, ranks, moments, below)
 }
 
 /** Statistics become factors; those may be written over them, from the first on. */
 function toFactors(arena: Arena, statistics: Statistics, factors: Float64Array): void {
-  const { kind, at, moments, classes, rows, numbers } = statistics
+  const { kind, at, moments, classes, rows, numbers, below } = statistics
   for (let j = 0; j < factors.length; j++) {
+    if (j >= below) {
+      factors.fill(1, j)
+      break
+    }
     if (kind === 'minmax') factors[j] = minmaxFactor(arena.getF64(at + j * 8))
     else if (!countsRows(kind)) factors[j] = standardFactor(arena, at, { feature: j, rows, kind })
     else if (numbers.has(j)) factors[j] = standardFactor(arena, moments, { feature: j, rows, kind: 'standard' })

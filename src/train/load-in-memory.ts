@@ -69,7 +69,7 @@ export async function withRowsInMemory<T>(
   }
   placeRowWeights(arena, rows, options, { cutShort, badRows: read.badRows })
   await renumberFeatures(arena, pool, rows, options.ranks)
-  const factors = await scaled(arena, rows, all.rows, options)
+  const factors = await scaled({ arena, threads: pool }, rows, all.rows, options)
   if (options.space) rows.weights *= widthOf(options.space)
   return await work({ arena, pool, rows, all, read, factors, readSeconds: seconds(), seconds, tell })
 }
@@ -95,16 +95,18 @@ function placeRowWeights(
 }
 
 async function scaled(
-  arena: Arena,
+  place: { arena: Arena; threads: ThreadPool },
   rows: RowSet,
   allRows: number,
-  { space, scale, normalize, ranks, schema }: ResolvedOptions,
+  { space, scale, normalize, ranks, schema, expand }: ResolvedOptions,
 ): Promise<Float64Array | undefined> {
   if (!scale) return undefined
   const unit = normalize === 'unit'
-  if (space) return binInMemory(arena, rows, space, unit, ranks)
+  if (space) return binInMemory(place.arena, rows, space, unit, ranks)
   const numbers = new Set(schema ? weightsOf(rows, numberFeatures(schema)) : [])
-  return scaleInMemory(arena, rows, scale, unit, { ranks, rows: allRows, numbers })
+  // What the columns of a table become is numbers, and ones.
+  const othersAreOnes = schema !== undefined && expand === undefined
+  return scaleInMemory(place, rows, scale, unit, { ranks, rows: allRows, numbers, othersAreOnes })
 }
 
 /** Rows from text, or from a store when one folder is named. */

@@ -12,6 +12,7 @@ import {
   ROW_KIND_DENSE,
   ROW_KIND_F32,
   ROW_KIND_F64,
+  ROW_ONES,
   SPACE_FACTORS,
 } from '../../src/numeric/layouts.ts'
 import { decodeRow, type Entries, randomNumbers, seed, writeBatch, writeRow } from './reference.ts'
@@ -46,7 +47,7 @@ describe('feature statistics and scaling', () => {
   }
   const moments = (rows: Entries[], table: number, from = 0): { mean: number; squares: number; count: number }[] => {
     const at = arena.allocateZeroed(FEATURES * MOMENTS_BYTES, 'statistics')
-    arena.numeric.gatherMoments(table, from, rows.length, at)
+    arena.numeric.gatherMoments(table, from, rows.length, FEATURES, at)
     return Array.from({ length: FEATURES }, (_, j) => {
       const record = at + j * MOMENTS_BYTES
       const unit = 2 ** (arena.getU32(record + MOMENTS_EXPONENT) - 1023)
@@ -149,6 +150,54 @@ describe('feature statistics and scaling', () => {
       }),
       { seed, numRuns: 150 },
     )
+  })
+
+  it('knows the ones at the end of a row, which change no bit', () => {
+    fc.assert(
+      fc.property(fc.nat(12), fc.nat(12), fc.integer(), fc.boolean(), (numbers, ones, start, unit) => {
+        arena.release(mark)
+        const random = randomNumbers(start)
+        const indices = Array.from({ length: numbers + ones }, (_, k) => k * 3 + 1)
+        const values = indices.map((_, k) => (k < numbers ? Math.fround(random() * 6 - 3) : 1))
+        const record = writeRow(arena, ROW_KIND_F32, { indices, values })
+        const table = arena.allocate(4, 'a table')
+        arena.setU32(table, record)
+        const features = 3 * (numbers + ones) + 2
+        const factors = arena.allocate(features * 8, 'factors')
+        arena.f64(factors, features).forEach((_, j, all) => {
+          all[j] = j <= 3 * numbers ? random() + 0.1 : 1
+        })
+        arena.setU32(SPACE_FACTORS, factors)
+        arena.numeric.scaleRows(table, 0, 1, factors, unit)
+        assert.equal(arena.getU32(record + ROW_ONES), ones)
+        const weights = arena.allocate(features * 8, 'weights')
+        const looked = (): number[] => {
+          const again = randomNumbers(start + 1)
+          arena.f64(weights, features).forEach((_, j, all) => {
+            all[j] = again() - 0.5
+          })
+          const dot = arena.numeric.dotF64(record, weights)
+          arena.numeric.axpyF64(record, 0.3, weights)
+          return [dot, arena.numeric.squaredNorm(record), ...arena.f64(weights, features)]
+        }
+        const known = looked()
+        arena.setU32(record + ROW_ONES, 0)
+        assert.deepEqual(known, looked())
+      }),
+      { seed, numRuns: 150 },
+    )
+  })
+
+  it('gathers moments of the features below one alone', () => {
+    arena.release(mark)
+    const rows = someRows(30, 4)
+    const table = place(rows)
+    const all = arena.allocateZeroed(FEATURES * MOMENTS_BYTES, 'statistics')
+    const some = arena.allocateZeroed(FEATURES * MOMENTS_BYTES, 'statistics')
+    arena.numeric.gatherMoments(table, 0, rows.length, FEATURES, all)
+    arena.numeric.gatherMoments(table, 0, rows.length, 7, some)
+    assert.deepEqual(arena.bytes(some, 7 * MOMENTS_BYTES), arena.bytes(all, 7 * MOMENTS_BYTES))
+    assert.ok(arena.bytes(some + 7 * MOMENTS_BYTES, (FEATURES - 7) * MOMENTS_BYTES).every(byte => byte === 0))
   })
 
   it('makes rows unit length whose squares are beyond numbers', () => {

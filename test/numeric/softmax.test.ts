@@ -234,6 +234,7 @@ describe('the softmax of all classes', () => {
       const at = arena.allocateZeroed(ALONG_BYTES, 'a look')
       const fields = new AlongFields(arena, at)
       fields.multiples.set(MULTIPLES)
+      fields.tried = MULTIPLES.length
       arena.numeric.alongSoftmax(problem.problem, 0, problem.rows.length, problem.room, at)
       for (const [k, t] of MULTIPLES.entries()) {
         const wanted = problem.losses(problem.view(weights).map(x => t * x))

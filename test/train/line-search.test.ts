@@ -2,16 +2,25 @@
 // certificate that is true of the weights it gives, on every path.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { findLoss } from '../../src/losses/all-losses.ts'
 import { type Model, scoreRow } from '../../src/model/model.ts'
+import { Arena } from '../../src/numeric/arena.ts'
+import { ROW_KIND_F32 } from '../../src/numeric/layouts.ts'
+import { LastLook } from '../../src/optimise/driver/last-look.ts'
+import { BinaryObjective } from '../../src/optimise/objectives/binary.ts'
 import { LossesAlong, MULTIPLES } from '../../src/optimise/objectives/line-search.ts'
+import type { Solution } from '../../src/optimise/objectives/solution.ts'
+import { RowsInMemory, wholeGroup } from '../../src/optimise/sources/rows-in-memory.ts'
+import { ThreadPool } from '../../src/threads/pool.ts'
 import type { TrainOptions } from '../../src/train/options.ts'
 import { train } from '../../src/train/train.ts'
 import type { TrainResult } from '../../src/train/training-run.ts'
 import { tune } from '../../src/train/tune.ts'
 import { asText, randomNumbers, type SomeRow } from '../cli/some-data.ts'
+import { rowSetOf } from '../contracts/small-problems.ts'
 import { testFolder } from '../input-formats/fixture.ts'
+import { writeRow } from '../numeric/reference.ts'
 
 const folder = testFolder()
 const COST = 1000
@@ -214,11 +223,139 @@ describe('the multiples that are tried', () => {
 
   it('are not looked at by a method that meant to end there, unless w = 0 is better', () => {
     const along = new LossesAlong()
+    const factor = (penalty: (t: number) => number, onlyIfWorse = false): number =>
+      along.best({ lane: 0, penalty, onlyIfWorse }).factor
     // No losses at all: the shorter the better.
-    assert.equal(along.best(0, t => t).factor, 0)
-    assert.equal(along.best(0, t => 1 - Math.min(t, 0.5), { onlyIfWorse: true }).factor, 1)
-    assert.equal(along.best(0, t => (t - 0.5) ** 2, { onlyIfWorse: true }).factor, 1)
-    assert.equal(along.best(0, t => (t - 0.25) ** 2, { onlyIfWorse: true }).factor, 0.25)
-    assert.equal(along.best(0, t => (t > 0.5 ? Number.NaN : 1 - t)).factor, 0.5)
+    assert.equal(
+      factor(t => t),
+      0,
+    )
+    assert.equal(
+      factor(t => 1 - Math.min(t, 0.5), true),
+      1,
+    )
+    assert.equal(
+      factor(t => (t - 0.5) ** 2, true),
+      1,
+    )
+    assert.equal(
+      factor(t => (t - 0.25) ** 2, true),
+      0.25,
+    )
+    assert.equal(
+      factor(t => (t > 0.5 ? Number.NaN : 1 - t)),
+      0.5,
+    )
+  })
+
+  it('are few where these are certain to hold the best one of all', () => {
+    const every = new LossesAlong()
+    const best = MULTIPLES.indexOf(0.25)
+    const model = { lane: 0, penalty: (t: number) => 1 + (t - 0.25) ** 2 }
+    for (const [from, to] of [
+      [best - 2, best + 2],
+      [best - 1, best + 1],
+      [1, best + 1],
+      [best - 1, MULTIPLES.length - 1],
+    ]) {
+      const few = new LossesAlong(from, to)
+      assert.ok(few.isCertain([model]), `${from} to ${to}`)
+      assert.deepEqual(few.best(model), every.best(model))
+    }
+    // φ still falls at one end, or rises by less than rounding may do.
+    for (const [from, to] of [
+      [best + 1, best + 5],
+      [best - 5, best - 1],
+      [best, best + 3],
+      [best - 3, best],
+    ]) {
+      assert.ok(!new LossesAlong(from, to).isCertain([model]), `${from} to ${to}`)
+    }
+    const flat = { lane: 0, penalty: (t: number) => 1e9 + (t - 0.25) ** 2 }
+    assert.ok(!new LossesAlong(best - 2, best + 2).isCertain([flat]))
+    assert.ok(!new LossesAlong(best - 2, best + 2).isCertain([model, { lane: 1, penalty: t => 1 + (t - 2) ** 2 }]))
+    assert.ok(!new LossesAlong(best - 2, best + 2).isCertain([{ lane: 0, penalty: () => Number.NaN }]))
+    assert.ok(every.isCertain([{ lane: 0, penalty: () => Number.NaN }]))
+    // The next window stands around the best of this one.
+    const next = new LossesAlong(best + 1, best + 5).around([model], 3)
+    assert.deepEqual(next.best(model), every.best(model))
+    assert.ok(next.isCertain([model]))
+  })
+})
+
+describe('the best multiple of rows in memory', () => {
+  const ROWS = 20_000
+  const FEATURES = 4
+  const random = randomNumbers(5)
+  const arena = new Arena()
+  const pool = new ThreadPool(arena.share, 2)
+  const records = Array.from({ length: ROWS }, () => {
+    const values = Array.from({ length: FEATURES }, () => Math.fround(random() - 0.5))
+    // The first features tell the class, but for some rows.
+    const positive = values[0] + values[1] / 2 + (random() - 0.5) / 4 > 0
+    return writeRow(arena, ROW_KIND_F32, { indices: [0, 1, 2, 3], values }, { classNumber: positive ? 0 : 1 })
+  })
+  const set = rowSetOf(arena, records, FEATURES)
+  after(() => pool.close())
+
+  /** How a run with these weights ends, by the few multiples around that of a sample or, like ranks, by all of them. */
+  async function end(loss: string, weights: number[], few: boolean): Promise<{ solution: Solution; tried: number }> {
+    const settings = { loss: findLoss(loss), costPositive: 1, costNegative: 1, bias: 0, positive: 0 }
+    const objective = new BinaryObjective(arena, set, { ...settings, weightBits: 64 }, { dual: false })
+    objective.weightsInPlace().set(weights)
+    let tried = 0
+    const { lookAlong } = objective
+    objective.lookAlong = (threads, group, looks, most) => {
+      tried += looks[0].places.length * Math.min(most * 16, ROWS)
+      return lookAlong.call(objective, threads, group, looks, most)
+    }
+    const source = new RowsInMemory(arena, pool, set)
+    const look = new LastLook(objective, source, few)
+    look.begin()
+    for await (const group of source.pass(source.groups())) await look.at(group)
+    const how = { exitReason: 'max-passes' as const, passes: 1, tolerance: 0, dual: true }
+    return { solution: look.solutions([null], undefined, how)[0], tried: tried / ROWS }
+  }
+
+  it('is the same whether few multiples are tried or all of them', async () => {
+    const factors = new Set<number>()
+    for (const loss of ['hinge', 'squared-hinge', 'logistic']) {
+      for (const size of [1e-9, 0.01, 0.3, 1, 20, 1e6]) {
+        const weights = [2 * size, size, 0.1 * size, -0.1 * size, 0]
+        const [few, all] = [await end(loss, weights, true), await end(loss, weights, false)]
+        assert.deepEqual(few.solution, all.solution, `${loss}, weights of about ${size}`)
+        assert.equal(all.tried, MULTIPLES.length)
+        factors.add(few.solution.short!.factor)
+        if (size > 0.01 && size < 1e6) assert.ok(few.tried < 30, `${loss}, ${size}: ${few.tried} multiples a row`)
+      }
+    }
+    assert.ok(factors.size > 5, `only ${[...factors]} were best`)
+  })
+
+  it('comes with the sums of the certificate, both as they are alone', async () => {
+    for (const loss of ['hinge', 'squared-hinge', 'logistic']) {
+      for (const weightBits of [64, 32] as const) {
+        const settings = { loss: findLoss(loss), costPositive: 1, costNegative: 2, bias: 1, positive: 0, weightBits }
+        const objective = new BinaryObjective(arena, set, settings)
+        objective.weightsInPlace().set([2, 1, 0.1, -0.1, 0.3])
+        arena.f64(objective.alpha, (ROWS * objective.alphaStride) / 8).fill(0.25)
+        const group = wholeGroup(arena, set)
+        const [apart, together] = [new LossesAlong(70, 80), new LossesAlong(70, 80)]
+        const sums = await objective.evaluate(pool, group)
+        await objective.lookAlong(pool, group, [apart], ROWS)
+        assert.deepEqual(await objective.evaluateAlong(pool, group, [together]), sums, loss)
+        const model = { lane: 0, penalty: () => 0 }
+        assert.deepEqual(together.best(model), apart.best(model), loss)
+        assert.ok(sums[0].some(sum => sum !== 0))
+      }
+    }
+  })
+
+  it('is 0 where the weights are on the wrong side', async () => {
+    for (const loss of ['hinge', 'logistic']) {
+      const [few, all] = [await end(loss, [-2, -1, 0, 0, 0], true), await end(loss, [-2, -1, 0, 0, 0], false)]
+      assert.equal(all.solution.short!.factor, 0)
+      assert.deepEqual(few.solution, all.solution)
+    }
   })
 })

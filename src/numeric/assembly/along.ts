@@ -1,7 +1,7 @@
 // Losses along w: Σ loss at t·w for many t at once, so that a line search takes one reading pass. A row's margin at t·w is
 // t times its margin at w. The same pass looks at what rows are like.
 import {
-  ALONG_DOTS, ALONG_FACTORS, ALONG_LEAST, ALONG_LONGEST, ALONG_LOSSES, ALONG_MOST, ALONG_MULTIPLES, ALONG_SHORTEST,
+  ALONG_DOTS, ALONG_LEAST, ALONG_LONGEST, ALONG_LOSSES, ALONG_MOST, ALONG_MULTIPLES, ALONG_SHORTEST, ALONG_TRIED,
 } from '../along-layout'
 import {
   BUNDLE_BIAS, BUNDLE_BIAS_FEATURE, BUNDLE_FOLDS, BUNDLE_HELD_OUT, BUNDLE_LOGISTIC, BUNDLE_MODELS, BUNDLE_POSITIVE, BUNDLE_ROWS,
@@ -27,9 +27,9 @@ import {
 import { scoreTogether } from './row-together'
 
 /** Adds a row's losses at all multiples to one of the eight columns. */
-function addLosses(along: usize, column: usize, margin: f64, bound: f64, diagonal: f64, logistic: bool): void {
+export function addLosses(along: usize, column: usize, margin: f64, bound: f64, diagonal: f64, logistic: bool): void {
   let sum = along + ALONG_LOSSES + (column << 3)
-  const end = along + ALONG_MULTIPLES + (ALONG_FACTORS << 3)
+  const end = along + ALONG_MULTIPLES + (usize(load<u32>(along, ALONG_TRIED)) << 3)
   for (let place = along + ALONG_MULTIPLES; place < end; place += 8, sum += 64) {
     const t = load<f64>(place)
     // A margin that has overflowed is 0 at w = 0 all the same.
@@ -139,7 +139,7 @@ export function alongSoftmax(problem: usize, from: u32, to: u32, scores: usize, 
   const costs = costsTogether(problem)
   const rowWeights = rowWeightsTogether(problem)
   const bias = load<f64>(problem, TOGETHER_BIAS)
-  const end = along + ALONG_MULTIPLES + (ALONG_FACTORS << 3)
+  const end = along + ALONG_MULTIPLES + (usize(load<u32>(along, ALONG_TRIED)) << 3)
   for (let i = from; i < to; i++) {
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const y = load<u32>(places + (usize(load<u32>(row, ROW_CLASS)) << 2))
@@ -164,7 +164,7 @@ export function alongSoftmax(problem: usize, from: u32, to: u32, scores: usize, 
 }
 
 /** Values and lengths of rows. Those in bins have lengths alone. */
-function lookAtRows(rows: usize, from: u32, to: u32, along: usize): void {
+export function lookAtRows(rows: usize, from: u32, to: u32, along: usize): void {
   let least = load<f64>(along, ALONG_LEAST), most = load<f64>(along, ALONG_MOST)
   let shortest = load<f64>(along, ALONG_SHORTEST), longest = load<f64>(along, ALONG_LONGEST)
   for (let i = from; i < to; i++) {

@@ -5,18 +5,24 @@ import {
   PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_FOLDS, PROBLEM_HELD_OUT, PROBLEM_LOGISTIC, PROBLEM_MARGINS,
   PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS, SUMS_ALPHA_MARGIN, SUMS_CORRECT, SUMS_DUAL, SUMS_LOSS, SUMS_SUPPORT,
 } from '../layouts'
+import { addLosses, lookAtRows } from './along'
 import { boxLoss, logisticLoss, negativeEntropy } from './losses'
+import { isLeftOut } from './outliers'
 import { dotRow } from './row'
 import {
   boundForNegative, boundForPositive, diagonalForNegative, diagonalForPositive, rowBound, rowDiagonal, rowWeightsOf,
 } from './row-costs'
 
 /** Sums over rows from..to, written to `sums`; rows of the fold that is held out count for nothing. */
-export function evaluateF64(problem: usize, from: u32, to: u32, sums: usize): void { evaluate<f64>(problem, from, to, sums) }
-export function evaluateF32(problem: usize, from: u32, to: u32, sums: usize): void { evaluate<f32>(problem, from, to, sums) }
+export function evaluateF64(problem: usize, from: u32, to: u32, sums: usize): void { evaluate<f64, f64>(problem, from, to, sums, 0) }
+export function evaluateF32(problem: usize, from: u32, to: u32, sums: usize): void { evaluate<f32, f64>(problem, from, to, sums, 0) }
+/** The same, and losses along the weights: see along.ts. One dot product serves both. */
+export function evaluateAlongF64(problem: usize, from: u32, to: u32, sums: usize, along: usize): void { evaluate<f64, bool>(problem, from, to, sums, along) }
+export function evaluateAlongF32(problem: usize, from: u32, to: u32, sums: usize, along: usize): void { evaluate<f32, bool>(problem, from, to, sums, along) }
 
+// A is bool where losses along the weights are summed as well.
 @inline
-function evaluate<W>(problem: usize, from: u32, to: u32, sums: usize): void {
+function evaluate<W, A>(problem: usize, from: u32, to: u32, sums: usize, along: usize): void {
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
   const alpha = <usize>load<u32>(problem, PROBLEM_ALPHA)
   const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
@@ -41,6 +47,10 @@ function evaluate<W>(problem: usize, from: u32, to: u32, sums: usize): void {
     const dot = dotRow<W>(row, w) + biasPart
     const margin = isPositive ? dot : -dot
     if (margins != 0) store<f64>(margins + (usize(i) << 3), margin)
+    if (isBoolean<A>() && !isLeftOut(alpha, i)) {
+      const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i)
+      addLosses(along, 0, margin, bound, diagonal, logistic)
+    }
     if (isPositive ? dot > 0 : dot <= 0) correct += 1
     if (logistic) {
       const at = alpha + (usize(i) << 4)
@@ -60,6 +70,7 @@ function evaluate<W>(problem: usize, from: u32, to: u32, sums: usize): void {
       if (a > 0) support += 1
     }
   }
+  if (isBoolean<A>()) lookAtRows(rows, from, to, along)
   store<f64>(sums, lossSum, SUMS_LOSS)
   store<f64>(sums, dualSum, SUMS_DUAL)
   store<f64>(sums, alphaMargin, SUMS_ALPHA_MARGIN)

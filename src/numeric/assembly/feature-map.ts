@@ -153,8 +153,15 @@ export function orderByFrequency(counts: usize, features: u32, fixed: u32, scrat
   }
 }
 
-/** Renumbers the entries of rows from..to: first by the map, then by `places` (u32 a feature). Dense rows keep their
- *  numbers: see enterRows. Rows of u16 indices get new records with u32 ones: how many did, or −1 when there is no room for those. */
+/** Makes places of mapped features, which `features` lists, those of all features: u32 by feature. Others have none. */
+export function spreadPlaces(features: usize, places: usize, count: u32, all: usize): void {
+  for (let k: usize = 0; k < usize(count); k++) {
+    store<u32>(all + (usize(load<u32>(features + (k << 2))) << 2), load<u32>(places + (k << 2)))
+  }
+}
+
+/** Renumbers the entries of rows from..to: first by the map, then by `places` (u32 a feature); without a map, by the places of all
+ *  features. Dense rows keep their numbers: see enterRows. Rows of u16 indices get new records with u32 ones: how many did, or −1 when there is no room for those. */
 export function renumberRows(top: usize, places: usize, table: usize, from: u32, to: u32): i32 {
   let renewed = 0
   for (let r = from; r < to; r++) {
@@ -167,7 +174,10 @@ export function renumberRows(top: usize, places: usize, table: usize, from: u32,
       renewed++
     }
     let at = row + ROW_ENTRIES
-    for (const end = at + (usize(load<u32>(row, ROW_COUNT)) << 2); at < end; at += 4) {
+    const end = at + (usize(load<u32>(row, ROW_COUNT)) << 2)
+    if (top == 0) {
+      for (; at < end; at += 4) store<u32>(at, load<u32>(places + (usize(load<u32>(at)) << 2)))
+    } else for (; at < end; at += 4) {
       store<u32>(at, load<u32>(places + (usize(lookup(top, load<u32>(at))) << 2)))
     }
   }

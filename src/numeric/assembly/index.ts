@@ -33,7 +33,7 @@ export { addDualF32, addDualF64, rowWorth, startEntropicF32, startEntropicF64, v
 export { sweepBoxF32, sweepBoxF64, sweepLogisticF32, sweepLogisticF64 } from './dual'
 export { sweepBoxPartedF32, sweepBoxPartedF64, sweepLogisticPartedF32, sweepLogisticPartedF64 } from './dual'
 export { assignRows, encodeSegment, sealSegment } from './encode-segment'
-export { evaluateF32, evaluateF64 } from './evaluate'
+export { evaluateAlongF32, evaluateAlongF64, evaluateF32, evaluateF64 } from './evaluate'
 export {
   countFeatures,
   enterBatch,
@@ -45,6 +45,7 @@ export {
   orderByFrequency,
   renumberBatch,
   renumberRows,
+  spreadPlaces,
 } from './feature-map'
 export { expandHash, hashFeatures } from './expand-hash'
 export { expandPolynomial } from './expand-polynomial'

@@ -1,7 +1,7 @@
 // Feature statistics and scaling of row records that were packed plain (indices and f32 or f64 values, or dense).
 import {
   BATCH_INDICES, BATCH_NONZEROS, BATCH_VALUE_BYTES, BATCH_VALUES, MOMENTS_BYTES, MOMENTS_COUNT, MOMENTS_EXPONENT, MOMENTS_MEAN,
-  MOMENTS_SQUARES, ROW_CLASS, ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_DENSE, ROW_KIND_F64, ROW_KIND_SCALED_DENSE, ROW_KIND_SCALED_F32, ROW_SCALE,
+  MOMENTS_SQUARES, ROW_CLASS, ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_DENSE, ROW_KIND_F32, ROW_KIND_F64, ROW_KIND_SCALED_DENSE, ROW_KIND_SCALED_F32, ROW_ONES, ROW_SCALE,
 } from '../layouts'
 import { binOf } from './bin-rows'
 import { finishBySquares, finishRow, wideValues } from './row'
@@ -51,16 +51,29 @@ function valueAt(row: usize, n: u32, k: u32): f64 {
  *  the largest number. */
 const HEADROOM: u32 = 256
 
-/** Mean and squared distances from it, of each feature's values that are not 0, into records of the MOMENTS_ layout. The mean
+/** Mean and squared distances from it, of the values that are not 0 of each feature `below` one, into records of the MOMENTS_ layout. The mean
  *  follows the values (Welford 1962), so a spread is not lost beside a large mean as it is in Σx² − (Σx)²/n; and numbers are
  *  kept near 1 by a power of two, so that no square passes the largest number or falls below the smallest. */
-export function gatherMoments(table: usize, from: u32, to: u32, moments: usize): void {
+export function gatherMoments(table: usize, from: u32, to: u32, below: u32, moments: usize): void {
   for (let r = from; r < to; r++) {
     const row = <usize>load<u32>(table + (usize(r) << 2))
     const n = load<u32>(row, ROW_COUNT)
+    if (load<u32>(row, ROW_KIND) == ROW_KIND_F32) {
+      const length = usize(n) << 2
+      let i = row + ROW_ENTRIES
+      for (const end = i + length; i < end; i += 4) {
+        const index = load<u32>(i)
+        if (index >= below) continue
+        const x = f64(load<f32>(i + length))
+        if (x != 0) addValue(moments + usize(index) * MOMENTS_BYTES, x)
+      }
+      continue
+    }
     for (let k: u32 = 0; k < n; k++) {
+      const index = indexAt(row, k)
+      if (index >= below) continue
       const x = valueAt(row, n, k)
-      if (x != 0) addValue(moments + usize(indexAt(row, k)) * MOMENTS_BYTES, x)
+      if (x != 0) addValue(moments + usize(index) * MOMENTS_BYTES, x)
     }
   }
 }
@@ -112,10 +125,21 @@ export function scaleRows(table: usize, from: u32, to: u32, factors: usize, unit
       finishRow(row, unit)
     } else {
       store<u32>(row, kind == ROW_KIND_DENSE ? ROW_KIND_SCALED_DENSE : ROW_KIND_SCALED_F32, ROW_KIND)
+      store<u32>(row, kind == ROW_KIND_DENSE ? 0 : onesAtEnd(row, n, factors), ROW_ONES)
       // By these factors, not by those that loops use: trainers may have put them into another order.
       finishBySquares(row, unit, squaresScaled(row, factors))
     }
   }
+}
+
+/** How many entries at the end of a row are 1 and have a factor of 1: values of tables that stand for names come in crowds. */
+@inline
+function onesAtEnd(row: usize, n: u32, factors: usize): u32 {
+  const length = usize(n) << 2
+  const first = row + ROW_ENTRIES
+  let i = first + length
+  while (i > first && load<f32>(i - 4 + length) == 1 && load<f64>(factors + (usize(load<u32>(i - 4)) << 3)) == 1) i -= 4
+  return u32((first + length - i) >> 2)
 }
 
 /** For each feature, into f64 pairs: the largest and the smallest x, 0 included. */

@@ -1,7 +1,8 @@
 // Rows under `--scale`: values stay as they were read, and each is multiplied by its feature's factor whenever the row is used.
 // A scaled value that was rounded to f32 again would be another one than the model and its factors stand for. There is one list
-// of factors at a time, f64 by feature, at an address that the control page knows, as there is one table of bins.
-import { ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_SCALED_DENSE, ROW_SCALE, SPACE_FACTORS } from '../layouts'
+// of factors at a time, f64 by feature, at an address that the control page knows, as there is one table of bins. Entries at the end
+// of a row that are 1 like their factors need neither: w · (1 · 1) is w, to the last bit.
+import { ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_SCALED_DENSE, ROW_ONES, ROW_SCALE, SPACE_FACTORS } from '../layouts'
 import { addTo, weight } from './row'
 
 /** The factors of this memory. */
@@ -46,13 +47,23 @@ export function dotScaled<W, S>(row: usize, w: usize, own: usize, hot: u32): f64
   }
   let a: f64 = 0, b: f64 = 0, c: f64 = 0, d: f64 = 0
   let v = end
-  for (; i < end4; i += 16, v += 16) {
+  // Entries are summed four at a time, and the ones as they would be if they were like the others.
+  const scaled = i + (usize(n - load<u32>(row, ROW_ONES)) << 2)
+  for (; i < end4 && i < scaled; i += 16, v += 16) {
     a += weight<W, S>(w, own, hot, load<u32>(i)) * scaledValue(v, factors, load<u32>(i))
     b += weight<W, S>(w, own, hot, load<u32>(i, 4)) * scaledValue(v + 4, factors, load<u32>(i, 4))
     c += weight<W, S>(w, own, hot, load<u32>(i, 8)) * scaledValue(v + 8, factors, load<u32>(i, 8))
     d += weight<W, S>(w, own, hot, load<u32>(i, 12)) * scaledValue(v + 12, factors, load<u32>(i, 12))
   }
-  for (; i < end; i += 4, v += 4) a += weight<W, S>(w, own, hot, load<u32>(i)) * scaledValue(v, factors, load<u32>(i))
+  for (; i < end4; i += 16) {
+    a += weight<W, S>(w, own, hot, load<u32>(i))
+    b += weight<W, S>(w, own, hot, load<u32>(i, 4))
+    c += weight<W, S>(w, own, hot, load<u32>(i, 8))
+    d += weight<W, S>(w, own, hot, load<u32>(i, 12))
+  }
+  v = i + (usize(n) << 2)
+  for (; i < end && i < scaled; i += 4, v += 4) a += weight<W, S>(w, own, hot, load<u32>(i)) * scaledValue(v, factors, load<u32>(i))
+  for (; i < end; i += 4) a += weight<W, S>(w, own, hot, load<u32>(i))
   return (a + b + (c + d)) * load<f64>(row, ROW_SCALE)
 }
 
@@ -78,10 +89,12 @@ export function axpyScaled<W, S>(row: usize, step: f64, w: usize, own: usize, ho
     }
     return
   }
-  for (let v = end; i < end; i += 4, v += 4) {
+  const scaled = end - (usize(load<u32>(row, ROW_ONES)) << 2)
+  for (let v = end; i < scaled; i += 4, v += 4) {
     const index = load<u32>(i)
     addTo<W, S>(w, own, hot, index, s * scaledValue(v, factors, index))
   }
+  for (; i < end; i += 4) addTo<W, S>(w, own, hot, load<u32>(i), s)
 }
 
 /** Σ (d_j x_j)², the row's scale left out. */
@@ -90,10 +103,12 @@ export function squaresScaled(row: usize, factors: usize): f64 {
   const dense = load<u32>(row, ROW_KIND) == ROW_KIND_SCALED_DENSE
   const entries = row + ROW_ENTRIES
   const values = dense ? entries : entries + (usize(n) << 2)
+  const scaled = dense ? n : n - load<u32>(row, ROW_ONES)
   let sum: f64 = 0
-  for (let k: u32 = 0; k < n; k++) {
+  for (let k: u32 = 0; k < scaled; k++) {
     const x = scaledValue(values + (usize(k) << 2), factors, dense ? k : load<u32>(entries + (usize(k) << 2)))
     sum += x * x
   }
+  for (let k = scaled; k < n; k++) sum += 1
   return sum
 }

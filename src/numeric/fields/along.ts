@@ -9,7 +9,7 @@ export class AlongFields {
 
   constructor(arena: Arena, at: Address) {
     this.at = at
-    this.#view = arena.view(at, 7152)
+    this.#view = arena.view(at, 7160)
   }
 
   /** f64: the smallest value, as the solver sees it. */
@@ -44,7 +44,7 @@ export class AlongFields {
     this.#view.setFloat64(24, value, true)
   }
 
-  /** f64[98]: the multiples. */
+  /** f64[98]: the multiples that are tried, as many as TRIED says. */
   get multiples(): Float64Array {
     return new Float64Array(this.#view.buffer, this.#view.byteOffset + 32, 98)
   }
@@ -57,5 +57,13 @@ export class AlongFields {
   /** f64[8]: room for dot products. */
   get dots(): Float64Array {
     return new Float64Array(this.#view.buffer, this.#view.byteOffset + 7088, 8)
+  }
+
+  /** u32: how many multiples are tried. */
+  get tried(): number {
+    return this.#view.getUint32(7152, true)
+  }
+  set tried(value: number) {
+    this.#view.setUint32(7152, value, true)
   }
 }

@@ -26,14 +26,16 @@ export const along: LayoutFile = {
         ['MOST', 'f64', 'the largest value.'],
         ['SHORTEST', 'f64', 'the square of the shortest row.'],
         ['LONGEST', 'f64', 'the square of the longest row.'],
-        ['MULTIPLES', `f64[${FACTORS}]`, 'the multiples.'],
+        ['MULTIPLES', `f64[${FACTORS}]`, 'the multiples that are tried, as many as TRIED says.'],
         [
           'LOSSES',
           `f64[${FACTORS * LANES}]`,
           'the sum of losses, for each multiple and each of eight models. A single model has the first of eight.',
         ],
         ['DOTS', `f64[${LANES}]`, 'room for dot products.'],
+        ['TRIED', 'u32', 'how many multiples are tried.'],
       ],
+      size: { bytes: 32 + FACTORS * 8 + FACTORS * LANES * 8 + LANES * 8 + 8 },
     },
   ],
 }

@@ -36,7 +36,7 @@ export const rows: readonly Part[] = [
     constants: [
       [
         'LAYOUT_VERSION',
-        1,
+        2,
         'The version of what training states hold: row records, dual variables, working sets, and the JSON of a run. It rises with every change of one of these, so that no run goes on from memory that means something else.',
       ],
     ],
@@ -58,6 +58,15 @@ export const rows: readonly Part[] = [
       name: 'ROW_ENTRIES',
       says: 'Indices (u32 each) start here; a dense row has its values here. Values or codes follow the indices.',
     },
+  },
+  {
+    constants: [
+      [
+        'ROW_ONES',
+        28,
+        'u32, where a coded row has its dictionary: so many entries at the end of a SCALED_F32 row are 1, and so are their factors.',
+      ],
+    ],
   },
   {
     constants: [

@@ -52,9 +52,9 @@ export async function certify(
     cutShort = settings.signal?.aborted === true && reads(source)
     if (cutShort) break
     // Before the method looks: it may leave rows out of the group's table that it has elsewhere.
-    if (looks) await look.at(group)
+    const sums = looks ? await look.at(group, ledger === undefined) : undefined
     if (ledger) await ledger.evaluate(group)
-    else addSums(totals, await objective.evaluate(threads, group))
+    else addSums(totals, sums ?? (await objective.evaluate(threads, group)))
   }
   if (await onAnyRank(ranks, cutShort)) {
     look.forget()

@@ -3,7 +3,7 @@
 import type { RunState } from '../../block-store/checkpoint.ts'
 import { alone, type Communicator } from '../../ranks/communicator.ts'
 import type { Certificate } from '../objectives/certificate.ts'
-import { certificateAt, LossesAlong, penaltyOf } from '../objectives/line-search.ts'
+import { certificateAt, LossesAlong, type ModelAlong, penaltyOf } from '../objectives/line-search.ts'
 import type { Objective } from '../objectives/objective.ts'
 import type { ExitReason, Solution } from '../objectives/solution.ts'
 import type { RowGroup, RowSource } from '../sources/row-source.ts'
@@ -21,6 +21,12 @@ interface End {
   dual: boolean
 }
 
+/** Rows of each piece that tell where the best multiple is, and from how many rows on it is worth asking them. */
+const SAMPLE_OF_PIECE = 256
+const LEAST_ROWS = 16_384
+/** Neighbours on both sides of the best multiple of a sample that are tried at first, and after that. */
+const NEIGHBOURS = [2, 8]
+
 export class LastLook {
   readonly #objective: Objective
   readonly #source: RowSource
@@ -33,6 +39,11 @@ export class LastLook {
     this.#settings = settings
   }
 
+  /** Whether no other rank has rows. */
+  get #alone(): boolean {
+    return (this.#settings.ranks ?? alone).size === 1
+  }
+
   get hasSeenAll(): boolean {
     return this.#looks.length > 0 && this.#looks[0].rows >= this.#source.all.rows
   }
@@ -42,12 +53,62 @@ export class LastLook {
   }
 
   begin(): void {
-    const looks = 1 + Math.max(...this.#objective.looks.map(({ look }) => look))
-    this.#looks = Array.from({ length: looks }, () => new LossesAlong())
+    this.#looks = this.#newLooks()
   }
 
-  async at(group: RowGroup): Promise<void> {
-    await this.#objective.lookAlong(this.#source.threads, group, this.#looks)
+  #newLooks(): LossesAlong[] {
+    const looks = 1 + Math.max(...this.#objective.looks.map(({ look }) => look))
+    return Array.from({ length: looks }, () => new LossesAlong())
+  }
+
+  /** Looks at the rows of a group. With `evaluates`, the sums of the certificate over them, where these came along with it. */
+  async at(group: RowGroup, evaluates = false): Promise<Float64Array[] | undefined> {
+    // What other ranks find is added at every multiple, and blocks are not read again.
+    if (!this.#alone || !group.whole || group.rows < LEAST_ROWS) {
+      await this.#lookAlong(group, this.#looks)
+      return undefined
+    }
+    const { sums, isCertain } = await this.#tryFew(group, evaluates)
+    if (!isCertain) await this.#lookAlong(group, this.#looks)
+    return sums
+  }
+
+  #lookAlong(group: RowGroup, looks: LossesAlong[], most = group.rows): Promise<void> {
+    return this.#objective.lookAlong(this.#source.threads, group, looks, most)
+  }
+
+  /** Looks at all rows at the multiples around the best ones of a sample; whether these are certain to hold the best ones. */
+  async #tryFew(
+    group: RowGroup,
+    evaluates: boolean,
+  ): Promise<{ sums: Float64Array[] | undefined; isCertain: boolean }> {
+    const { threads } = this.#source
+    let looks = this.#newLooks()
+    await this.#lookAlong(group, looks, SAMPLE_OF_PIECE)
+    let sums: Float64Array[] | undefined
+    for (const neighbours of NEIGHBOURS) {
+      looks = looks.map((found, look) => found.around(this.#modelsOf(look), neighbours))
+      const both = evaluates && !sums ? await this.#objective.evaluateAlong?.(threads, group, looks) : undefined
+      if (!both) await this.#lookAlong(group, looks)
+      sums ??= both
+      if (!looks.every((found, look) => found.isCertain(this.#modelsOf(look)))) continue
+      this.#looks = looks
+      return { sums, isCertain: true }
+    }
+    return { sums, isCertain: false }
+  }
+
+  /** The models of a look. */
+  #modelsOf(wanted: number): ModelAlong[] {
+    const { rows: all } = this.#source.all
+    const penalties = this.#penalties()
+    return this.#objective.looks.flatMap(({ look, lane }, k) =>
+      look === wanted ? [{ lane, penalty: penalties[k], all }] : [],
+    )
+  }
+
+  #penalties(): ((t: number) => number)[] {
+    return this.#objective.penalties?.() ?? this.#objective.squaredLengths().map(penaltyOf)
   }
 
   /** Sums losses along the weights over all rows; after an interrupt over as many as a short time allows, those first that
@@ -78,13 +139,13 @@ export class LastLook {
   ): Solution[] {
     const { rows: all } = this.#source.all
     const onlyIfWorse = !dual || exitReason === 'converged'
-    const penalties = this.#objective.penalties?.() ?? this.#objective.squaredLengths().map(penaltyOf)
+    const penalties = this.#penalties()
     const places = this.#objective.looks
     return known.map((solution, k): Solution => {
       if (solution) return solution
       const certificate = certificates?.[k]
       const { look, lane } = places[k]
-      const { primal, ...short } = this.#looks[look].best(lane, penalties[k], { all, onlyIfWorse })
+      const { primal, ...short } = this.#looks[look].best({ lane, penalty: penalties[k], all, onlyIfWorse })
       if (onlyIfWorse && short.factor === 1 && certificate) return { certificate, passes, exitReason }
       // A sample tells which multiple is better, not what its objective is.
       const exact = short.factor === 1 || this.#looks[look].rows >= all ? certificate : undefined

@@ -59,8 +59,8 @@ export class BinaryObjective extends OneProblem {
 
   protected override get loops() {
     return this.narrow
-      ? ({ evaluate: 'evaluateF32', along: 'alongF32', addDual: 'addDualF32' } as const)
-      : ({ evaluate: 'evaluateF64', along: 'alongF64', addDual: 'addDualF64' } as const)
+      ? ({ evaluate: 'evaluateF32', along: 'alongF32', both: 'evaluateAlongF32', addDual: 'addDualF32' } as const)
+      : ({ evaluate: 'evaluateF64', along: 'alongF64', both: 'evaluateAlongF64', addDual: 'addDualF64' } as const)
   }
 
   protected override write(group: RowGroup, alpha: number, weights: number): void {

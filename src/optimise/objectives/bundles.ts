@@ -143,9 +143,9 @@ export class BundlesObjective implements ManyModels {
     return this.bundles.flatMap(({ bundle }, look) => bundle.problems.map((_, lane) => ({ look, lane })))
   }
 
-  async lookAlong(threads: ThreadPool, group: RowGroup, looks: LossesAlong[]): Promise<void> {
+  async lookAlong(threads: ThreadPool, group: RowGroup, looks: LossesAlong[], most: number): Promise<void> {
     this.#look ||= roomForLook(this.arena, looks.length)
-    await lookInPieces(this.arena, this.#look, group, looks, ({ from, to, along }) =>
+    await lookInPieces({ arena: this.arena, room: this.#look, most }, group, looks, ({ from, to, along }) =>
       threads.run(bundleRowsTask, this.#optionsFor(group, { work: { along }, from, to, sums: 0 })),
     )
   }

@@ -102,9 +102,9 @@ export class EachObjective implements ManyModels {
     return this.members.map((_, look) => ({ look, lane: 0 }))
   }
 
-  async lookAlong(threads: ThreadPool, group: RowGroup, looks: LossesAlong[]): Promise<void> {
+  async lookAlong(threads: ThreadPool, group: RowGroup, looks: LossesAlong[], most: number): Promise<void> {
     const folded = this.folded(group)
-    for (const [k, member] of this.members.entries()) await member.lookAlong(threads, folded, [looks[k]])
+    for (const [k, member] of this.members.entries()) await member.lookAlong(threads, folded, [looks[k]], most)
   }
 
   async score(threads: ThreadPool, group: RowGroup, scores: number): Promise<void> {

@@ -19,11 +19,13 @@ export interface Objective extends StatePlaces {
   /** Where sums over rows are not enough: the certificates themselves, of rows in memory. */
   certify?(source: RowSource): Promise<Certificate[]>
   /** For the last line search: looks that models share, of up to eight each; which look and lane each model has; losses of a
-   *  group's rows along the weights, added to the looks; and what t·w of each model costs besides losses, ½t²‖w‖² when not
-   *  said. */
+   *  group's rows along the weights, of at most so many rows of each piece, added to the looks; and what t·w of each model costs
+   *  besides losses, ½t²‖w‖² when not said. */
   readonly looks: { look: number; lane: number }[]
-  lookAlong(threads: ThreadPool, group: RowGroup, looks: LossesAlong[]): Promise<void>
+  lookAlong(threads: ThreadPool, group: RowGroup, looks: LossesAlong[], most: number): Promise<void>
   penalties?(): ((t: number) => number)[]
+  /** What `evaluate` and `lookAlong` find, by one loop over the rows; undefined where there is none that does both. */
+  evaluateAlong?(threads: ThreadPool, group: RowGroup, looks: LossesAlong[]): Promise<Float64Array[] | undefined>
   /** w += Σ α y x over the rows of a group, where there are dual variables. */
   addDual?(threads: ThreadPool, group: RowGroup): Promise<void>
   /** Which models are trained from now on; the others rest. */

@@ -1,9 +1,10 @@
 // An objective that is one problem of the compiled loops: those that sum over its rows are called in pieces, by all threads.
 import type { Arena } from '../../numeric/arena.ts'
-import { type LoopName, runLoop } from '../../threads/loop-task.ts'
+import { SUMS_BYTES } from '../../numeric/layouts.ts'
+import { type LoopName, runLoop, runLoops } from '../../threads/loop-task.ts'
 import type { ThreadPool } from '../../threads/pool.ts'
 import type { RowGroup } from '../sources/row-source.ts'
-import { piecesOf, roomForSums, sumInPieces } from './certificate.ts'
+import { addPieces, piecesOf, roomForSums, sumInPieces } from './certificate.ts'
 import { type LossesAlong, lookInPieces, roomForLook } from './line-search.ts'
 import { allocatePlaces, type Objective } from './objective.ts'
 
@@ -75,8 +76,8 @@ export abstract class OneProblem implements Objective {
   abstract readonly sweepKind: SweepKind
   /** How often a visit of a row does the work of one binary model. */
   readonly visitWork: number = 1
-  /** The loops of this problem. */
-  protected abstract get loops(): { evaluate: LoopName; along: LoopName; addDual?: LoopName }
+  /** The loops of this problem; `both`, where one does what `evaluate` and `along` do. */
+  protected abstract get loops(): { evaluate: LoopName; along: LoopName; both?: LoopName; addDual?: LoopName }
   /** Rooms that the loops over a piece of the rows need besides. */
   roomsOf(_piece: number): number[] {
     return []
@@ -137,11 +138,29 @@ export abstract class OneProblem implements Objective {
     return [sums]
   }
 
-  async lookAlong(threads: ThreadPool, group: RowGroup, looks: LossesAlong[]): Promise<void> {
+  async lookAlong(threads: ThreadPool, group: RowGroup, looks: LossesAlong[], most: number): Promise<void> {
     const problem = this.of(group)
-    await lookInPieces(this.arena, this.#look, group, looks, ({ piece, from, to, along }) =>
+    const room = { arena: this.arena, room: this.#look, most }
+    await lookInPieces(room, group, looks, ({ piece, from, to, along }) =>
       runLoop(threads, this.loops.along, problem, from, to, ...this.roomsOf(piece), along),
     )
+  }
+
+  async evaluateAlong(threads: ThreadPool, group: RowGroup, looks: LossesAlong[]): Promise<Float64Array[] | undefined> {
+    const { both } = this.loops
+    if (!both) return undefined
+    const problem = this.of(group)
+    const pieces = piecesOf(group)
+    const room = { arena: this.arena, room: this.#look, most: group.rows }
+    await lookInPieces(room, group, looks, ({ from, to, along }) => {
+      // A piece of a look is some of those that are summed apart: one after the other they add to it.
+      const own = pieces.filter(piece => piece.from >= from && piece.to <= to)
+      const calls = own.map(({ piece, from, to }) => {
+        return { loop: both, numbers: [problem, from, to, this.#sums + piece * SUMS_BYTES, along] }
+      })
+      return runLoops(threads, calls)
+    })
+    return [addPieces(this.arena, this.#sums, pieces.length)]
   }
 
   async addDual(threads: ThreadPool, group: RowGroup): Promise<void> {
