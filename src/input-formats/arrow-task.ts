@@ -1,19 +1,17 @@
-// Decodes record batches of Arrow data, in a thread of its own.
+// Decodes record batches of Arrow data to text, in a thread of its own: those whose columns are not plain.
 import { isUtf8 } from 'node:buffer'
 import { zstdDecompressSync } from 'node:zlib'
 import type { Batch, Column } from '@uwdata/flechette'
 import { SpillwayError } from '../errors.ts'
 import { roundUp } from '../numeric/rounding.ts'
 import { declareTask, type TaskContext } from '../threads/task.ts'
+import type { ArrowChunk } from './arrow-cells.ts'
 import { RowsAsText } from './columns-to-text.ts'
 import type { AboutEncoded, ChunkToDecode } from './input-format.ts'
 import { decompressLz4Frame } from './lz4-frames.ts'
 import { reason } from './parquet-task.ts'
 
-export interface AboutBatches extends AboutEncoded {
-  /** Bytes of each message in the chunk: the schema, dictionaries, and record batches. Each begins at a multiple of 8. */
-  messages: number[]
-  rows: number
+export interface AboutBatches extends AboutEncoded, ArrowChunk {
   columns: string[]
 }
 

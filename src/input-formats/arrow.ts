@@ -1,8 +1,10 @@
 // Arrow IPC: files (.arrow, Feather 2) and streams. A chunk is a record batch, or a few small ones, behind the schema and the
-// dictionaries that it needs. Its bytes are read by the main thread, and decoded in threads of their own.
+// dictionaries that it needs. Its bytes are read by the main thread, and decoded by the thread that parses them, or by one of its own.
 import { SpillwayError } from '../errors.ts'
 import { roundUp } from '../numeric/rounding.ts'
+import { batchesToCells } from './arrow-cells.ts'
 import {
+  type ArrowCells,
   type ArrowColumn,
   type ArrowMessage,
   type BatchMessage,
@@ -51,6 +53,10 @@ interface Placed {
   message: ArrowMessage
 }
 
+interface PlacedSchema extends Placed {
+  columns: ArrowColumn[]
+}
+
 interface PlacedBatch extends Placed {
   message: BatchMessage
   /** Counted from 1. */
@@ -70,7 +76,7 @@ async function open(input: InputToOpen, chunkBytes: number): Promise<OpenedInput
   if (schema?.message.kind !== 'schema') throw damagedArrow(name, 'no schema at its beginning')
   const { columns } = schema.message
   refuseTypes(columns, name)
-  const plan = new ChunkPlan(file, name, schema, chunkBytes)
+  const plan = new ChunkPlan(file, name, { ...schema, columns }, chunkBytes)
   for await (const placed of messages) plan.add(placed)
   return { chunks: plan.finish(), columns: plan.columns }
 }
@@ -123,6 +129,7 @@ function refuseTypes(columns: ArrowColumn[], name: string): void {
 /** Which messages go together. */
 class ChunkPlan {
   readonly columns: string[]
+  readonly #cells: ArrowCells[]
   readonly #file: RandomAccess
   readonly #name: string
   readonly #schema: Placed
@@ -135,12 +142,13 @@ class ChunkPlan {
   #bytes = 0
   #count = 0
 
-  constructor(file: RandomAccess, name: string, schema: Placed, chunkBytes: number) {
+  constructor(file: RandomAccess, name: string, schema: PlacedSchema, chunkBytes: number) {
     this.#file = file
     this.#name = name
     this.#schema = schema
     this.#chunkBytes = chunkBytes
-    this.columns = schema.message.kind === 'schema' ? schema.message.columns.map(column => column.name) : []
+    this.columns = schema.columns.map(column => column.name)
+    this.#cells = schema.columns.map(column => column.cells)
   }
 
   add(placed: Placed): void {
@@ -190,6 +198,7 @@ class ChunkPlan {
     const decodedBytes = this.#bytes
     this.#batches = []
     this.#bytes = 0
+    const ids = [...this.#dictionaries].flatMap(([id, placed]) => placed.map(() => id))
     const dictionaries = [...this.#dictionaries.values()].flat()
     const dictionaryBytes = dictionaries.reduce((sum, { bytes }) => sum + bytes, 0)
     if (dictionaryBytes > MOST_DICTIONARY_BYTES) {
@@ -205,8 +214,9 @@ class ChunkPlan {
       name: `${this.#name}, ${part}`,
       decodedBytes: decodedBytes + dictionaryBytes,
       messages: messages.map(({ bytes }) => bytes),
+      dictionaries: ids,
       rows: batches.reduce((sum, { message }) => sum + message.rows, 0),
-      columns: this.columns,
+      ...{ columns: this.columns, cells: this.#cells },
     }
     this.#chunks.push({
       name: part,
@@ -223,7 +233,10 @@ class ChunkPlan {
   }
 }
 
-const tables: DecodedTables = { toText: batchesToTextTask }
+const tables: DecodedTables = {
+  toCells: async (rooms, chunk, about, wanted) => batchesToCells(rooms, chunk, about as AboutBatches, wanted),
+  toText: batchesToTextTask,
+}
 
 export const arrow: InputFormat = {
   module: import.meta.url,

@@ -85,6 +85,12 @@ export function describeRow(
   return why === undefined ? words : { ...words, expected: `${words.expected}; ${why}` }
 }
 
+/** The text of a label where loops over cells have put it, closed by a line feed. */
+export function copiedLabel(arena: Arena, labelAt: Address, row: number): string {
+  const bytes = arena.bytes(arena.getU32(labelAt + row * 4), 320)
+  return Buffer.from(bytes.slice(0, bytes.indexOf(10))).toString()
+}
+
 export class TableParser extends TextParser {
   readonly #table: TableFields
   #about: AboutTable | undefined
@@ -163,9 +169,7 @@ export class TableParser extends TextParser {
   }
 
   override labelText(row: number): string {
-    const at = this.arena.getU32(this.batch.labelAt + row * 4)
-    const bytes = this.arena.bytes(at, 320)
-    return Buffer.from(bytes.slice(0, bytes.indexOf(10))).toString()
+    return copiedLabel(this.arena, this.batch.labelAt, row)
   }
 
   override place(row: number) {

@@ -1,15 +1,21 @@
-// Tables that come in columns, from files or queries that libraries decode. A worker thread decodes a chunk into tab-separated
-// text, and from there on it is a table like any other: the same columns, the same features, the same bits.
+// Tables that come in columns. The thread that parses a chunk decodes it into columns of cells, where they are plain numbers and
+// texts. Else a library decodes it into tab-separated text, in a thread of its own, and from there on it is a table like any
+// other. Both ways give the same columns, the same features, the same bits.
 import type { Arena } from '../numeric/arena.ts'
 import { TAB } from '../tables/delimited-text.ts'
-import { aboutTable, TableParser } from './csv.ts'
+import { type CellRooms, type CellsOfChunk, type CellsWanted, newCellRooms } from './cells.ts'
+import { ColumnsParser, wantedBy } from './columns-parser.ts'
+import { type AboutTable, aboutTable, TableParser } from './csv.ts'
 import { decodeApart } from './decode-apart.ts'
 import type {
   AboutEncoded,
+  BadRow,
   ChunkBytes,
+  ChunkParser,
   DecodedTables,
   ParsedBatch,
   ParseSettings,
+  Place,
   TableOfInput,
 } from './input-format.ts'
 
@@ -53,22 +59,70 @@ export class TextRoom {
   }
 }
 
-export class DecodedTableParser extends TableParser {
+/** The cells of a chunk, where they are plain; a line of text that has one empty cell would be no row. */
+export async function cellsOfChunk(
+  tables: DecodedTables,
+  rooms: CellRooms,
+  { at, bytes, about }: ChunkBytes,
+  wanted: readonly CellsWanted[],
+): Promise<CellsOfChunk | undefined> {
+  if (wanted.length < 2) return undefined
+  return tables.toCells(rooms, { at, bytes }, (about as AboutDecoded).decode, wanted)
+}
+
+export class DecodedTableParser implements ChunkParser {
+  readonly #arena: Arena
   readonly #tables: DecodedTables
+  readonly #rooms: CellRooms
+  readonly #ofCells: ColumnsParser
   readonly #room: TextRoom
-  #text: ChunkBytes | undefined
+  readonly #ofText: TableParser
+  /** What the present chunk goes through, and as what. */
+  #parser: ColumnsParser | TableParser
+  #chunk: ChunkBytes | undefined
 
   constructor(arena: Arena, tables: DecodedTables) {
-    super(arena)
+    this.#arena = arena
     this.#tables = tables
+    this.#rooms = newCellRooms(arena)
+    this.#ofCells = new ColumnsParser(arena)
     this.#room = new TextRoom(arena)
+    this.#ofText = new TableParser(arena)
+    this.#parser = this.#ofText
   }
 
-  async prepare(chunk: ChunkBytes): Promise<void> {
-    this.#text = await this.#room.decode(this.#tables, chunk)
+  async prepare(chunk: ChunkBytes, { valueBits }: ParseSettings): Promise<void> {
+    const about = chunk.about as AboutTable
+    const cells = await cellsOfChunk(this.#tables, this.#rooms, chunk, wantedBy(this.#arena, about))
+    if (cells && this.#ofCells.take(cells, about, valueBits / 8)) {
+      this.#parser = this.#ofCells
+      this.#chunk = { at: 0, bytes: cells.rows, first: false }
+    } else {
+      this.#parser = this.#ofText
+      this.#chunk = await this.#room.decode(this.#tables, chunk)
+    }
   }
 
-  override parse(_chunk: ChunkBytes, settings: ParseSettings): Generator<ParsedBatch> {
-    return super.parse(this.#text!, settings)
+  parse(_chunk: ChunkBytes, settings: ParseSettings): Generator<ParsedBatch> {
+    return this.#parser.parse(this.#chunk!, settings)
+  }
+
+  get lines(): number {
+    return this.#parser.lines
+  }
+  get badRows(): number {
+    return this.#parser.badRows
+  }
+  get bad(): BadRow[] {
+    return this.#parser.bad
+  }
+  labelText(row: number): string {
+    return this.#parser.labelText(row)
+  }
+  place(row: number): Place {
+    return this.#parser.place(row)
+  }
+  rowWeights(rows: number): Float64Array | undefined {
+    return this.#parser.rowWeights(rows)
   }
 }

@@ -5,6 +5,7 @@ import type { Address, ByteCount } from '../sizes.ts'
 import type { MeetName } from '../tables/hashed-names.ts'
 import type { PlacedSchema } from '../tables/place-schema.ts'
 import type { DeclaredTask } from '../threads/task.ts'
+import type { CellRooms, CellsOfChunk, CellsWanted, EncodedBytes } from './cells.ts'
 
 export interface InputFormat {
   /** import.meta.url of its file, which worker threads load. */
@@ -72,9 +73,17 @@ export interface ByPlan {
   open(input: InputToOpen, chunkBytes: number): Promise<OpenedInput>
 }
 
-/** How chunks of a table become text, whose cells are separated by tabs. */
+/** How chunks of a table are decoded. */
 export interface DecodedTables {
-  /** Runs in a thread of its own, which ends when it takes too long or too much memory. */
+  /** To columns of cells, by loops, where the chunk is; undefined for a chunk that has to become text. */
+  toCells(
+    rooms: CellRooms,
+    chunk: EncodedBytes,
+    about: AboutEncoded,
+    wanted: readonly CellsWanted[],
+  ): Promise<CellsOfChunk | undefined>
+  /** To text whose cells are separated by tabs, by a library. It runs in a thread of its own, which ends when it takes too long or
+   *  too much memory. */
   toText: DeclaredTask<ChunkToDecode, Uint8Array>
 }
 
@@ -151,7 +160,7 @@ export interface ParseSettings {
 /** A parser of one thread. It owns its batch and reuses it. */
 export interface ChunkParser {
   /** Does what has to be waited for, before a chunk is parsed: a library may decode no other way. */
-  prepare?(chunk: ChunkBytes): Promise<void>
+  prepare?(chunk: ChunkBytes, settings: ParseSettings): Promise<void>
   /** Parses a chunk; yields its batches in order. */
   parse(chunk: ChunkBytes, settings: ParseSettings): Generator<ParsedBatch>
   /** After the last batch: lines of the chunk (rows, where there are no lines), and its bad rows, the first few in full. */

@@ -41,6 +41,13 @@ export function decompressLz4Frame(frame: Uint8Array, length: number): Uint8Arra
   return output
 }
 
+/** The bytes of a block that stands alone, which are so many. */
+export function decompressLz4Block(block: Uint8Array, length: number): Uint8Array {
+  const output = new Uint8Array(length)
+  if (decompressBlock(block, output, 0) !== length) throw new Error('an LZ4 block shorter than it says')
+  return output
+}
+
 /** Puts the bytes of a block behind those that are there; returns how many there are then. */
 function decompressBlock(block: Uint8Array, output: Uint8Array, filled: number): number {
   let at = 0

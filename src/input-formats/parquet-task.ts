@@ -1,12 +1,11 @@
-// Decodes a row group of a Parquet file, in a thread of its own.
-import type { FileMetaData } from 'hyparquet'
+// Decodes a row group of a Parquet file to text, in a thread of its own: one whose columns are not plain.
 import { SpillwayError } from '../errors.ts'
 import { declareTask, type TaskContext } from '../threads/task.ts'
 import { RowsAsText } from './columns-to-text.ts'
 import type { AboutEncoded, ChunkToDecode } from './input-format.ts'
+import type { PlainGroup } from './parquet-cells.ts'
 
-export interface AboutRowGroup extends AboutEncoded {
-  metadata: FileMetaData
+export interface AboutRowGroup extends AboutEncoded, PlainGroup {
   /** Where the bytes of the chunk are in the file. */
   from: number
   columns: string[]

@@ -1,15 +1,17 @@
-// Parquet files. A chunk is a row group: its bytes are read by the main thread, and decoded in threads of their own.
-import type { FileMetaData, RowGroup } from 'hyparquet'
+// Parquet files. A chunk is a row group: its bytes are read by the main thread, and decoded by the thread that parses them, or by
+// one of its own.
+import type { FileMetaData, RowGroup, SchemaTree } from 'hyparquet'
 import { SpillwayError } from '../errors.ts'
+import { MOST_CELLS } from './cells.ts'
 import { DecodedTableParser } from './decoded-table.ts'
 import type { DecodedTables, InputFormat, InputToOpen, OpenedInput, PlannedChunk } from './input-format.ts'
+import { plainColumns, rowGroupToCells } from './parquet-cells.ts'
 import { type AboutRowGroup, damaged, reason, rowGroupToTextTask } from './parquet-task.ts'
 
 const MAGIC = 'PAR1'
 const LONGEST_METADATA = 1 << 28
 /** Bytes of a row group before it was compressed. */
 const LARGEST_GROUP = 1 << 28
-const MOST_CELLS = 1 << 26
 /** What a cell is taken for at least. */
 const CELL_BYTES = 8
 
@@ -26,19 +28,21 @@ async function open(input: InputToOpen): Promise<OpenedInput> {
   if (length > Math.min(file.size - 12, LONGEST_METADATA)) throw damaged(name, `a description of ${length} bytes`)
   const bytes = (await file.bytes(file.size - 8 - length, length + 8)).slice().buffer
   let metadata: FileMetaData
-  let columns: string[]
+  let tree: SchemaTree
   try {
     metadata = parquetMetadata(bytes)
-    columns = parquetSchema(metadata).children.map(({ element }) => element.name)
+    tree = parquetSchema(metadata)
   } catch (error) {
     throw damaged(name, `a description that cannot be read (${reason(error)})`)
   }
+  const columns = tree.children.map(({ element }) => element.name)
   const chunks = metadata.row_groups.map((group, k): PlannedChunk => {
     const part = `row group ${k + 1}`
     const { from, to, decodedBytes } = placeOf(`${name}, ${part}`, group, file.size)
     const about: AboutRowGroup = {
       name: `${name}, ${part}`,
       metadata: { ...metadata, row_groups: [group] },
+      plain: plainColumns(tree, group, from),
       ...{ from, columns, decodedBytes },
     }
     return { name: part, bytes: to - from, fill: target => file.fill(target, from), about }
@@ -71,7 +75,10 @@ function placeOf(name: string, group: RowGroup, size: number): { from: number; t
   return { from, to, decodedBytes }
 }
 
-const tables: DecodedTables = { toText: rowGroupToTextTask }
+const tables: DecodedTables = {
+  toCells: (rooms, chunk, about, wanted) => rowGroupToCells(rooms, chunk, about as AboutRowGroup, wanted),
+  toText: rowGroupToTextTask,
+}
 
 export const parquet: InputFormat = {
   module: import.meta.url,

@@ -65,6 +65,10 @@ export abstract class TextParser implements ChunkParser {
 
   /** The most entries of a batch, given the bytes of a chunk. */
   protected abstract entryCapacity(bytes: ByteCount): number
+  /** The most rows of a batch: those beyond go into the next one. */
+  protected rowCapacity(bytes: ByteCount): number {
+    return Math.floor(bytes / 32) + 1024
+  }
   /** Sees a chunk before it is parsed. */
   protected begin(_chunk: ChunkBytes): void {}
   /** Calls the compiled parser once: it fills the batch from where it stands. */
@@ -79,7 +83,7 @@ export abstract class TextParser implements ChunkParser {
 
   #allocate(bytes: ByteCount, entries: number, valueBytes: ByteCount): void {
     const size = Math.max(bytes, this.#madeFor)
-    const rows = rowCapacity(size)
+    const rows = this.rowCapacity(size)
     const slow = valueBytes === 8 ? entries : 1
     const arena = this.arena
     const a = arena.allocate(entries * (4 + valueBytes) + rows * 16 + slow * 8 + 256, 'the parser')
@@ -113,7 +117,7 @@ export abstract class TextParser implements ChunkParser {
     const { state, batch } = this
     this.#makeRoom(bytes, settings.valueBits / 8)
     // Where a chunk is cut into batches depends on the chunk alone, not on how large the buffers have grown.
-    batch.rowCapacity = rowCapacity(bytes)
+    batch.rowCapacity = this.rowCapacity(bytes)
     batch.nonzeroCapacity = this.entryCapacity(bytes)
     this.#chunkStart = at
     this.#chunkEnd = at + bytes
@@ -187,6 +191,3 @@ export function shownToken(text: string): string {
   if (text === '') return 'the end of the line'
   return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text)
 }
-
-/** Rows beyond it go into the next batch. */
-const rowCapacity = (bytes: ByteCount): number => Math.floor(bytes / 32) + 1024

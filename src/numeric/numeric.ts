@@ -242,6 +242,23 @@ export interface NumericFunctions {
   parseLabelString(state: Address, batch: Address): void
   parseTable(state: Address, batch: Address, table: Address): void
   scanTable(state: Address, table: Address): void
+  checkColumns(table: Address, rows: number, valueBytes: ByteCount): number
+  parseColumns(state: Address, batch: Address, table: Address): void
+  scanColumns(state: Address, table: Address): void
+  numbersToCells(kind: number, from: Address, count: number, cells: Address, factor: number): number
+  spreadCells(cells: Address, levels: Address, rows: number, present: number, texts: boolean): void
+  blankCells(cells: Address, bits: Address, rows: number, texts: boolean): void
+  textsToCells(from: Address, end: Address, count: number, cells: Address): number
+  offsetsToCells(offsets: Address, count: number, texts: Address, bytes: ByteCount, cells: Address): number
+  lengthsToCells(cells: Address, count: number, texts: Address, end: Address): number
+  lookUpCells(numbers: Address, count: number, dictionary: Address, size: number, cells: Address): number
+  replaceCells(cells: Address, count: number, dictionary: Address, size: number, texts: boolean): number
+  unpackSnappy(from: Address, end: Address, to: Address, bytes: ByteCount): number
+  unpackRuns(from: Address, end: Address, width: number, count: number, to: Address): number
+  unpackDeltas(from: Address, end: Address, count: number, to: Address, kind: number): number
+  gatherBytes(from: Address, count: number, width: ByteCount, to: Address): void
+  areAllPresent(from: Address, end: Address, count: number): number
+  countPresent(levels: Address, count: number): number
   mergeValues(
     ...args: [scanned: Address, values: Address, first: number, count: number, texts: Address, textsEnd: Address]
   ): number

@@ -18,7 +18,16 @@ export const TABLE_LINE_OF = 20
 export const TABLE_WEIGHTS = 24
 /** u32: 1 where a row without a label is bad. */
 export const TABLE_NEEDS_LABEL = 28
-export const TABLE_BYTES = 32
+/** u32: address of CELLS_BYTES a column, where rows come as columns of cells, not as text. */
+export const TABLE_CELLS = 32
+export const TABLE_BYTES = 36
+
+// --- The cells of a column, where a file has columns.
+/** u32: one of the constants NO_CELLS, NUMBER_CELLS and TEXT_CELLS. */
+export const CELLS_KIND = 0
+/** u32: address of eight bytes a row, f64, NaN where it is missing; or the address and the length of a text. */
+export const CELLS_AT = 4
+export const CELLS_BYTES = 8
 
 // --- What the cells of a column become.
 /** u32: one of the ROLE_ constants. */
@@ -75,6 +84,26 @@ export const ROLE_HASHED = 5
 /** Words that occur, by their hashes. */
 export const ROLE_WORDS = 6
 export const NO_FEATURE = 0xffffffff
+
+/** Nobody needs the column. */
+export const NO_CELLS = 0
+export const NUMBER_CELLS = 1
+export const TEXT_CELLS = 2
+/** What checkColumns says where cells have to be read as text. */
+export const UNFIT_CELLS = 0xffffffff
+
+/** How a file has numbers. */
+export const CELL_I8 = 0
+export const CELL_U8 = 1
+export const CELL_I16 = 2
+export const CELL_U16 = 3
+export const CELL_I32 = 4
+export const CELL_U32 = 5
+export const CELL_I64 = 6
+export const CELL_U64 = 7
+export const CELL_F32 = 8
+export const CELL_F64 = 9
+export const CELL_BIT = 10
 
 /** Nothing is learnt. */
 export const LOOK_AWAY = 0

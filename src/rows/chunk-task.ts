@@ -56,7 +56,7 @@ export async function rowsOfChunk({ arena, kept }: TaskContext, chunk: ChunkToPa
     tools = { parser: format.newParser(arena), numbers: new LabelNumbers(arena) }
     kept.set(key, tools)
   }
-  await tools.parser.prepare?.(chunk)
+  await tools.parser.prepare?.(chunk, chunk.parse)
   return new ChunkRows(arena, tools, chunk)
 }
 

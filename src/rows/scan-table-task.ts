@@ -1,13 +1,15 @@
 // One chunk of a table looked at: of each column whether its cells are numbers, how many are missing, and its values.
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
+import { type CellsOfChunk, type CellsWanted, newCellRooms, placeCells } from '../input-formats/cells.ts'
 import { describeRow } from '../input-formats/csv.ts'
-import { TextRoom } from '../input-formats/decoded-table.ts'
+import { cellsOfChunk, TextRoom } from '../input-formats/decoded-table.ts'
 import type { BadRow } from '../input-formats/input-format.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { ParseFields } from '../numeric/fields/parse.ts'
 import { ScannedFields } from '../numeric/fields/scanned.ts'
 import { TableFields } from '../numeric/fields/table.ts'
 import { PARSE_BYTES, PARSE_ERROR_BYTES, PARSE_ERROR_ROOM, PARSE_ERRORS } from '../numeric/layouts.ts'
+import { Region } from '../numeric/region.ts'
 import {
   LOOK_AGAIN,
   LOOK_AWAY,
@@ -26,6 +28,7 @@ import type { ChunkToParse, ParsedChunk } from './chunk-task.ts'
 /** What is to be learnt of a column: nothing, whether it has numbers, its values, or how many cells there are of each kind. */
 export type Look = 'away' | 'kind' | 'values' | 'count'
 
+const WANTED: Record<Look, CellsWanted> = { away: 'none', kind: 'any', values: 'texts', count: 'any' }
 const LOOKS: Record<Look, number> = { away: LOOK_AWAY, kind: LOOK_KIND, values: LOOK_VALUES, count: LOOK_COUNT }
 
 /** What a chunk shows of a column. */
@@ -57,6 +60,11 @@ async function scanTable(context: TaskContext, options: ScanTableOptions): Promi
   const { cut } = findInputFormat(options.format.name)
   if (cut.by === 'lines' || !cut.tables) return scanner.scan(options)
   // Values are looked up in the text after this task: it stays until the slot of the chunk has another one.
+  const texts = keep(context, `texts of ${options.at}`, () => new Region(context.arena, 'decoded columns'))
+  const rooms = keep(context, 'cells to scan', () => newCellRooms(context.arena))
+  const wanted = options.text.order.map(place => (place < 0 ? 'none' : WANTED[options.looks[place]]))
+  const cells = await cellsOfChunk(cut.tables, { ...rooms, texts }, options, wanted)
+  if (cells) return scanner.scan(options, cells)
   const room = keep(context, `text of ${options.at}`, () => new TextRoom(context.arena))
   return scanner.scan({ ...options, ...(await room.decode(cut.tables, options)) })
 }
@@ -74,6 +82,7 @@ class TableScanner {
   readonly #arena: Arena
   readonly #state: ParseFields
   readonly #table: TableFields
+  readonly #records: Region
   #columnRoom = 0
   #columnAt = 0
   /** Lists of columns, kept between chunks. */
@@ -83,19 +92,22 @@ class TableScanner {
     this.#arena = arena
     this.#state = new ParseFields(arena, arena.allocateZeroed(PARSE_BYTES, 'a scan'))
     this.#table = new TableFields(arena, arena.allocateZeroed(TABLE_BYTES, 'a scan'))
+    this.#records = new Region(arena, 'a scan')
   }
 
-  scan(options: ScanTableOptions): ScannedTable {
+  /** `cells`: of a chunk that is not text. */
+  scan(options: ScanTableOptions, cells?: CellsOfChunk): ScannedTable {
     const { text, looks } = options
     this.#makeRoom(options)
+    if (cells) this.#table.cells = placeCells(this.#arena, this.#records, cells.columns)
     const asked = text.order.map(place => (place < 0 ? 'away' : looks[place]))
     let columns = asked.map((look, k) => this.#column(k, look))
-    this.#pass(options, columns)
+    this.#pass(options, columns, cells?.rows)
     // Where numbers came before the first text, they are values too.
     const again = columns.map(({ look }) => look === LOOK_AGAIN)
     if (again.includes(true)) {
       columns = asked.map((look, k) => this.#column(k, again[k] ? 'values' : look))
-      this.#pass(options, columns)
+      this.#pass(options, columns, cells?.rows)
     }
     return this.#result(options, columns)
   }
@@ -131,20 +143,22 @@ class TableScanner {
     return { table, slots, entries: this.#arena.allocate(values * 8, 'values of a column') }
   }
 
-  #pass({ at, bytes, first, text, parse }: ScanTableOptions, columns: ScannedFields[]): void {
+  /** `rows`: of cells. */
+  #pass({ at, bytes, first, text, parse }: ScanTableOptions, columns: ScannedFields[], rows?: number): void {
     const { numeric } = this.#arena
+    const scan = rows === undefined ? numeric.scanTable : numeric.scanColumns
     const state = this.#state
     const table = this.#table
     table.columns = columns.length
     table.columnAt = this.#columnAt
     table.delimiter = text.delimiter
-    state.cursor = at + (first ? text.headerBytes : 0)
-    state.lines = first ? text.headerLines : 0
-    state.end = at + bytes
+    state.cursor = rows === undefined ? at + (first ? text.headerBytes : 0) : 0
+    state.lines = rows === undefined && first ? text.headerLines : 0
+    state.end = rows ?? at + bytes
     state.skipBad = parse.skipBad ? 1 : 0
     state.badRows = 0
     for (;;) {
-      numeric.scanTable(state.at, table.at)
+      scan(state.at, table.at)
       if (state.needsRoom === 0) return
       columns.forEach((column, k) => {
         if (column.room > 0 && column.count === column.room) this.#grow(column, k)

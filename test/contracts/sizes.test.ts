@@ -42,6 +42,7 @@ const forBits: Record<string, [what: string, ...operators: string[]]> = {
 
 /** Files of the compiled loops with signed numbers. */
 const signed: Record<string, string> = {
+  'decode-cells.ts': 'whole numbers as a file has them',
   'feature-map.ts': 'how many rows were renewed, or −1',
   'generate-drawn.ts': 'places of pixels, which may lie outside',
   'generate.ts': 'random words to values',

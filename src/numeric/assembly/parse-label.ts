@@ -68,25 +68,33 @@ function validEnd(p: usize, end: usize): usize {
       p++
       continue
     }
-    // The second byte is bound so that nothing is spelled longer than need be, no surrogate, nothing beyond U+10FFFF.
-    let least: u32 = 0x80
-    let most: u32 = 0xbf
-    let more: usize = 1
-    if (c < 0xc2 || c > 0xf4) return p
-    if (c >= 0xf0) {
-      more = 3
-      if (c == 0xf0) least = 0x90
-      if (c == 0xf4) most = 0x8f
-    } else if (c >= 0xe0) {
-      more = 2
-      if (c == 0xe0) least = 0xa0
-      if (c == 0xed) most = 0x9f
-    }
-    const second = <u32>load<u8>(p, 1)
-    if (second < least || second > most) return p
-    // A label ends with a blank, which none of these is: nothing behind it is taken for a part of it.
-    for (let k: usize = 2; k <= more; k++) if ((<u32>load<u8>(p + k) & 0xc0) != 0x80) return p
-    p += more + 1
+    // A label ends with a blank, which no byte of a sequence is: nothing behind it is taken for a part of it.
+    const next = sequenceEnd(p)
+    if (next == p) return p
+    p = next
   }
   return end
+}
+
+/** Where the bytes of a character beyond ASCII end that begins at p; p where they are no UTF-8. */
+export function sequenceEnd(p: usize): usize {
+  const c = <u32>load<u8>(p)
+  // The second byte is bound so that nothing is spelled longer than need be, no surrogate, nothing beyond U+10FFFF.
+  let least: u32 = 0x80
+  let most: u32 = 0xbf
+  let more: usize = 1
+  if (c < 0xc2 || c > 0xf4) return p
+  if (c >= 0xf0) {
+    more = 3
+    if (c == 0xf0) least = 0x90
+    if (c == 0xf4) most = 0x8f
+  } else if (c >= 0xe0) {
+    more = 2
+    if (c == 0xe0) least = 0xa0
+    if (c == 0xed) most = 0x9f
+  }
+  const second = <u32>load<u8>(p, 1)
+  if (second < least || second > most) return p
+  for (let k: usize = 2; k <= more; k++) if ((<u32>load<u8>(p + k) & 0xc0) != 0x80) return p
+  return p + more + 1
 }

@@ -25,7 +25,7 @@ import { endOfRow, rowsLines } from './scan-table'
 const QUESTION: u32 = 63
 
 /** Where a value of a column stands in its list; NO_FEATURE when it is not there. */
-function placeOf(column: usize, start: usize, length: usize): u32 {
+export function placeOf(column: usize, start: usize, length: usize): u32 {
   const table = <usize>load<u32>(column, COLUMN_TABLE)
   const mask = load<u32>(column, COLUMN_MASK)
   const entries = <usize>load<u32>(column, COLUMN_ENTRIES)
@@ -48,15 +48,40 @@ function isWord(c: u32): bool {
 // Where the rows of a batch go, and how far they have come.
 let indices: usize = 0
 let values: usize = 0
-let entries: u32 = 0
+export let entries: u32 = 0
 let room: u32 = 0
 /** One more than the feature of the last entry of the row. */
 let next: u32 = 0
 let unsorted: bool = false
 
+/** Begins a batch: its rows go where it says, and texts of labels to where the table says. */
+export function beginBatch(batch: usize, table: usize): void {
+  indices = <usize>load<u32>(batch, BATCH_INDICES)
+  values = <usize>load<u32>(batch, BATCH_VALUES)
+  room = load<u32>(batch, BATCH_NONZERO_CAPACITY)
+  textsNext = <usize>load<u32>(table, TABLE_LABEL_TEXTS)
+  entries = 0
+}
+
+export function beginRow(): void {
+  next = 0
+  unsorted = false
+}
+
+/** Puts the entries of a row in order, from `first` on. */
+@inline
+export function endRow<V>(first: u32): void {
+  if (unsorted) sortRow<V>(first)
+}
+
+/** Takes a row that does not fit away again. */
+export function dropRow(first: u32): void {
+  entries = first
+}
+
 /** Adds an entry to the row; whether there is room for it. */
 @inline
-function add<V>(feature: u32, value: V): bool {
+export function add<V>(feature: u32, value: V): bool {
   if (entries >= room) return false
   store<u32>(indices + (usize(entries) << 2), feature)
   store<V>(values + usize(entries) * sizeof<V>(), value)
@@ -66,8 +91,8 @@ function add<V>(feature: u32, value: V): bool {
   return true
 }
 
-/** Enters the words of the present cell, in lower case. */
-function addWords<V>(feature: u32, bits: u32): bool {
+/** Enters the words of the present cell, in lower case. They are put together where scratch is. */
+export function addWords<V>(feature: u32, bits: u32): bool {
   const scratch = scratchNext
   let p = cellStart
   const end = cellEnd
@@ -95,7 +120,7 @@ function hashed(start: usize, end: usize, bits: u32): u32 {
 
 /** The same of a short cell, where most are of eight bytes. All ways to say that a value is missing are one value, the empty one. */
 @inline
-function hashedShort(start: usize, end: usize, bits: u32): u32 {
+export function hashedShort(start: usize, end: usize, bits: u32): u32 {
   if (end - start == 8) return u32(xxh64OfWord(load<u64>(start)) >> (64 - u64(bits)))
   return hashed(isMissing(start, end) ? end : start, end, bits)
 }
@@ -140,12 +165,17 @@ function entryOf(feature: u32, first: u32): u32 {
 }
 
 // What readLabel leaves behind: the label's bits, where its text goes on, and why it is refused.
-let label: f64 = 0
-let textsNext: usize = 0
-let labelFault: u32 = 0
+export let label: f64 = 0
+export let textsNext: usize = 0
+export let labelFault: u32 = 0
+
+/** Says where texts of labels go from now on. */
+export function startLabels(at: usize): void {
+  textsNext = at
+}
 
 /** Reads a content as a label. Its text is copied, closed by a line feed, to where labels of text are looked for. */
-function readLabel(start: usize, contentEnd: usize, needed: bool): void {
+export function readLabel(start: usize, contentEnd: usize, needed: bool): void {
   labelFault = 0
   const length = contentEnd - start
   const missing = isMissing(start, contentEnd)
@@ -189,11 +219,7 @@ function parse<V>(state: usize, batch: usize, table: usize): void {
   const lineOf = <usize>load<u32>(table, TABLE_LINE_OF)
   const weights = <usize>load<u32>(table, TABLE_WEIGHTS)
   const needsLabel = load<u32>(table, TABLE_NEEDS_LABEL) != 0
-  indices = <usize>load<u32>(batch, BATCH_INDICES)
-  values = <usize>load<u32>(batch, BATCH_VALUES)
-  room = load<u32>(batch, BATCH_NONZERO_CAPACITY)
-  textsNext = <usize>load<u32>(table, TABLE_LABEL_TEXTS)
-  entries = 0
+  beginBatch(batch, table)
   let p = <usize>load<u32>(state, PARSE_CURSOR)
   let lines = load<u32>(state, PARSE_LINES)
   let zeros = load<u32>(state, PARSE_ZEROS)
@@ -218,8 +244,7 @@ function parse<V>(state: usize, batch: usize, table: usize): void {
     let rowLines: u32 = 1
     let weight: f64 = 1
     let labelStart: usize = 0
-    next = 0
-    unsorted = false
+    beginRow()
     setScratch(scratch)
 
     while (true) {
@@ -359,7 +384,7 @@ function parse<V>(state: usize, batch: usize, table: usize): void {
         labelStart = textsNext
         readLabel(line, line, false)
       }
-      if (unsorted) sortRow<V>(firstEntry)
+      endRow<V>(firstEntry)
       for (let k = firstSlow; k < slow; k++) {
         const at = slowList + (usize(k) << 3)
         store<u32>(at, entryOf(load<u32>(at), firstEntry))

@@ -23,6 +23,13 @@ export function setScratch(at: usize): void {
   scratchNext = at
 }
 
+/** Has a content that stands in no text be the present cell. */
+export function setCell(start: usize, end: usize): void {
+  cellStart = start
+  cellEnd = end
+  cellDoubled = false
+}
+
 /** Where a delimiter or a line feed stands, from p on. */
 @inline
 export function stopFrom(p: usize, delimiter: u32): usize {

@@ -1,18 +1,18 @@
-// What the columns of delimited text hold: whether all cells are numbers, how many are missing, and the values of those that are
-// not numbers, listed in the order in which they are met.
+// What the columns of a table hold, in text or in cells: whether all cells are numbers, how many are missing, and the values of
+// those that are not numbers, listed in the order in which they are met.
 import {
   PARSE_CURSOR, PARSE_END, PARSE_LINES, PARSE_NEEDS_ROOM, PARSE_SKIP_BAD,
 } from '../layouts'
 import {
-  COLUMN_ENTRIES, COLUMN_MASK, COLUMN_TABLE, LOOK_AGAIN, LOOK_AWAY, LOOK_KIND, LOOK_VALUES, SCANNED_BYTES, SCANNED_COUNT,
+  CELLS_AT, CELLS_BYTES, CELLS_KIND, COLUMN_ENTRIES, COLUMN_MASK, COLUMN_TABLE, LOOK_AGAIN, LOOK_AWAY, LOOK_KIND, LOOK_VALUES, NUMBER_CELLS, SCANNED_BYTES, SCANNED_COUNT,
   SCANNED_ENTRIES, SCANNED_FIRST_BYTES, SCANNED_FIRST_LINE, SCANNED_FIRST_TEXT, SCANNED_LOOK, SCANNED_MASK, SCANNED_MISSING,
-  SCANNED_NUMBERS, SCANNED_ROOM, SCANNED_TABLE, SCANNED_TEXTS, TABLE_COLUMN_AT, TABLE_COLUMNS, TABLE_DELIMITER, TABLE_ERROR_COLUMN,
-  TABLE_ERROR_WIDTH,
+  SCANNED_NUMBERS, SCANNED_ROOM, SCANNED_TABLE, SCANNED_TEXTS, TABLE_CELLS, TABLE_COLUMN_AT, TABLE_COLUMNS, TABLE_DELIMITER, TABLE_ERROR_COLUMN,
+  TABLE_ERROR_WIDTH, TEXT_CELLS,
 } from '../table-layout'
 import { noteBadRow } from './bad-rows'
 import { xxh64 } from './hash'
 import { CR, LF, numberEnd, SPACE, slowNumber, TAB } from './parse-number'
-import { cellDoubled, cellEnd, cellError, cellLines, cellStart, cellStop, isMissing, quickNumber, quickStop, readCell, sameBytes, setScratch } from './read-cell'
+import { cellDoubled, cellEnd, cellError, cellLines, cellStart, cellStop, isMissing, quickNumber, quickStop, readCell, sameBytes, setCell, setScratch } from './read-cell'
 
 /** Scans from the cursor until the text ends, a list is full, or (unless bad rows are skipped) a row is bad. Rows of the wrong
  *  width count for nothing when they are skipped, but for the values that were listed. */
@@ -81,6 +81,58 @@ export function scanTable(state: usize, table: usize): void {
   store<u32>(state, u32(p), PARSE_CURSOR)
   store<u32>(state, lines, PARSE_LINES)
   store<u32>(state, full ? 1 : 0, PARSE_NEEDS_ROOM)
+}
+
+/** Scans columns of cells from the row at the cursor on, until the rows end or a list is full. */
+export function scanColumns(state: usize, table: usize): void {
+  const end = load<u32>(state, PARSE_END)
+  const columns = load<u32>(table, TABLE_COLUMNS)
+  const scannedAt = <usize>load<u32>(table, TABLE_COLUMN_AT)
+  const cellsAt = <usize>load<u32>(table, TABLE_CELLS)
+  let row = load<u32>(state, PARSE_CURSOR)
+  let texts = false
+  for (let column: u32 = 0; column < columns; column++) {
+    const scanned = scannedAt + usize(column) * SCANNED_BYTES
+    const cells = cellsAt + usize(column) * CELLS_BYTES
+    if (load<u32>(scanned, SCANNED_LOOK) == LOOK_AWAY) continue
+    const kind = load<u32>(cells, CELLS_KIND)
+    if (kind == TEXT_CELLS) texts = true
+    else if (kind == NUMBER_CELLS && row == 0) countNumbers(scanned, <usize>load<u32>(cells, CELLS_AT), end)
+  }
+  full = false
+  setScratch(0)
+  if (!texts) row = end
+  for (; row < end && !full; row++) {
+    for (let column: u32 = 0; column < columns; column++) {
+      const scanned = scannedAt + usize(column) * SCANNED_BYTES
+      const cells = cellsAt + usize(column) * CELLS_BYTES
+      const look = load<u32>(scanned, SCANNED_LOOK)
+      if (look == LOOK_AWAY || load<u32>(cells, CELLS_KIND) != TEXT_CELLS) continue
+      const cell = <usize>load<u32>(cells, CELLS_AT) + (usize(row) << 3)
+      const start = <usize>load<u32>(cell)
+      const stop = start + usize(load<u32>(cell, 4))
+      setCell(start, stop)
+      if (start == stop) {
+        learn(scanned, look, row)
+        continue
+      }
+      // A number ends before the first byte that cannot belong to it: what stands behind the text is put aside for a moment.
+      const behind = load<u8>(stop)
+      store<u8>(stop, u8(LF))
+      learn(scanned, look, row)
+      store<u8>(stop, behind)
+    }
+  }
+  store<u32>(state, row, PARSE_CURSOR)
+  store<u32>(state, row, PARSE_LINES)
+  store<u32>(state, full ? 1 : 0, PARSE_NEEDS_ROOM)
+}
+
+function countNumbers(scanned: usize, cells: usize, rows: u32): void {
+  let missing: u32 = 0
+  for (let r: u32 = 0; r < rows; r++) missing += u32(isNaN(load<f64>(cells + (usize(r) << 3))))
+  store<u32>(scanned, missing, SCANNED_MISSING)
+  store<u32>(scanned, rows - missing, SCANNED_NUMBERS)
 }
 
 /** Whether a list has no room for another value. */

@@ -9,7 +9,7 @@ export class TableFields {
 
   constructor(arena: Arena, at: Address) {
     this.at = at
-    this.#view = arena.view(at, 32)
+    this.#view = arena.view(at, 36)
   }
 
   /** u32: columns of a row. */
@@ -74,5 +74,13 @@ export class TableFields {
   }
   set needsLabel(value: number) {
     this.#view.setUint32(28, value, true)
+  }
+
+  /** u32: address of CELLS_BYTES a column, where rows come as columns of cells, not as text. */
+  get cells(): Address {
+    return this.#view.getUint32(32, true)
+  }
+  set cells(value: Address) {
+    this.#view.setUint32(32, value, true)
   }
 }

@@ -18,6 +18,21 @@ export const table: LayoutFile = {
         ['LINE_OF', 'address of u32[rows]', 'the line of each row (out).'],
         ['WEIGHTS', 'address of f64[rows]', 'the weight of each row (out); 0 where no column has it.'],
         ['NEEDS_LABEL', 'u32', '1 where a row without a label is bad.'],
+        ['CELLS', 'address of CELLS_BYTES a column', 'where rows come as columns of cells, not as text.'],
+      ],
+    },
+    {
+      structure: 'Cells',
+      prefix: 'CELLS_',
+      title: 'The cells of a column, where a file has columns.',
+      accessors: false,
+      fields: [
+        ['KIND', 'u32', 'one of the constants NO_CELLS, NUMBER_CELLS and TEXT_CELLS.'],
+        [
+          'AT',
+          'address of eight bytes a row',
+          'f64, NaN where it is missing; or the address and the length of a text.',
+        ],
       ],
     },
     {
@@ -64,6 +79,29 @@ export const table: LayoutFile = {
         ['ROLE_HASHED', 5, 'A feature by the hash of the value.'],
         ['ROLE_WORDS', 6, 'Words that occur, by their hashes.'],
         ['NO_FEATURE', '0xffffffff'],
+      ],
+    },
+    {
+      constants: [
+        ['NO_CELLS', 0, 'Nobody needs the column.'],
+        ['NUMBER_CELLS', 1],
+        ['TEXT_CELLS', 2],
+        ['UNFIT_CELLS', '0xffffffff', 'What checkColumns says where cells have to be read as text.'],
+      ],
+    },
+    {
+      constants: [
+        ['CELL_I8', 0, 'How a file has numbers.'],
+        ['CELL_U8', 1],
+        ['CELL_I16', 2],
+        ['CELL_U16', 3],
+        ['CELL_I32', 4],
+        ['CELL_U32', 5],
+        ['CELL_I64', 6],
+        ['CELL_U64', 7],
+        ['CELL_F32', 8],
+        ['CELL_F64', 9],
+        ['CELL_BIT', 10],
       ],
     },
     {
