@@ -49,8 +49,10 @@ export type {
   ReadProgress,
   RelaxProgress,
   RowsProgress,
+  TestProgress,
   TrainProgress,
 } from './train/progress.ts'
+export type { Tester } from './train/tests-on-the-way.ts'
 export { train } from './train/train.ts'
 export { type TrainedModel, TrainingRun, type TrainResult } from './train/training-run.ts'
 export { type TuneOptions, type Tuning, tune } from './train/tune.ts'

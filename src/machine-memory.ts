@@ -55,6 +55,13 @@ export function memoryLimit(root = '/'): ByteCount {
   return Math.min(Number.POSITIVE_INFINITY, ...limits)
 }
 
+/** Memory that this process has allocated and that is resident, pages of files left out, which a system that is short of memory takes
+ *  back; undefined where the system does not tell them apart. */
+export function allocatedMemory(): ByteCount | undefined {
+  const kilobytes = [...read('/proc/self/status').matchAll(/^Rss(?:Anon|Shmem):\s*(\d+) kB$/gm)]
+  return kilobytes.length === 0 ? undefined : kilobytes.reduce((sum, [, count]) => sum + 1024 * Number(count), 0)
+}
+
 /** From a group up to the place where groups are mounted. Inside a container the path may be that of the world outside: then
  *  its own group is that place. */
 function limitsAlong(mount: string, path: string, files: string[]): number[] {

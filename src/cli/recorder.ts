@@ -21,6 +21,8 @@ export interface RunToRecord {
   /** The words of the command line behind `spillway`. */
   words: string[]
   data: string[]
+  /** The data that models are tested on. */
+  test?: string | undefined
   /** By their names in the library. */
   settings: object
   /** Whether it goes on with an earlier run, whose records are kept. */
@@ -39,11 +41,13 @@ export class Recorder {
   readonly #lines: RunLine[] = []
   readonly #thinning = new Thinning()
   readonly #warn: (text: string) => void
+  readonly #test: string
   #failed = false
   #rows: RowsProgress | undefined
 
   constructor(files: { record: string | undefined; report: string | undefined }, run: RunToRecord) {
     this.#warn = run.warn
+    this.#test = run.test ?? ''
     this.#report = files.report
     const earlier = run.resumes && files.record !== undefined ? earlierLines(files.record) : []
     this.#lines.push(...earlier)
@@ -61,6 +65,11 @@ export class Recorder {
 
   progress(progress: Progress): void {
     if (progress.stage === 'rows') this.#rows = progress
+    if (progress.stage === 'test') {
+      const { stage: _, ...test } = progress
+      this.add({ record: 'test', data: this.#test, ...test })
+      return
+    }
     for (const kept of this.#thinning.take(progress)) this.add({ record: 'progress', ...kept })
   }
 
@@ -90,7 +99,7 @@ export class Recorder {
     const { dataRecord, featuresRecord, testRecords } = await import('./run-records.ts')
     await this.finish([
       await dataRecord(paths, result, this.#rows),
-      ...(test ? testRecords(...test, trained) : []),
+      ...(test ? testRecords(...test, { seconds: trained, pass: result.passes }) : []),
       featuresRecord(result.model),
       { record: 'result', ...json },
     ])
@@ -118,7 +127,7 @@ export class Recorder {
 /** What a run that trained has to tell at its end. */
 export interface Trained {
   paths: string[]
-  result: Pick<TrainResult, 'model' | 'rows' | 'features' | 'nonzeros'>
+  result: Pick<TrainResult, 'model' | 'rows' | 'features' | 'nonzeros' | 'passes'>
   json: ResultFields
   /** Seconds of training, without tests. */
   trained: number

@@ -58,9 +58,14 @@ export function evaluationRecord(data: string, result: PredictResult): Evaluatio
   }
 }
 
-/** What a test leaves. `seconds`: of training, when the model was as it was tested. */
-export function testRecords(data: string, result: PredictResult, seconds: number): RunLine[] {
-  const { rows, accuracy } = result
+/** What the test at the end leaves. `seconds` and `pass`: of training, when the model was as it was tested. */
+export function testRecords(
+  data: string,
+  result: PredictResult,
+  { seconds, pass }: { seconds: number; pass: number },
+): RunLine[] {
+  const { rows, accuracy, seconds: took } = result
   const evaluation = evaluationRecord(data, result)
-  return [{ record: 'test', seconds, data: recordedName(data), rows, accuracy }, ...(evaluation ? [evaluation] : [])]
+  const test: RunLine = { record: 'test', seconds, pass, data: recordedName(data), rows, accuracy, took }
+  return [test, ...(evaluation ? [evaluation] : [])]
 }

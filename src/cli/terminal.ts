@@ -3,9 +3,16 @@
 import type { WriteStream } from 'node:tty'
 import { planLines } from '../optimise/sources/memory-plan.ts'
 import { DEFAULTS, type TrainOptions } from '../train/options.ts'
-import type { PlanProgress, Progress, ProgressListener, RelaxProgress, TrainProgress } from '../train/progress.ts'
+import type {
+  PlanProgress,
+  Progress,
+  ProgressListener,
+  RelaxProgress,
+  TestProgress,
+  TrainProgress,
+} from '../train/progress.ts'
 import type { OptionValues } from './command.ts'
-import { formatBytes, formatCount, formatGap, formatObjective, formatSeconds } from './format.ts'
+import { formatBytes, formatCount, formatGap, formatObjective, formatSeconds, formatShare } from './format.ts'
 
 /** Milliseconds between two lines when the output is no terminal: the longer a run has taken, the more, up to a minute. */
 const PLAIN_INTERVAL = 2000
@@ -134,6 +141,8 @@ export class TrainingText {
   #inRounds = false
   /** When the class or the round ends, by what was last told. */
   #end: number | undefined
+  /** Of the last test. */
+  #accuracy: number | undefined
 
   constructor(tolerance: number, maxPasses = Number.POSITIVE_INFINITY, verbose = false) {
     this.#tolerance = tolerance
@@ -147,6 +156,7 @@ export class TrainingText {
     if (progress.stage === 'rows')
       return `${formatCount(progress.rows)} rows, ${formatCount(progress.features)} features`
     if (progress.stage === 'relax') return this.#relaxText(progress)
+    if (progress.stage === 'test') return this.#testText(progress)
     const { pass, primal, gap, certified, problem = 1, problems = 1, models, seconds, partial = false } = progress
     const subject = models ? models.done + (models.training ?? 0) : problem
     if (subject !== this.#subject) {
@@ -159,15 +169,26 @@ export class TrainingText {
     if (models) {
       const worst = gap === null || models.done === models.all ? [] : [`worst gap ~${this.#gapText(gap, partial)}`]
       const outlook = this.#outlookOfMany(progress, models)
-      return [modelsText(models), passes, ...worst, formatSeconds(seconds), ...outlook].join(', ')
+      return [modelsText(models), passes, ...worst, ...this.#tested(), formatSeconds(seconds), ...outlook].join(', ')
     }
     return [
       `${problems > 1 ? `class ${problem} of ${problems}, ` : ''}${passes}`,
       ...(primal === undefined || partial ? [] : [`primal ${certified ? '' : '~'}${formatObjective(primal)}`]),
       ...(gap === null ? [] : [`gap ${certified ? '' : '~'}${this.#gapText(gap, partial)}`]),
+      ...this.#tested(),
       formatSeconds(seconds),
       ...this.#outlook(progress),
     ].join(', ')
+  }
+
+  #testText({ pass, accuracy, seconds }: TestProgress): string {
+    this.#accuracy = accuracy
+    return [`pass ${Math.ceil(pass - 1e-9)}`, ...this.#tested(), formatSeconds(seconds)].join(', ')
+  }
+
+  /** Of the model as it was when it was last tested. */
+  #tested(): string[] {
+    return this.#accuracy === undefined ? [] : [`test accuracy ${formatShare(this.#accuracy)}`]
   }
 
   /** A convex problem is solved, and another one follows: gaps of the two are not compared. */

@@ -26,6 +26,7 @@ import { openRecorder, recordFiles } from './record-options.ts'
 import { BESIDE, exitCodeOf, saveTrained } from './save-trained.ts'
 import { shareOf } from './share-of-data.ts'
 import { type ProgressLine, showProgress } from './terminal.ts'
+import { testerOn } from './tester.ts'
 import { expandNotes, optionsOfTrain, trainOptions, truncated } from './train-options.ts'
 import { trainJson, trainSummary } from './train-summary.ts'
 import { sayingWhatIsKept } from './what-is-kept.ts'
@@ -215,15 +216,18 @@ async function runTrain(input: CommandInput): Promise<number> {
   const { data, share, ...files } = await checkFiles(input, settings)
   const { line, tell } = showProgress(options, settings)
   const about = { words, data, settings, resumes: settings.resume === true, warn: (text: string) => line.say(text) }
-  const recorder = ranks.rank > 0 ? undefined : await openRecorder(options, { verb: 'train', ...about })
+  const { test: testData } = files
+  const recorder = ranks.rank > 0 ? undefined : await openRecorder(options, { verb: 'train', test: testData, ...about })
+  const told = recorder?.along(tell) ?? tell
+  const tester = recorder && testData !== undefined ? await testerOn(testData, signal, told) : undefined
   // What the heap once grew to it keeps, and a limit counts it. There is little to collect in this thread.
   if ((settings.memory ?? scarceMemory()) !== undefined)
     process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1')
   const started = performance.now()
-  const run = train(share, { ...settings, signal, ...(ranks.size > 1 && { ranks }) })
-  const work = tellAll(run, recorder?.along(tell) ?? tell).finally(() => line.clear())
+  const run = train(share, { ...settings, signal, ...(tester && { tester }), ...(ranks.size > 1 && { ranks }) })
+  const work = tellAll(run, told).finally(() => line.clear())
   const result = await sayingWhatIsKept(work, () => keptWithoutModel(share, settings.store))
-  const trained = result.seconds.total
+  const trained = result.seconds.total - (result.seconds.tests ?? 0)
   // Nothing is written before all ranks have ended well.
   await ranks.barrier()
   if (ranks.rank > 0) return 0

@@ -21,6 +21,7 @@ import { Arena } from '../numeric/arena.ts'
 import { poolForText } from '../rows/pool-for-text.ts'
 import { CHUNK_BYTES, RowReader, type RowsToRead } from '../rows/read-rows.ts'
 import { spoolReadOnce } from '../rows/spool.ts'
+import { ThreadPool } from '../threads/pool.ts'
 import type { AnswerSettings, EvaluatedChunk, RowsAnswered } from './answers-of-rows.ts'
 import { explainData } from './explain.ts'
 import { predictChunkTask } from './predict-chunk-task.ts'
@@ -52,6 +53,8 @@ export interface PredictOptions {
   evaluate?: boolean
   /** With `evaluate`: the points of the curves, too. */
   curves?: boolean
+  /** Take little memory: small pieces of the data, and one thread besides this one if any. */
+  sparing?: boolean
   /** Instead of labels alone: lines of each row's label, its score, and so many features that made it. */
   explain?: number
 }
@@ -288,11 +291,13 @@ async function runText(data: DataFor<RowToRead>, { model, options, settings, tak
   const { paths } = spooled
   using _labels = nameLabels(paths, options.labels)
   const reading = readingFor(model, { ...options, ...spooled.reading }, from.given)
-  const pool = await poolForText(arena, paths, options.threads, lent === undefined)
+  const pool = options.sparing
+    ? new ThreadPool(arena.share, 1, { inPlace: 'small' })
+    : await poolForText(arena, paths, options.threads, lent === undefined)
   const expand = model.transforms.expand?.steps
   try {
     const scorer = placeModel(arena, model)
-    const chunkBytes = lent ? SMALL_CHUNK_BYTES : CHUNK_BYTES
+    const chunkBytes = lent || options.sparing ? SMALL_CHUNK_BYTES : CHUNK_BYTES
     const reader = new RowReader(arena, pool, { ...reading, chunkBytes })
     await reader.read(
       paths,

@@ -5,6 +5,7 @@ import { type RunRecords, stageOf } from './records.ts'
 export interface ComparedPoint {
   seconds: number
   value: number
+  /** Whether it has a dot: it is no estimate. */
   certified: boolean
 }
 
@@ -29,6 +30,7 @@ export interface Comparison {
   best: number | undefined
   /** Whether it was given. */
   given: boolean
+  /** The largest accuracy of any run, on the way or at the end. */
   bestAccuracy: number | undefined
   runs: ComparedRun[]
   /** Settings that differ though they change the problem itself: objectives cannot be compared then. */
@@ -48,7 +50,9 @@ export function compareRuns(runs: readonly RunRecords[], best?: number): Compari
   const ends = runs.map(endOf)
   const primals = ends.flatMap(({ primal }) => primal ?? [])
   const known = best ?? (primals.length > 0 ? Math.min(...primals) : undefined)
-  const accuracies = ends.flatMap(({ accuracy }) => accuracy ?? [])
+  // A model on its way may be better than the one at the end.
+  const onTheWay = runs.flatMap(({ tests }) => tests.map(({ accuracy }) => accuracy))
+  const accuracies = [...ends.flatMap(({ accuracy }) => accuracy ?? []), ...onTheWay]
   const bestAccuracy = accuracies.length > 0 ? Math.max(...accuracies) : undefined
   return {
     best: known,
@@ -62,12 +66,7 @@ export function compareRuns(runs: readonly RunRecords[], best?: number): Compari
         ...ends[k],
         aboveBest: ends[k].primal === undefined || known === undefined ? undefined : above(ends[k].primal!),
         objective,
-        accuracies:
-          bestAccuracy === undefined
-            ? []
-            : run.tests.map(({ seconds, accuracy }) => ({
-                ...{ seconds, value: (bestAccuracy - accuracy) / bestAccuracy, certified: true },
-              })),
+        accuracies: bestAccuracy === undefined ? [] : accuracyPoints(run, bestAccuracy),
       }
     }),
   }
@@ -93,6 +92,17 @@ function endOf(run: RunRecords): End {
     gap: number(result?.['gap']) ?? certain?.gap ?? null,
     accuracy: run.tests.at(-1)?.accuracy ?? run.evaluation?.accuracy ?? number(result?.['accuracy']),
   }
+}
+
+/** Tests with a dot each; where they are many, the last one has one. */
+const MOST_DOTS = 40
+
+function accuracyPoints({ tests }: RunRecords, best: number): ComparedPoint[] {
+  return tests.map(({ seconds, accuracy }, k) => ({
+    seconds,
+    value: (best - accuracy) / best,
+    certified: tests.length <= MOST_DOTS || k === tests.length - 1,
+  }))
 }
 
 /** Certified objectives and, between them, estimates; what lies below the best known one cannot be true. Of a run of several

@@ -52,14 +52,18 @@ export interface DataRecord {
   values?: { smallest: number; largest: number; bins: Bin[] }
 }
 
-/** A test on data that was not trained on. */
+/** A test on data that was not trained on: of the model at the end, or of that of the moment at the end of a pass. */
 export interface TestRecord {
   record: 'test'
   /** Of training, when the model was as it was tested; tests take none of that time. */
   seconds: number
+  /** Passes until then; not told by versions that tested at the end alone. */
+  pass?: number
   data: string
   rows: number
   accuracy: number
+  /** Seconds that the test itself took. */
+  took?: number
 }
 
 /** How predictions compare with labels. Curves have 400 points at most. */

@@ -74,7 +74,7 @@ export async function openBlocks(
   tell: ProgressListener,
 ): Promise<OpenedStore> {
   const started = performance.now()
-  const seconds = (): number => (performance.now() - started) / 1000
+  const seconds = (): number => (performance.now() - started) / 1000 - (options.watcher?.seconds ?? 0)
   const arena = new Arena()
   const found = await theStore(arena, paths, solver, options, tell, seconds)
   const agreed = await agreeOnStore(arena, options.ranks, found.store, found.read.badRows)
@@ -317,6 +317,10 @@ export class InBlocks extends Place {
       shorten(weights, solution)
       return weights[weights.length - 1]
     }
+  }
+
+  override get planned(): number {
+    return this.#fitted.plan.parts.reduce((sum, { bytes }) => sum + bytes, 0)
   }
 
   account(): Account & Required<Pick<Account, 'blocks'>> {

@@ -47,7 +47,7 @@ export async function withRowsInMemory<T>(
   work: (rows: LoadedRows) => Promise<T>,
 ): Promise<T> {
   const started = performance.now()
-  const seconds = (): number => (performance.now() - started) / 1000
+  const seconds = (): number => (performance.now() - started) / 1000 - (options.watcher?.seconds ?? 0)
   const arena = new Arena()
   await using pool = await poolForText(arena, paths, options.threads, options.memory === undefined)
   const throttled = throttle(tell, 50)

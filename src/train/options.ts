@@ -23,6 +23,7 @@ import type { ExpansionOptions } from '../rows/parse-rows-task.ts'
 import { parseMemory } from '../sizes.ts'
 import type { Schema } from '../tables/schema.ts'
 import { categoriesOf, type TableOptions, tableOptionNames } from '../tables/table-options.ts'
+import type { Tester, TestsOnTheWay } from './tests-on-the-way.ts'
 
 export interface TrainOptions extends TableOptions {
   /** `hinge` when not said, and `logistic` under multiclass softmax. */
@@ -111,6 +112,8 @@ export interface TrainOptions extends TableOptions {
   /** Processes that train together, each on its part of the rows; `alone` when not said. */
   ranks?: Communicator
   signal?: AbortSignal
+  /** Tests the model of the moment at ends of passes, now and then. */
+  tester?: Tester
 }
 
 type Optional = Exclude<keyof TrainOptions, keyof typeof DEFAULTS>
@@ -126,6 +129,8 @@ export type ResolvedOptions = Required<Omit<TrainOptions, Optional>> &
     space: RowSpace | undefined
     /** Of a run over blocks that would fit in memory, too: the bytes that it would take there. */
     fitsInMemory?: number | undefined
+    /** Where there is a tester. */
+    watcher?: TestsOnTheWay | undefined
     given: ReadonlySet<string>
   }
 
@@ -240,7 +245,7 @@ const choices = (): Partial<Record<keyof TrainOptions, readonly unknown[]>> => (
 
 /** What has neither a default nor limits here. */
 const OTHERS = {
-  ...{ rowWeights: 1, expand: 1, degree: 1, nodes: 1, store: 1, signal: 1, labels: 1 },
+  ...{ rowWeights: 1, expand: 1, degree: 1, nodes: 1, store: 1, signal: 1, tester: 1, labels: 1 },
   ...{ label: 1, weight: 1, ignore: 1, categorical: 1, text: 1 },
 } satisfies Partial<Record<Optional, 1>>
 

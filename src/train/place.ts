@@ -112,6 +112,10 @@ export abstract class Place {
   }
   /** The memory of the last objectives may be used again. */
   release(): void {}
+  /** Bytes that are set aside for the run, where they are planned. */
+  get planned(): number {
+    return 0
+  }
   /** Where weights are not to be copied: makes them final where they are, and gives that of the bias. */
   get lend(): ((solution: Solution) => number) | undefined {
     return undefined
@@ -173,18 +177,25 @@ export interface Held {
   scores: number
 }
 
+/** Of a model that has not come to its end. */
+const SO_FAR: Solution = { certificate: undefined, passes: 0, exitReason: 'interrupted' }
+
 /** Trains all that is wanted of a place. */
 export async function trainModels(place: Place, taker: Taker, held: Held = { folds: 0, scores: 0 }): Promise<void> {
   const { problems, allClasses } = place.facts.wanted
+  const { watcher } = place.facts.options
   if (allClasses) {
     const objective = place.allClasses(allClasses)
+    watcher?.watch([objective], taker => taker.takeAll!(SO_FAR, objective))
     const [solution] = await place.solve(objective, problems, tellAlone(place, 1, 1))
     taker.takeAll!(solution, objective)
     return
   }
   if (place.rounds) return trainRounds(place, place.rounds, taker, held)
+  if (problems.length > 1) watcher?.stop(ONE_BY_ONE)
   for (const [k, problem] of problems.entries()) {
     const objective = place.binary(problem)
+    watcher?.watch([objective], taker => taker.take(0, SO_FAR, () => objective.copyWeights()))
     const [solution] = await place.solve(objective, [problem], tellAlone(place, k + 1, problems.length), held)
     if (problem.heldOut !== undefined) {
       await place.scoreAlone(objective, problem, held)
@@ -196,17 +207,33 @@ export async function trainModels(place: Place, taker: Taker, held: Held = { fol
   }
 }
 
+/** Why there are no tests on the way. */
+const ONE_BY_ONE = 'its classes are trained one after the other, and there is none before the last one is done'
+
 async function trainRounds(place: Place, rounds: Round[], taker: Taker, held: Held): Promise<void> {
   const all = place.facts.wanted.problems.length
-  let model = 0
+  const { watcher } = place.facts.options
+  if (rounds.length > 1) watcher?.stop(ONE_BY_ONE)
+  let done = 0
   for (const round of rounds) {
     const together = place.bundles(round, held.folds)
-    const solutions = await solveTogether(place, together, held, { done: model, all })
-    for (const [b, { objective }] of together.entries()) {
-      for (const [k, solution] of solutions[b].entries()) taker.take(model++, solution, () => objective.copyWeights(k))
-    }
+    const objectives = together.map(({ objective }) => objective)
+    watcher?.watch(objectives, tested => giveTogether(together, tested))
+    const solutions = await solveTogether(place, together, held, { done, all })
+    done = giveTogether(together, taker, done, solutions)
     place.release()
   }
+}
+
+/** Gives the models of objectives to a taker, from a number on: as they ended, or as they are. Gives the number behind the last. */
+function giveTogether(together: Together[], taker: Taker, first = 0, solutions?: Solution[][]): number {
+  let model = first
+  for (const [b, { objective, problems }] of together.entries()) {
+    for (const k of problems.keys()) {
+      taker.take(model++, solutions?.[b][k] ?? SO_FAR, () => objective.copyWeights(k))
+    }
+  }
+  return model
 }
 
 /** Models that were done before, and how many there will be: in all, if that is known, or at least. */
@@ -223,13 +250,15 @@ export async function solveTogether(
   { folds, scores }: Held,
   models: ModelsBefore,
 ): Promise<Solution[][]> {
-  const { arena, rows, tell } = place.facts
+  const { arena, rows, tell, options } = place.facts
   const told: PassProgress[] = []
   const solve = async ({ objective, problems }: Together, b: number): Promise<Solution[]> => {
-    const solutions = await place.solve(objective, problems, progress => {
-      told[b] = progress
-      tell({ ...trainRecord(place, progress), ...togetherRecord(told, together, models) })
-    })
+    const solutions = await place
+      .solve(objective, problems, progress => {
+        told[b] = progress
+        tell({ ...trainRecord(place, progress), ...togetherRecord(told, together, models) })
+      })
+      .finally(() => options.watcher?.leave(objective))
     if (told[b]) told[b] = { ...told[b], done: problems.length }
     if (scores) {
       await place.score(objective, scores)
@@ -237,7 +266,7 @@ export async function solveTogether(
     }
     return solutions
   }
-  if (place.facts.options.ranks.size === 1) return Promise.all(together.map(solve))
+  if (options.ranks.size === 1) return Promise.all(together.map(solve))
   // Ranks meet at the same objective.
   const ends: Solution[][] = []
   for (const [b, one] of together.entries()) ends.push(await solve(one, b))

@@ -91,5 +91,18 @@ export interface RelaxProgress {
   changed: number
 }
 
-export type Progress = PlanProgress | ReadProgress | RowsProgress | TrainProgress | RelaxProgress
+/** The model of the moment was tested on rows that it is not trained on. */
+export interface TestProgress {
+  stage: 'test'
+  /** When the model was as it was tested: tests take none of this time. */
+  seconds: number
+  /** Passes over the data so far. */
+  pass: number
+  rows: number
+  accuracy: number
+  /** Seconds that the test took. */
+  took: number
+}
+
+export type Progress = PlanProgress | ReadProgress | RowsProgress | TrainProgress | RelaxProgress | TestProgress
 export type ProgressListener = (progress: Progress) => void

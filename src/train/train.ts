@@ -31,6 +31,7 @@ import type { TrainingOutcome } from './outcome.ts'
 import { type Place, type Taker, trainModels, type Wanted } from './place.ts'
 import type { ProgressListener } from './progress.ts'
 import { heedBinsOfStore } from './store-for-training.ts'
+import { TestsOnTheWay } from './tests-on-the-way.ts'
 import { TrainingRun, type TrainResult } from './training-run.ts'
 
 /** Trains on one or more files, on a store, or on rows. Starts at once; options are checked before anything is read. */
@@ -39,10 +40,22 @@ export function train(data: DataFor<LabelledRow>, options: TrainOptions = {}): T
   const from = dataOfRun(data, resolved)
   findLoss(resolved.loss)
   askedSolver(resolved.solver)
-  return new TrainingRun(tell => {
+  return new TrainingRun(told => {
     const started = performance.now()
+    const tell = withTests(resolved, told)
     return withPaths(from, resolved, tell, paths => trainPaths(paths, resolved, tell, started))
   })
+}
+
+/** Has the model tested on the way, where there is a tester. */
+function withTests(options: ResolvedOptions, tell: ProgressListener): ProgressListener {
+  if (!options.tester) return tell
+  const watcher = new TestsOnTheWay(options.tester, options)
+  options.watcher = watcher
+  return progress => {
+    watcher.hear(progress)
+    tell(progress)
+  }
 }
 
 async function trainPaths(
@@ -120,13 +133,24 @@ class CollectedModels implements Taker {
 
 /** Trains the models of a place, those of its classes first. */
 async function trainPlace(place: Place, { labels, problems }: ClassProblems, held?: HeldOut): Promise<TrainingOutcome> {
-  const vectors = place.facts.wanted.allClasses?.classes.length ?? problems.length
+  const { wanted, options } = place.facts
+  const vectors = wanted.allClasses?.classes.length ?? problems.length
+  const outcomeOf = ({ weights, biasWeights, solutions }: CollectedModels): TrainingOutcome => {
+    const { method: solver, methodReason: solverReason } = place
+    const outcome = { ...place.outcome(vectors, weights), labels, biasWeights, solver, solutions }
+    return solverReason === undefined ? outcome : { ...outcome, solverReason }
+  }
+  const makeModel = (give: (taker: Taker) => void): Model => {
+    const models = new CollectedModels(place, vectors)
+    give(models)
+    // What is shared with the model to come stays as it is.
+    return modelOf(outcomeOf(models), options, sumOf(models.solutions), false)
+  }
+  options.watcher?.begin({ place, vectors, makeModel })
   const models = new CollectedModels(place, vectors)
   await trainModels(place, models, held)
-  const { biasWeights, solutions } = models
-  const { method: solver, methodReason: solverReason } = place
-  const outcome = { ...place.outcome(vectors, models.weights), labels, biasWeights, solver, solutions }
-  return solverReason === undefined ? outcome : { ...outcome, solverReason }
+  options.watcher?.end()
+  return outcomeOf(models)
 }
 
 /** Trains the models of rows in memory. */
@@ -210,11 +234,12 @@ function shortfallOf(
 }
 
 /** What a run gives, with its model put together. */
-export function asResult(outcome: TrainingOutcome, options: ResolvedOptions, seconds: number): TrainResult {
+export function asResult(outcome: TrainingOutcome, options: ResolvedOptions, total: number): TrainResult {
   const { data, labels, solutions, solver, readSeconds: read, bytesRead, badRows, badRowMessages, blocks } = outcome
   const { start = { start: 'cold' } } = outcome
   const { rows, features, nonzeros } = data
   const { loss, cost } = options
+  const tests = options.watcher?.seconds ?? 0
   const certificate = sumOf(solutions)
   const { passes, primal, dual, gap, supportVectors, outliers, relaxations } = certificate
   return {
@@ -223,7 +248,7 @@ export function asResult(outcome: TrainingOutcome, options: ResolvedOptions, sec
     ...{ passes, primal, dual, gap, supportVectors },
     ...outlierMarginOf(options),
     ...(outliers !== undefined && relaxations !== undefined && { outliers, relaxations }),
-    seconds: { total: seconds, read, compute: seconds - read, write: 0 },
+    seconds: { total, read, compute: total - read - tests, write: 0, ...(tests > 0 && { tests }) },
     bytesRead,
     peakMemoryBytes: process.resourceUsage().maxRSS * 1024,
     exitReason: certificate.exitReason as ExitReason,
@@ -238,7 +263,13 @@ function outlierMarginOf({ loss, outlierMargin }: ResolvedOptions): { outlierMar
   return findLoss(loss).truncates ? { outlierMargin } : {}
 }
 
-function modelOf(outcome: TrainingOutcome, options: ResolvedOptions, certificate: ModelCertificate): Model {
+/** `ownsWeights`: whether what the outcome has is nobody else's, and may be written over. */
+function modelOf(
+  outcome: TrainingOutcome,
+  options: ResolvedOptions,
+  certificate: ModelCertificate,
+  ownsWeights = true,
+): Model {
   const { data, labels, solutions, solver, weights, calibrations, biasWeights } = outcome
   const { fingerprint, rows, nonzeros } = data
   const { multiclass, loss, regularizer, cost, seed, bias, space } = options
@@ -247,7 +278,7 @@ function modelOf(outcome: TrainingOutcome, options: ResolvedOptions, certificate
     labels: labels.map(({ value, text }) => ({ value, text })),
     multiclass,
     features: data.features * (space ? widthOf(space) : 1),
-    ...{ weights, ownsWeights: true, bias, biasWeights: bias === 0 ? new Float64Array(0) : biasWeights },
+    ...{ weights, ownsWeights, bias, biasWeights: bias === 0 ? new Float64Array(0) : biasWeights },
     ...(data.format !== usualInputFormat.name && { inputFormat: data.format }),
     ...(data.valueBits === 64 && { values: 'f64' }),
     ...(options.schema && { schema: options.schema }),

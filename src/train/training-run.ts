@@ -30,7 +30,8 @@ export interface TrainResult
   outlierMargin?: number
   outliers?: number
   relaxations?: number
-  seconds: { total: number; read: number; compute: number; write: number }
+  /** `tests`: those of the model on its way, which are part of the total alone. */
+  seconds: { total: number; read: number; compute: number; write: number; tests?: number }
   peakMemoryBytes: number
   exitReason: ExitReason
   trainingAccuracy: number | null

@@ -27,6 +27,14 @@ describe('the progress line', () => {
     }
   })
 
+  it('tells the accuracy of the last test', () => {
+    const text = new TrainingText(1e-3)
+    assert.doesNotMatch(text.of(record(1, 0.1, 1)), /accuracy/)
+    const test = { stage: 'test', seconds: 1, pass: 0.999_999_999_9, rows: 100, accuracy: 0.875, took: 0.1 } as const
+    assert.equal(text.of(test), 'pass 1, test accuracy 87.50 %, 1.0 s')
+    assert.match(text.of(record(2, 0.01, 2)), /, test accuracy 87\.50 %, 2\.0 s, about/)
+  })
+
   it('tells no more time than the passes that are left can take', () => {
     const text = new TrainingText(1e-6, 1000)
     text.of(record(400, 0.5, 400))

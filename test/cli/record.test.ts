@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { readLines } from '../../src/report/record-file.ts'
 import { collectRecords, type RunRecords, stageOf } from '../../src/report/records.ts'
+import { dataSet } from '../data-sets/data-sets.ts'
 import { good, inFolder, run, start } from './run.ts'
 import { asText, someRows } from './some-data.ts'
 
@@ -39,7 +40,7 @@ describe('a recorded run', { concurrency: 2 }, () => {
         told.data!.rowLengths!.reduce((sum, { count }) => sum + count, 0),
         400,
       )
-      assert.equal(told.tests[0].accuracy, json.test.accuracy)
+      assert.equal(told.tests.at(-1)!.accuracy, json.test.accuracy)
       assert.ok(told.evaluation!.roc!.length > 2 && told.evaluation!.calibration!.length > 0)
       assert.ok(told.features!.features.length > 0)
     }))
@@ -51,6 +52,49 @@ describe('a recorded run', { concurrency: 2 }, () => {
       await good(['train', 'a.svm', 'told.model', '--record', 'run.jsonl', '--report', 'run.html'], { cwd })
       assert.deepEqual(readFileSync(join(cwd, 'told.model')), readFileSync(join(cwd, 'plain.model')))
     }))
+
+  for (const [place, words] of [
+    ['in memory', ['--solver', 'dual']],
+    ['over blocks', ['--solver', 'block', '--store', 'a.spill', '--cold', '--memory', '400M']],
+  ] as const) {
+    it(`with --test has the accuracy of models on the way ${place}`, { timeout: 120_000 }, () =>
+      inFolder(async cwd => {
+        const line = [
+          'train',
+          dataSet('a9a', 8000).path,
+          '--max-passes',
+          '20',
+          '--tolerance',
+          '1e-6',
+          '--json',
+          ...words,
+        ]
+        await good([...line, '--model', 'plain.model'], { cwd })
+        const test = ['--test', dataSet('a9a.t', 2000).path, '--record', 'run.jsonl', '--report', 'run.html']
+        const { stdout } = await good([...line, ...test, '--model', 'told.model'], { cwd })
+        assert.deepEqual(readFileSync(join(cwd, 'told.model')), readFileSync(join(cwd, 'plain.model')))
+        const json = JSON.parse(stdout)
+        const { tests } = recordsIn(cwd)
+        assert.ok(tests.length >= 2, 'after the first pass, and at the end')
+        for (const field of ['seconds', 'pass'] as const) {
+          const values = tests.map(one => one[field]!)
+          assert.deepEqual(
+            values,
+            [...new Set(values)].sort((a, b) => a - b),
+            `${field} rises`,
+          )
+        }
+        const last = tests[tests.length - 1]
+        assert.deepEqual([last.accuracy, last.pass], [json.test.accuracy, json.passes])
+        assert.ok(
+          tests[0].accuracy <= last.accuracy + 0.01 && tests[0].accuracy > 0.7,
+          'it rises from the first pass on',
+        )
+        const took = tests.slice(0, -1).reduce((sum, one) => sum + one.took!, 0)
+        assert.ok(Math.abs(json.seconds.tests - took) < 1e-6, 'the result names what the tests took')
+      }),
+    )
+  }
 
   it('over blocks tells rows, blocks, time and memory', () =>
     inFolder(async cwd => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { binsOf } from '../../src/report/bins.ts'
+import { testAccuracyChart, testPoints } from '../../src/report/charts/accuracy.ts'
 import { allCharts, chartsOf } from '../../src/report/charts/all-charts.ts'
 import { compareCharts, seriesOf } from '../../src/report/charts/compare.ts'
 import { convergencePoints, objectiveRange } from '../../src/report/charts/convergence.ts'
@@ -10,10 +11,15 @@ import { timeSlices } from '../../src/report/charts/time.ts'
 import { bytesText, powerText, secondsText } from '../../src/report/charts/units.ts'
 import { compareRuns } from '../../src/report/compare-runs.ts'
 import { inlineJson, reportPage } from '../../src/report/html.ts'
-import { collectRecords, type RunLine, type RunRecords } from '../../src/report/records.ts'
+import { collectRecords, type RunLine, type RunRecords, type TestRecord } from '../../src/report/records.ts'
 import { evaluation, HOSTILE, runLine, trainLine, wholeRun } from './some-run.ts'
 
 const collect = (lines: RunLine[], name = 'a'): RunRecords => collectRecords(lines, name)
+/** Tests half a second and two passes apart. */
+const testLines = (accuracies: number[]): TestRecord[] =>
+  accuracies.map((accuracy, k) => ({
+    ...{ record: 'test', seconds: 0.5 * (k + 1), pass: 2 * (k + 1), data: 't', rows: 10, accuracy, took: 0.1 },
+  }))
 const near = (a: number, b: number): void => assert.ok(Math.abs(a - b) < 1e-9, `${a} and ${b}`)
 
 describe('charts of a run', () => {
@@ -85,6 +91,49 @@ describe('charts of a run', () => {
     assert.ok(timeSlices(collect(wholeRun(1000))).length <= 62)
   })
 
+  it('have the tests of the records, on the way and at the end, over time and passes', () => {
+    const run = collect([runLine(), ...testLines([0.7, 0.85, 0.8])])
+    assert.deepEqual(testPoints(run), run.tests)
+    const chart = testAccuracyChart(run)!
+    assert.deepEqual(
+      chart.table.rows,
+      run.tests.map(({ seconds, pass, accuracy }) => [seconds, pass, `${accuracy * 100} %`]),
+    )
+    const drawn = (view: string): number[][] =>
+      chart
+        .options({ width: 400, view })
+        .marks!.map(mark => Array.from((mark as unknown as { data: object[] }).data.keys()))
+    assert.deepEqual(
+      drawn('passes'),
+      [
+        [0, 1, 2],
+        [0, 1, 2],
+      ],
+      'a line, and a dot for each',
+    )
+    assert.deepEqual(
+      chart.views!.map(({ id }) => id),
+      ['seconds', 'passes'],
+    )
+    assert.match(chart.text, /70 % after 0.5 s, 80 % after 1.5 s/)
+  })
+
+  it('of tests know time alone where earlier versions recorded them', () => {
+    const old = testLines([0.7, 0.8]).map(({ pass: _, ...test }) => test)
+    const chart = testAccuracyChart(collect([runLine(), ...old]))!
+    assert.equal(chart.views, undefined)
+    assert.deepEqual(chart.table.columns, ['time (s)', 'accuracy'])
+  })
+
+  it('of many tests have a line, and a dot at the end', () => {
+    const run = collect([runLine(), ...testLines(Array.from({ length: 2000 }, (_, k) => 1 - 1 / (k + 2)))])
+    const points = testPoints(run)
+    assert.ok(points.length <= 800)
+    assert.deepEqual([points[0], points.at(-1)], [run.tests[0], run.tests.at(-1)])
+    const [, dots] = testAccuracyChart(run)!.options({ width: 400 }).marks! as unknown as { data: object[] }[]
+    assert.deepEqual(dots.data, [run.tests.at(-1)])
+  })
+
   it('show which label is taken for which', () => {
     assert.deepEqual(
       confusionCells(evaluation).map(({ rows, share }) => [rows, share]),
@@ -146,6 +195,31 @@ describe('runs that are compared', () => {
     assert.deepEqual(
       compareCharts([a, b]).map(({ id }) => id),
       ['compare-accuracy'],
+    )
+  })
+
+  it('by the accuracies of their models on the way, of which the best may be none at an end', () => {
+    const [a, b] = [
+      [0.5, 0.8],
+      [0.6, 0.9, 0.85],
+    ].map(accuracies => collect([runLine(), ...testLines(accuracies)]))
+    const { bestAccuracy, runs } = compareRuns([a, b])
+    assert.equal(bestAccuracy, 0.9)
+    assert.deepEqual(
+      runs.map(({ accuracy }) => accuracy),
+      [0.8, 0.85],
+      'the table has those at the end',
+    )
+    assert.deepEqual(
+      runs.map(({ accuracies }) => accuracies.map(({ seconds }) => seconds)),
+      [a, b].map(({ tests }) => tests.map(({ seconds }) => seconds)),
+    )
+    near(runs[0].accuracies[0].value, 4 / 9)
+    near(runs[1].accuracies[2].value, 1 / 18)
+    // The best has no place on a log axis.
+    assert.deepEqual(
+      seriesOf(runs, 'accuracies').map(({ points }) => points.length),
+      [2, 2],
     )
   })
 

@@ -1,7 +1,8 @@
 // Parts of the studio's page that need no browser: addresses, the memory slider's scale, events, time left, and the store.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { collectRecords } from '../../src/report/records.ts'
+import { collectRecords, type RunLine } from '../../src/report/records.ts'
+import { chartsOfRun } from '../../src/studio/page/charts.ts'
 import { EventParser, type ServerEvent } from '../../src/studio/page/event-parser.ts'
 import { formatBytes, formatGap, formatNumber, formatSeconds } from '../../src/studio/page/format.ts'
 import { bytesAt, lastPlace, placeOf } from '../../src/studio/page/memory-scale.ts'
@@ -40,6 +41,24 @@ describe('the scale of memory', () => {
     }
     assert.ok(bytesAt(last - 1) <= 16 * 2 ** 30 && bytesAt(last) > 16 * 2 ** 30)
     assert.equal(placeOf(1), 0)
+  })
+})
+
+describe('charts of a run under way', () => {
+  it('have a line of test accuracy from the second test on', () => {
+    const run = { steps: 40 }
+    const lines = firstRecords(run, 'spillway train news.svm')
+    const idsAfter = (line: RunLine): string[] => {
+      lines.push(line)
+      return chartsOfRun(collectRecords(lines, 'a run')).map(({ id }) => id)
+    }
+    const test = (pass: number): RunLine => ({
+      ...{ record: 'test', seconds: 1 + pass, pass, data: 't.svm', rows: 10, accuracy: 0.5 + 0.1 * pass },
+    })
+    idsAfter(stepRecord(run, 4))
+    assert.ok(!idsAfter(test(1)).includes('test-accuracy'))
+    idsAfter(stepRecord(run, 8))
+    assert.ok(idsAfter(test(2)).includes('test-accuracy'))
   })
 })
 

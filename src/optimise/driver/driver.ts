@@ -126,6 +126,7 @@ export class Driver {
       const done = await this.#decide()
       if (done) return done
       if (this.#hasStalled()) return this.#leave()
+      await this.#settings.watcher?.passEnd(this.#objective)
       this.#nextPass(this.#run.ledger?.owing(this.#settings.tolerance * this.#state.primals[0]) ?? null)
     }
   }

@@ -15,6 +15,8 @@ export interface DriverSettings extends SolverSettings {
   /** Seconds between two checkpoints. */
   checkpointSeconds: number
   signal?: AbortSignal | undefined
+  /** Is told of every end of a pass after which another one follows. The run waits for it; it must change nothing. */
+  watcher?: { passEnd(objective: Objective): Promise<void> } | undefined
 }
 
 /** A run overshoots its budget by at most a row, which does not make a pass. */

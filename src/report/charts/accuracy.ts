@@ -1,30 +1,47 @@
 // Accuracy on rows that were not trained on: over time, by cost, and by fold.
 import * as Plot from '@observablehq/plot'
-import type { RunRecords } from '../records.ts'
-import { BLUE, type Chart, framed, GREEN, ORANGE, tableOf, ticksFor } from './chart.ts'
+import type { RunRecords, TestRecord } from '../records.ts'
+import { BLUE, type Chart, framed, GREEN, ORANGE, tableOf, thinned, ticksFor } from './chart.ts'
+import { VIEWS, xAxis } from './convergence.ts'
 import { countText, gapText, numberText, secondsText, shareText } from './units.ts'
 
-export function testAccuracyChart({ tests }: Pick<RunRecords, 'tests'>): Chart | undefined {
-  if (tests.length < 2) return undefined
-  const end = tests[tests.length - 1]
+/** Points of a line that can be told apart, and dots. */
+const MOST_POINTS = 800
+const MOST_DOTS = 60
+
+/** Tests on the way and at the end, as they are drawn. */
+export function testPoints({ tests }: Pick<RunRecords, 'tests'>): TestRecord[] {
+  return thinned(tests, MOST_POINTS)
+}
+
+export function testAccuracyChart(run: Pick<RunRecords, 'tests'>): Chart | undefined {
+  const points = testPoints(run)
+  if (points.length < 2) return undefined
+  const [first, end] = [points[0], points[points.length - 1]]
+  // Records of earlier versions do not say how many passes there were.
+  const knowsPasses = points.every(({ pass }) => pass !== undefined)
   return {
     id: 'test-accuracy',
     title: 'Test accuracy',
     about:
-      'The share of test rows that are predicted right, by the model as it was. It often stands long before the gap is closed. Tests take none of the time.',
-    text: `Test accuracy on ${countText(end.rows)} rows: ${shareText(tests[0].accuracy)} after ${secondsText(tests[0].seconds)}, ${shareText(end.accuracy)} at the end.`,
-    options: size =>
-      framed(size, {
+      'The share of test rows that are predicted right, by the model as it was at the end of a pass. It often stands long before the gap is closed. Tests take none of the time.',
+    text: `Test accuracy on ${countText(end.rows)} rows: ${shareText(first.accuracy)} after ${secondsText(first.seconds)}, ${shareText(end.accuracy)} after ${secondsText(end.seconds)}.`,
+    ...(knowsPasses && { views: VIEWS }),
+    options: size => {
+      const x = size.view === 'passes' ? 'pass' : 'seconds'
+      return framed(size, {
         height: 240,
-        x: { label: 'time of training (seconds)', labelArrow: 'none', ticks: ticksFor(size.width), zero: true },
+        x: xAxis(size),
         y: { label: 'test accuracy', labelArrow: 'none', grid: true, ticks: 5, tickFormat: shareText, nice: true },
         marks: [
-          Plot.lineY(tests, { x: 'seconds', y: 'accuracy', stroke: BLUE, strokeWidth: 2 }),
-          Plot.dot(tests, { x: 'seconds', y: 'accuracy', fill: BLUE, r: 3.5 }),
+          Plot.lineY(points, { x, y: 'accuracy', stroke: BLUE, strokeWidth: 2 }),
+          Plot.dot(points.length <= MOST_DOTS ? points : [end], { x, y: 'accuracy', fill: BLUE, r: 3.5 }),
         ],
-      }),
-    table: tableOf(tests, {
+      })
+    },
+    table: tableOf(points, {
       'time (s)': ({ seconds }) => Number(seconds.toPrecision(4)),
+      ...(knowsPasses && { passes: ({ pass }: TestRecord) => Number(pass!.toPrecision(4)) }),
       accuracy: ({ accuracy }) => shareText(accuracy),
     }),
   }

@@ -122,7 +122,7 @@ export function compareCharts(runs: readonly RunRecords[], best?: number): Chart
     const words = {
       id: 'compare-accuracy',
       title: 'Relative difference to the best test accuracy',
-      about: `The best accuracy is ${shareText(comparison.bestAccuracy!)}. A run that has it leaves the chart there.`,
+      about: `The lower and the further left, the better. The best accuracy of any run at any time is ${shareText(comparison.bestAccuracy!)}; a model that has it is not on the chart.`,
       text: comparison.runs.map(run => `${run.name}: ${orNull(run.accuracy, shareText) ?? 'not tested'}`).join('; '),
       axis: '(best − accuracy) / best',
     }

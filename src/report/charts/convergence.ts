@@ -34,7 +34,7 @@ const UNKNOWN = 1e100
 /** Points that a line has at most: more of them than pixels show nothing. */
 const MOST_POINTS = 1500
 
-const VIEWS: ChartView[] = [
+export const VIEWS: ChartView[] = [
   { id: 'seconds', name: 'time' },
   { id: 'passes', name: 'passes' },
 ]
@@ -60,7 +60,8 @@ function fewer(points: ConvergencePoint[]): ConvergencePoint[] {
   return points.filter(point => point.certified || kept.has(point))
 }
 
-function xAxis({ width, view }: ChartSize): Plot.ScaleOptions {
+/** Time or passes, as the view says. */
+export function xAxis({ width, view }: ChartSize): Plot.ScaleOptions {
   return view === 'passes'
     ? { label: 'passes over the data', labelArrow: 'none', ticks: ticksFor(width), zero: true }
     : { label: 'time (seconds)', labelArrow: 'none', ticks: ticksFor(width), zero: true }
