@@ -109,8 +109,13 @@ export class Store {
   }
 
   /** The segments of a block in the order of the file, read in large pieces straight into shared memory. Headers,
-   *  sizes, counts and the block's checksum are checked on the way; the decoder checks payloads. */
-  async *blockSegments(block: number, buffer: ReadBuffer): AsyncGenerator<LoadedSegment, void, void> {
+   *  sizes, counts and the block's checksum are checked on the way; the decoder checks payloads. Of segments that are not
+   *  `wanted`, by their number in the block, only what comes with their headers is read. */
+  async *blockSegments(
+    block: number,
+    buffer: ReadBuffer,
+    wanted: (segment: number) => boolean = () => true,
+  ): AsyncGenerator<LoadedSegment, void, void> {
     const { arena } = buffer
     const entry = this.manifest.blocks[block]
     const path = this.blockPath(block)
@@ -135,9 +140,9 @@ export class Store {
       at = base + before
       held -= used
       used = 0
-      const wanted = Math.min(room - before, size - offset)
-      await file.read(arena, at + held, wanted - held, offset + held)
-      held = wanted
+      const end = Math.min(room - before, size - offset)
+      await file.read(arena, at + held, end - held, offset + held)
+      held = end
     }
     await fill(Math.min(size, FILE_HEADER_BYTES))
     let checksum = checkFileHeader(arena, at, held, blockNumber(entry.file), path)
@@ -155,13 +160,16 @@ export class Store {
       const bytes = SEGMENT_HEADER_BYTES + header.payloadBytes
       if (bytes > left) throw damaged(where, `it is truncated, ${left} bytes were found, ${bytes} expected`)
       if (header.block !== blockNumber(entry.file)) throw damaged(where, `it belongs to block ${header.block}`)
-      await fill(bytes)
       rows += header.rows
       nonzeros += header.nonzeros
-      segments++
       checksum = chainChecksum(arena, buffer.scratch, checksum, header.headerHash)
-      yield { header, at: at + used, bytes, where }
+      if (wanted(segments++)) {
+        await fill(bytes)
+        yield { header, at: at + used, bytes, where }
+      }
       used += bytes
+      // What was not read is passed over: reading goes on behind it.
+      if (used > held) [offset, held, used] = [offset + used, 0, 0]
     }
     checkCounts(path, { rows, nonzeros, segments, checksum: hexChecksum(checksum) }, entry)
   }

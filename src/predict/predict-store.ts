@@ -24,10 +24,14 @@ export async function storeAt(path: string): Promise<Store | undefined> {
   return (await stat(path).catch(() => undefined))?.isDirectory() ? openStore(path) : undefined
 }
 
-export interface StoreToPredict {
+export interface StoreToScore {
   arena: Arena
   store: Store
   model: Model
+  settings: Pick<AnswerSettings, 'labels'>
+}
+
+export interface StoreToPredict extends StoreToScore {
   settings: AnswerSettings
   signal: AbortSignal | undefined
 }
@@ -39,7 +43,7 @@ export interface StoreAnswers extends RowsAnswered {
 }
 
 /** Scores of a segment's rows. */
-interface ScoredRows {
+export interface ScoredRows {
   /** In the order of all data, rising. */
   positions: Float64Array
   /** Places in the model's labels, or −1 − a place among the other labels. */
@@ -85,7 +89,7 @@ export async function* answersOfStore(to: StoreToPredict): AsyncGenerator<StoreA
 }
 
 /** Decodes and scores segments. */
-class StoreRows {
+export class StoreRows {
   readonly others: Label[]
   bytesRead = 0
   readonly #arena: Arena
@@ -98,7 +102,7 @@ class StoreRows {
   /** The class of each label of the store, by its number there. */
   readonly #classes: number[]
 
-  constructor({ arena, store, model, settings }: StoreToPredict) {
+  constructor({ arena, store, model, settings }: StoreToScore) {
     const { labels } = store.manifest
     this.#arena = arena
     this.#store = store

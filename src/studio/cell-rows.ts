@@ -10,40 +10,10 @@ import { Arena } from '../numeric/arena.ts'
 import { plainRowsTask } from '../predict/explain-chunk-task.ts'
 import { poolForText } from '../rows/pool-for-text.ts'
 import { RowReader, type RowsToRead } from '../rows/read-rows.ts'
-import { rowText } from './sample.ts'
+import { type Cell, type CellRow, type CellRows, type Limits, textLength } from './cell.ts'
 import { type ScoredLines, scoreLinesTask } from './score-lines-task.ts'
+import { rowText } from './seen-rows.ts'
 
-export interface CellRow {
-  /** Counted from 1; of data that is no text, the number of the row. */
-  line: number
-  truth: string
-  predicted: string
-  score: number
-  text: string
-}
-
-export interface CellRows {
-  rows: CellRow[]
-  /** How many rows the cell has. */
-  all: number
-  /** There when only the beginning of the data was scored. */
-  sampled?: true
-}
-
-export interface Cell {
-  truth: string
-  predicted: string
-  /** Rows to show. */
-  most: number
-  /** Of one row alone: its line. It is shown whole, as far as that is possible. */
-  line?: number | undefined
-}
-
-/** Rows that are scored at most, and bytes of training data: whoever has no data to test on is shown a sample. */
-const MOST_ROWS = 4_000_000
-const MOST_TRAINING_BYTES = 64 << 20
-const MOST_TEXT = 2000
-const MOST_TEXT_OF_ONE = 500_000
 /** Of a character in UTF-8, at most. */
 const CHARACTER_BYTES = 4
 
@@ -84,19 +54,17 @@ export class ScoredData {
     if (typeof findInputFormat(this.#reading.format!).cut.indexBase === 'number') this.#reading.indexBase = undefined
   }
 
-  /** `sample`: score the beginning alone. */
-  static async read(path: string, model: Model, sample: boolean, signal?: AbortSignal): Promise<ScoredData> {
+  static async read(path: string, model: Model, limits: Limits): Promise<ScoredData> {
     const data = new ScoredData(path, model)
-    await data.#score(sample ? MOST_TRAINING_BYTES : Number.POSITIVE_INFINITY, signal)
+    await data.#score(limits)
     return data
   }
 
-  async #score(mostBytes: number, signal: AbortSignal | undefined): Promise<void> {
+  async #score(most: Limits): Promise<void> {
     const arena = new Arena()
     await using pool = await poolForText(arena, [this.#path], undefined)
     const enough = new AbortController()
-    const ends = signal ? AbortSignal.any([signal, enough.signal]) : enough.signal
-    const reader = new RowReader(arena, pool, { ...this.#reading, signal: ends, keepsRows: true })
+    const reader = new RowReader(arena, pool, { ...this.#reading, signal: enough.signal, keepsRows: true })
     const scorer = placeModel(arena, this.#model)
     const { labels, transforms } = this.#model
     const [expand, { indexBase }] = [transforms.expand?.steps, this.#model]
@@ -110,24 +78,26 @@ export class ScoredData {
         byte += bytes
         line += scored.lines
         row += scored.rows
-        if (row < MOST_ROWS && byte < mostBytes) return
+        if (row < most.rows && byte < most.bytes) return
         this.#sampled = true
         enough.abort()
       },
     )
-    signal?.throwIfAborted()
     this.#isText = reader.format.cut.by === 'lines'
   }
 
   /** The first rows of a cell, in the order of the data. */
   async cell(cell: Cell): Promise<CellRows> {
     const { found, all } = this.#find(cell)
-    const length = cell.line === undefined ? MOST_TEXT : MOST_TEXT_OF_ONE
+    const length = textLength(cell)
     const texts = this.#isText ? await this.#textsOf(found, length) : await this.#entriesOf(found, length)
     const rows = found.map(({ row, from: _, to: _to, line, ...rest }, k) => ({
       ...{ line: this.#isText ? line : row + 1, ...rest, text: cut(texts[k] ?? '', length) },
     }))
-    return { rows, all, ...(this.#sampled && { sampled: true as const }) }
+    return {
+      ...{ rows, all, ...(this.#sampled && { sampled: true as const }) },
+      ...(!this.#isText && { byRow: true as const }),
+    }
   }
 
   #find({ truth, predicted, most, line }: Cell): { found: FoundRow[]; all: number } {

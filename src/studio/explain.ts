@@ -56,6 +56,7 @@ interface Complaint {
 
 /** What stands for a label that is not known. */
 const NO_LABEL = '? '
+const LABEL_AND_ENTRIES = /^\S+( \d+:\S+)+$/
 
 /** The entries of one row. Nobody has to type a label: that is what is asked for. */
 function rowOf(model: Model, given: string): Entries {
@@ -63,7 +64,8 @@ function rowOf(model: Model, given: string): Entries {
   if (row === '') throw new RequestError(400, `found no row, expected one such as ${formatFor(model).row}`)
   // Of a table, a cell may have several lines, and the names of the columns may come first.
   if (row.includes('\n') && !model.schema) throw new RequestError(400, 'found several lines, expected one row')
-  const plain = parseRow(model, row)
+  // Rows of a store have no cells any more: those of a table, too, are shown as features and values.
+  const plain = parseRow(model, row, model.schema && LABEL_AND_ENTRIES.test(row) ? usualInputFormat : formatFor(model))
   if ('indices' in plain) return plain
   const labelled = model.schema ? plain : parseRow(model, NO_LABEL + row)
   if ('indices' in labelled) return labelled
@@ -72,9 +74,8 @@ function rowOf(model: Model, given: string): Entries {
 }
 
 /** Reads a row in the format of the data that the model was trained on. */
-function parseRow(model: Model, row: string): Entries | Complaint {
+function parseRow(model: Model, row: string, format = formatFor(model)): Entries | Complaint {
   const arena = new Arena()
-  const format = formatFor(model)
   const text = Buffer.from(`${row}\n`)
   const at = arena.allocate(text.length + TEXT_PADDING, 'a row')
   arena.bytes(at, text.length).set(text)

@@ -3,6 +3,7 @@ import { type Dirent, type Stats, statSync } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MANIFEST_FILE } from '../block-store/file-layout.ts'
+import { readManifest } from '../block-store/manifest.ts'
 import { fileHead } from '../files/file-head.ts'
 import { allInputFormats } from '../input-formats/all-input-formats.ts'
 import { isText, Reading } from '../input-formats/reading.ts'
@@ -17,6 +18,8 @@ export interface ListedFile {
   kind: 'data' | 'store' | 'model'
   /** Of data: the name of its input format, as far as its name and its beginning tell. */
   format?: string
+  /** Of data that is a table: one of its columns is the label. */
+  isTable?: true
 }
 
 export interface Listing {
@@ -53,9 +56,10 @@ export async function listFiles(folder: StudioFolder): Promise<Listing> {
       if (!found) continue
       if (found.isFile()) {
         const kind = await kindOfFile(path)
-        if (kind) files.push({ name, bytes: found.size, modified: found.mtime.toISOString(), ...kind })
+        if (kind)
+          files.push({ name, bytes: found.size, modified: found.mtime.toISOString(), ...kind, ...tableFacts(kind) })
       } else if (found.isDirectory()) {
-        const store = storeFacts(path)
+        const store = await storeFacts(path)
         if (store) files.push({ name, ...store, kind: 'store' })
         // A link to a folder may lead to one around it.
         else if (depth < MOST_DEPTH && entry.isDirectory()) await walk(name, depth + 1)
@@ -82,9 +86,15 @@ async function insideFacts(folder: StudioFolder, path: string, entry: Dirent): P
   }
 }
 
-function storeFacts(path: string): Pick<ListedFile, 'bytes' | 'modified'> | undefined {
-  const manifest = statSync(join(path, MANIFEST_FILE), { throwIfNoEntry: false })
-  return manifest?.isFile() ? { bytes: manifest.size, modified: manifest.mtime.toISOString() } : undefined
+/** A manifest that cannot be read says what is wrong when the store is chosen. */
+async function storeFacts(path: string): Promise<Pick<ListedFile, 'bytes' | 'modified'> | undefined> {
+  const found = statSync(join(path, MANIFEST_FILE), { throwIfNoEntry: false })
+  if (!found?.isFile()) return undefined
+  const blocks = await readManifest(path).then(
+    manifest => manifest.blocks,
+    () => [],
+  )
+  return { bytes: blocks.reduce((sum, { bytes }) => sum + bytes, 0), modified: found.mtime.toISOString() }
 }
 
 /** What a file is, by its beginning and its name; undefined for what is neither data nor a model. */
@@ -98,6 +108,11 @@ export async function kindOfFile(path: string): Promise<Pick<ListedFile, 'kind' 
   const byHead = formatByHead(head)
   if (byName || byHead) return { kind: 'data', format: (byHead ?? byName) as string }
   return undefined
+}
+
+function tableFacts({ format }: Pick<ListedFile, 'format'>): Pick<ListedFile, 'isTable'> {
+  const cut = allInputFormats.find(({ name }) => name === format)?.cut
+  return cut?.by === 'lines' && cut.delimiters ? { isTable: true } : {}
 }
 
 function formatByName(path: string): string | undefined {

@@ -8,8 +8,10 @@ import { type Foreseen, foresee } from '../train/foresee.ts'
 import { DEFAULTS } from '../train/options.ts'
 import type { PlanProgress } from '../train/progress.ts'
 import { type RunOptions, trainOptionsOf } from './run-options.ts'
-import type { Samples } from './sample.ts'
+import { remember, type Samples, versionOf } from './sample.ts'
+import type { FewRows } from './seen-rows.ts'
 import { type Seconds, Speed } from './speed.ts'
+import { type Trial, tryRows } from './trial.ts'
 
 export interface Plan extends Pick<PlanProgress, 'memory'> {
   solver: string
@@ -33,21 +35,19 @@ interface DataFacts {
   /** A file that is read, and its bytes in all. */
   file: string
   storedBytes: number
+  /** Some rows to try. */
+  few: FewRows
 }
 
 export class Planner {
   readonly #samples: Samples
   readonly #speed = new Speed()
+  readonly #trials = new Map<string, Promise<Trial | undefined>>()
   /** One at a time: they take a core each. */
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(samples: Samples) {
     this.#samples = samples
-  }
-
-  /** A plan is about to be asked for. */
-  warm(): void {
-    this.#speed.warm()
   }
 
   /** `wanted` says whether somebody still waits for the answer when its turn comes. */
@@ -77,38 +77,54 @@ export class Planner {
 
   async #seconds(path: string, options: RunOptions, foreseen: Foreseen, resident: number): Promise<Seconds | null> {
     const facts = await this.#facts(path, options.label)
-    if (!facts) return null
+    const trial = facts && (await this.#try(path, options, foreseen, facts.few))
+    if (!trial) return null
+    const { method, tolerance, maxPasses, blocks } = foreseen
     const together = trainsTogether((options.multiclass ?? DEFAULTS.multiclass) as typeof DEFAULTS.multiclass)
     const stays = facts.storedBytes === 0 ? 0 : Math.min(1, resident / facts.storedBytes)
-    return this.#speed.estimate(facts.file, {
-      ...facts,
+    return this.#speed.estimate({
+      ...{ ...facts, method, tolerance, maxPasses, trial },
       models: facts.classes > 2 && !together ? facts.classes : 1,
-      bytesPerPass: foreseen.blocks ? facts.storedBytes * (1 - stays) : 0,
-      ...{ method: foreseen.method, tolerance: foreseen.tolerance },
+      bytesPerPass: blocks ? facts.storedBytes * (1 - stays) : 0,
     })
+  }
+
+  /** A trial is for all memories: moving the slider makes no new one. */
+  async #try(path: string, options: RunOptions, foreseen: Foreseen, few: FewRows): Promise<Trial | undefined> {
+    const { memory: _, ...rest } = trainOptionsOf(options)
+    const { method, tolerance, maxPasses, scale } = foreseen
+    const tried = { ...rest, scale }
+    const key = JSON.stringify([await versionOf(path), tried, method.name, tolerance, maxPasses])
+    try {
+      return await remember(this.#trials, key, () => tryRows(few, { options: tried, method, tolerance, maxPasses }))
+    } catch (error) {
+      // What cannot be tried on a few rows may well run on all of them.
+      if (error instanceof SpillwayError) return undefined
+      throw error
+    }
   }
 
   async #facts(path: string, label: string | undefined): Promise<DataFacts | undefined> {
     if ((await stat(path)).isDirectory()) {
-      const { manifest } = await openStore(path)
-      const classes = manifest.labels.filter(({ rows }) => rows > 0).length
-      const storedBytes = manifest.blocks.reduce((sum, { bytes }) => sum + bytes, 0)
+      const store = await openStore(path)
+      const { manifest } = store
       const [first] = manifest.blocks
       if (!first) return undefined
-      const file = join(path, first.file)
-      return { textBytes: 0, bytesPerSecond: 1, nonzeros: manifest.nonzeros, classes, file, storedBytes }
+      return {
+        ...{ textBytes: 0, bytesPerSecond: 1, nonzeros: manifest.nonzeros },
+        classes: manifest.labels.filter(({ rows }) => rows > 0).length,
+        ...{ file: join(path, first.file), storedBytes: manifest.blocks.reduce((sum, { bytes }) => sum + bytes, 0) },
+        few: (await this.#samples.ofStore(store)).few,
+      }
     }
-    const sample = await this.#samples.get(path, label)
-    if (sample.rows === 0) return undefined
-    const { textBytes, bytesPerSecond, sampledBytes } = sample
-    const nonzeros = (sample.nonzeros * textBytes) / Math.max(1, sampledBytes)
+    const { rows, nonzeros, labels, textBytes, bytesPerSecond, sampledBytes, few } = await this.#samples.get(
+      path,
+      label,
+    )
+    if (rows === 0) return undefined
     return {
-      textBytes,
-      bytesPerSecond,
-      nonzeros,
-      classes: sample.labels.length,
-      file: path,
-      storedBytes: textBytes / 2,
+      ...{ textBytes, bytesPerSecond, few, nonzeros: (nonzeros * textBytes) / Math.max(1, sampledBytes) },
+      ...{ classes: labels.length, file: path, storedBytes: textBytes / 2 },
     }
   }
 }

@@ -6,11 +6,14 @@ import { pipeline } from 'node:stream/promises'
 import { usableCores, usableMemory } from '../machine-memory.ts'
 import { loadModel } from '../model/files.ts'
 import type { Model } from '../model/model.ts'
+import { storeAt } from '../predict/predict-store.ts'
 import { type BodyLimits, wholeBody } from '../serve/body.ts'
 import { RequestError } from '../serve/request-error.ts'
 import { sendJson } from '../serve/respond.ts'
 import { version } from '../version.ts'
+import type { Limits, Scored } from './cell.ts'
 import { ScoredData } from './cell-rows.ts'
+import { ScoredStore } from './cell-rows-of-store.ts'
 import { choices } from './choices.ts'
 import { streamRecords, streamRuns } from './event-routes.ts'
 import type { EventStreams } from './event-stream.ts'
@@ -50,6 +53,9 @@ export interface RoutesOptions {
 const BODY_MILLISECONDS = 20_000
 const SCORING_MILLISECONDS = 600_000
 const MOST_ROWS = 500
+/** What is scored to show rows of a cell. Those who have no data to test on are shown a sample of the data they trained on. */
+const MOST_OF_TEST: Limits = { rows: 4_000_000, bytes: Number.POSITIVE_INFINITY }
+const MOST_OF_TRAINING: Limits = { rows: 4_000_000, bytes: 64 << 20 }
 /** Models and scores that are kept in memory. */
 const MOST_KEPT = 2
 /** Reports draw themselves by scripts of their own, and reach nothing. */
@@ -61,7 +67,7 @@ export class Routes {
   readonly #samples = new Samples()
   readonly #planner = new Planner(this.#samples)
   readonly #models = new Map<string, Promise<Model>>()
-  readonly #scored = new Map<string, Promise<ScoredData>>()
+  readonly #scored = new Map<string, Promise<Scored>>()
 
   constructor(options: RoutesOptions) {
     this.#options = options
@@ -111,7 +117,6 @@ export class Routes {
     const name = url.searchParams.get('file')
     const path = await this.#options.folder.resolve(name)
     const label = url.searchParams.get('label') || undefined
-    this.#planner.warm()
     sendJson(response, 200, await summarise({ name: name!, path, label }, this.#samples))
   }
 
@@ -191,9 +196,12 @@ export class Routes {
     sendJson(response, 200, await scored.cell({ truth, predicted, most, line }))
   }
 
-  async #score(id: string): Promise<ScoredData> {
+  async #score(id: string): Promise<Scored> {
     const { data, test } = await this.#runs.paths(this.#runs.get(id))
-    return ScoredData.read(test ?? data, await this.#model(id), test === undefined)
+    const [path, model] = [test ?? data, await this.#model(id)]
+    const limits = test === undefined ? MOST_OF_TRAINING : MOST_OF_TEST
+    const store = await storeAt(path)
+    return store ? ScoredStore.read(store, model, limits) : ScoredData.read(path, model, limits)
   }
 
   async #explain({ request, response, id }: Asked): Promise<void> {

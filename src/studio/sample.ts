@@ -1,15 +1,20 @@
-// The beginning of a file of data: read when it is first asked for, and remembered until the file changes.
+// The beginning of a file of data, or some rows of a store: read when first asked for, and remembered until the data changes.
 import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { MANIFEST_FILE } from '../block-store/file-layout.ts'
+import type { Store } from '../block-store/reader.ts'
 import { type LabelCount, mergeLabels } from '../input-formats/label-numbers.ts'
 import type { LabelKey } from '../input-formats/labels.ts'
 import { textSize } from '../input-formats/text-size.ts'
 import { Arena } from '../numeric/arena.ts'
-import { type PlainRows, plainRowsTask } from '../predict/explain-chunk-task.ts'
+import { plainRowsTask } from '../predict/explain-chunk-task.ts'
 import { type LearntSchema, learnSchema, type TableToLearn } from '../rows/learn-schema.ts'
 import { RowReader } from '../rows/read-rows.ts'
 import { LabelUnknown } from '../tables/make-schema.ts'
 import type { Schema } from '../tables/schema.ts'
 import { ThreadPool } from '../threads/pool.ts'
+import { type FewRows, SeenRows } from './seen-rows.ts'
+import { sampleStore } from './store-rows.ts'
 
 export interface Sample {
   format: string
@@ -29,6 +34,8 @@ export interface Sample {
   lengths: number[]
   /** The first rows, as features and values; for data that is no text. */
   firstRows: string[]
+  /** Some rows, whole. */
+  few: FewRows
   /** Bytes of text that one thread reads in a second. */
   bytesPerSecond: number
   /** Of a table. */
@@ -40,11 +47,10 @@ export interface Sample {
 const SAMPLE_BYTES = 4 << 20
 const CHUNK_BYTES = 1 << 19
 const MOST_SAMPLES = 32
-const FIRST_ROWS = 5
-const MOST_ROW_TEXT = 300
 
 export class Samples {
   readonly #kept = new Map<string, Promise<Sample>>()
+  readonly #ofStores = new Map<string, Promise<SeenRows>>()
   readonly #schemas = new Map<string, Promise<LearntSchema | undefined>>()
 
   /** `label`: the column that a user has named. */
@@ -61,6 +67,12 @@ export class Samples {
       const sample = await this.#take(path, error.columns.at(-1)!)
       return { ...sample, labelUnknown: true }
     }
+  }
+
+  /** Rows from all over a store. */
+  async ofStore(store: Store): Promise<SeenRows> {
+    const key = JSON.stringify(await versionOf(join(store.folder, MANIFEST_FILE)))
+    return remember(this.#ofStores, key, () => sampleStore(store))
   }
 
   /** What the columns of a table become, by its first rows. */
@@ -80,13 +92,13 @@ const tableOf = (label: string | undefined): TableToLearn => ({
 })
 
 /** What tells one state of a file from another. */
-async function versionOf(path: string): Promise<unknown[]> {
+export async function versionOf(path: string): Promise<unknown[]> {
   const { mtimeMs, size, ino } = await stat(path)
   return [path, mtimeMs, size, ino]
 }
 
 /** The newest are kept. What fails is tried again. */
-function remember<T>(kept: Map<string, Promise<T>>, key: string, make: () => Promise<T>): Promise<T> {
+export function remember<T>(kept: Map<string, Promise<T>>, key: string, make: () => Promise<T>): Promise<T> {
   let found = kept.get(key)
   if (!found) {
     found = make()
@@ -132,48 +144,11 @@ async function takeSample(path: string, learnt: LearntSchema | undefined): Promi
   )
   const seconds = (performance.now() - started) / 1000
   const whole = !enough.signal.aborted
-  const { least, most, lengths, firstRows } = seen
+  const { least, most, lengths, firstRows, few } = seen
   return {
-    ...{ format: reader.format.name, ...found, whole, labels, least, most, lengths, firstRows },
+    ...{ format: reader.format.name, ...found, whole, labels, least, most, lengths, firstRows, few },
     textBytes: whole ? found.sampledBytes : Math.max(found.sampledBytes, (await textSize(path)) ?? 0),
     bytesPerSecond: found.sampledBytes / Math.max(seconds, 1e-3),
     ...(learnt && { schema: learnt.schema, features: learnt.schema.features }),
   }
-}
-
-/** What is noted of rows one by one. */
-class SeenRows {
-  least = Number.POSITIVE_INFINITY
-  most = Number.NEGATIVE_INFINITY
-  readonly lengths: number[] = []
-  readonly firstRows: string[] = []
-
-  add({ starts, indices, values, classes }: PlainRows, labels: string[], indexBase: number): void {
-    for (let r = 0; r < classes.length; r++) {
-      this.lengths.push(starts[r + 1] - starts[r])
-      if (this.firstRows.length < FIRST_ROWS) {
-        const row = [starts[r], starts[r + 1]] as const
-        this.firstRows.push(rowText(labels[classes[r]], indices.subarray(...row), values.subarray(...row), indexBase))
-      }
-    }
-    for (const value of values) {
-      if (value < this.least) this.least = value
-      if (value > this.most) this.most = value
-    }
-  }
-}
-
-/** A row as LIBSVM text has it, cut short. */
-export function rowText(
-  label: string,
-  indices: ArrayLike<number>,
-  values: ArrayLike<number>,
-  indexBase: number,
-  most = MOST_ROW_TEXT,
-): string {
-  let text = label
-  for (let k = 0; k < indices.length && text.length < most; k++) {
-    text += ` ${indices[k] + indexBase}:${Number(values[k].toPrecision(7))}`
-  }
-  return text.length > most ? `${text.slice(0, most - 1)}…` : text
 }

@@ -62,7 +62,12 @@ async function scoreLines(context: TaskContext, options: LinesToScore): Promise<
 }
 
 /** The label that is predicted, as `predict` has it. */
-function bestOf(scores: Float64Array, at: number, vectors: number, labels: number): { place: number; score: number } {
+export function bestOf(
+  scores: Float64Array,
+  at: number,
+  vectors: number,
+  labels: number,
+): { place: number; score: number } {
   if (labels === 2) return scores[at] > 0 ? { place: 0, score: scores[at] } : { place: 1, score: -scores[at] }
   let best = 0
   for (let k = 1; k < vectors; k++) if (scores[at + k] > scores[at + best]) best = k

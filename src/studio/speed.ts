@@ -1,9 +1,9 @@
-// How long a run may take: an estimate, by what this machine did in a trial of a moment, and by the passes that runs took when they
-// were measured. It is for choosing between plans, and promises nothing.
+// How long a run may take: an estimate, by a trial on some rows of the data and by what runs took when they were measured. It is for
+// choosing between plans, and promises nothing.
 import { open } from 'node:fs/promises'
 import { usableCores } from '../machine-memory.ts'
 import type { Solver } from '../optimise/solvers/solver.ts'
-import { train } from '../train/train.ts'
+import type { Trial } from './trial.ts'
 
 /** What there is to do. */
 export interface Work {
@@ -13,10 +13,13 @@ export interface Work {
   nonzeros: number
   /** Models that are trained one beside the other. */
   models: number
-  /** Bytes that a pass reads from the disk. */
+  /** Bytes that a pass reads from the disk, and a file of that disk. */
   bytesPerPass: number
+  file: string
   method: Solver
   tolerance: number
+  maxPasses: number
+  trial: Trial
 }
 
 export interface Seconds {
@@ -24,30 +27,31 @@ export interface Seconds {
   pass: number
   passes: number
   all: number
+  /** Most runs that were measured lay between. */
+  least: number
+  most: number
+  /** What it rests on: rows that were trained on for a moment, and the passes that these took, where that could be tried. */
+  trial: { rows: number; passes?: number }
 }
 
-/** Rows, features and entries of a row of the trial, and its passes. */
-const TRIAL = { rows: 2000, features: 5000, entries: 50, passes: 20 }
 const DISK_BYTES = 8 << 20
 
 export class Speed {
-  #nanoseconds: Promise<number> | undefined
   readonly #disk = new Map<string, Promise<number>>()
 
-  /** Begins the trial, so that the first estimate need not wait for it. */
-  warm(): void {
-    this.#nanoseconds ??= nanosecondsPerNonzero()
-    this.#nanoseconds.catch(() => {})
-  }
-
-  async estimate(path: string, work: Work): Promise<Seconds> {
-    this.warm()
-    const disk = work.bytesPerPass > 0 ? work.bytesPerPass / (await this.#diskSpeed(path)) : 0
-    const read = work.textBytes / (work.bytesPerSecond * usableCores())
+  async estimate(work: Work): Promise<Seconds> {
+    const { textBytes, bytesPerSecond, nonzeros, trial, bytesPerPass, file } = work
+    const disk = bytesPerPass > 0 ? bytesPerPass / (await this.#diskSpeed(file)) : 0
+    const read = textBytes / (bytesPerSecond * usableCores())
     // Reading goes on beside computing: the slower of the two is what a pass takes.
-    const pass = Math.max(disk, (work.nonzeros * work.models * (await this.#nanoseconds!)) / 1e9)
-    const passes = typicalPasses(work.method, work.tolerance)
-    return { read, pass, passes, all: read + passes * pass }
+    const pass = Math.max(disk, nonzeros * trial.secondsPerNonzero * severalModels(work.models / trial.models))
+    const passes = passesOf(work)
+    const train = passes * pass
+    return {
+      ...{ read, pass, passes, all: read + train },
+      ...{ least: read + train / SPREAD.least, most: read + train * SPREAD.most },
+      trial: { rows: trial.rows, ...(trial.passes !== undefined && { passes: Math.round(trial.passes) }) },
+    }
   }
 
   /** Bytes in a second, by the beginning of a file. */
@@ -61,42 +65,32 @@ export class Speed {
   }
 }
 
-/** Passes over all rows, the first number, and so many more with every power of ten of the tolerance. Measured with C = 1, rows of
- *  unit length, the hinge, the squared hinge and the logistic loss on 3,000 to 8,000 rows like clicks, connections, kddb and
- *  yahoo-korea. At 1e-1, 1e-3 and 1e-4 there were 2 to 5, 4 to 10 and 5 to 12 passes in memory; 2 to 6, 2 to 11 and 2 to 22 over 8
- *  blocks; 4 to 16, 5 to 33 and 5 to 63 of second-order steps. A larger C takes more. */
-const PASSES = {
-  inMemory: [1, 2],
-  inBlocks: [1, 1.5],
-  gradient: [5, 5],
-} as const
+/** How far runs were from their estimates. */
+const SPREAD = { least: 2, most: 3 }
 
-function typicalPasses({ dual, data }: Solver, tolerance: number): number {
-  const decades = Math.max(0, -Math.log10(tolerance))
-  const [first, each] = !dual ? PASSES.gradient : data === 'memory' ? PASSES.inMemory : PASSES.inBlocks
-  return Math.max(1, Math.round(first + each * decades))
+/** Models that are trained together share what is read: eight take twice as long as one, forty seven times. */
+const MORE_MODELS = 0.15
+
+function severalModels(times: number): number {
+  return times > 1 ? 1 + MORE_MODELS * (times - 1) : 1
 }
 
-/** Trains on rows that are made up, all in memory, by the solver of most runs. */
-async function nanosecondsPerNonzero(): Promise<number> {
-  const { rows, features, entries, passes } = TRIAL
-  const data = Array.from({ length: rows }, (_, r) => {
-    const indices = Array.from({ length: entries }, (_, k) => 1 + k * (features / entries) + ((r * 7 + k * 13) % 97))
-    return { label: (r * 31) % 7 < 3 ? 1 : -1, indices, values: indices.map((_, k) => ((r + k) % 11) / 11 - 0.4) }
-  })
-  const run = train(data, { threads: 1, maxPasses: passes, tolerance: 1e-9, shrinking: false })
-  let before: { seconds: number; pass: number } | undefined
-  let least = Number.POSITIVE_INFINITY
-  for await (const progress of run) {
-    if (progress.stage !== 'train') continue
-    const { seconds, pass } = progress
-    // The quickest pass: others may have waited for other programs.
-    if (before && pass > before.pass) least = Math.min(least, (seconds - before.seconds) / (pass - before.pass))
-    before = { seconds, pass }
-  }
-  const { seconds, passes: made } = await run.result
-  const each = Number.isFinite(least) && least > 0 ? least : seconds.compute / Math.max(1, made)
-  return (each * 1e9) / (rows * entries)
+/** Over blocks, a pass moves the models further: rows in memory are visited several times. */
+const IN_BLOCKS = 0.75
+
+/** Passes where there was nothing to try: the first number, and so many more with every power of ten of the tolerance. Measured with
+ *  C = 1, rows of unit length, and three losses on 3,000 to 8,000 rows like clicks, connections, kddb and yahoo-korea. At 1e-1, 1e-3
+ *  and 1e-4 there were 2 to 5, 4 to 10 and 5 to 12 passes in memory, and 4 to 16, 5 to 33 and 5 to 63 of second-order steps. */
+const PASSES = { dual: [1, 2], gradient: [5, 5] } as const
+
+function passesOf({ method, tolerance, trial, maxPasses }: Work): number {
+  const { dual, data, options } = method
+  // Whoever knows no gap makes all its passes.
+  if (!options.includes('tolerance')) return maxPasses
+  const [first, each] = dual ? PASSES.dual : PASSES.gradient
+  const inMemory = trial.passes ?? first + each * Math.max(0, -Math.log10(tolerance))
+  const passes = dual && data === 'blocks' ? inMemory * IN_BLOCKS : inMemory
+  return Math.min(maxPasses, Math.max(1, Math.round(passes)))
 }
 
 async function readSpeed(path: string): Promise<number> {

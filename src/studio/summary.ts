@@ -1,7 +1,7 @@
-// What a file holds, in a few numbers: by its beginning, or by the manifest of a store.
+// What a file holds, in a few numbers: by its beginning, or by the manifest of a store and some of its rows.
 import { stat } from 'node:fs/promises'
 import { inputFormatOf } from '../block-store/manifest.ts'
-import { openStore } from '../block-store/reader.ts'
+import { openStore, type Store } from '../block-store/reader.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { openSource } from '../input-formats/byte-source.ts'
 import { becomes } from '../tables/describe-schema.ts'
@@ -14,6 +14,8 @@ export interface Summary {
   format: string
   /** Whether numbers are judged by the beginning of the file. */
   sampled: boolean
+  /** Of a store: rows whose lengths and values were looked at, where those are not all. */
+  sampledRows?: number
   rows: number
   features: number
   nonzeros: { mean: number; most: number; histogram: { from: number; to: number; rows: number }[] }
@@ -42,7 +44,7 @@ export interface FileToSum {
 
 export async function summarise({ name, path, label }: FileToSum, samples: Samples): Promise<Summary> {
   const found = await stat(path)
-  if (found.isDirectory()) return ofStore(name, path)
+  if (found.isDirectory()) return ofStore(name, await openStore(path), samples)
   const sample = await samples.get(path, label)
   const { rows, nonzeros, lengths, least, most, schema, whole } = sample
   const times = whole || sample.sampledBytes === 0 ? 1 : sample.textBytes / sample.sampledBytes
@@ -50,11 +52,7 @@ export async function summarise({ name, path, label }: FileToSum, samples: Sampl
   return {
     ...{ file: name, bytes: found.size, format: sample.format, sampled: !whole },
     ...{ rows: Math.round(rows * times), features: sample.features },
-    nonzeros: {
-      mean: nonzeros / Math.max(rows, 1),
-      most: lengths.reduce((a, b) => Math.max(a, b), 0),
-      histogram: histogramOf(lengths).map(bin => ({ ...bin, rows: Math.round(bin.rows * times) })),
-    },
+    nonzeros: lengthsOf(lengths, nonzeros / Math.max(rows, 1), times),
     ...(Number.isFinite(least) && { values: { least, most } }),
     labels: sample.labelUnknown ? [] : labelsOf(sample.labels, times),
     ...(schema && { columns: columnsOf(schema) }),
@@ -63,16 +61,27 @@ export async function summarise({ name, path, label }: FileToSum, samples: Sampl
   }
 }
 
-async function ofStore(name: string, path: string): Promise<Summary> {
-  const { manifest } = await openStore(path)
+async function ofStore(name: string, store: Store, samples: Samples): Promise<Summary> {
+  const { manifest } = store
   const { rows, nonzeros, features, labels, blocks, schema } = manifest
+  const { lengths, least, most, firstRows } = await samples.ofStore(store)
+  const times = lengths.length === 0 ? 1 : rows / lengths.length
   return {
     ...{ file: name, bytes: blocks.reduce((sum, block) => sum + block.bytes, 0), format: inputFormatOf(manifest) },
-    ...{ sampled: false, rows, features },
-    nonzeros: { mean: nonzeros / Math.max(rows, 1), most: 0, histogram: [] },
+    ...{ sampled: false, rows, features, ...(lengths.length < rows && { sampledRows: lengths.length }) },
+    nonzeros: lengthsOf(lengths, nonzeros / Math.max(rows, 1), times),
+    ...(Number.isFinite(least) && { values: { least, most } }),
     labels: labelsOf(labels, 1),
     ...(schema && { columns: columnsOf(schema) }),
-    lines: [],
+    lines: firstRows,
+  }
+}
+
+/** `times`: how many rows a row that was looked at stands for. */
+function lengthsOf(lengths: readonly number[], mean: number, times: number): Summary['nonzeros'] {
+  return {
+    ...{ mean, most: lengths.reduce((a, b) => Math.max(a, b), 0) },
+    histogram: histogramOf(lengths).map(bin => ({ ...bin, rows: Math.round(bin.rows * times) })),
   }
 }
 

@@ -2,6 +2,7 @@
 // would have. What `train` would refuse for that is refused in the same words.
 import { stat } from 'node:fs/promises'
 import { openStore, Store } from '../block-store/reader.ts'
+import type { ScaleKind } from '../features/scale-kinds.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { trainsTogether } from '../losses/formulations.ts'
 import { checkCompatible, underLimits } from '../optimise/solvers/compatibility.ts'
@@ -26,6 +27,10 @@ export interface Foreseen extends Required<Pick<PlanProgress, 'solver' | 'reason
   /** What is known of the solver that would run. */
   method: Solver
   tolerance: number
+  /** Passes that it would make at most. */
+  maxPasses: number
+  /** How features would be scaled. */
+  scale: ScaleKind | undefined
   /** Whether text would be read into a store first. */
   makesStore: boolean
 }
@@ -46,17 +51,17 @@ export async function foresee(
   checkCompatible(solver, loss, { ...resolved })
   const options = { ...underLimits(solver, resolved), fitsInMemory }
   checkCalibration(options)
-  const { tolerance } = options
+  const { tolerance, maxPasses, scale } = options
   if (solver.data === 'memory') {
     const memory = await memoryOfRows(path, options)
-    return { solver: solver.name, reason, memory, method: solver, tolerance, makesStore: false }
+    return { solver: solver.name, reason, memory, method: solver, tolerance, maxPasses, scale, makesStore: false }
   }
   const isStore = (await stat(path).catch(() => undefined))?.isDirectory() === true
   const planned = await (isStore
     ? planOfStore(await openStore(path), solver, options)
     : planOfText(path, solver, options))
   const method = planned?.solver ?? solver
-  const common = { solver: method.name, reason, method, tolerance, makesStore: !isStore }
+  const common = { solver: method.name, reason, method, tolerance, maxPasses, scale, makesStore: !isStore }
   if (!planned) return { ...common, memory: { parts: [], allowed: allowedMemory(options) } }
   const { parts, memory: allowed, slots, slotBytes, cacheBytes, costs } = planned.plan
   const groups = groupsOf(planned.plan, [...costs.keys()]).length

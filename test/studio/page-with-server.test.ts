@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { Run } from '../../src/studio/run-folder.ts'
+import { good } from '../cli/run.ts'
 import { closeBrowserAfter, inPage, noBrowser } from './in-browser.ts'
-import { endless, inStudio, smallData } from './studio.ts'
+import { endless, inStudio, smallData, until } from './studio.ts'
 
 closeBrowserAfter()
 
@@ -57,4 +58,100 @@ describe("the studio's page with its server", { skip: noBrowser }, () => {
         assert.deepEqual(troubles, [])
       })
     }))
+
+  it('is quick with a model of a million features', () =>
+    inStudio(async (studio, server) => {
+      const row = (r: number): string =>
+        `${r % 2 === 0 ? 1 : -1} ${Array.from({ length: 10_000 }, (_, k) => `${r * 10_000 + k + 1}:1`).join(' ')}\n`
+      studio.write('wide.svm', Array.from({ length: 100 }, (_, r) => row(r)).join(''))
+      const options = { test: 'wide.svm', maxPasses: 3 }
+      const { id } = await studio.post<Run>('/api/runs', { data: 'wide.svm', name: 'wide', options })
+      const { result } = await until(studio, id, 'done')
+      assert.equal((result as { features: number }).features, 1_000_000)
+      await inPage(`${server.url}#/run/${id}`, async ({ page, troubles }) => {
+        const began = performance.now()
+        await page.locator('#chart-features svg').waitFor()
+        await page.locator('.matrix-cell:enabled').first().click()
+        // The row has more text than a list shows: all of it is asked for.
+        await page.locator('.row-list button').first().click()
+        await page.locator('.verdict').waitFor()
+        assert.equal(await page.locator('.contributions tbody tr').count(), 20)
+        assert.ok(performance.now() - began < 20_000, `${performance.now() - began} ms`)
+        assert.deepEqual(troubles, [])
+      })
+    }))
+
+  it('puts two runs side by side, with the numbers of their results', () =>
+    inStudio(async (studio, server) => {
+      studio.write('a.svm', smallData)
+      await good(['ingest', 'a.svm', 'a.spill', '-q', '--blocks', '4'], { cwd: studio.folder })
+      const runs: Run[] = []
+      for (const [data, name] of [
+        ['a.svm', 'text'],
+        ['a.spill', 'store'],
+      ]) {
+        const solver = data === 'a.svm' ? 'dual' : 'block'
+        const { id } = await studio.post<Run>('/api/runs', { data, name, options: { test: 'a.spill', solver } })
+        runs.push(await until(studio, id, 'done'))
+      }
+      await inPage(server.url, async ({ page, troubles }) => {
+        await page.getByLabel('Compare text').check()
+        await page.getByLabel('Compare store').check()
+        await button(page, 'Compare 2 runs').click()
+        await page.getByRole('heading', { name: '2 runs side by side' }).waitFor()
+        await page.locator('#chart-compare-objective svg').waitFor()
+        const heads = await page.locator('.compared thead th').allTextContents()
+        assert.deepEqual([...heads].sort(), ['store', 'text'])
+        const cells = async (title: string): Promise<string[]> => {
+          const row = page
+            .locator('.compared tbody tr')
+            .filter({ has: page.getByRole('rowheader', { name: title, exact: true }) })
+          return row.locator('td').allTextContents()
+        }
+        const results = heads.map(head => runs.find(({ name }) => name === head)!.result as CertifiedResult)
+        assert.deepEqual(
+          await cells('Objective'),
+          results.map(({ primal }) => String(Number(primal.toPrecision(8)))),
+        )
+        assert.deepEqual(
+          await cells('Gap'),
+          results.map(({ gap }) => gap.toExponential(1)),
+        )
+        assert.deepEqual(
+          await cells('Solver'),
+          heads.map(head => (head === 'text' ? 'dual' : 'block')),
+        )
+        assert.deepEqual(
+          await cells('Test accuracy'),
+          results.map(({ test }) => `${Number((100 * test.accuracy).toFixed(2))} %`),
+        )
+        assert.deepEqual(
+          await cells('Passes'),
+          results.map(({ passes }) => String(passes)),
+        )
+        // Both solve one problem: nothing warns.
+        assert.equal(await page.locator('.warning').count(), 0)
+        // A run that is over leads back from its name.
+        await page.locator('.compared thead a').first().click()
+        await page.getByRole('heading', { name: heads[0], exact: true }).waitFor()
+        // The data to test on is a store: its rows know where they came from.
+        await page.locator('.matrix-cell:enabled').first().click()
+        await page
+          .locator('.row-list .hint')
+          .filter({ hasText: /^row \d+ of .*a\.svm$/ })
+          .first()
+          .waitFor()
+        await page.evaluate(`location.hash = '#/file/a.spill'`)
+        await page.locator('#chart-row-lengths svg').waitFor()
+        assert.equal((await page.locator('.lines').textContent())!.split('\n').length, 5)
+        assert.deepEqual(troubles, [])
+      })
+    }))
 })
+
+interface CertifiedResult {
+  primal: number
+  gap: number
+  passes: number
+  test: { accuracy: number }
+}

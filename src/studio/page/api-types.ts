@@ -1,5 +1,5 @@
 // What the studio's server answers, as the page reads it.
-import type { CellRows } from '../cell-rows.ts'
+import type { CellRows } from '../cell.ts'
 import type { ExplainedRow } from '../explain.ts'
 import type { ListedFile, Listing } from '../list-files.ts'
 import type { Plan } from '../plan.ts'

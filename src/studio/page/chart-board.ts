@@ -7,7 +7,7 @@ export class ChartBoard {
   readonly element = h('div', { class: 'charts' })
   readonly #figures = new Map<string, ChartFigure>()
 
-  /** Charts that come keep their order; a chart that has nothing to show any more goes. */
+  /** Charts that come later are put behind the others, so that none moves; one that has nothing to show any more goes. */
   show(charts: readonly (Chart | undefined)[]): void {
     const shown = charts.filter(chart => chart !== undefined)
     const ids = new Set(shown.map(({ id }) => id))
@@ -16,14 +16,15 @@ export class ChartBoard {
       element.remove()
       this.#figures.delete(id)
     }
-    let place = this.element.firstElementChild
     for (const chart of shown) {
       const known = this.#figures.get(chart.id)
-      known?.update(chart)
-      const figure = known ?? new ChartFigure(chart)
+      if (known) {
+        known.update(chart)
+        continue
+      }
+      const figure = new ChartFigure(chart)
       this.#figures.set(chart.id, figure)
-      if (figure.element === place) place = place.nextElementSibling
-      else this.element.insertBefore(figure.element, place)
+      this.element.append(figure.element)
     }
   }
 }

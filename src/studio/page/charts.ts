@@ -6,16 +6,22 @@ import { confusionChart } from '../../report/charts/evaluation.ts'
 import type { DataRecord, RunRecords } from '../../report/records.ts'
 import type { Summary } from './api-types.ts'
 
+/** Parts of a report whose charts change while a run goes on. The others come at its end. */
+const LIVE = new Set(['training', 'resources'])
+
 /** The charts of a run as far as its records go. The page has a confusion matrix of its own, with cells to open. */
-export function chartsOfRun(run: RunRecords): Chart[] {
-  return allCharts
-    .flatMap(({ charts }) => charts)
-    .filter(chart => chart !== confusionChart)
-    .flatMap(chart => chart(run) ?? [])
+export function chartsOfRun(run: RunRecords): { live: Chart[]; ending: Chart[] } {
+  const chartsIn = (live: boolean): Chart[] =>
+    allCharts
+      .filter(({ id }) => LIVE.has(id) === live)
+      .flatMap(({ charts }) => charts)
+      .filter(chart => chart !== confusionChart)
+      .flatMap(chart => chart(run) ?? [])
+  return { live: chartsIn(true), ending: chartsIn(false) }
 }
 
 /** A file's summary as the record that charts of data are made from. */
-export function dataRecord({ rows, features, nonzeros, labels }: Summary): DataRecord {
+export function dataRecord({ rows, features, nonzeros, labels, sampledRows }: Summary): DataRecord {
   return {
     record: 'data',
     rows,
@@ -28,6 +34,7 @@ export function dataRecord({ rows, features, nonzeros, labels }: Summary): DataR
         rows: labels.slice(50).reduce((sum, label) => sum + label.rows, 0),
       },
     }),
+    ...(sampledRows !== undefined && { sampledRows }),
     rowLengths: nonzeros.histogram.map(bin => ({ from: bin.from, to: bin.to, count: bin.rows })),
   }
 }

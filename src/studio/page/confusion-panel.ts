@@ -29,6 +29,8 @@ export function confusionPanel(place: Place, id: string, evaluation: EvaluationR
     const { signal } = leave
     for (const other of matrix.querySelectorAll('[aria-pressed=true]')) other.setAttribute('aria-pressed', 'false')
     button.setAttribute('aria-pressed', 'true')
+    // What stands below stays where it is until the rows are there.
+    below.style.setProperty('min-height', `${below.offsetHeight}px`)
     fill(below, notice('loading', 'Looking for the rows…'))
     try {
       const found = await place.studio.api.rows(id, cell, signal)
@@ -40,6 +42,7 @@ export function confusionPanel(place: Place, id: string, evaluation: EvaluationR
     } catch (error) {
       if (!signal.aborted) fill(below, notice('error', h('p', {}, messageOf(error))))
     }
+    if (!signal.aborted) below.style.removeProperty('min-height')
   }
   /** Half a row would get another score: one that was cut is asked for again, whole. */
   const why = async (cell: Cell, { line, text }: CellRow): Promise<void> => {
@@ -135,14 +138,15 @@ function largestMixUps({ labels, counts }: Confusion, open: Open): HTMLElement {
   )
 }
 
-function rowsTable(cell: Cell, { rows, all, sampled }: CellRows, why: (row: CellRow) => void): Child {
+function rowsTable(cell: Cell, { rows, all, sampled, byRow }: CellRows, why: (row: CellRow) => void): Child {
   const found = `${formatCount(all)} ${all === 1 ? 'row' : 'rows'}`
-  const title = `${found}${sampled ? ', in the beginning of the data,' : ''} of ${cell.truth} predicted as ${cell.predicted}`
-  const shown = rows.length < all ? `, the first ${formatCount(rows.length)}` : ''
+  const title = `${found}${sampled ? ', in a part of the data,' : ''} of ${cell.truth} predicted as ${cell.predicted}`
+  const some = byRow ? `${formatCount(rows.length)} of them` : `the first ${formatCount(rows.length)}`
+  const shown = rows.length < all ? `, ${some}` : ''
   if (rows.length === 0) return h('p', { class: 'quiet' }, `${title}.`)
   const heads = [
-    ['Line', 'Score'].map(text => h('th', { scope: 'col', class: 'number' }, text)),
-    h('th', { scope: 'col' }, 'Row'),
+    [byRow ? 'Row' : 'Line', 'Score'].map(text => h('th', { scope: 'col', class: 'number' }, text)),
+    h('th', { scope: 'col' }, byRow ? 'Features and values' : 'Text'),
     h('td', {}),
   ]
   return [
@@ -157,15 +161,16 @@ function rowsTable(cell: Cell, { rows, all, sampled }: CellRows, why: (row: Cell
         h(
           'tbody',
           {},
-          rows.map(row => rowOf(row, why)),
+          rows.map(row => rowOf(row, byRow ? 'row' : 'line', why)),
         ),
       ),
     ),
   ]
 }
 
-function rowOf(row: CellRow, why: (row: CellRow) => void): HTMLElement {
-  const label = `Why line ${row.line}?`
+function rowOf(row: CellRow, what: 'row' | 'line', why: (row: CellRow) => void): HTMLElement {
+  const label = `Why ${what} ${row.line}?`
+  const { source, sourceRow } = row
   const button = h(
     'button',
     { type: 'button', class: 'small', 'aria-label': label, on: { click: () => why(row) } },
@@ -176,7 +181,12 @@ function rowOf(row: CellRow, why: (row: CellRow) => void): HTMLElement {
     {},
     h('td', { class: 'number' }, formatCount(row.line)),
     h('td', { class: 'number' }, formatNumber(row.score)),
-    h('td', {}, h('code', { class: 'row-text' }, row.text)),
+    h(
+      'td',
+      {},
+      h('code', { class: 'row-text' }, row.text),
+      source !== undefined && h('span', { class: 'hint' }, `row ${formatCount(sourceRow!)} of ${source}`),
+    ),
     h('td', {}, button),
   )
 }

@@ -43,6 +43,12 @@ function show(studio: Studio, moved: boolean): void {
   main.scrollIntoView({ block: 'start' })
 }
 
+/** The view comes when there is something to show: it would be moved by the lists, which stand above it on a phone. */
+function opened(): void {
+  document.getElementById('opening')?.remove()
+  main.hidden = false
+}
+
 /** Says that the server has gone, until it is back. */
 function keepInTouch(studio: Studio): void {
   const [banner, connection] = [byId('banner'), byId('connection')]
@@ -82,6 +88,7 @@ function keepInTouch(studio: Studio): void {
 }
 
 function sayWhyNot(error: unknown, again: () => void): void {
+  opened()
   const refused = error instanceof ApiError && error.kind === 'refused'
   fill(
     main,
@@ -109,6 +116,7 @@ async function start(): Promise<void> {
     byId('folder').textContent = folder.folder
     byId('folder').title = folder.folder
     fill(byId('side'), filesPanel(studio), runsPanel(studio))
+    opened()
     window.addEventListener('hashchange', () => show(studio, true))
     show(studio, false)
     keepInTouch(studio)

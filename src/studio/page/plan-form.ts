@@ -23,6 +23,8 @@ export class PlanForm {
   readonly #name: Field
   readonly #asked: { changed(): void; train(): void }
   readonly #lossHint = h('p', { class: 'hint' })
+  /** Whether the columns are known. */
+  #offered = false
   readonly #reason = h('p', { class: 'hint', id: 'solver-reason' })
 
   constructor({ choices, folder }: Studio, file: ListedFile, asked: { changed(): void; train(): void }) {
@@ -40,7 +42,7 @@ export class PlanForm {
     solver.element.append(this.#reason)
     solver.control.setAttribute('aria-describedby', 'solver-reason')
     // Only tables have columns.
-    label.element.hidden = true
+    label.element.hidden = !file.isTable
     this.element = this.#lay()
     this.element.addEventListener('input', event => {
       // The slider tells by itself, and a name changes no plan.
@@ -65,7 +67,8 @@ export class PlanForm {
   /** Lets one of the columns of a table be the label. */
   offerColumns(columns: string[]): void {
     const { element, control } = this.#fields.label
-    if (!element.hidden) return
+    if (this.#offered) return
+    this.#offered = true
     element.hidden = false
     control.append(...columns.map(column => h('option', { value: column }, column)))
     const { label } = remembered.get(this.#file) ?? {}

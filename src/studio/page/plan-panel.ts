@@ -1,7 +1,7 @@
 // The plan of a run: settings on one side, and what they come to, drawn anew while a slider moves.
 import type { ListedFile, Plan } from './api-types.ts'
-import { fill, h, notice, panel, throttled } from './dom.ts'
-import { formatSeconds } from './format.ts'
+import { type Child, fill, h, notice, panel, throttled } from './dom.ts'
+import { formatCount, formatSeconds } from './format.ts'
 import { PlanForm } from './plan-form.ts'
 import { blockCells, memoryBar } from './plan-picture.ts'
 import { runLink } from './routes.ts'
@@ -104,16 +104,25 @@ function outlookText(seconds: number): string {
   return seconds < 1 ? 'less than a second' : `about ${formatSeconds(seconds)}`
 }
 
-function timeText({ seconds }: Plan): HTMLElement {
+function timeText({ seconds }: Plan): Child {
   if (!seconds) return h('p', { class: 'quiet' }, 'How long it takes cannot be told yet.')
-  const { read, pass, passes, all } = seconds
+  const { read, pass, passes, all, least, most, trial } = seconds
   const fact = (term: string, value: string) => h('div', {}, h('dt', {}, term), h('dd', {}, value))
-  return h(
-    'dl',
-    { class: 'facts' },
-    fact('Time in all', `~${formatSeconds(all)}`),
-    fact('Reading', formatSeconds(read)),
-    fact('A pass', formatSeconds(pass)),
-    fact('Passes', `~${Math.max(1, Math.round(passes))}`),
-  )
+  const took = trial.passes === undefined ? '' : `, where they took ${formatCount(trial.passes)} passes`
+  return [
+    h(
+      'dl',
+      { class: 'facts' },
+      fact('Time in all', outlookText(all)),
+      fact('Likely', `${formatSeconds(least)} to ${formatSeconds(most)}`),
+      fact('Reading', formatSeconds(read)),
+      fact('A pass', formatSeconds(pass)),
+      fact('Passes', `~${Math.max(1, Math.round(passes))}`),
+    ),
+    h(
+      'p',
+      { class: 'hint' },
+      `An estimate: ${formatCount(trial.rows)} rows of the data were trained on for a moment${took}.`,
+    ),
+  ]
 }

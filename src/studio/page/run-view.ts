@@ -41,7 +41,7 @@ function showRun(place: Place, first: Run): void {
   const problem = h('div', { class: 'problem' })
   const numbers = new RunNumbers()
   const store = new StoreView()
-  const charts = new ChartBoard()
+  const [live, ending] = [new ChartBoard(), new ChartBoard()]
   const waiting = h('div', { class: 'waiting' })
   const after = new AfterTheEnd(place, id)
   let trouble = ''
@@ -55,9 +55,10 @@ function showRun(place: Place, first: Run): void {
     fill(problem, ...troubleOf(run, trouble))
     numbers.show(records, run)
     store.show(records && storeState(records), run.state === 'running' || run.state === 'stopping')
-    const drawn = records ? chartsOfRun(records) : []
-    charts.show(drawn)
-    fill(waiting, drawn.length === 0 && waitingFor(run))
+    const charts = records && hasBegun(records, run) ? chartsOfRun(records) : { live: [], ending: [] }
+    live.show(charts.live)
+    ending.show(charts.ending)
+    fill(waiting, charts.live.length + charts.ending.length === 0 && waitingFor(run))
     after.show(run, records)
   })
   const stream = new RunStream(
@@ -81,7 +82,8 @@ function showRun(place: Place, first: Run): void {
   }, signal)
   signal.addEventListener('abort', () => draw.cancel())
   const title = h('h2', { class: 'hidden-text' }, 'Charts')
-  const parts = [problem, numbers.element, store.element, after.element, title, waiting, charts.element]
+  // What comes at the end stands below what is there before: nothing moves under the eyes of those who watch.
+  const parts = [problem, numbers.element, store.element, title, waiting, live.element, after.element, ending.element]
   fill(place.element, head(first, chip, actions.element), parts)
   follow()
   draw()
@@ -101,6 +103,11 @@ function head(run: Run, chip: HTMLElement, actions: HTMLElement): HTMLElement {
 /** The records by kind; undefined before the first. */
 function recordsOf(lines: RunStream['lines'], name: string): RunRecords | undefined {
   return lines[0]?.record === 'run' ? collectRecords(lines, name) : undefined
+}
+
+/** Whether there are passes to draw: charts come together then, the most important ones first. */
+function hasBegun({ progress }: RunRecords, run: Run): boolean {
+  return !isActive(run) || progress.some(({ stage }) => stage === 'train')
 }
 
 function troubleOf({ state, error, advice, resumable, hasCheckpoint }: Run, trouble: string): (HTMLElement | false)[] {

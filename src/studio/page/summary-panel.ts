@@ -15,10 +15,14 @@ export interface SummaryPanel {
 /** `offer` is told the columns of a table. */
 export function summaryPanel(
   { studio, signal }: Place,
-  { name }: ListedFile,
+  { name, kind }: ListedFile,
   offer: (columns: string[]) => void,
 ): SummaryPanel {
-  const body = h('div', { class: 'summary' }, notice('loading', 'Reading the beginning of the file…'))
+  const body = h(
+    'div',
+    { class: 'summary' },
+    notice('loading', kind === 'store' ? 'Reading some rows of the store…' : 'Reading the beginning of the file…'),
+  )
   let reading = new AbortController()
   const load = async (label: string | undefined): Promise<void> => {
     reading.abort()
@@ -28,7 +32,7 @@ export function summaryPanel(
     try {
       const summary = await studio.api.summary(name, label, mine)
       const charts = new ChartBoard()
-      fill(body, ...partsOf(summary, charts.element))
+      fill(body, ...partsOf(summary, charts.element, kind === 'store' ? 'Some rows' : 'First lines'))
       charts.show(chartsOfFile(summary))
       if (summary.columns) offer(summary.columns.map(column => column.name))
     } catch (error) {
@@ -40,8 +44,8 @@ export function summaryPanel(
   return { element: panel('What is in it', { id: 'summary' }, body), load: label => void load(label) }
 }
 
-function partsOf(summary: Summary, charts: HTMLElement): Child[] {
-  const { rows, features, nonzeros, values, sampled, bytes } = summary
+function partsOf(summary: Summary, charts: HTMLElement, linesTitle: string): Child[] {
+  const { rows, features, nonzeros, values, sampled, sampledRows, bytes } = summary
   const about = sampled ? 'about ' : ''
   const facts: [string, string][] = [
     ['Rows', `${about}${formatCount(rows)}`],
@@ -56,15 +60,20 @@ function partsOf(summary: Summary, charts: HTMLElement): Child[] {
   return [
     h('dl', { class: 'facts' }, ...facts.map(([term, value]) => h('div', {}, h('dt', {}, term), h('dd', {}, value)))),
     sampled && h('p', { class: 'quiet small' }, 'Counted on the beginning of the file.'),
+    sampledRows !== undefined &&
+      h(
+        'p',
+        { class: 'quiet small' },
+        `Lengths and values are those of ${formatCount(sampledRows)} rows from all over the store.`,
+      ),
     charts,
     summary.columns && columnsTable(summary.columns),
-    firstLines(summary.lines),
+    firstLines(linesTitle, summary.lines),
   ]
 }
 
 function nonzerosText({ mean, most }: Summary['nonzeros']): string {
   const average = mean >= 100 ? formatCount(mean) : formatNumber(mean, 3)
-  // The manifest of a store does not know the longest row.
   return most > 0 ? `${average} (most ${formatCount(most)})` : average
 }
 
@@ -98,10 +107,10 @@ function columnsTable(columns: NonNullable<Summary['columns']>): HTMLElement {
   )
 }
 
-function firstLines(lines: string[]): Child {
+function firstLines(title: string, lines: string[]): Child {
   if (lines.length === 0) return undefined
   return [
-    h('h3', { id: 'first-lines' }, 'First lines'),
+    h('h3', { id: 'first-lines' }, title),
     h('pre', { class: 'lines', tabindex: '0', role: 'group', 'aria-labelledby': 'first-lines' }, lines.join('\n')),
   ]
 }
