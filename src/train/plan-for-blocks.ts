@@ -286,11 +286,11 @@ function growing(options: ResolvedOptions, format: string): boolean {
   return options.expand !== undefined || outgrowsText(findInputFormat(format))
 }
 
-/** Whether training can begin while the text is read: values that will be scaled are not known before all have been read, and
- *  the trainer knows no weights of rows. */
+/** Whether training can begin while the text is read: values that will be scaled are not known before all have been read, the
+ *  trainer knows no weights of rows, and ranks have not agreed on classes and features yet. */
 export function mayTrainWhileReading(solver: BlockSolver, options: ResolvedOptions): boolean {
-  const { scale, expand, space, schema } = options
-  if (schema && hasWeights(schema)) return false
+  const { scale, expand, space, schema, ranks } = options
+  if ((schema && hasWeights(schema)) || ranks.size > 1) return false
   return solver.firstPass === true && !scale && !expand && !space && !isTruncatedLoss(options)
 }
 

@@ -426,7 +426,8 @@ export class Driver {
     const blocks = ledger?.owing(this.#settings.tolerance * this.#state.primals[0])
     if (ledger) this.#countSkipped(blocks)
     // Where every block is read here, once is enough for the line search.
-    const looks = look && (!blocks || blocks.length === source.blockBytes.length)
+    const leavesOut = blocks !== undefined && blocks.length < source.blockBytes.length
+    const looks = look && !(await onAnyRank(this.#ranks, leavesOut))
     if (looks) this.#look.begin()
     const totals = noSums(objective.models)
     const groups = this.#groups(-1, blocks)
@@ -445,8 +446,8 @@ export class Driver {
       this.#look.forget()
       return undefined
     }
-    if (ledger) return [certificateOfAccount(await ledger.account(), source.rows)]
     await this.#look.addOthers(this.#ranks)
+    if (ledger) return [certificateOfAccount(await ledger.account(), source.all.rows)]
     await sumVectors(this.#ranks, objective.arena, [], totals)
     const lengths = objective.squaredLengths()
     return totals.map((sums, k) => certificateOf(sums, lengths[k], source.all.rows, this.#dual))

@@ -66,7 +66,8 @@ function checkRanks(solver: Solver, loss: Loss, options: Partial<Record<string, 
   if (size === 1) return
   const refuse = (what: string, why: string, advice: string): UsageError =>
     new UsageError(`${what} not compatible with ${size} ranks: ${why}`, advice)
-  const alternatives = 'take --solver dual, block, newton, lbfgs, average or admm, or leave the choice to --solver auto'
+  const alternatives =
+    'take --solver dual, block, stream, newton, lbfgs, average or admm, or leave the choice to --solver auto'
   if (solver.data === 'blocks' && options['expand'] !== undefined) {
     const advice = 'give each rank more --memory, or start more of them: each has a part of the rows'
     throw refuse('an expansion of rows in blocks is', 'each rank finds features of its own', advice)
