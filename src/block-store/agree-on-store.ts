@@ -2,7 +2,7 @@
 import type { Arena } from '../numeric/arena.ts'
 import { mapBits, mapOfAll, placeMap } from '../numeric/feature-map.ts'
 import type { Communicator } from '../ranks/communicator.ts'
-import { onAnyRank } from '../ranks/records.ts'
+import { onAnyRank, sumNumbers } from '../ranks/records.ts'
 import { type Agreed, agreeOnFacts } from '../rows/agree-on-rows.ts'
 import { readFeatureSet } from './feature-set.ts'
 import { featureFileOf, inputFormatOf } from './manifest.ts'
@@ -12,6 +12,8 @@ import { Store } from './reader.ts'
 export interface AgreedStore extends Agreed {
   /** The features that occur on any rank; undefined where that was not kept. */
   used: UsedFeatures | undefined
+  /** The same of rows once they are expanded. */
+  expanded?: Promise<UsedFeatures | undefined>
 }
 
 export interface UsedFeatures {
@@ -32,17 +34,43 @@ export async function agreeOnStore(
   const agreed = await agreeOnFacts(arena, ranks, {
     ...{ rows, nonzeros, features, indexBase, labels, fingerprint: `xxh64:${fingerprint}`, badRows },
     sources: sources.map(({ name, rows }) => ({ name, rows })),
-    ...{ format: inputFormatOf(manifest), cutShort: false, room: 0, hasNames: false },
+    ...{ format: inputFormatOf(manifest), cutShort: false, room: 0 },
   })
-  const isKept = !(await onAnyRank(ranks, manifest.usedFeatures === 0))
-  if (!isKept) return { ...agreed, used: undefined }
   const mark = arena.mark()
-  const own = mapBits(arena, await readFeatureSet(arena, folder, featureFileOf(manifest)))
+  const isKept = manifest.usedFeatures > 0
+  const own = isKept ? mapBits(arena, await readFeatureSet(arena, folder, featureFileOf(manifest))) : undefined
   arena.release(mark)
-  const bits = mapOfAll(await ranks.gather(own))
+  return { ...agreed, used: await usedByAny(arena, ranks, own) }
+}
+
+/** The features that occur on any rank. `own`: those of this rank; undefined where it does not know. */
+async function usedByAny(
+  arena: Arena,
+  ranks: Communicator,
+  own: Buffer | undefined,
+): Promise<UsedFeatures | undefined> {
+  if (await onAnyRank(ranks, own === undefined)) return undefined
+  const bits = mapOfAll(await ranks.gather(own!))
+  const mark = arena.mark()
   const { features: count } = placeMap(arena, bits)
   arena.release(mark)
-  return { ...agreed, used: { count, bits } }
+  return { count, bits }
+}
+
+/** The same of rows that are expanded, whose nonzeros are counted together, too. A rank may look at its rows several times, until its
+ *  blocks fit; ranks agree once. */
+export function agreeOnExpanded(
+  arena: Arena,
+  ranks: Communicator,
+  agreed: AgreedStore,
+  own: { nonzeros: number; bits: Buffer | undefined },
+): Promise<UsedFeatures | undefined> {
+  const agree = async (): Promise<UsedFeatures | undefined> => {
+    ;[agreed.all.nonzeros] = await sumNumbers(ranks, [own.nonzeros])
+    return usedByAny(arena, ranks, own.bits)
+  }
+  agreed.expanded ??= agree()
+  return agreed.expanded
 }
 
 /** A rank's store, whose manifest tells the classes and features of all ranks. */

@@ -152,7 +152,8 @@ export interface NumericFunctions {
   evaluateSoftmax(problem: Address, from: number, to: number, room: Address, sums: Address): void
   innerProduct(a: Address, b: Address, count: number): number
   moveTowards(to: Address, from: Address, step: number, count: number): void
-  stepSums(problem: Address, from: number, to: number, before: Address, sums: Address): void
+  listDiagonals(problem: Address, from: number, to: number, out: Address): void
+  stepSums(problem: Address, from: number, to: number, before: Address, diagonals: Address, sums: Address): void
   entropyAlong(alpha: Address, before: Address, step: number, rows: number): number
   freeRows(
     ...args: [problem: Address, from: number, to: number, slopes: Address, seconds: Address, holding: number]

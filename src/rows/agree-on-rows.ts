@@ -25,12 +25,10 @@ interface Told extends AllRows {
   features: number
   format: string
   indexBase: number
-  hasNames: boolean
 }
 
 /** What a rank tells of its rows, in memory or in a store. */
-export type OwnRows = AllRows &
-  Pick<RowSet, 'features' | 'format' | 'indexBase'> & { labels: LabelCount[]; hasNames: boolean }
+export type OwnRows = AllRows & Pick<RowSet, 'features' | 'format' | 'indexBase'> & { labels: LabelCount[] }
 
 /** What ranks have agreed on. */
 export interface Agreed {
@@ -75,10 +73,10 @@ export async function agreeOnRows(
   rows: RowSet,
   { badRows, cutShort, room }: Pick<AllRows, 'badRows' | 'cutShort' | 'room'>,
 ): Promise<AllRows> {
-  const { nonzeros, fingerprint, sources, features, format, indexBase, names } = rows
+  const { nonzeros, fingerprint, sources, features, format, indexBase } = rows
   const own: AllRows = { rows: rows.rows, nonzeros, fingerprint, sources, badRows, cutShort, room }
   if (ranks.size === 1) return own
-  const told = { ...own, labels: rows.labels, features, format, indexBase, hasNames: names !== undefined }
+  const told = { ...own, labels: rows.labels, features, format, indexBase }
   const { all, labels, classNumbers, ...agreed } = await agreeOnFacts(arena, ranks, told)
   if (classNumbers) relabel(arena, rows, classNumbers)
   Object.assign(rows, { labels, ...agreed, weights: agreed.features })
@@ -130,12 +128,6 @@ function refuseDifferent(told: Told[]): void {
       throw new SpillwayError(
         `rank ${first} counts features from ${other.indexBase} and rank ${rank} from ${one.indexBase}`,
         'ranks train on one data set: say where it counts from with --index-base',
-      )
-    }
-    if (one.hasNames) {
-      throw new SpillwayError(
-        'names of hashed features are not kept over several ranks',
-        'leave out --keep-names, or train on one rank',
       )
     }
   }

@@ -177,8 +177,9 @@ export function resolveOptions(given: TrainOptions): ResolvedOptions {
   }
   const said = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
   const options = { ...DEFAULTS, ...said, given: new Set(Object.keys(said)) } as unknown as ResolvedOptions
-  // Several trainers give another result every time: a run has them only when they were asked for.
-  options.trainers = said['trainers'] === undefined ? (options.threads ?? 1) : (said['trainers'] as number)
+  // Several trainers give another result every time: a run has them only when they were asked for. A rank has one.
+  const trainers = options.ranks.size > 1 ? 1 : (options.threads ?? 1)
+  options.trainers = said['trainers'] === undefined ? trainers : (said['trainers'] as number)
   if (typeof said['memory'] === 'string') options.memory = parseMemory(said['memory'], 'memory')
   // Where there is little memory, a run is planned as if that had been named.
   options.memory ??= scarceMemory()

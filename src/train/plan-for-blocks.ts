@@ -76,13 +76,15 @@ function planWith(store: Store, solver: BlockSolver, options: ResolvedOptions, r
   const { rows } = run
   const needs = needsOf(manifest, solver, options, run)
   const together = trainsTogether(options.multiclass)
-  const canNarrow = !together && (run.lanes ?? 1) === 1 && !solver.wideWeights
+  // Sums over ranks are f64.
+  const isAlone = options.ranks.size === 1
+  const canNarrow = !together && (run.lanes ?? 1) === 1 && !solver.wideWeights && isAlone
   const planned = (weights: ResolvedOptions['weights']): MemoryPlan => {
     const narrow = weights === 'f64' && canNarrow ? needs('f32') : undefined
     // Without a limit to fill, blocks are what the user made them.
     return planMemory(manifest, allowedMemory(options), { ...needs(weights), narrow }, options.memory !== undefined)
   }
-  if (!rows.expanded || together || options.given.has('weights')) return planned(options.weights)
+  if (!rows.expanded || together || !isAlone || options.given.has('weights')) return planned(options.weights)
   // Expanded features are so many that f32 may be all there is room for.
   try {
     return planned('f64')
@@ -286,11 +288,11 @@ function growing(options: ResolvedOptions, format: string): boolean {
   return options.expand !== undefined || outgrowsText(findInputFormat(format))
 }
 
-/** Whether training can begin while the text is read: values that will be scaled are not known before all have been read, and
- *  the trainer knows no weights of rows. */
+/** Whether training can begin while the text is read: values that will be scaled are not known before all have been read, the
+ *  trainer knows no weights of rows, and ranks have not agreed on classes and features yet. */
 export function mayTrainWhileReading(solver: BlockSolver, options: ResolvedOptions): boolean {
-  const { scale, expand, space, schema } = options
-  if (schema && hasWeights(schema)) return false
+  const { scale, expand, space, schema, ranks } = options
+  if ((schema && hasWeights(schema)) || ranks.size > 1) return false
   return solver.firstPass === true && !scale && !expand && !space && !isTruncatedLoss(options)
 }
 

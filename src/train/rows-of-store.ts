@@ -2,7 +2,7 @@
 // finds, the survey. Memory is planned by it, and it says which features there are weights for.
 
 import { widthOf } from '../additive-kernels/row-space.ts'
-import type { AgreedStore } from '../block-store/agree-on-store.ts'
+import { type AgreedStore, agreeOnExpanded, type UsedFeatures } from '../block-store/agree-on-store.ts'
 import { featureSetBytes, readFeatureSet } from '../block-store/feature-set.ts'
 import { featureFileOf, inputFormatOf } from '../block-store/manifest.ts'
 import type { Store } from '../block-store/reader.ts'
@@ -61,7 +61,7 @@ export async function rowsOfStore(
   agreed?: AgreedStore,
 ): Promise<RowsOfStore> {
   if (options.expand !== undefined) {
-    if (arena && pool) return surveyStore(arena, pool, store, options)
+    if (arena && pool) return surveyStore(arena, pool, store, options, agreed)
     const own = arena ?? new Arena()
     const threads = new ThreadPool(own.share, READERS)
     return surveyStore(own, threads, store, options).finally(() => threads.close())
@@ -162,6 +162,7 @@ async function surveyStore(
   pool: ThreadPool,
   store: Store,
   options: ResolvedOptions,
+  agreed?: AgreedStore,
 ): Promise<RowsOfStore> {
   const { folder, manifest } = store
   const expansion = expansionOf(options)!
@@ -183,12 +184,14 @@ async function surveyStore(
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
   const keptNames = new Set(blocks.map(block => block.names))
   const { features, names } = expandedFeatures(arena, expansion, manifest.features, keptNames)
-  const used = usedOf(arena, new Set(blocks.map(block => block.map)))
+  const own = usedOf(arena, new Set(blocks.map(block => block.map)))
   arena.release(mark)
   const nonzeros = blocks.map(block => block.nonzeros)
   const inAll = { features, nonzeros: nonzeros.reduce((sum, count) => sum + count, 0) }
+  const told = { nonzeros: inAll.nonzeros, bits: own?.bits }
+  const used = agreed ? await agreeOnExpanded(arena, options.ranks, agreed, told) : own
   const expanded = { nonzeros, threadBytes: Math.max(0, ...blocks.map(block => block.expanderBytes)) }
-  const { mapped, ...rows } = expandedRows(inAll, used?.features ?? features, expanded, {
+  const { mapped, ...rows } = expandedRows(inAll, used?.count ?? features, expanded, {
     ...{ expand: expansion.expand, values: manifest.valueBits },
   })
   const found = { ...rows, ...(names && { names }) }
@@ -198,9 +201,11 @@ async function surveyStore(
 }
 
 /** The features of all threads' maps, as bits that outlive the arena's memory; undefined when one was given up. */
-function usedOf(arena: Arena, maps: Set<number>): { features: number; bits: Buffer } | undefined {
+function usedOf(arena: Arena, maps: Set<number>): UsedFeatures | undefined {
   const [first, ...others] = maps
-  if (first === undefined || maps.has(0)) return undefined
+  if (maps.has(0)) return undefined
+  // A rank may have no rows.
+  if (first === undefined) return { count: 0, bits: Buffer.alloc(0) }
   for (const other of others) arena.numeric.mergeMap(first, other)
-  return { features: arena.numeric.finishMap(first) >>> 0, bits: mapBits(arena, first) }
+  return { count: arena.numeric.finishMap(first) >>> 0, bits: mapBits(arena, first) }
 }

@@ -108,8 +108,12 @@ for (const loss of ['hinge', 'squared', 'logistic'] as const) {
         near(arena.f64(moves, ROWS)[i], a - old[i], `move of row ${i}`)
       })
       const sums = arena.allocateZeroed(3 * 8, 'test')
-      numeric.stepSums(at, 0, ROWS, before, sums)
+      numeric.stepSums(at, 0, ROWS, before, 0, sums)
       const [first, last, slope] = arena.f64(sums, 3)
+      const [diagonals, listed] = [list(), arena.allocateZeroed(3 * 8, 'test')]
+      numeric.listDiagonals(at, 0, ROWS, diagonals)
+      numeric.stepSums(at, 0, ROWS, before, diagonals, listed)
+      assert.deepEqual([...arena.f64(listed, 3)], [first, last, slope], 'the same by a list of diagonals')
       near(first, separable(problem, old), 'before')
       near(last, separable(problem, alphas()), 'behind')
       const next = alphas()

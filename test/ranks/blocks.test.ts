@@ -119,12 +119,4 @@ describe('what does not fit in the memory of a rank', () => {
     const alone = await train(folder.write('small.svm', texts.imdb), { normalize: 'unit' }).result
     near(found.primal!, alone.primal!, 2e-3, 'with the tolerance of 1e-3')
   })
-
-  it('an expansion of rows in blocks is refused', async () => {
-    const parts = partsOf(folder, 'expanded', texts.a9a, 2)
-    await assert.rejects(
-      trainInStores(folder, 'expanded', parts, { solver: 'block', expand: 'hash:10' }),
-      /an expansion of rows in blocks is not compatible with 2 ranks/,
-    )
-  })
 })

@@ -63,6 +63,21 @@ describe('the command line over ranks', { skip: openMpi.skip }, () => {
       assert.ok(Math.abs(other.primal - same.primal) <= 1e-6 * same.primal)
     }))
 
+  it('trains by stream, and shares out folds of rows in blocks', () =>
+    inFolder(async folder => {
+      writeFileSync(join(folder, 'data.svm'), text)
+      const exact = ['--tolerance', '1e-6', '--json', '--quiet']
+      const train = (solver: string) => ['train', 'data.svm', `${solver}.model`, '--solver', solver, ...exact]
+      const { stdout, stderr } = await spillway(folder, 3, train('stream'))
+      const alone = JSON.parse((await good(train('dual'), { cwd: folder })).stdout)
+      assert.ok(Math.abs(JSON.parse(stdout).primal - alone.primal) <= 2e-6 * alone.primal, stderr)
+      const folds = ['cross-validate', 'data.svm', '--solver', 'block', '--folds', '3', ...exact]
+      const shared = await spillway(folder, 2, folds)
+      const own = await good(folds, { cwd: folder })
+      assert.equal(JSON.parse(shared.stdout).accuracy, JSON.parse(own.stdout).accuracy)
+      assert.ok(existsSync(join(folder, 'data.svm.2-of-2.spill')))
+    }))
+
   it('shares out the models of cross-validate and tune', () =>
     inFolder(async folder => {
       writeFileSync(join(folder, 'data.svm'), text)

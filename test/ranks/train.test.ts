@@ -227,7 +227,7 @@ describe('what several ranks cannot do', () => {
     [{ multiclass: 'crammer-singer' }, /multiclass crammer-singer is not compatible with 2 ranks/],
     [{ weights: 'f32' }, /weights f32 are not compatible with 2 ranks/],
     [{ trainers: 2 }, /the option trainers is not compatible with 2 ranks/],
-    [{ solver: 'stream' }, /solver stream is not compatible with 2 ranks/],
+    [{ solver: 'selective' }, /solver selective is not compatible with 2 ranks/],
     [{ solver: 'pegasos' }, /solver pegasos is not compatible with 2 ranks: missing a way to put together/],
     [{ loss: 'ramp', solver: 'newton' }, /the ramp loss is not compatible with 2 ranks/],
     [{ solver: 'dual', calibrate: 'sigmoid' }, /the option calibrate is not compatible with 2 ranks: solver dual/],

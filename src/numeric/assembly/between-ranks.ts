@@ -17,9 +17,23 @@ export function moveTowards(to: usize, from: usize, step: f64, count: u32): void
   }
 }
 
+/** What the separable part of a box dual has on its diagonal, for rows from..to. */
+export function listDiagonals(problem: usize, from: u32, to: u32, out: usize): void {
+  const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
+  const positive = load<u32>(problem, PROBLEM_POSITIVE)
+  const diagonalPositive = diagonalForPositive(problem)
+  const diagonalNegative = diagonalForNegative(problem)
+  const rowWeights = rowWeightsOf(problem)
+  for (let i = from; i < to; i++) {
+    const isPositive = load<u32>(<usize>load<u32>(rows + (usize(i) << 2)), ROW_CLASS) == positive
+    store<f64>(out + (usize(i) << 3), rowDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i))
+  }
+}
+
 /** Adds to three f64, over rows from..to: the separable part of the dual at the dual variables before, at those now, and its slope
- *  from the first to the second. `before`: of row 0 on. */
-export function stepSums(problem: usize, from: u32, to: u32, before: usize, sums: usize): void {
+ *  from the first to the second. `before`: of row 0 on. `diagonals`: the same for what listDiagonals gave, when rows are not here; 0 when
+ *  they are. The entropic dual needs neither. */
+export function stepSums(problem: usize, from: u32, to: u32, before: usize, diagonals: usize, sums: usize): void {
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
   const alpha = <usize>load<u32>(problem, PROBLEM_ALPHA)
   const positive = load<u32>(problem, PROBLEM_POSITIVE)
@@ -39,8 +53,12 @@ export function stepSums(problem: usize, from: u32, to: u32, before: usize, sums
     } else {
       const old = load<f64>(before + (usize(i) << 3))
       const a = load<f64>(alpha + (usize(i) << 3))
-      const isPositive = load<u32>(<usize>load<u32>(rows + (usize(i) << 2)), ROW_CLASS) == positive
-      const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i)
+      let diagonal: f64
+      if (diagonals != 0) diagonal = load<f64>(diagonals + (usize(i) << 3))
+      else {
+        const isPositive = load<u32>(<usize>load<u32>(rows + (usize(i) << 2)), ROW_CLASS) == positive
+        diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i)
+      }
       first += old - 0.5 * diagonal * old * old
       last += a - 0.5 * diagonal * a * a
       slope += (a - old) * (1 - diagonal * old)

@@ -25,7 +25,7 @@ export {
   sweepBundle4,
   sweepBundle8,
 } from './bundle'
-export { addMoves, entropyAlong, freeRows, makeMoves, moveTowards, overRows, stepSums, timesMoves } from './between-ranks'
+export { addMoves, entropyAlong, freeRows, listDiagonals, makeMoves, moveTowards, overRows, stepSums, timesMoves } from './between-ranks'
 export { addColumns, columnBounds, countColumns, fillColumns, rowCosts, startColumns } from './columns'
 export { addDualTogether, evaluateTogether, solveSimplex, sweepTogether } from './crammer-singer'
 export { blankCells, lengthsToCells, lookUpCells, numbersToCells, offsetsToCells, replaceCells, spreadCells, textsToCells } from './decode-cells'

@@ -41,7 +41,8 @@ export async function certify(
   const blocks = ledger?.owing(settings.tolerance * state.primals[0])
   if (ledger) countSkipped(source, blocks)
   // Where every block is read here, once is enough for the line search.
-  const looks = alongWeights && (!blocks || blocks.length === source.blockBytes.length)
+  const leavesOut = blocks !== undefined && blocks.length < source.blockBytes.length
+  const looks = alongWeights && !(await onAnyRank(ranks, leavesOut))
   if (looks) look.begin()
   const totals = noSums(objective.models)
   const groups = source.groups(-1, settings, blocks)
@@ -60,8 +61,8 @@ export async function certify(
     look.forget()
     return undefined
   }
-  if (ledger) return [certificateOfAccount(await ledger.account(), source.rows)]
   await look.addOthers(ranks)
+  if (ledger) return [certificateOfAccount(await ledger.account(), source.all.rows)]
   await sumVectors(ranks, objective.arena, [], totals)
   const lengths = objective.squaredLengths()
   return totals.map((sums, k) => certificateOf(sums, lengths[k], source.all.rows, dual))

@@ -18,9 +18,10 @@ export interface ProblemSizes {
   dual?: boolean
 }
 
-/** Addresses of weights, and of rooms for sums and looks, where they are not the problem's own. */
+/** Addresses of weights, of dual variables if there are any, and of rooms for sums and looks, where they are not the problem's own. */
 export interface ProblemRooms {
   weights: number
+  alpha?: number
   sums: number
   look: number
 }
@@ -67,7 +68,7 @@ export abstract class OneProblem implements Objective {
     this.alphaStride = sizes.alphaStride
     const places = { ...sizes, alphaStride: dual ? sizes.alphaStride : 0 }
     ;({ weights: this.weights, alpha: this.alpha } = at
-      ? { weights: at.weights, alpha: 0 }
+      ? { weights: at.weights, alpha: at.alpha ?? 0 }
       : allocatePlaces(arena, places, sizes.rows))
     this.#sums = at?.sums ?? roomForSums(arena)
     this.#look = at?.look ?? roomForLook(arena)

@@ -66,11 +66,8 @@ function checkRanks(solver: Solver, loss: Loss, options: Partial<Record<string, 
   if (size === 1) return
   const refuse = (what: string, why: string, advice: string): UsageError =>
     new UsageError(`${what} not compatible with ${size} ranks: ${why}`, advice)
-  const alternatives = 'take --solver dual, block, newton, lbfgs, average or admm, or leave the choice to --solver auto'
-  if (solver.data === 'blocks' && options['expand'] !== undefined) {
-    const advice = 'give each rank more --memory, or start more of them: each has a part of the rows'
-    throw refuse('an expansion of rows in blocks is', 'each rank finds features of its own', advice)
-  }
+  const alternatives =
+    'take --solver dual, block, stream, newton, lbfgs, average or admm, or leave the choice to --solver auto'
   if (!solver.overRanks)
     throw refuse(`solver ${solver.name} is`, 'missing a way to put together what ranks learn', alternatives)
   if (loss.truncates) {
@@ -89,6 +86,8 @@ function checkRanks(solver: Solver, loss: Loss, options: Partial<Record<string, 
   if (options['folds'] !== undefined)
     throw refuse('the option folds is', 'scores of held-out rows stay on their ranks', 'take one rank')
   if (options['weights'] === 'f32') throw refuse('weights f32 are', 'sums over ranks are f64', 'leave out --weights')
+  if (options['keepNames'])
+    throw refuse('the option keepNames is', 'each rank meets some of the names', 'leave out --keep-names')
   if ((options['given'] as ReadonlySet<string>).has('trainers'))
     throw refuse('the option trainers is', 'a rank has one trainer', 'start more ranks in place of trainers')
 }

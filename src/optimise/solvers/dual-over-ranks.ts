@@ -10,11 +10,9 @@ import type { RowSource } from '../sources/row-source.ts'
 import { blockRun } from './block-run.ts'
 import { FreeRows } from './free-rows.ts'
 import { RanksTogether, type TogetherState } from './over-ranks.ts'
-import { RankSweeps } from './rank-sweeps.ts'
+import { isLittle, RankSweeps } from './rank-sweeps.ts'
 import type { Saved, SolverSettings, Start, Turn } from './solver.ts'
 
-/** Rows that owe no more than such a share of what they owed in the first sweep of a pass wait for news from others. */
-const LITTLE = 0.1
 /** Passes after which a step is taken together. */
 const APART = 4
 
@@ -60,9 +58,7 @@ export const dualOverRanks: Start<BinaryObjective> = (objective, source, setting
   return {
     async visit(group, turn) {
       begin(turn)
-      // Later sweeps see w as this rank alone would have it, and tell nothing of the others: the first one is what counts.
-      const isEnough = (last: { gap: number }, first: { gap: number }): boolean => last.gap <= LITTLE * first.gap
-      const { work, first } = await sweeps.sweep(group, { most: turn.most, isEnough, signal: turn.signal })
+      const { work, first } = await sweeps.sweep(group, { ...turn, isEnough: isLittle })
       together.met(group)
       // Whether the gap is small is judged by all ranks' rows together: the driver does it.
       return { work, losses: [first.loss], gaps: [first.gap], partial: !first.all }

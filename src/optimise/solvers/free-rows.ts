@@ -17,7 +17,7 @@ import { sumNumbers, sumVectors } from '../../ranks/records.ts'
 import type { Address } from '../../sizes.ts'
 import { type LoopCall, runLoops } from '../../threads/loop-task.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
-import type { BlockOrder, RowGroup, RowSource } from '../sources/row-source.ts'
+import { type BlockOrder, mostRows, type RowGroup, type RowSource } from '../sources/row-source.ts'
 import type { RanksTogether } from './over-ranks.ts'
 
 /** Conjugate gradients end when their residual is so small a share of what it was, or after so many products. */
@@ -79,7 +79,7 @@ export class FreeRows {
     this.#ranks = ranks
     this.#together = together
     const list = (what: string): RowList => ({
-      at: source.room(`free rows: ${what}`, Math.max(1, source.rows) * 8),
+      at: source.room(`free rows: ${what}`, Math.max(1, mostRows(source)) * 8),
     })
     this.#residual = list('residual')
     this.#seconds = list('second derivatives')

@@ -18,7 +18,7 @@ import type { Communicator } from '../../ranks/communicator.ts'
 import { sumNumbers, sumVectors } from '../../ranks/records.ts'
 import type { Address } from '../../sizes.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
-import type { RowGroup, RowSource } from '../sources/row-source.ts'
+import { mostRows, type RowGroup, type RowSource } from '../sources/row-source.ts'
 
 /** A full step is taken where it does at least half of what the best one does: dual variables that have come to a bound stay
  *  there. Of a parabola, that is where the best step is at least so long. */
@@ -48,7 +48,7 @@ export class RanksTogether {
   readonly #arena: Arena
   readonly #ranks: Communicator
   readonly #objective: BinaryObjective
-  readonly #alphas: number
+  readonly #source: RowSource
   readonly #weightsBefore: Address
   readonly #alphaBefore: Address
   /** Address of sums over this rank's rows: the separable part of the dual before a step, behind it, and its slope. */
@@ -61,11 +61,16 @@ export class RanksTogether {
     this.#arena = arena
     this.#ranks = ranks
     this.#objective = objective
-    this.#alphas = source.rows * (alphaStride / 8)
+    this.#source = source
     this.#weightsBefore = source.room('weights before the pass', weightCount * 8)
-    this.#alphaBefore = source.room('dual variables before the pass', Math.max(1, this.#alphas) * 8)
+    this.#alphaBefore = source.room('dual variables before the pass', Math.max(1, mostRows(source)) * alphaStride)
     this.#sums = source.room('sums over rows', 3 * 8)
     this.#damping = ranks.size
+  }
+
+  /** Numbers that dual variables take. */
+  get #alphas(): number {
+    return this.#source.rows * (this.#objective.alphaStride / 8)
   }
 
   /** Before the first group of a pass. */
@@ -84,21 +89,21 @@ export class RanksTogether {
     this.#arena.f64(this.#sums, 3).fill(0)
   }
 
-  /** A group has been visited, whose rows are still there. */
-  met(group: RowGroup): void {
+  /** A group has been visited, whose rows are still there. Else `diagonals` has a number for each of them: see listDiagonals. */
+  met(group: RowGroup, diagonals = 0): void {
     const { numeric } = this.#arena
     const { alphaStride } = this.#objective
     const problem = this.#objective.of(group)
     let done = 0
     for (const { rows, firstRow } of group.parts) {
       const before = this.#alphaBefore + (firstRow - done) * alphaStride
-      numeric.stepSums(problem, done, done + rows, before, this.#sums)
+      numeric.stepSums(problem, done, done + rows, before, diagonals, this.#sums)
       done += rows
     }
   }
 
-  /** All groups of the pass have been visited. */
-  async meet(): Promise<void> {
+  /** All groups of the pass have been visited. How far ranks went along what they found. */
+  async meet(): Promise<number> {
     // A rank without rows has nothing to tell, but hears of the others.
     this.begin()
     this.#begun = false
@@ -107,11 +112,12 @@ export class RanksTogether {
     numeric.combine(weights, 1, weights, -1, this.#weightsBefore, weightCount)
     numeric.combine(weights, 1 / this.#damping, weights, 0, weights, weightCount)
     const own = numeric.innerProduct(weights, weights, weightCount)
-    const { length, told: apart } = await this.go({ safe: 1 / this.#ranks.size, told: own })
-    if (!(apart > 0)) return
+    const { best, length, told: apart } = await this.go({ safe: 1 / this.#ranks.size, told: own })
+    if (!(apart > 0)) return best
     // It rises at once, and falls step by step.
     const needed = length / apart
     this.#damping = Math.min(this.#ranks.size, Math.max(1, needed, Math.sqrt(this.#damping * needed)))
+    return best
   }
 
   /** Goes along the sum of all ranks' steps; this one's stands where the weights do. `safe`: how far it goes where nothing tells

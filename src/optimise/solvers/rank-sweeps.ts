@@ -12,6 +12,13 @@ const SLICE = 4e6
 /** What a sweep has met. */
 export type Met = Pick<SweepOutcome, 'gap' | 'loss' | 'all'>
 
+/** Rows that owe no more than such a share of what they owed in the first sweep wait for news from others. */
+const LITTLE = 0.1
+
+/** Whether rows wait for news. Later sweeps see w as this rank alone would have it, and tell nothing of the others: the first one is
+ *  what counts. */
+export const isLittle: SweepLimits['isEnough'] = (last, first) => last.gap <= LITTLE * first.gap
+
 /** How long sweeps go on: so many passes over all rows, or until one has met little enough. */
 export interface SweepLimits {
   most: number

@@ -54,6 +54,8 @@ export interface WorkingSetSettings {
   followed: boolean
   /** Whether rows have weights. */
   weighted: boolean
+  /** Bytes that somebody else keeps for each row that is here. */
+  besides?: ByteCount
 }
 
 export class WorkingSet {
@@ -74,7 +76,7 @@ export class WorkingSet {
     this.#settings = settings
     const { rows, recordBytes, alphaStride, firstRows } = settings
     // What a row takes besides its record: table, number, order, dual variable, gradient, and its weight if it has one.
-    const perRow = 4 + 4 + 4 + alphaStride + 8 + (settings.weighted ? 8 : 0)
+    const perRow = 4 + 4 + 4 + alphaStride + 8 + (settings.weighted ? 8 : 0) + (settings.besides ?? 0)
     const capacity = Math.min(rows, Math.floor(Math.max(0, settings.bytes) / (recordBytes * RECORD_SHARE + perRow)))
     // Nine tenths full is full: where there is memory for all rows, there must be room for them.
     const bytes = roundDown(Math.max(0, Math.min(settings.bytes - capacity * perRow, settings.mostBytes / 0.89)), 8)
@@ -126,6 +128,17 @@ export class WorkingSet {
 
   get count(): number {
     return this.#fields.count
+  }
+
+  /** Rows that there is room for. */
+  get capacity(): number {
+    return this.#fields.capacity
+  }
+
+  /** Addresses of what is kept by row: records, dual variables, gradients, and weights if rows have any. */
+  get places(): { table: Address; alpha: Address; gradients: Address; rowWeights: Address | undefined } {
+    const { table, alpha, gradients, weights } = this.#fields
+    return { table, alpha, gradients, rowWeights: weights || undefined }
   }
 
   /** Rows that were here and have left, so far. */
@@ -199,9 +212,19 @@ export class WorkingSet {
     return { at: this.#fields.records, bytes: this.#fields.used }
   }
 
+  /** Writes the dual variables of the rows here to their places among all; takes them from there. */
+  settleAlpha(): void {
+    this.#arena.numeric.settleAlpha(this.at)
+  }
+
+  takeAlpha(): void {
+    const { allAlpha, stride, numbers, alpha } = this.#fields
+    this.#arena.numeric.gatherListed(allAlpha, stride, numbers, alpha, stride, this.count)
+  }
+
   /** Small plain data that describes the set, for a checkpoint. Dual variables go to their places. */
   state(): Record<string, number | string> {
-    this.#arena.numeric.settleAlpha(this.at)
+    this.settleAlpha()
     return {
       count: this.count,
       used: this.#fields.used,

@@ -64,6 +64,8 @@ export interface RowSource {
   readonly nonzeros: number
   /** The same of all ranks. */
   readonly all: RowCounts
+  /** Where rows come and go: how many there may be. */
+  readonly mostRows?: number
   /** Bytes of each block, as it is read; one block of 0 bytes where nothing is. */
   readonly blockBytes: readonly number[]
   readonly counts: SourceCounts
@@ -76,6 +78,9 @@ export interface RowSource {
   /** These groups from the `first`-th on. */
   pass(groups: number[][], first?: number): AsyncGenerator<RowGroup>
 }
+
+/** Rows that there may be: as many as there are, where none come and go. */
+export const mostRows = ({ rows, mostRows = rows }: RowSource): number => mostRows
 
 /** Whether rows have to be read again for every pass. A store without a block is read, too: ranks do the same. */
 export function reads({ blockBytes }: Pick<RowSource, 'blockBytes'>): boolean {
