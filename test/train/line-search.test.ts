@@ -11,9 +11,9 @@ import { train } from '../../src/train/train.ts'
 import type { TrainResult } from '../../src/train/training-run.ts'
 import { tune } from '../../src/train/tune.ts'
 import { asText, randomNumbers, type SomeRow } from '../cli/some-data.ts'
-import { testFolder } from '../input-formats/fixture.ts'
+import { fastFolder } from '../folders.ts'
 
-const folder = testFolder()
+const folder = fastFolder()
 const COST = 1000
 
 /** Long rows whose labels nearly anything explains: dual sweeps overshoot on them for thousands of passes. */
