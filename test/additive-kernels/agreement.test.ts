@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { fastFolder } from '../out-of-core/fixture.ts'
+import { isSlow, unlessSlow } from '../slow.ts'
 import { agreement, agreementCases, exactClasses } from './agreement.ts'
 import { chi2, jensenShannon, powerMean, type ScalarKernel } from './kernel-oracle.ts'
 
 const folder = fastFolder()
-const whole = process.env['SPILLWAY_SLOW'] === '1'
 // The largest cost is the hardest: decisions follow single rows.
-const cases = whole ? agreementCases([1, 2, 3], [0.1, 1, 10]) : agreementCases([1], [10]).filter((_, k) => k % 4 === 0)
+const cases = isSlow ? agreementCases([1, 2, 3], [0.1, 1, 10]) : agreementCases([1], [10]).filter((_, k) => k % 4 === 0)
 /** `least`: what every single case must reach; the mean of all of them is at least 98 % for every kernel. */
 const kernels: [name: string, kernel: ScalarKernel, least: number, always: boolean][] = [
   ['chi2', chi2, 0.93, false],
@@ -26,7 +26,7 @@ const kernels: [name: string, kernel: ScalarKernel, least: number, always: boole
 
 describe('answers of the exact kernel machine on small histograms', () => {
   for (const [name, kernel, least, always] of kernels) {
-    it(`${name}: at least 98 % are the same`, { skip: !whole && !always && 'SPILLWAY_SLOW=1 runs it' }, async t => {
+    it(`${name}: at least 98 % are the same`, { skip: !always && unlessSlow }, async t => {
       const shares: number[] = []
       for (const each of cases) {
         const share = await agreement(each, exactClasses(each, kernel), { kernel: name }, join(folder.path, 'case.svm'))

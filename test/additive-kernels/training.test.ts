@@ -15,6 +15,7 @@ import type { TrainOptions } from '../../src/train/options.ts'
 import { train } from '../../src/train/train.ts'
 import { good } from '../cli/run.ts'
 import { abortAfter, assertSameModel, fastFolder, memoryFor, told } from '../out-of-core/fixture.ts'
+import { unlessSlow } from '../slow.ts'
 import { against, asLibsvm, makeHistograms } from './histograms.ts'
 import { chi2, jensenShannon, powerMean, type ScalarKernel, solveKernelMachine } from './kernel-oracle.ts'
 import { adHocNodes, chebyshevNodes, evenNodes, inBothArguments, projected } from './polynomial-kernel.ts'
@@ -54,7 +55,7 @@ describe('the optimum of what stands for the kernel', () => {
   for (const [k, [kernel, scalar, settings]] of cases.entries()) {
     for (const [l, loss] of (['hinge', 'squared-hinge'] as const).entries()) {
       // Every case and every loss is always there, all pairs of them with SPILLWAY_SLOW=1.
-      const skip = k % 2 !== l && process.env['SPILLWAY_SLOW'] !== '1' && 'SPILLWAY_SLOW=1 runs it'
+      const skip = k % 2 !== l && unlessSlow
       const name = `${kernel}, ${Object.values(settings).join(' ')}, ${loss}: every solver, to 1e-6`
       it(name, { skip }, async () => {
         const { degree = 2, bins = 1000, nodes, approximation } = settings

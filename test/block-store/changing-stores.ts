@@ -1,16 +1,14 @@
 // Stores in a folder that goes away, for tests that add rows to them, remove rows, and train on what is left.
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after } from 'node:test'
 import { type IngestOptions, ingest } from '../../src/block-store/ingest.ts'
 import type { TrainOptions } from '../../src/train/options.ts'
 import { train } from '../../src/train/train.ts'
 import { asText, type SomeRow } from '../cli/some-data.ts'
+import { fastFolder } from '../folders.ts'
 
-export const root = mkdtempSync(join(tmpdir(), 'spillway-add-remove-'))
-after(() => rmSync(root, { recursive: true }))
+export const root = fastFolder().path
 let count = 0
 export const newPath = (end: string): string => join(root, `${count++}${end}`)
 

@@ -8,6 +8,7 @@ import { addRows } from '../../src/block-store/add.ts'
 import { removeRows } from '../../src/block-store/remove.ts'
 import type { TrainOptions } from '../../src/train/options.ts'
 import { someRows } from '../cli/some-data.ts'
+import { unlessSlow } from '../slow.ts'
 import { newPath, newStore, textFile, trained } from './changing-stores.ts'
 
 /** Where passes are counted: harder, to the tolerance that users have. */
@@ -51,7 +52,7 @@ describe('training again', () => {
       assert.ok(warm.passes < cold.passes, `${warm.passes} passes warm, ${cold.passes} cold`)
     })
 
-    const skip = loss !== 'hinge' && process.env['SPILLWAY_SLOW'] !== '1' && 'SPILLWAY_SLOW=1 runs it'
+    const skip = loss !== 'hinge' && unlessSlow
     test(`after a removal, ${loss}: the optimum of the rows that stayed in fewer passes`, { skip }, async () => {
       const paths = [textFile(base), textFile(more)]
       const change = (store: string) => removeRows(store, { source: paths[1] })

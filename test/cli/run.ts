@@ -9,7 +9,8 @@ import { fileURLToPath } from 'node:url'
 export const program = fileURLToPath(new URL('../../bin/spillway.js', import.meta.url))
 
 // Compiled code is kept between runs: hundreds of processes start here.
-const cache = join(tmpdir(), `spillway-test-compile-cache-${process.getuid?.() ?? 0}`)
+const cache =
+  process.env['NODE_COMPILE_CACHE'] ?? join(tmpdir(), `spillway-test-compile-cache-${process.getuid?.() ?? 0}`)
 
 export interface Outcome {
   status: number | null

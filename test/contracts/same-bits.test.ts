@@ -3,20 +3,18 @@
 // anew (SPILLWAY_RECORD=1) and says why.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { crossValidate, ingest, type Model, type TrainOptions, train, tune } from '../../src/index.ts'
 import { encodeModel } from '../../src/model/own-file.ts'
 import { asLibsvm, makeHistograms } from '../additive-kernels/histograms.ts'
-import { memoryFor, threeClasses } from '../out-of-core/fixture.ts'
+import { fastFolder, memoryFor, threeClasses } from '../out-of-core/fixture.ts'
 import { asStrings, motifStrings } from '../train/letters.ts'
 import { noisyRows } from './small-problems.ts'
 
 const recorded = new URL('../fixtures/same-bits.json', import.meta.url)
-const folder = mkdtempSync(join(tmpdir(), 'spillway-bits-'))
-after(() => rmSync(folder, { recursive: true, force: true }))
+const folder = fastFolder().path
 
 const texts: Record<string, string> = {
   two: `${noisyRows(600, 25, 7)}\n`,

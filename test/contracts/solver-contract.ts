@@ -19,7 +19,8 @@ import { ThreadPool } from '../../src/threads/pool.ts'
 import type { TrainOptions } from '../../src/train/options.ts'
 import { train } from '../../src/train/train.ts'
 import type { TrainingRun, TrainResult } from '../../src/train/training-run.ts'
-import { settings as readSettings, testFolder } from '../input-formats/fixture.ts'
+import { fastFolder } from '../folders.ts'
+import { settings as readSettings } from '../input-formats/fixture.ts'
 import { referenceParse } from '../input-formats/reference-parser.ts'
 import { bitsOf } from '../numeric/reference.ts'
 import { driven } from './driving.ts'
@@ -29,7 +30,7 @@ import { truthFor } from './truth.ts'
 /** Truncated losses are series of convex problems: test/train/truncated-losses.test.ts. */
 const allLosses = everyLoss.filter(({ truncates }) => !truncates)
 
-const folder = testFolder()
+const folder = fastFolder()
 const FEATURES = 9
 
 interface Outcome {

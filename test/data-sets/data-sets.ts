@@ -5,9 +5,9 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { zstdCompressSync } from 'node:zlib'
-import { testFolder } from '../input-formats/fixture.ts'
+import { type Folder, testFolder } from '../folders.ts'
 import { linesOf, type SetName } from './likenesses.ts'
-import { type Row, readLines, rowOf } from './rows.ts'
+import { type Row, readLines, rowOf, writeData } from './rows.ts'
 
 const folders = [process.env['SPILLWAY_DATA'], fileURLToPath(new URL('../../../shared/data', import.meta.url))]
 const dataFolder = folders.find(folder => folder !== undefined && existsSync(folder))
@@ -46,4 +46,22 @@ export function rowsOfSet(name: PartName, keep: (line: number) => boolean = () =
   return readLines(path)
     .filter((_, k) => why !== undefined || keep(k))
     .map(rowOf)
+}
+
+export interface PartOfSet {
+  path: string
+  rows: Row[]
+}
+
+const parts = new Map<string, PartOfSet>()
+
+/** Every so many rows of a set, and a text of them. It is made once. */
+export function partOfSet(folder: Folder, name: PartName, every: number): PartOfSet {
+  const file = `${name}-${every}.svm`
+  const found = parts.get(file)
+  if (found) return found
+  const rows = rowsOfSet(name, line => line % every === 0)
+  const part = { rows, path: folder.write(file, writeData(rows)) }
+  parts.set(file, part)
+  return part
 }

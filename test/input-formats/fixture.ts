@@ -1,26 +1,10 @@
 // Files in a folder that goes away, and rows loaded from them.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { after } from 'node:test'
 import { Arena } from '../../src/numeric/arena.ts'
 import { loadRows, type ReadReport, type ReadSettings } from '../../src/rows/load-rows.ts'
 import type { RowSet } from '../../src/rows/row-set.ts'
 import { ThreadPool } from '../../src/threads/pool.ts'
 
-/** A folder for the tests of one file; `write` puts a file there and returns its path. */
-export function testFolder(): { path: string; write(name: string, content: string | Uint8Array): string } {
-  const path = mkdtempSync(join(tmpdir(), 'spillway-test-'))
-  after(() => rmSync(path, { recursive: true, force: true }))
-  return {
-    path,
-    write(name, content) {
-      const file = join(path, name)
-      writeFileSync(file, content)
-      return file
-    },
-  }
-}
+export { testFolder } from '../folders.ts'
 
 export const settings: ReadSettings = { format: 'libsvm', indexBase: undefined, onBadRow: 'fail', valueBits: 32 }
 

@@ -7,6 +7,7 @@ import { SpillwayError } from '../../src/errors.ts'
 import { predict } from '../../src/predict/predict.ts'
 import type { TrainOptions } from '../../src/train/options.ts'
 import { train } from '../../src/train/train.ts'
+import { isSlow } from '../slow.ts'
 import { testFolder } from './fixture.ts'
 import { type SomeTable, someTable, tableAsCsv } from './some-table.ts'
 
@@ -86,7 +87,7 @@ describe('a Parquet file', () => {
     )
     const ends = whole.length - 8 - whole.readUInt32LE(whole.length - 8)
     const damages = [{ at: 4768, bytes: 4, byte: 252 }]
-    for (let k = 0; k < 12; k++)
+    for (let k = 0; k < 12; k += isSlow ? 1 : 3)
       damages.push({ at: 4 + ((k * 1237) % (ends - 20)), bytes: 1 + (k % 3) * 7, byte: (k * 97) % 256 })
     let refused = 0
     for (const { at, bytes, byte } of damages) {

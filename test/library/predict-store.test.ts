@@ -11,9 +11,9 @@ import { type PredictOptions, predict, predictRows } from '../../src/predict/pre
 import { train } from '../../src/train/train.ts'
 import { good, run } from '../cli/run.ts'
 import { asText, someRows } from '../cli/some-data.ts'
-import { testFolder } from '../input-formats/fixture.ts'
+import { fastFolder } from '../folders.ts'
 
-const folder = testFolder()
+const folder = fastFolder()
 const cwd = folder.path
 const rows = someRows(3000, 40, { classes: 3 })
 const data = folder.write('a.svm', asText(rows))

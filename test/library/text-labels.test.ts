@@ -25,6 +25,7 @@ import { denseWeights } from '../../src/model/model.ts'
 import { newFolder, run } from '../cli/run.ts'
 import { isNumber, sameCode, textLabel } from '../input-formats/labels.ts'
 import { randomNumbers, seed } from '../numeric/reference.ts'
+import { isSlow } from '../slow.ts'
 
 let folder = ''
 let files = 0
@@ -95,7 +96,7 @@ describe('labels of text', () => {
         assert.deepEqual(other.labels, model.labels)
         assert.deepEqual(await predicted(paths, other), written)
       }),
-      { seed, numRuns: process.env['SPILLWAY_SLOW'] === '1' ? 8 : 3 },
+      { seed, numRuns: isSlow ? 8 : 3 },
     )
   })
 

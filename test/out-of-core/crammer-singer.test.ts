@@ -7,6 +7,7 @@ import { ingest } from '../../src/block-store/ingest.ts'
 import type { TrainOptions } from '../../src/train/options.ts'
 import { train } from '../../src/train/train.ts'
 import { rowsOfText } from '../data-sets/rows.ts'
+import { isSlow } from '../slow.ts'
 import { objectiveOfModel } from '../train/crammer-singer-objective.ts'
 import { abortAfter, assertSameModel, copyStore, fastFolder, padded, threeClasses, told } from './fixture.ts'
 
@@ -31,16 +32,17 @@ async function makeStore(
 describe('all classes at once, over blocks', () => {
   const problem = { cost: 0.3, bias: 1, classWeights: { '0': 2, '2': 0.5 } }
   it('reaches the optimum of the rows in memory, and certifies it', async () => {
-    const { text, path, store } = await makeStore('same', 1500, 3)
+    const { text, path, store } = await makeStore('same', 500, 3)
     const rows = rowsOfText(text)
     const memory = await train(path, { ...problem, multiclass, tolerance: 1e-6, maxPasses: 5000 }).result
-    const others = process.env['SPILLWAY_SLOW'] === '1' ? [{ innerTolerance: 0.01 }] : []
+    const others = isSlow ? [{ innerTolerance: 0.01 }] : []
     for (const more of [{}, ...others, { shrinking: false }] as TrainOptions[]) {
-      const options = { ...problem, ...more, multiclass, solver: 'block', tolerance: 1e-5, maxPasses: 5000 }
+      const tolerance = isSlow ? 1e-5 : 1e-4
+      const options = { ...problem, ...more, multiclass, solver: 'block', tolerance, maxPasses: 5000 }
       const { result } = await told(copyStore(store, join(folder.path, `same-${Object.keys(more)[0]}.spill`)), options)
       assert.equal(result.exitReason, 'converged')
-      assert.ok(result.blocks!.count === 8 && result.gap! <= 1e-5)
-      close(result.primal!, memory.primal!, 1.2e-5)
+      assert.ok(result.blocks!.count === 8 && result.gap! <= tolerance)
+      close(result.primal!, memory.primal!, 1.2 * tolerance)
       assert.ok(result.dual! <= memory.primal! * (1 + 1e-9) && memory.dual! <= result.primal! * (1 + 1e-9))
       close(objectiveOfModel(rows, result.model, problem), result.primal!, 1e-9)
       assert.equal(result.model.vectors, 3)
@@ -59,20 +61,22 @@ describe('all classes at once, over blocks', () => {
   })
 
   it('goes on after it was stopped, to the same bits', async () => {
-    const { store } = await makeStore('stopped', 800, 5)
-    const options = { ...problem, multiclass, solver: 'block', tolerance: 1e-3, checkpointSeconds: 0 }
+    const { store } = await makeStore('stopped', 400, 5)
+    const options = { ...problem, multiclass, solver: 'block', tolerance: 1e-2, checkpointSeconds: 0 }
     const whole = await told(copyStore(store, join(folder.path, 'whole.spill')), options)
-    let last = await abortAfter(store, options, 3)
+    // An odd number of records, so that stops fall within passes and at their ends.
+    const every = Math.floor(whole.train.length / (isSlow ? 20 : 5)) | 1
+    let last = await abortAfter(store, options, every)
     for (let stops = 0; last.result.exitReason === 'interrupted'; stops++) {
       assert.ok(stops < 300, 'it never ends')
-      last = await abortAfter(store, { ...options, resume: true }, 3)
+      last = await abortAfter(store, { ...options, resume: true }, every)
     }
     assertSameModel(last.result, whole.result)
   })
 
   it('starts from its dual variables after rows were added, and from zero after a class was', async () => {
-    const { text, store } = await makeStore('grown', 900, 6)
-    const options = { ...problem, multiclass, solver: 'block', tolerance: 1e-5, maxPasses: 5000 }
+    const { text, store } = await makeStore('grown', 400, 6)
+    const options = { ...problem, multiclass, solver: 'block', tolerance: 1e-4, maxPasses: 5000 }
     await train(store, options).result
     const more = threeClasses(60, 8)
     await addRows(folder.write('more.svm', `${more}\n`), store, { threads: 1 })
@@ -82,7 +86,7 @@ describe('all classes at once, over blocks', () => {
       warm.records.some(record => record.stage === 'plan' && /started from the last training/.test(record.reason)),
     )
     assert.equal(warm.result.exitReason, 'converged')
-    close(warm.result.primal!, cold.primal!, 1.2e-5)
+    close(warm.result.primal!, cold.primal!, 1.2e-4)
     const rows = [...rowsOfText(text), ...rowsOfText(more)]
     close(objectiveOfModel(rows, warm.result.model, problem), warm.result.primal!, 1e-9)
 

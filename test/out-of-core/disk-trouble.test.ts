@@ -15,10 +15,9 @@ import type { TrainOptions } from '../../src/train/options.ts'
 import { train } from '../../src/train/train.ts'
 import { assertPlainWords, bound, filesIn, good, run } from '../cli/run.ts'
 import { noisyRows } from '../contracts/small-problems.ts'
-import { testFolder } from '../input-formats/fixture.ts'
-import { assertSameModel, assertSound, copyStore, memoryFor, noisyStore, told } from './fixture.ts'
+import { assertSameModel, assertSound, copyStore, fastFolder, memoryFor, noisyStore, told } from './fixture.ts'
 
-const folder = testFolder()
+const folder = fastFolder()
 let store = ''
 let text = ''
 let memory = 0

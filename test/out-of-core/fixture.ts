@@ -1,9 +1,7 @@
 // Stores in a folder that goes away, memories that hold so many of their blocks, and runs that are stopped on the way.
 import assert from 'node:assert/strict'
-import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { after } from 'node:test'
 import { type IngestOptions, ingest } from '../../src/block-store/ingest.ts'
 import { loadStore } from '../../src/block-store/load-store.ts'
 import { openStore } from '../../src/block-store/reader.ts'
@@ -20,26 +18,10 @@ import type { PlanProgress, Progress, TrainProgress } from '../../src/train/prog
 import { train } from '../../src/train/train.ts'
 import type { TrainResult } from '../../src/train/training-run.ts'
 import { noisyRows } from '../contracts/small-problems.ts'
+import type { Folder } from '../folders.ts'
 import { randomNumbers } from '../numeric/reference.ts'
 
-export interface Folder {
-  path: string
-  write(name: string, content: string | Uint8Array): string
-}
-
-/** A folder that goes away; in memory where there is such a place, for tests that write hundreds of checkpoints. */
-export function fastFolder(): Folder {
-  const path = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'spillway-test-'))
-  after(() => rmSync(path, { recursive: true, force: true }))
-  return {
-    path,
-    write(name, content) {
-      const file = join(path, name)
-      writeFileSync(file, content)
-      return file
-    },
-  }
-}
+export { type Folder, fastFolder } from '../folders.ts'
 
 /** A store of noisy rows. */
 export async function noisyStore(

@@ -8,6 +8,7 @@ import type { TrainOptions } from '../../src/train/options.ts'
 import type { PlanProgress } from '../../src/train/progress.ts'
 import { train } from '../../src/train/train.ts'
 import { type Row, rowsOfText } from '../data-sets/rows.ts'
+import { isSlow } from '../slow.ts'
 import { unscaledRows } from '../train/unscaled-rows.ts'
 import { abortAfter, assertSameModel, copyStore, fastFolder, memoryFor, type Told, told } from './fixture.ts'
 import { objectiveOfFile } from './model-objective.ts'
@@ -101,7 +102,7 @@ for (const [kind, [name, { features, classes, apart, options: given, first, most
       const after = whole.train.length - began
       const stops = [began - 5, began + 2, began + Math.ceil(0.6 * after)]
       // Every moment is always there, all of them for each kind with SPILLWAY_SLOW=1.
-      for (const records of process.env['SPILLWAY_SLOW'] === '1' ? stops : [stops[kind]]) {
+      for (const records of isSlow ? stops : [stops[kind]]) {
         const path = fresh()
         const stopped = await abortAfter(path, options, records)
         assert.equal(stopped.result.exitReason, 'interrupted')
@@ -118,12 +119,14 @@ for (const [kind, [name, { features, classes, apart, options: given, first, most
       const again = await told(path, options)
       assert.equal(again.train.length, 0)
       assertSameModel(again.result, whole.result)
-      const closer = await told(path, { ...options, tolerance: 1e-5 })
+      // The hinge takes long for the last digits.
+      const tolerance = isSlow || given.loss ? 1e-5 : 3e-4
+      const closer = await told(path, { ...options, tolerance })
       assert.equal(closer.result.exitReason, 'converged')
-      assert.ok(closer.result.gap! <= 1e-5)
+      assert.ok(closer.result.gap! <= tolerance)
       assert.equal(closer.result.solver, 'newton')
       await assert.rejects(
-        async () => train(path, { ...options, solver: first, tolerance: 1e-6 }).result,
+        async () => train(path, { ...options, solver: first, tolerance: tolerance / 10 }).result,
         /the checkpoint (is one of --solver auto|was written)/,
       )
     })

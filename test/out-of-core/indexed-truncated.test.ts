@@ -12,6 +12,7 @@ import { rowsOfSet } from '../data-sets/data-sets.ts'
 import { writeData } from '../data-sets/rows.ts'
 import { randomNumbers } from '../numeric/reference.ts'
 import { storeOf } from '../sample-index/fixture.ts'
+import { isSlow } from '../slow.ts'
 import { rowsOf, type TruncatedTask, truncatedObjective } from '../train/truncated-objective.ts'
 import { abortAfter, assertSameModel, copyStore, fastFolder, threeClasses, told } from './fixture.ts'
 
@@ -22,8 +23,6 @@ const fresh = (from = store): string => copyStore(from, join(folder.path, `copy-
 const textOf = (name: string): string => readFileSync(join(folder.path, `${name}.svm`), 'utf8')
 const near = (found: number, expected: number, precision: number): void =>
   assert.ok(Math.abs(found - expected) <= precision * Math.abs(expected), `${found}, expected ${expected}`)
-
-const slow = process.env['SPILLWAY_SLOW'] === '1'
 /** The three methods of the paper. */
 const methods: { loss: TruncatedTask['loss']; more: TrainOptions }[] = [
   { loss: 'ramp', more: {} },
@@ -66,7 +65,7 @@ describe('solver indexed with a truncated loss', () => {
 
     it(`gives the same model when it is stopped and resumed: ${nameOf(method)}`, async () => {
       // Both starts are always there, all pairs with the methods with SPILLWAY_SLOW=1.
-      for (const outlierStart of (['full', 'sample'] as const).filter((_, s) => slow || s === k % 2)) {
+      for (const outlierStart of (['full', 'sample'] as const).filter((_, s) => isSlow || s === k % 2)) {
         const own: TrainOptions = { loss, ...more, cost: 0.1, outlierStart }
         const options: TrainOptions = { ...own, solver: 'indexed', tolerance: 1e-3, checkpointSeconds: 0 }
         const whole = await told(fresh(), options)
@@ -163,7 +162,7 @@ describe('solver indexed with a truncated loss', () => {
   })
 })
 
-const ROWS = slow ? 12_000 : 5000
+const ROWS = isSlow ? 12_000 : 5000
 
 /** Rows of a data set, each value divided by the largest of its feature, as a store with an index and as text. */
 async function realStore(name: 'covtype.libsvm.binary' | 'mnist', every: number, labelOf: (label: number) => number) {
@@ -185,13 +184,13 @@ async function realStore(name: 'covtype.libsvm.binary' | 'mnist', every: number,
 describe('solver indexed with a truncated loss, data sets', () => {
   // T has several minima. On the digits the start decides which of them is found, so both start from all rows there.
   for (const [name, every, labelOf, starts, always] of [
-    ['covtype.libsvm.binary', slow ? 40 : 100, (label: number) => label, ['sample', 'full'], [0, 2]],
-    ['mnist', slow ? 5 : 12, (label: number) => (label === 1 ? 1 : -1), ['full'], [1]],
+    ['covtype.libsvm.binary', isSlow ? 40 : 100, (label: number) => label, ['sample', 'full'], [0, 2]],
+    ['mnist', isSlow ? 5 : 12, (label: number) => (label === 1 ? 1 : -1), ['full'], [1]],
   ] as const) {
     it(`ends within 1 % of the batch solver: ${name}`, async () => {
       const { path, rows } = await realStore(name, every, labelOf)
-      for (const outlierStart of slow ? starts : starts.slice(0, 1)) {
-        for (const { loss, more } of slow ? methods : always.map(k => methods[k])) {
+      for (const outlierStart of isSlow ? starts : starts.slice(0, 1)) {
+        for (const { loss, more } of isSlow ? methods : always.map(k => methods[k])) {
           const task = { loss, outlierMargin: 1, cost: 1 }
           const options: TrainOptions = { ...task, outlierStart, tolerance: 1e-3 }
           const { result } = await told(fresh(path), { ...options, ...more, solver: 'indexed' })

@@ -5,16 +5,18 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { good, start } from '../cli/run.ts'
 import { noisyRows } from '../contracts/small-problems.ts'
-import { testFolder } from '../input-formats/fixture.ts'
+import { fastFolder } from '../folders.ts'
 import { randomNumbers } from '../numeric/reference.ts'
+import { isSlow } from '../slow.ts'
 import { memoryWithRoom } from './fixture.ts'
 
-const folder = testFolder()
+const folder = fastFolder()
 /** In all, shared out among the commands; more with SPILLWAY_SLOW=1, and SPILLWAY_KILLS=100 for the real thing. */
-const KILLS = Number(process.env['SPILLWAY_KILLS'] ?? (process.env['SPILLWAY_SLOW'] === '1' ? 12 : 5))
+const KILLS = Number(process.env['SPILLWAY_KILLS'] ?? (isSlow ? 12 : 5))
 const random = randomNumbers(Number(process.env['SPILLWAY_SEED'] ?? 1))
-const text = folder.write('rows.svm', `${noisyRows(40_000, 30, 3)}\n`)
-const more = folder.write('more.svm', `${noisyRows(10_000, 30, 4)}\n`)
+const ROWS = isSlow ? 40_000 : 20_000
+const text = folder.write('rows.svm', `${noisyRows(ROWS, 30, 3)}\n`)
+const more = folder.write('more.svm', `${noisyRows(ROWS / 4, 30, 4)}\n`)
 
 const shares = { ingest: 0.2, text: 0.3, store: 0.25, add: 0.25 }
 const killsOf = (command: keyof typeof shares): number => Math.max(1, Math.round(KILLS * shares[command]))

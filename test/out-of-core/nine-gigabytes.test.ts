@@ -7,12 +7,12 @@ import { tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { after, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { unlessSlow } from '../slow.ts'
 
 const program = fileURLToPath(new URL('../../bin/spillway.js', import.meta.url))
-const slow = process.env['SPILLWAY_SLOW'] === '1'
 const GIGABYTES = 2 ** 30
 
-it('9 GB of text like webspam, no options', { skip: slow ? false : 'SPILLWAY_SLOW=1 runs it' }, t => {
+it('9 GB of text like webspam, no options', { skip: unlessSlow }, t => {
   const folder = mkdtempSync(join(tmpdir(), 'spillway-test-'))
   after(() => rmSync(folder, { recursive: true, force: true }))
   const { bavail, bsize } = statfsSync(folder)

@@ -11,6 +11,7 @@ import type { TrainOptions } from '../../src/train/options.ts'
 import { train } from '../../src/train/train.ts'
 import { noisyRows } from '../contracts/small-problems.ts'
 import { randomNumbers } from '../numeric/reference.ts'
+import { isSlow } from '../slow.ts'
 import {
   abortAfter,
   assertSameModel,
@@ -51,7 +52,6 @@ async function inPieces(
 }
 
 describe('a run that is aborted and resumed', () => {
-  const slow = process.env['SPILLWAY_SLOW'] === '1'
   const ways: [string, TrainOptions, 'only with SPILLWAY_SLOW=1'?][] = [
     ['hinge', {}, 'only with SPILLWAY_SLOW=1'],
     ['squared hinge, without shrinking', { loss: 'squared-hinge', shrinking: false }],
@@ -62,7 +62,7 @@ describe('a run that is aborted and resumed', () => {
     ['unit length', { normalize: 'unit' }, 'only with SPILLWAY_SLOW=1'],
   ]
   for (const [name, more, when] of ways) {
-    it(`gives the model of one that ran through: ${name}`, { skip: !slow && when }, async () => {
+    it(`gives the model of one that ran through: ${name}`, { skip: !isSlow && when }, async () => {
       const memory = await memoryFor(store, 1, more)
       const options: TrainOptions = {
         solver: 'block',
@@ -99,7 +99,7 @@ describe('a run that is aborted and resumed', () => {
     const memory = await memoryFor(store, 2)
     const options: TrainOptions = { solver: 'block', memory, checkpointSeconds: 0, cost: 0.02, tolerance: 0.03 }
     const whole = await told(fresh(), options)
-    for (let records = 1; records < whole.train.length; records += slow ? 2 : 5) {
+    for (let records = 1; records < whole.train.length; records += isSlow ? 2 : 5) {
       const path = fresh()
       const first = await abortAfter(path, options, records)
       const rest = first.result.exitReason === 'interrupted' ? await told(path, { ...options, resume: true }) : first

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { buildIndex, type TrainOptions, type TrainResult, train } from '../../src/index.ts'
+import { isSlow } from '../slow.ts'
 import { abortAfter, assertSameModel, copyStore, fastFolder, memoryFor, told } from './fixture.ts'
 import { repeatedOf, textsIn, three, two, withoutWeights, withWeights } from './weighted-rows.ts'
 
 const { newStore, write, storeOf } = textsIn(fastFolder())
 /** Long series run on request. */
-const slow = process.env['SPILLWAY_SLOW'] === '1'
 let stores: Record<'two' | 'three', string>
 let repeated: Record<'two' | 'three', string>
 
@@ -48,21 +48,21 @@ describe('weights of rows over blocks stand for repeated rows', () => {
   const ways: [string, TrainOptions, more?: boolean][] = [
     ['hinge', { solver: 'block' }],
     ['hinge', { solver: 'stream' }],
-    ['hinge', { solver: 'selective' }, slow],
-    ['hinge', { solver: 'indexed' }, slow],
-    ['hinge', { solver: 'newton' }, slow],
+    ['hinge', { solver: 'selective' }, isSlow],
+    ['hinge', { solver: 'indexed' }, isSlow],
+    ['hinge', { solver: 'newton' }, isSlow],
     ['squared-hinge', { solver: 'selective' }],
     ['squared-hinge', { solver: 'indexed' }],
-    ['squared-hinge', { solver: 'block' }, slow],
-    ['squared-hinge', { solver: 'stream' }, slow],
-    ['squared-hinge', { solver: 'newton' }, slow],
+    ['squared-hinge', { solver: 'block' }, isSlow],
+    ['squared-hinge', { solver: 'stream' }, isSlow],
+    ['squared-hinge', { solver: 'newton' }, isSlow],
     ['squared-hinge', { solver: 'lbfgs' }],
     ['squared-hinge', { solver: 'indexed', indexMethod: 'newton' }],
-    ['logistic', { solver: 'block' }, slow],
-    ['logistic', { solver: 'selective' }, slow],
+    ['logistic', { solver: 'block' }, isSlow],
+    ['logistic', { solver: 'selective' }, isSlow],
     ['logistic', { solver: 'stream' }],
     ['logistic', { solver: 'newton' }],
-    ['logistic', { solver: 'lbfgs' }, slow],
+    ['logistic', { solver: 'lbfgs' }, isSlow],
   ]
   for (const [loss, options, run = true] of ways) {
     const name = `${options.solver}${options.indexMethod ? ' by second-order steps' : ''}, ${loss}`
@@ -70,7 +70,7 @@ describe('weights of rows over blocks stand for repeated rows', () => {
   }
 
   for (const solver of ['selective', 'stream', 'indexed']) {
-    it(`${solver}, with room for a few of the rows`, { skip: solver === 'indexed' && !slow }, async () => {
+    it(`${solver}, with room for a few of the rows`, { skip: solver === 'indexed' && !isSlow }, async () => {
       const options: TrainOptions = { solver, loss: 'squared-hinge' }
       await assertAsRepeated('two', { ...options, memory: await memoryFor(stores.two, 1, options) })
     })
@@ -87,11 +87,11 @@ describe('weights of rows over blocks stand for repeated rows', () => {
   it('all classes at once', () => assertAsRepeated('three', { solver: 'block', multiclass: 'crammer-singer' }))
   it('all classes at once, by their softmax', () =>
     assertAsRepeated('three', { solver: 'newton', multiclass: 'softmax', loss: 'logistic' }))
-  it('outliers are given up', { skip: !slow }, () =>
+  it('outliers are given up', { skip: !isSlow }, () =>
     assertAsRepeated('two', { solver: 'block', loss: 'ramp', outlierStart: 'full' }),
   )
   it('all rows of the store in memory', () => assertAsRepeated('two', { solver: 'dual' }))
-  it('several trainers', { skip: !slow }, () =>
+  it('several trainers', { skip: !isSlow }, () =>
     assertAsRepeated('two', { solver: 'stream', loss: 'squared-hinge', trainers: 2 }),
   )
 
@@ -116,7 +116,7 @@ describe('a run over rows with weights', () => {
     ['indexed', 'squared-hinge'],
   ]) {
     it(`goes on from a checkpoint to the same bits, ${solver}, ${loss}`, {
-      skip: solver === 'block' && !slow,
+      skip: solver === 'block' && !isSlow,
     }, async () => {
       const options: TrainOptions = { ...common, solver, loss, tolerance: 1e-4, checkpointSeconds: 0 }
       const memory = await memoryFor(stores.two, 1, options)

@@ -6,21 +6,20 @@ import { ingest } from '../../src/block-store/ingest.ts'
 import type { TrainOptions } from '../../src/train/options.ts'
 import { train } from '../../src/train/train.ts'
 import type { TrainResult } from '../../src/train/training-run.ts'
-import { dataSet, rowsOfSet } from '../data-sets/data-sets.ts'
-import { type Row, writeData } from '../data-sets/rows.ts'
-import { randomNumbers } from '../numeric/reference.ts'
+import { dataSet, type PartName, type PartOfSet, partOfSet, rowsOfSet } from '../data-sets/data-sets.ts'
+import type { Row } from '../data-sets/rows.ts'
+import { isSlow } from '../slow.ts'
 import type { LossName } from '../train/liblinear.ts'
 import { fastFolder, memoryFor } from './fixture.ts'
 import { objectiveOfFile } from './model-objective.ts'
 
 const folder = fastFolder()
 const losses: LossName[] = ['hinge', 'squared-hinge', 'logistic']
-const whole = process.env['SPILLWAY_SLOW'] === '1'
 
 /** Numbers of blocks: all of them with SPILLWAY_SLOW=1, else one for each loss, another one in each data set. */
 function blockCounts(loss: LossName, set: number): number[] {
   const counts = [1, 5, 40]
-  return whole ? counts : [counts[(losses.indexOf(loss) + set) % counts.length]]
+  return isSlow ? counts : [counts[(losses.indexOf(loss) + set) % counts.length]]
 }
 
 /** Trains in memory to a gap below the one that is asked of blocks. */
@@ -67,15 +66,17 @@ function storeOf(name: string, data: string, blocks: number): Promise<string> {
   return stores.get(path)!
 }
 
+/** Every so many rows of a set; all of them with SPILLWAY_SLOW=1. */
+const some = (name: PartName, every: number): PartOfSet => partOfSet(folder, name, isSlow ? 1 : every)
+
 describe('a9a in blocks', () => {
-  const data = dataSet('a9a')
-  let rows: Row[] | undefined
+  const a9a = (): PartOfSet => some('a9a', 4)
   for (const loss of losses) {
     it(`${loss}: the optimum of the memory, in blocks: ${blockCounts(loss, 0)}`, async () => {
-      rows ??= rowsOfSet('a9a')
-      const best = await inMemory(data.path, { loss })
+      const { path, rows } = a9a()
+      const best = await inMemory(path, { loss })
       for (const blocks of blockCounts(loss, 0)) {
-        const store = await storeOf('a9a', data.path, blocks)
+        const store = await storeOf('a9a', path, blocks)
         const result = await inBlocks(store, rows, best, { loss, innerPasses: loss === 'hinge' ? 40 : 10 })
         assert.equal(result.blocks?.count, blocks)
       }
@@ -93,48 +94,39 @@ describe('a9a in blocks', () => {
   ]
   for (const [name, options, exact] of ways) {
     it(`with ${name}`, async () => {
-      rows ??= rowsOfSet('a9a')
-      const best = await inMemory(data.path, { ...options, weights: 'f64' })
-      const store = await storeOf('a9a', data.path, 5)
+      const { path, rows } = a9a()
+      const best = await inMemory(path, { ...options, weights: 'f64' })
+      const store = await storeOf('a9a', path, 5)
       await inBlocks(store, rows, best, options, exact)
     })
   }
 
   it('with the memory of two blocks at a time of forty', async () => {
-    rows ??= rowsOfSet('a9a')
+    const { path, rows } = a9a()
     const options: TrainOptions = { loss: 'logistic', cost: 0.1, tolerance: 1e-4 }
-    const store = await storeOf('a9a', data.path, 40)
-    const best = await inMemory(data.path, options)
+    const store = await storeOf('a9a', path, 40)
+    const best = await inMemory(path, options)
     await inBlocks(store, rows, best, { ...options, memory: await memoryFor(store, 2, options) })
   })
 })
 
 describe('imdb in blocks, unit length', () => {
-  const data = dataSet('imdb')
-  let rows: Row[] | undefined
   for (const loss of losses) {
     it(`${loss}: the optimum of the memory, in blocks: ${blockCounts(loss, 1)}`, async () => {
-      rows ??= rowsOfSet('imdb')
+      const { path, rows } = some('imdb', 5)
       const options: TrainOptions = { loss, normalize: 'unit' }
-      const best = await inMemory(data.path, options)
+      const best = await inMemory(path, options)
       for (const blocks of blockCounts(loss, 1)) {
-        await inBlocks(await storeOf('imdb', data.path, blocks), rows, best, options)
+        await inBlocks(await storeOf('imdb', path, blocks), rows, best, options)
       }
     })
   }
 })
 
 describe('covtype in blocks, minmax', () => {
-  let kept: { rows: Row[]; path: string } | undefined
   for (const loss of losses) {
-    const some = whole ? 'all rows' : 'a tenth of the rows'
-    it(`${loss}: the optimum of the memory, in blocks: ${blockCounts(loss, 2)}, ${some}`, async () => {
-      if (!kept) {
-        const random = randomNumbers(10)
-        const rows = rowsOfSet('covtype.libsvm.binary', () => whole || random() < 0.1)
-        kept = { rows, path: folder.write('covtype.svm', writeData(rows)) }
-      }
-      const { rows, path } = kept
+    it(`${loss}: the optimum of the memory, in blocks: ${blockCounts(loss, 2)}`, async () => {
+      const { rows, path } = some('covtype.libsvm.binary', 50)
       const options: TrainOptions = { loss, scale: 'minmax', indexBase: 1 }
       const best = await inMemory(path, options)
       const { indexBase: _, ...others } = options

@@ -8,6 +8,7 @@ import { allSolvers } from '../../src/optimise/solvers/all-solvers.ts'
 import type { TrainOptions } from '../../src/train/options.ts'
 import { train } from '../../src/train/train.ts'
 import { randomNumbers } from '../numeric/reference.ts'
+import { isSlow, unlessSlow } from '../slow.ts'
 import { abortAfter, assertSameModel, copyStore, fastFolder, memoryFor, noisyStore, told } from './fixture.ts'
 
 const folder = fastFolder()
@@ -65,7 +66,7 @@ for (const solver of solvers)
         assert.ok(result.passes < 30, `${result.passes} passes`)
       })
 
-      const long = process.env['SPILLWAY_SLOW'] !== '1' && more !== ways[0][1] && 'SPILLWAY_SLOW=1 runs it'
+      const long = more !== ways[0][1] && unlessSlow
       it(`gives the same bits when it is stopped and resumed: ${name}`, { skip: long }, async () => {
         const options = { ...(await inBlocks(more)), checkpointSeconds: 0 }
         const whole = await told(fresh(), options)
@@ -84,7 +85,7 @@ for (const solver of solvers)
     it('gives the same bits wherever it was stopped', async () => {
       const options = { ...(await inBlocks({ loss: 'logistic' }, 2)), checkpointSeconds: 0, tolerance: 1e-3 }
       const whole = await told(fresh(), options)
-      for (let records = 1; records < whole.train.length; records += 3) {
+      for (let records = 1; records < whole.train.length; records += isSlow ? 3 : 13) {
         const path = fresh()
         const first = await abortAfter(path, options, records)
         const rest = first.result.exitReason === 'interrupted' ? await told(path, options) : first
@@ -102,7 +103,7 @@ for (const solver of solvers)
       const whole = await told(another(), options)
       assert.equal(whole.result.exitReason, 'converged')
       assert.ok(whole.result.passes > 12, `${whole.result.passes} passes`)
-      for (const share of [0.1, 0.5, 0.8, 0.95]) {
+      for (const share of isSlow ? [0.1, 0.5, 0.8, 0.95] : [0.5]) {
         const path = another()
         const first = await abortAfter(path, options, Math.ceil(share * whole.train.length))
         assert.equal(first.result.exitReason, 'interrupted')

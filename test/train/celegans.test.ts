@@ -7,11 +7,12 @@ import type { TrainOptions } from '../../src/train/options.ts'
 import { train } from '../../src/train/train.ts'
 import { dataSet } from '../data-sets/data-sets.ts'
 import { readLines } from '../data-sets/rows.ts'
-import { testFolder } from '../input-formats/fixture.ts'
+import { fastFolder } from '../folders.ts'
+import { isSlow } from '../slow.ts'
 
-const folder = testFolder()
+const folder = fastFolder()
 const data = dataSet('celegans-acceptor.txt')
-const [TRAINING, TESTING] = data.why ? [3000, 3000] : [12_000, 8_000]
+const [TRAINING, TESTING] = data.why ? [3000, 3000] : isSlow ? [12_000, 8000] : [5000, 4000]
 
 /** Area under the precision-recall curve: precision at every new recall, as the threshold falls. Equal scores count together. */
 function averagePrecision(scores: number[], positive: boolean[]): number {

@@ -15,12 +15,12 @@ import type { TrainResult } from '../../src/train/training-run.ts'
 import { good } from '../cli/run.ts'
 import { rowsOfSet } from '../data-sets/data-sets.ts'
 import { type Row, unitLength, writeData } from '../data-sets/rows.ts'
-import { testFolder } from '../input-formats/fixture.ts'
+import { fastFolder } from '../folders.ts'
 import { bitsOf, randomNumbers } from '../numeric/reference.ts'
 import { objective, objectiveOfModel, type Problem } from './crammer-singer-objective.ts'
 import { noLiblinear } from './liblinear.ts'
 
-const folder = testFolder()
+const folder = fastFolder()
 
 type Certified = TrainResult & { primal: number; dual: number; gap: number }
 

@@ -13,6 +13,7 @@ import type { Model } from '../../src/model/model.ts'
 import type { TrainOptions } from '../../src/train/options.ts'
 import { randomNumbers } from '../numeric/reference.ts'
 import { fastFolder } from '../out-of-core/fixture.ts'
+import { isSlow } from '../slow.ts'
 import { type ExactProblem, type Expand, exactObjective, exactScores, type JsonModel } from './exact-objective.ts'
 
 const folder = fastFolder()
@@ -159,7 +160,7 @@ function* product(): Generator<Case> {
 describe('the certificate is that of what predict computes', () => {
   it('of every loss, scale, cost and way, some of all combinations', async () => {
     const all = [...product()]
-    const every = process.env['SPILLWAY_SLOW'] ? 1 : 101
+    const every = isSlow ? 1 : 101
     for (let k = 0; k < all.length; k += every) await check(all[k])
   })
 

@@ -19,10 +19,10 @@ import type { TrainResult } from '../../src/train/training-run.ts'
 import { tune } from '../../src/train/tune.ts'
 import { asText, randomNumbers, type SomeRow } from '../cli/some-data.ts'
 import { rowSetOf } from '../contracts/small-problems.ts'
-import { testFolder } from '../input-formats/fixture.ts'
+import { fastFolder } from '../folders.ts'
 import { writeRow } from '../numeric/reference.ts'
 
-const folder = testFolder()
+const folder = fastFolder()
 const COST = 1000
 
 /** Long rows whose labels nearly anything explains: dual sweeps overshoot on them for thousands of passes. */

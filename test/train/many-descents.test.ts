@@ -23,12 +23,13 @@ import {
   threeClasses,
   told,
 } from '../out-of-core/fixture.ts'
+import { isSlow, unlessSlow } from '../slow.ts'
 import { type LossName, liblinearObjective, noLiblinear } from './liblinear.ts'
 
 const folder = fastFolder()
 const BLOCKS = 6
 /** Rows of many features have no matrix of second derivatives. */
-const sets = { 'dna.scale': some('dna.scale', 800, 1), news20bydate: some('news20bydate', 8000, 0.03) }
+const sets = { 'dna.scale': some('dna.scale', 800, 1), news20bydate: some('news20bydate', 8000, isSlow ? 0.03 : 0.015) }
 const three = folder.write('three.svm', `${threeClasses(900, 11)}\n`)
 const stores: Record<string, string> = {}
 
@@ -66,7 +67,7 @@ for (const solver of solvers)
       ['dna.scale', 'logistic'],
       ['news20bydate', 'squared-hinge'],
     ] as [keyof typeof sets, LossName][]) {
-      const long = name === 'news20bydate' && process.env['SPILLWAY_SLOW'] !== '1' && 'SPILLWAY_SLOW=1 runs it'
+      const long = name === 'news20bydate' && unlessSlow
       it(`${name}, ${loss}: the same bits in memory, LIBLINEAR's optimum, and over blocks to 1e-6`, {
         skip: long,
       }, async t => {
@@ -111,7 +112,7 @@ for (const solver of solvers)
       const another = (): string => copyStore(stores['three'], join(folder.path, `${solver}-${++count}.spill`))
       const whole = await told(another(), options)
       assert.equal(whole.result.exitReason, 'converged')
-      for (const share of [0.1, 0.4, 0.7]) {
+      for (const share of isSlow ? [0.1, 0.4, 0.7] : [0.4]) {
         const path = another()
         const first = await abortAfter(path, options, Math.ceil(share * whole.train.length))
         assert.equal(first.result.exitReason, 'interrupted')
@@ -180,7 +181,7 @@ describe('folds and costs', () => {
   for (const loss of ['hinge', 'squared-hinge', 'logistic']) {
     for (const solver of loss === 'hinge' ? ['newton'] : solvers) {
       it(`${solver}, ${loss}: held-out rows are told as by coordinate descent, in memory and over blocks`, async () => {
-        const options = { loss, folds: 3, tolerance: 1e-5, cost: 0.5, bias: 1 }
+        const options = { loss, folds: 3, tolerance: loss === 'hinge' ? 1e-3 : 1e-5, cost: 0.5, bias: 1 }
         for (const [data, peer, more] of [
           [three, 'dual', {}],
           [stores['three'], 'block', inBlocks],
@@ -191,7 +192,7 @@ describe('folds and costs', () => {
             assert.equal(fold.rows, theirs.folds[k].rows)
             // A row on the border may fall to either side of it.
             assert.ok(Math.abs(fold.accuracy - theirs.folds[k].accuracy) <= 2 / fold.rows)
-            assert.ok(fold.gap <= 1e-5)
+            assert.ok(fold.gap <= options.tolerance)
           }
         }
       })

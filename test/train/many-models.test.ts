@@ -22,6 +22,7 @@ import {
   padded,
   told,
 } from '../out-of-core/fixture.ts'
+import { isSlow, unlessSlow } from '../slow.ts'
 
 const folder = fastFolder()
 /** Rows of a likeness that stands for all rows of the set. */
@@ -71,7 +72,7 @@ describe('each of many models is the one trained alone', () => {
   ] as const) {
     for (const loss of losses) {
       // Twenty classes take long; digits have ten.
-      const long = name === 'news20bydate' && process.env['SPILLWAY_SLOW'] !== '1' && 'SPILLWAY_SLOW=1 runs it'
+      const long = name === 'news20bydate' && unlessSlow
       it(`${name}, ${loss}: objective to 1e-6, in memory and over blocks`, { skip: long }, async () => {
         const data = some(name, share)
         const unit: TrainOptions = { loss, cost: 0.5, normalize: 'unit', tolerance: 5e-7, maxPasses: 5000 }
@@ -79,7 +80,9 @@ describe('each of many models is the one trained alone', () => {
         await ingest(data.path, store, { blocks: 6 })
         const memory = await train(data.path, { ...unit, solver: 'dual' }).result
         const results = [memory]
-        for (const solver of ['block', 'selective', 'stream'] as const) {
+        // Every solver and every loss is always there.
+        const solvers = ['block', 'selective', 'stream'] as const
+        for (const solver of isSlow || name === 'mnist' ? solvers : [solvers[losses.indexOf(loss as never)]]) {
           // A cache in too little memory for all rows: what it holds has to be chosen.
           const memory = await memoryForSome(store, { ...unit, solver, cold: true })
           const { result, records } = await told(store, { ...unit, solver, cold: true, memory })
@@ -94,10 +97,7 @@ describe('each of many models is the one trained alone', () => {
             .result
           for (const [where, certificates] of parts.entries()) {
             const difference = Math.abs(certificates[k].primal! - alone.primal!) / alone.primal!
-            assert.ok(
-              difference <= 1e-6,
-              `${['memory', 'block', 'selective', 'stream'][where]}, class ${label}: off by ${difference}`,
-            )
+            assert.ok(difference <= 1e-6, `${results[where].solver}, class ${label}: off by ${difference}`)
             assert.ok(certificates[k].gap! <= 5e-7)
           }
         }
@@ -121,7 +121,7 @@ describe('each of many models is the one trained alone', () => {
   }
 
   it('in many small pieces auto keeps rows beside them', async () => {
-    const data = some('mnist', 0.2)
+    const data = some('mnist', 0.05)
     const store = join(folder.path, 'pieces.spill')
     await ingest(data.path, store, { blocks: 40 })
     const options: TrainOptions = { cold: true, normalize: 'unit' }
@@ -145,8 +145,8 @@ describe('each of many models is the one trained alone', () => {
   })
 
   it('the same bits for any number of threads', async () => {
-    const data = some('dna.scale', 1)
-    const [one, three] = await Promise.all([1, 3].map(threads => train(data.path, { threads, tolerance: 1e-4 }).result))
+    const data = some('dna.scale', 0.5)
+    const [one, three] = await Promise.all([1, 3].map(threads => train(data.path, { threads, tolerance: 1e-2 }).result))
     assert.deepEqual(three.model.weights, one.model.weights)
   })
 })
@@ -194,11 +194,11 @@ describe('folds', () => {
   })
 
   it('the same seed deals the same folds, for any number of threads', async () => {
-    const data = some('dna.scale', 1)
+    const data = some('dna.scale', 0.5)
     const [a, b, c] = await Promise.all([
-      crossValidate(data.path, { threads: 1 }),
-      crossValidate(data.path, { threads: 3 }),
-      crossValidate(data.path, { seed: 2 }),
+      crossValidate(data.path, { tolerance: 0.01, threads: 1 }),
+      crossValidate(data.path, { tolerance: 0.01, threads: 3 }),
+      crossValidate(data.path, { tolerance: 0.01, seed: 2 }),
     ])
     assert.deepEqual(b.costs, a.costs)
     assert.notDeepEqual(c.costs, a.costs)
@@ -251,10 +251,10 @@ describe('tune', () => {
   it('models that do not fit together are trained in groups, and the plan says so', async () => {
     const data = some('news20bydate', 0.1)
     const plans: string[] = []
-    const all = await crossValidate(data.path, { folds: 20, tolerance: 0.05 })
+    const all = await crossValidate(data.path, { folds: 20, tolerance: 0.2 })
     const grouped = await crossValidate(data.path, {
       folds: 20,
-      tolerance: 0.05,
+      tolerance: 0.2,
       memory: 140 << 20,
       progress: progress => progress.stage === 'plan' && plans.push(progress.reason),
     })

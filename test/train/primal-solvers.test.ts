@@ -4,10 +4,10 @@ import type { TrainOptions } from '../../src/train/options.ts'
 import { rowsOfSet } from '../data-sets/data-sets.ts'
 import { type Row, unitLength, writeData } from '../data-sets/rows.ts'
 import { testFolder } from '../input-formats/fixture.ts'
+import { unlessSlow } from '../slow.ts'
 import { compare } from './compare.ts'
 import type { Objective } from './liblinear.ts'
 
-const slow = process.env['SPILLWAY_SLOW'] === '1'
 const folder = testFolder()
 const solvers = ['newton', 'lbfgs', 'primal-coordinate']
 
@@ -61,7 +61,7 @@ const objectives: Omit<Objective, 'classWeights'>[] = [
 ]
 
 for (const { name, rows, more = {}, long } of cases)
-  describe(name, { skip: long && !slow && 'SPILLWAY_SLOW=1 runs it' }, () => {
+  describe(name, { skip: long && unlessSlow }, () => {
     let made: { ours: string; theirs: string; rows: Row[] } | undefined
     const make = () => {
       const { ours, theirs } = rows()

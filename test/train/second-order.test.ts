@@ -150,6 +150,8 @@ describe('coordinate descent that stalls', () => {
 
   it('models of folds are handed over, and those of larger costs go on from there', async () => {
     const plans: string[] = []
+    const text = unscaledRows(1000, 140, 2, 21, 30)
+    const path = folder.write('folded.svm', text)
     const tuning = await tune(path, {
       ...{ loss: 'logistic', folds: 3, costs: [1e-6, 0.1, 1] },
       progress: record => record.stage === 'plan' && record.solver === 'newton' && plans.push(record.reason),

@@ -8,6 +8,7 @@ import type { RelaxProgress } from '../../src/train/progress.ts'
 import { noisyRows } from '../contracts/small-problems.ts'
 import { randomNumbers } from '../numeric/reference.ts'
 import { fastFolder, threeClasses } from '../out-of-core/fixture.ts'
+import { isSlow } from '../slow.ts'
 import { limitOf, marginsOf, rowsOf, type TruncatedTask, truncatedObjective } from './truncated-objective.ts'
 
 const folder = fastFolder()
@@ -38,7 +39,7 @@ const near = (found: number, expected: number, precision: number, what = ''): vo
 const ways: [string, TrainOptions][] = [
   ['dual', { solver: 'dual' }],
   ['newton', { solver: 'newton' }],
-  ...(process.env['SPILLWAY_SLOW'] === '1'
+  ...(isSlow
     ? ([
         ['dual, without shrinking', { solver: 'dual', shrinking: false }],
         ['auto', {}],

@@ -1,7 +1,7 @@
 // The one-pass ball, held against the geometry: points, centres and radii written out in full.
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
-import { testFolder } from '../../input-formats/fixture.ts'
+import { fastFolder } from '../../folders.ts'
 import { bitsOf, randomNumbers } from '../../numeric/reference.ts'
 import {
   distance,
@@ -14,7 +14,7 @@ import {
   trained,
 } from './block-fixture.ts'
 
-const folder = testFolder()
+const folder = fastFolder()
 
 /** A ball in the full space: a direction for each feature, the bias, and one more for each row. */
 interface FullBall {

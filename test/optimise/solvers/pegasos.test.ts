@@ -4,7 +4,7 @@ import { before, describe, it } from 'node:test'
 import { Arena } from '../../../src/numeric/arena.ts'
 import { drawFrom } from '../../../src/numeric/draw.ts'
 import { train } from '../../../src/train/train.ts'
-import { testFolder } from '../../input-formats/fixture.ts'
+import { fastFolder } from '../../folders.ts'
 import { bitsOf } from '../../numeric/reference.ts'
 import {
   add,
@@ -18,7 +18,7 @@ import {
   trained,
 } from './block-fixture.ts'
 
-const folder = testFolder()
+const folder = fastFolder()
 const arena = new Arena()
 
 /** The order of the rows that a seed, a pass and a block draw. */

@@ -28,6 +28,7 @@ import { settings as readSettings, testFolder } from '../../input-formats/fixtur
 import { referenceParse } from '../../input-formats/reference-parser.ts'
 import { bitsOf, randomNumbers } from '../../numeric/reference.ts'
 import { threeClasses } from '../../out-of-core/fixture.ts'
+import { isSlow } from '../../slow.ts'
 import { noLiblinear } from '../../train/liblinear.ts'
 import {
   dualL1,
@@ -245,12 +246,11 @@ async function compare(
 }
 
 /** All rows of a9a, and an eighth of imdb; else a quarter and a twentieth. */
-const slow = process.env['SPILLWAY_SLOW'] === '1'
 
 describe('data sets: no worse than LIBLINEAR', () => {
   for (const loss of losses) {
     it(`a9a, ${loss}`, async t => {
-      const rows = rowsOfSet('a9a', line => slow || line % 4 === 0)
+      const rows = rowsOfSet('a9a', line => isSlow || line % 4 === 0)
       const path = folder.write('a9a.svm', writeData(rows))
       for (const cost of [0.01, 1]) await compare(t, path, path, rows, loss, { cost, epsilon: '1e-4' })
       const weighted = { cost: 0.1, bias: 1, classWeights: { '1': 3, '-1': 0.5 }, epsilon: '1e-4' }
@@ -258,7 +258,7 @@ describe('data sets: no worse than LIBLINEAR', () => {
     })
 
     it(`imdb, unit length, some of the rows, ${loss}`, async t => {
-      const raw = rowsOfSet('imdb', line => line % (slow ? 8 : 20) === 0)
+      const raw = rowsOfSet('imdb', line => line % (isSlow ? 8 : 20) === 0)
       const rows = raw.map(unitLength)
       const ours = folder.write('imdb.svm', writeData(raw))
       const theirs = folder.write('imdb-unit.svm', writeData(rows))
