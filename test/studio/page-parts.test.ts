@@ -50,7 +50,7 @@ describe('charts of a run under way', () => {
     const lines = firstRecords(run, 'spillway train news.svm')
     const idsAfter = (line: RunLine): string[] => {
       lines.push(line)
-      return chartsOfRun(collectRecords(lines, 'a run')).map(({ id }) => id)
+      return chartsOfRun(collectRecords(lines, 'a run')).live.map(({ id }) => id)
     }
     const test = (pass: number): RunLine => ({
       ...{ record: 'test', seconds: 1 + pass, pass, data: 't.svm', rows: 10, accuracy: 0.5 + 0.1 * pass },

@@ -12,6 +12,7 @@ import { BinaryObjective } from '../../src/optimise/objectives/binary.ts'
 import { LossesAlong, MULTIPLES } from '../../src/optimise/objectives/line-search.ts'
 import type { Solution } from '../../src/optimise/objectives/solution.ts'
 import { RowsInMemory, wholeGroup } from '../../src/optimise/sources/rows-in-memory.ts'
+import { alone, type Communicator } from '../../src/ranks/communicator.ts'
 import { ThreadPool } from '../../src/threads/pool.ts'
 import type { TrainOptions } from '../../src/train/options.ts'
 import { train } from '../../src/train/train.ts'
@@ -310,7 +311,9 @@ describe('the best multiple of rows in memory', () => {
       return lookAlong.call(objective, threads, group, looks, most)
     }
     const source = new RowsInMemory(arena, pool, set)
-    const look = new LastLook(objective, source, few)
+    // Where other ranks have rows, all multiples are tried.
+    const ranks: Communicator = few ? alone : { ...alone, size: 2 }
+    const look = new LastLook(objective, source, { ranks, seed: 1, blockOrder: 'fixed' })
     look.begin()
     for await (const group of source.pass(source.groups())) await look.at(group)
     const how = { exitReason: 'max-passes' as const, passes: 1, tolerance: 0, dual: true }

@@ -27,13 +27,16 @@ const LEAST_ROWS = 16_384
 /** Neighbours on both sides of the best multiple of a sample that are tried at first, and after that. */
 const NEIGHBOURS = [2, 8]
 
+/** What it needs to know of a run. */
+type LookSettings = Pick<DriverSettings, 'ranks' | 'seed' | 'blockOrder'>
+
 export class LastLook {
   readonly #objective: Objective
   readonly #source: RowSource
-  readonly #settings: DriverSettings
+  readonly #settings: LookSettings
   #looks: LossesAlong[] = []
 
-  constructor(objective: Objective, source: RowSource, settings: DriverSettings) {
+  constructor(objective: Objective, source: RowSource, settings: LookSettings) {
     this.#objective = objective
     this.#source = source
     this.#settings = settings
