@@ -37,6 +37,7 @@ const forBits: Record<string, [what: string, ...operators: string[]]> = {
   'files/xxh64.ts': ['words of a checksum', '~', '<<', '| 0', 'imul', 'i32'],
   'optimise/solvers/bundle-visit-task.ts': ['a bit for each of eight models', '<<'],
   'optimise/solvers/bundle-sweeps-task.ts': ['a bit for each of eight models', '~', '<<'],
+  'optimise/solvers/momentum.ts': ['a bit for each of eight models', '<<'],
   'optimise/objectives/bundle.ts': ['a bit for each of eight models', '<<'],
 }
 
