@@ -30,7 +30,7 @@ import { planLines } from '../optimise/sources/memory-plan.ts'
 import { RowsInMemory } from '../optimise/sources/rows-in-memory.ts'
 import { byFeature, inSpace } from '../rows/renumber-features.ts'
 import { NODE_BYTES } from '../sizes.ts'
-import { allowedMemory, WINDOW_BYTES } from './choose-solver.ts'
+import { allowedMemory, pagesBeside, roomForModels } from './choose-solver.ts'
 import { type FoldedProblem, isTruncated } from './class-problems.ts'
 import {
   hasSecondOrder,
@@ -108,11 +108,11 @@ export class InMemory extends Place {
     this.#mark = arena.mark()
   }
 
-  /** Bytes that models may take besides the rows: what is allowed, inside the window that WebAssembly can address. */
+  /** Bytes that models may take besides the rows. */
   get #room(): number {
     // Over ranks, what the one has that has the least: all of them take the same models at a time.
     if (this.facts.options.ranks.size > 1) return this.#loaded.all.room
-    return Math.max(0, Math.min(WINDOW_BYTES, allowedMemory(this.facts.options) - NODE_BYTES) - this.facts.arena.mark())
+    return roomForModels(this.facts.arena, this.#loaded.rows.packedBytes, this.facts.options)
   }
 
   #roundsOf(problems: FoldedProblem[]): Round[] {
@@ -340,7 +340,7 @@ export class InMemory extends Place {
         }
       : { what: `dual variables of ${rows} rows × ${classes} classes`, bytes: crammerSingerBytes(rows, classes) }
     const parts = [
-      { what: 'Node and the program', bytes: NODE_BYTES },
+      { what: 'Node and the program', bytes: NODE_BYTES + pagesBeside(this.#loaded.rows.packedBytes, options) },
       { what: 'rows, as they are in memory now', bytes: arena.mark() },
       own,
       { what: `weights of ${features} features × ${classes} classes, and the model`, bytes: weights * 16 },

@@ -23,7 +23,6 @@ import type { BandQuery } from '../../sample-index/metric-forest.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
 import type { Certificate } from '../objectives/certificate.ts'
 import { anchorRoom } from '../objectives/outliers.ts'
-import { VIEW_BYTES } from '../objectives/primal-view.ts'
 import { boxesOf } from '../objectives/problem.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
 import type { RowGroup } from '../sources/row-source.ts'
@@ -36,12 +35,12 @@ import {
   stretchesOf,
 } from './active-set.ts'
 import { type AwayRound, AwayRows, FIXED } from './away-rows.ts'
-import { DESCENT_BYTES } from './descent.ts'
 import { StepsOnSet } from './indexed-newton.ts'
 import { type IndexedFound, indexedSearchTask, indexedSweepTask } from './indexed-task.ts'
-import { isFew } from './newton.ts'
+import { newton } from './newton.ts'
 import {
   type BlockSolver,
+  extraPerWeight,
   type Run,
   type Saved,
   type Seen,
@@ -440,7 +439,7 @@ export const indexed: BlockSolver = {
   cacheShare: 0.75,
   extra: {
     // Second-order steps have vectors of their own, and a matrix where features are few.
-    perWeight: weights => VIEW_BYTES + DESCENT_BYTES + 8 + (isFew(weights) ? weights * 16 + 20 : 0),
+    perWeight: (weights, run) => (stepsOnIndex(run) ? extraPerWeight(newton.inBlocks!, weights, run) : 0),
     perRow: 3 / 8,
   },
   leastCache: leastActive,
