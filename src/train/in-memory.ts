@@ -34,6 +34,7 @@ import { allowedMemory, pagesBeside, roomForModels } from './choose-solver.ts'
 import { type FoldedProblem, isTruncated } from './class-problems.ts'
 import {
   hasSecondOrder,
+  lastGap,
   passesFor,
   patience,
   patienceWithSteps,
@@ -41,12 +42,21 @@ import {
   startsDense,
   startsSecondOrder,
   successors,
+  tellBestGap,
 } from './hand-over.ts'
 import type { LoadedRows } from './load-in-memory.ts'
 import { DEFAULTS, type ResolvedOptions } from './options.ts'
 import { countsOf } from './outcome.ts'
 import { type Account, type Held, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
 import { bundlesOf, groupsOf, mostOf } from './rounds.ts'
+
+/** How models go on by other methods: why, and from which gap. */
+interface GoingOn {
+  why: string
+  tell: TellPass
+  limits?: Partial<DriverSettings>
+  gap?: number
+}
 
 /** A method that goes on where another one stalled. */
 interface Successor {
@@ -60,6 +70,8 @@ interface Successor {
 interface Ended {
   solutions: Solution[]
   stalled: boolean
+  /** The last gap of the models that are not done. */
+  gap: number
 }
 
 /** Rows in memory as a place for models. */
@@ -220,7 +232,8 @@ export class InMemory extends Place {
     const driver = new Driver({ ...driving, stalls: patience(driving.settings.tolerance, most) })
     const solutions = await driver.solve()
     this.#handedOver = driver.stalled
-    return driver.stalled ? this.#goOn(objective, problems, solutions, { why: STALLED, tell, limits }) : solutions
+    if (!driver.stalled) return solutions
+    return this.#goOn(objective, problems, solutions, { why: STALLED, tell, limits, gap: lastGap(driver.state) })
   }
 
   /** Goes on with models that are not done, by one method after the other. */
@@ -228,23 +241,24 @@ export class InMemory extends Place {
     objective: Objective,
     problems: FoldedProblem[],
     solutions: Solution[],
-    { why, tell, limits = {} }: { why: string; tell: TellPass; limits?: Partial<DriverSettings> },
+    { why, tell, limits = {}, gap = Number.POSITIVE_INFINITY }: GoingOn,
   ): Promise<Solution[]> {
     const methods = successors(findLoss(this.facts.options.loss), {
       ...this.#loaded.rows,
       ...this.#loaded.all,
     })
-    let ends = solutions
+    let [ends, known] = [solutions, gap]
     for (const [k, solver] of methods.entries()) {
       // What was slow with one model is not tried with the next.
       if (k < this.#left) continue
       this.takes(solver.name, k === 0 ? why : `${why}; ${methods[k - 1].name} would take many, too`)
-      const step = { solver, isLast: k === methods.length - 1, tell, limits }
-      const { solutions, stalled } =
+      const step = { solver, isLast: k === methods.length - 1, tell: tellBestGap(tell, known), limits }
+      const { solutions, stalled, gap } =
         objective instanceof BundlesObjective
           ? await this.#goOnWithMany(objective, problems, ends, step)
           : await this.#goOnWithOne(objective, ends[0].passes, step)
       ends = solutions
+      known = Math.min(known, gap)
       if (!stalled) break
       this.#left = k + 1
     }
@@ -260,7 +274,7 @@ export class InMemory extends Place {
   ): Promise<Ended> {
     const { objective, most } = this.#successorOf(bundle)
     const left = [...solutions.keys()].filter(k => !solutions[k].certificate)
-    let stalled = false
+    let [stalled, gap] = [false, 0]
     for (let first = 0; first < left.length; first += most) {
       const group = left.slice(first, first + most)
       objective.startOver(group.map(k => problems[k]))
@@ -269,12 +283,13 @@ export class InMemory extends Place {
       const tell: TellPass = progress => step.tell({ ...progress, done: before + progress.done })
       const ended = await this.#goOnWithOne(objective, solutions[group[0]].passes, { ...step, tell })
       stalled ||= ended.stalled
+      gap = Math.max(gap, ended.gap)
       for (const [m, k] of group.entries()) {
         solutions[k] = ended.solutions[m]
         bundle.setWeights(k, objective.copyWeights(m))
       }
     }
-    return { solutions, stalled }
+    return { solutions, stalled, gap }
   }
 
   /** What second-order steps go on with where coordinate descent leaves a bundle: as many of its models as there is room for. */
@@ -310,6 +325,7 @@ export class InMemory extends Place {
     return {
       solutions: solutions.map(solution => ({ ...solution, passes: solution.passes + passes })),
       stalled: driver.stalled,
+      gap: lastGap(driver.state),
     }
   }
 
