@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { explainRow, ingest, type Model, predict, type TrainOptions, train } from '../../src/index.ts'
 import { murmur3, VW_BITS } from '../../src/input-formats/vw.ts'
-import { featureName } from '../../src/model/model.ts'
+import { featureName } from '../../src/model/feature-names.ts'
 import { decodeModel, encodeModel } from '../../src/model/own-file.ts'
 import { fastFolder } from '../out-of-core/fixture.ts'
 
