@@ -47,15 +47,17 @@ async function bundle() {
   await build({ ...settings, entryPoints: ['src/cli/main.ts'] })
   await build({ ...settings, entryPoints: ['src/index.ts'] })
   await build({ ...settings, entryPoints: ['src/input-formats/query-process.ts'] })
+  // The beginning of a worker is small: it has Node keep the compiled code of what it loads then.
+  await build({ ...settings, entryPoints: ['src/threads/worker.ts'] })
   // A worker finds its tasks by name, so that its bundle holds every file that declares one.
   const tasks = globSync('src/**/*-task.ts', { cwd: root }).sort()
-  const files = [...tasks, 'src/threads/worker.ts']
+  const files = [...tasks, 'src/threads/run-tasks.ts']
   const contents = files.map(file => `import './${file}'`).join('\n')
   await build({
     ...settings,
     stdin: { contents, resolveDir: root },
     outdir: undefined,
-    outfile: join(out, 'worker.js'),
+    outfile: join(out, 'run-tasks.js'),
   })
   // For browsers: small, and with nothing of Node's. An import of it would end the build.
   await build({

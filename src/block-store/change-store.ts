@@ -5,7 +5,8 @@ import { SpillwayError } from '../errors.ts'
 import type { CarriedStates } from './carried-states.ts'
 import { blockNumber, MOST_BLOCKS } from './file-layout.ts'
 import type { Manifest } from './manifest.ts'
-import { lockStore, removeStrays, type StoreWriter } from './writer.ts'
+import { lockStore, removeStrays } from './store-folder.ts'
+import type { StoreWriter } from './writer.ts'
 
 export interface Change {
   /** Names the states and the writer that are undone when the change fails. */

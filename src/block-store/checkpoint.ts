@@ -35,7 +35,7 @@ import {
 import { commitTogether, nextMark, type RankMark, settleTogether, WAITING_CHECKPOINT_FILE } from './commit-together.ts'
 import type { Manifest } from './manifest.ts'
 import { CHECKPOINT_FILE, type RunState, readState, type StoredState, settleNext } from './run-state.ts'
-import { removeFolder } from './writer.ts'
+import { removeFolder } from './store-folder.ts'
 
 export type { Stretch } from './checkpoint-files.ts'
 export type { GapMet, RunState } from './run-state.ts'

@@ -2,45 +2,35 @@
 // durable and renamed. So a crash, a full disk or a kill at any moment leaves a folder without a manifest, which
 // openStore calls unfinished and the next ingest clears away. A finished store is changed the same way: new files beside
 // the old ones, and then a manifest that names them; until that moment the old store is whole, afterwards the new one.
-import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, unlink } from 'node:fs/promises'
+import { type FileHandle, open, rename, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileError, SpillwayError, UsageError } from '../errors.ts'
-import { lockOwner, takeLock } from '../files/lock-file.ts'
 import type { Arena } from '../numeric/arena.ts'
 import type { Address, ByteCount } from '../sizes.ts'
 import { type EncodedSegment, setBasePosition } from './codecs.ts'
 import {
-  BLOCK_FILE_PATTERN,
   blockFileName,
   chainChecksum,
   FEATURE_NAMES_FILE,
-  FEATURE_NAMES_TEMPORARY,
   FEATURE_SET_FILE,
-  FEATURE_SET_PATTERN,
-  FEATURE_SET_TEMPORARY,
   FILE_HEADER_BYTES,
   hexChecksum,
-  INDEX_FOLDER,
   LOCK_FILE,
-  LOCK_PATTERN,
   MANIFEST_FILE,
   MANIFEST_TEMPORARY,
   MOST_BLOCKS,
   readSegmentHeader,
-  STATE_FOLDER_PATTERN,
-  UNSAVED_MARKER,
   writeFileHeader,
 } from './file-layout.ts'
 import {
   type BlockEntry,
   checkManifest,
-  featureFileOf,
   MANIFEST_VERSION,
   MANIFEST_VERSION_WEIGHTED,
   type Manifest,
   type ManifestParts,
-  readManifest,
 } from './manifest.ts'
+import { checkFolder, clearFolder, lockFolder, makeFolder, removeFile, syncFolder } from './store-folder.ts'
 
 export interface WriterOptions {
   arena: Arena
@@ -357,138 +347,4 @@ export function fingerprintOf(arena: Arena, scratch: number, blocks: readonly { 
   let sum = 0n
   for (const block of blocks) sum = chainChecksum(arena, scratch, sum, BigInt(`0x${block.checksum}`))
   return hexChecksum(sum)
-}
-
-// --- The folder and its lock
-
-async function makeFolder(folder: string): Promise<boolean> {
-  try {
-    await mkdir(folder)
-    return true
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
-    throw fileError(error, folder, 'make')
-  }
-}
-
-function isStoreFile(name: string): boolean {
-  const known = [MANIFEST_FILE, MANIFEST_TEMPORARY, FEATURE_NAMES_FILE, UNSAVED_MARKER, INDEX_FOLDER]
-  const patterns = [
-    ...[BLOCK_FILE_PATTERN, FEATURE_SET_PATTERN, FEATURE_SET_TEMPORARY, FEATURE_NAMES_TEMPORARY],
-    ...[STATE_FOLDER_PATTERN, LOCK_PATTERN],
-  ]
-  return known.includes(name) || patterns.some(pattern => pattern.test(name))
-}
-
-/** A finished store whose lock this process holds, and what it held when the lock was taken. */
-export interface LockedStore {
-  manifest: Manifest
-  release(): Promise<void>
-}
-
-function lockFolder(folder: string, ifReadOnly: string): Promise<() => Promise<void>> {
-  const path = join(folder, LOCK_FILE)
-  return takeLock(
-    path,
-    owner =>
-      new SpillwayError(
-        `${folder} is being written by process ${owner}`,
-        `wait for it to end, or remove ${path} if that process is no Spillway`,
-      ),
-    ifReadOnly,
-  )
-}
-
-/** Takes the lock of a finished store, and clears away what an interrupted change has left. */
-export async function lockStore(folder: string): Promise<LockedStore> {
-  const release = await lockFolder(folder, 'copy the store to a place that can be written, and change the copy')
-  try {
-    const manifest = await readManifest(folder)
-    await removeStrays(folder, manifest)
-    return { manifest, release }
-  } catch (error) {
-    await release().catch(() => {})
-    throw error
-  }
-}
-
-const OWNED = [BLOCK_FILE_PATTERN, FEATURE_SET_PATTERN, FEATURE_SET_TEMPORARY, FEATURE_NAMES_TEMPORARY]
-
-/** Removes block files and feature sets that the manifest does not name: what came before a change, or of one that
- *  was interrupted. */
-export async function removeStrays(folder: string, manifest: Manifest): Promise<void> {
-  const named = new Set([...manifest.blocks.map(({ file }) => file), featureFileOf(manifest)])
-  const names = await readdir(folder).catch((error: unknown) => {
-    throw fileError(error, folder, 'list')
-  })
-  for (const name of names) {
-    const owned = OWNED.some(pattern => pattern.test(name))
-    if ((owned && !named.has(name)) || name === MANIFEST_TEMPORARY) await removeFile(join(folder, name))
-  }
-}
-
-async function checkFolder(folder: string, overwrite: boolean): Promise<void> {
-  let names: string[]
-  try {
-    names = await readdir(folder)
-  } catch (error) {
-    throw fileError(error, folder, 'list')
-  }
-  const stranger = names.find(name => !isStoreFile(name))
-  if (stranger !== undefined) {
-    throw new SpillwayError(
-      `${folder} exists and is no store: it holds ${stranger}`,
-      'choose another name for the store',
-    )
-  }
-  if (names.includes(MANIFEST_FILE) && !overwrite) {
-    throw new SpillwayError(
-      `${folder} is a finished store already`,
-      'choose another name, or replace it with --overwrite',
-    )
-  }
-  for (const name of names) {
-    // The lock of the store itself is looked at when it is taken.
-    const owner = LOCK_PATTERN.test(name) && name !== LOCK_FILE ? await lockOwner(join(folder, name)) : undefined
-    if (owner === undefined) continue
-    throw new SpillwayError(
-      `${folder} is being trained on by process ${owner}`,
-      `wait for it to end, choose another name, or remove ${join(folder, name)} if that process is no Spillway`,
-    )
-  }
-}
-
-async function clearFolder(folder: string, durable: boolean): Promise<void> {
-  // The manifest goes first: at no moment does one stand beside blocks that are not its own.
-  await removeFile(join(folder, MANIFEST_FILE))
-  if (durable) await syncFolder(folder)
-  const names = await readdir(folder).catch((error: unknown) => {
-    throw fileError(error, folder, 'list')
-  })
-  for (const name of names) {
-    if (STATE_FOLDER_PATTERN.test(name) || name === INDEX_FOLDER) await removeFolder(join(folder, name))
-    else if (isStoreFile(name) && name !== LOCK_FILE) await removeFile(join(folder, name))
-  }
-}
-
-/** A folder and all that is in it; it need not be there. */
-export async function removeFolder(path: string, ifReadOnly?: string): Promise<void> {
-  await rm(path, { recursive: true, force: true }).catch((error: unknown) => {
-    throw fileError(error, path, 'remove', ifReadOnly)
-  })
-}
-
-/** A file, which need not be there. */
-export async function removeFile(path: string): Promise<void> {
-  try {
-    await unlink(path)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw fileError(error, path, 'remove')
-  }
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  await using handle = await open(folder, 'r')
-  // Some file systems do not sync folders and say so; there is nothing better to do there.
-  await handle.sync().catch(() => {})
 }

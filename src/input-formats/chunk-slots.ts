@@ -14,11 +14,16 @@ export interface Slot {
 export class ChunkSlots {
   readonly arena: Arena
   readonly #free: Slot[] = []
+  #made = 0
   #wake: (() => void) | undefined
 
-  constructor(arena: Arena, bytes: number, slots: number) {
+  constructor(arena: Arena) {
     this.arena = arena
-    for (let k = 0; k < slots; k++) this.#free.push(this.#newSlot(bytes))
+  }
+
+  /** Makes slots until there are so many. Those that it makes hold so many bytes. */
+  prepare(slots: number, bytes: number): void {
+    for (; this.#made < slots; this.#made++) this.#free.push(this.#newSlot(bytes))
   }
 
   #newSlot(capacity: number): Slot {

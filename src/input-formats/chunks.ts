@@ -81,6 +81,7 @@ export class Chunks {
   readonly #reading: Reading
   readonly #chunkBytes: number
   readonly #slots: ChunkSlots
+  readonly #mostSlots: number
   readonly #table: TableReading
   #placed: PlacedSchema | undefined
   /** Chunks that were handed out. */
@@ -100,7 +101,8 @@ export class Chunks {
     this.#reading = reading
     this.#table = table
     this.#chunkBytes = chunkBytes
-    this.#slots = new ChunkSlots(arena, chunkBytes, slots)
+    this.#slots = new ChunkSlots(arena)
+    this.#mostSlots = slots
   }
 
   async *read(paths: string[]): AsyncGenerator<Chunk> {
@@ -112,6 +114,7 @@ export class Chunks {
       const { format } = this.#reading
       for (const { path } of inputs) refuseNamedLabels(path, this.#reading.known)
       if (format.cut.by === 'plan') for (const input of inputs) opened.push(await this.#open(format, input))
+      this.#prepareSlots(opened)
       this.bytesTotal = inputs.reduce<number | undefined>(
         (sum, { size }) => (sum === undefined || size === undefined ? undefined : sum + size),
         0,
@@ -135,6 +138,7 @@ export class Chunks {
       await this.#findFormat([input])
       const { format } = this.#reading
       if (format.cut.by === 'plan') opened = await this.#open(format, input)
+      this.#prepareSlots(opened ? [opened] : [])
       const chunk = opened ? await this.#samplePlan(opened, input, place) : await this.#sampleLines(input, place)
       return chunk && this.#chunk(input.name, 0, chunk)
     } finally {
@@ -161,6 +165,19 @@ export class Chunks {
     const { path, name } = input
     if (cut.by !== 'plan') throw new Error(`${title} is not opened`)
     return cut.open({ path, name, file: () => input.randomAccess(title) }, this.#chunkBytes)
+  }
+
+  /** Makes slots for the largest chunk that is planned, and no more than there are chunks. A slot that grew later would leave the
+   *  room that it had unused, and the memory plan would not know of it. */
+  #prepareSlots(opened: OpenedInput[]): void {
+    const planned = opened.map(({ chunks }) => chunks)
+    if (planned.length === 0 || !planned.every(chunks => Array.isArray(chunks))) {
+      this.#slots.prepare(this.#mostSlots, this.#chunkBytes)
+      return
+    }
+    const sizes = planned.flat().map(({ bytes }) => bytes)
+    const largest = sizes.reduce((most, bytes) => Math.max(most, bytes), this.#chunkBytes)
+    this.#slots.prepare(Math.min(this.#mostSlots, Math.max(1, sizes.length)), largest)
   }
 
   #chunk(name: string, source: number, { slot, offset = 0, ...chunk }: InSlot): Chunk {
@@ -197,7 +214,7 @@ export class Chunks {
     const { name, bytes } = planned
     const about = columns ? this.#aboutDecoded(planned.about as AboutEncoded, columns, input.name) : planned.about
     const slot = await this.#slots.take()
-    // Chunks of a file differ in size: a slot grows a few times, not with each.
+    // Of chunks whose sizes are not known before: a slot grows a few times, not with each.
     if (bytes > slot.capacity) this.#slots.enlarge(slot, Math.max(bytes, Math.ceil(slot.capacity * 1.5)), 0)
     await this.#take(input, () => planned.fill(this.#arena.bytes(slot.at, bytes)))
     return { slot, bytes, first, part: name, about }

@@ -1,20 +1,7 @@
 // What parsers in JavaScript have in common: a format hands over row after row, and here they are checked and become batches.
 import type { Arena } from '../numeric/arena.ts'
-import {
-  BATCH_BYTES,
-  BATCH_FEATURES,
-  BATCH_INDICES,
-  BATCH_LABEL_AT,
-  BATCH_LABELS,
-  BATCH_NONZEROS,
-  BATCH_ROWS,
-  BATCH_STARTS,
-  BATCH_VALUE_BYTES,
-  BATCH_VALUES,
-  LONGEST_LABEL,
-  MOST_FEATURES,
-  PARSE_ERROR_ROOM,
-} from '../numeric/layouts.ts'
+import { BatchFields } from '../numeric/fields/batch.ts'
+import { BATCH_BYTES, LONGEST_LABEL, MOST_FEATURES, PARSE_ERROR_ROOM } from '../numeric/layouts.ts'
 import { roundUp } from '../numeric/rounding.ts'
 import type { BadRow, ChunkBytes, ChunkParser, ParsedBatch, ParseSettings, Place } from './input-format.ts'
 import { labelCode, labelOf, textLabelComplaint } from './labels.ts'
@@ -45,7 +32,7 @@ export abstract class RowsParser implements ChunkParser {
   badRows = 0
   bad: BadRow[] = []
   readonly #arena: Arena
-  readonly #batch: number
+  readonly #batch: BatchFields
   #valueBytes = 0
   #entryRoom = 0
   /** Where the bytes of labels of text are, one after the other, each closed by a line feed. */
@@ -60,7 +47,7 @@ export abstract class RowsParser implements ChunkParser {
 
   constructor(arena: Arena) {
     this.#arena = arena
-    this.#batch = arena.allocateZeroed(BATCH_BYTES, 'the parser')
+    this.#batch = new BatchFields(arena, arena.allocateZeroed(BATCH_BYTES, 'the parser'))
   }
 
   /** The rows of a chunk, in order. A row that stands on several lines adds the others to `lines`. */
@@ -124,13 +111,14 @@ export abstract class RowsParser implements ChunkParser {
     const values = labels + BATCH_ROOM * 8
     const indices = values + roundUp(room * valueBytes, 8)
     const starts = indices + roundUp(room * 4, 8)
-    arena.setU32(this.#batch + BATCH_LABELS, labels)
-    arena.setU32(this.#batch + BATCH_VALUES, values)
-    arena.setU32(this.#batch + BATCH_INDICES, indices)
-    arena.setU32(this.#batch + BATCH_STARTS, starts)
-    arena.setU32(this.#batch + BATCH_LABEL_AT, starts + (BATCH_ROOM + 2) * 4)
+    const batch = this.#batch
+    batch.labels = labels
+    batch.values = values
+    batch.indices = indices
+    batch.starts = starts
+    batch.labelAt = starts + (BATCH_ROOM + 2) * 4
+    batch.valueBytes = valueBytes
     arena.setU32(starts, 0)
-    arena.setU32(this.#batch + BATCH_VALUE_BYTES, valueBytes)
   }
 
   #start(): void {
@@ -139,19 +127,15 @@ export abstract class RowsParser implements ChunkParser {
     this.#weights.length = 0
     this.#codes.clear()
     this.#textsFilled = 0
-    this.#arena.setU32(this.#field(BATCH_STARTS), 0)
-  }
-
-  #field(offset: number): number {
-    return this.#arena.getU32(this.#batch + offset)
+    this.#arena.setU32(this.#batch.starts, 0)
   }
 
   /** Writes a row behind the entries that there are; how many there are then. */
   #add({ label, indices, values, weight = 1 }: MadeRow, before: number): number {
     const arena = this.#arena
     const row = this.#labels.length
-    const indicesAt = arena.u32(this.#field(BATCH_INDICES) + before * 4, indices.length)
-    const valuesAt = this.#field(BATCH_VALUES) + before * this.#valueBytes
+    const indicesAt = arena.u32(this.#batch.indices + before * 4, indices.length)
+    const valuesAt = this.#batch.values + before * this.#valueBytes
     const kept = this.#valueBytes === 8 ? arena.f64(valuesAt, indices.length) : arena.f32(valuesAt, indices.length)
     let count = 0
     for (let k = 0; k < indices.length; k++) {
@@ -159,13 +143,13 @@ export abstract class RowsParser implements ChunkParser {
       indicesAt[count] = indices[k]
       if (kept[count] !== 0) count++
     }
-    arena.setU32(this.#field(BATCH_STARTS) + (row + 1) * 4, before + count)
+    arena.setU32(this.#batch.starts + (row + 1) * 4, before + count)
     const { value, text } = typeof label === 'string' ? labelOf(label) : { value: label, text: String(label) }
-    const labelAt = this.#field(BATCH_LABELS) + row * 8
+    const labelAt = this.#batch.labels + row * 8
     if (value === null) {
       const { at, code } = this.#textCode(text)
       arena.u64(labelAt, 1)[0] = code
-      arena.setU32(this.#field(BATCH_LABEL_AT) + row * 4, at)
+      arena.setU32(this.#batch.labelAt + row * 4, at)
     } else arena.setF64(labelAt, value)
     if (weight !== 1 || this.#weights.length > 0) {
       while (this.#weights.length < row) this.#weights.push(1)
@@ -192,10 +176,10 @@ export abstract class RowsParser implements ChunkParser {
 
   #finish(nonzeros: number, features: number): ParsedBatch {
     const rows = this.#labels.length
-    this.#arena.setU32(this.#batch + BATCH_ROWS, rows)
-    this.#arena.setU32(this.#batch + BATCH_NONZEROS, nonzeros)
-    this.#arena.setU32(this.#batch + BATCH_FEATURES, features)
-    return { batch: this.#batch, rows, nonzeros, features }
+    this.#batch.rows = rows
+    this.#batch.nonzeros = nonzeros
+    this.#batch.features = features
+    return { batch: this.#batch.at, rows, nonzeros, features }
   }
 }
 

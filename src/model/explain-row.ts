@@ -1,6 +1,7 @@
 // Which features made a row's score: what each adds to the score of the label that is predicted, largest first. Nothing here
 // needs Node.
-import { expandRow, featureName, fitRow, type Model, predictClass, scoreRow, transformRow } from './model.ts'
+import { featureName } from './feature-names.ts'
+import { expandRow, fitRow, type Model, predictClass, scoreRow, transformRow } from './model.ts'
 import { positionOf } from './weights.ts'
 
 export interface Contribution {

@@ -2,7 +2,8 @@
 // model says. Features have the user's own numbers; expanded ones are named by what they are made of. Weights that are
 // 0 are left out. Nothing reads it back: the own file is for that.
 import { rangeEnds } from '../features/additive-kernel.ts'
-import { featureName, type Model, userFeature } from './model.ts'
+import { featureName, userFeature } from './feature-names.ts'
+import type { Model } from './model.ts'
 import { featureAt, listedFeatures, type WeightVectors } from './weights.ts'
 
 export const JSON_FORMAT = 'spillway-model'

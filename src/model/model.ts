@@ -14,7 +14,7 @@ import type { ScaleKind } from '../features/scale-kinds.ts'
 import { type Label, type LabelKey, textLabelComplaint } from '../input-formats/labels.ts'
 import { type MulticlassKind, type Regularizer, trainsTogether } from '../losses/formulations.ts'
 import { MOST_FEATURES } from '../numeric/layouts.ts'
-import { featureName as nameInTable, type Schema } from '../tables/schema.ts'
+import type { Schema } from '../tables/schema.ts'
 import { type Calibration, calibrationsComplaint } from './calibration.ts'
 import type { Shortfall } from './shortfall.ts'
 import { positionOf, smallerLayout, toDense, vectorsComplaint, type WeightVectors } from './weights.ts'
@@ -373,57 +373,10 @@ function refuseHugeDense(numbers: number): void {
   )
 }
 
-/** The number by which the user knows a feature. */
-export function userFeature(model: Model, feature: number): number {
-  return feature + model.indexBase
-}
-
-/** What the user knows a feature of the data by: its number, its name, or its column in a table. */
-function inputName(model: Model, feature: number): string {
-  const name = hashedName(model, feature)
-  if (model.schema) return nameInTable(model.schema, feature, name) ?? String(userFeature(model, feature))
-  return name ?? String(userFeature(model, feature))
-}
-
-/** The kept name of a feature that was hashed. */
-function hashedName({ hashedNames }: Model, feature: number): string | undefined {
-  if (!hashedNames) return undefined
-  const { features, names } = hashedNames
-  let [low, high] = [0, features.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (features[middle] < feature) low = middle + 1
-    else high = middle
-  }
-  return features[low] === feature ? names[low] : undefined
-}
-
 function hashedNamesComplaint({ features, names }: HashedNames): string | undefined {
   if (features.length !== names.length) return `it has ${names.length} names for ${features.length} hashed features`
   const rises = features.every(
     (feature, k) => Number.isInteger(feature) && (k === 0 ? feature >= 0 : feature > features[k - 1]),
   )
   return rises ? undefined : 'the hashed features that have names are not in increasing order'
-}
-
-/** What the user knows a feature by: its number, or of what it is made; of a hashed one, its place among 2^BITS. */
-export function featureName(model: Model, feature: number): string {
-  const first = (input: number): string => inputName(model, input)
-  const { expand } = model.transforms
-  return expand ? parseExpansion(expand.steps).nameOf(feature, first) : first(feature)
-}
-
-/** The kept names of features before they were hashed, for some of the places they fell on. */
-export function namesBeforeHash(model: Model, places: ReadonlySet<number>): Map<number, string[]> {
-  const found = new Map<number, string[]>()
-  const { expand } = model.transforms
-  if (!expand?.names || places.size === 0) return found
-  const steps = parseExpansion(expand.steps)
-  for (const feature of expand.names) {
-    const place = steps.placeOf(feature)
-    if (!places.has(place)) continue
-    const name = steps.nameBeforeHash(feature, input => inputName(model, input))
-    found.set(place, [...(found.get(place) ?? []), name])
-  }
-  return found
 }

@@ -1,7 +1,8 @@
 // The fields of PMML that a model's features come from: a field for each column of a table, or for each feature that has a weight.
 import { SpillwayError } from '../errors.ts'
 import { type CategoryColumn, type FeatureColumn, featureName, hasFeatures, type Schema } from '../tables/schema.ts'
-import { type Model, userFeature } from './model.ts'
+import { userFeature } from './feature-names.ts'
+import type { Model } from './model.ts'
 import { featureAt, listedFeatures } from './weights.ts'
 
 /** What stands for a cell that is missing, in the ways that are written most. */

@@ -18,15 +18,85 @@ interface WebAssemblyApi {
 }
 const { WebAssembly } = globalThis as unknown as { WebAssembly: WebAssemblyApi }
 
+/** Loops that there are for weights of both precisions: sweepBoxF64 and sweepBoxF32. */
+interface ForEachPrecision {
+  dot(row: Address, w: Address): number
+  axpy(row: Address, step: number, w: Address): void
+  squaredLength(w: Address, count: number): number
+  sweepBox(problem: Address, sweep: Address, budget: number): number
+  sweepLogistic(problem: Address, sweep: Address, budget: number): number
+  startEntropic(problem: Address, order: Address, listed: number): void
+  addDual(problem: Address, from: number, to: number, stride: number): void
+  pegasosRows(problem: Address, order: Address, before: number, all: number, ball: number): number
+  pegasosBlock(problem: Address, list: Address, before: number, all: number, ball: number): number
+  growBall(problem: Address, ball: Address): void
+  evaluate(problem: Address, from: number, to: number, sums: Address): void
+  evaluateAlong(problem: Address, from: number, to: number, sums: Address, along: Address): void
+  findOutliers(
+    problem: Address,
+    from: number,
+    to: number,
+    limit: number,
+    factor: number,
+    marks: Address,
+    parts: Address,
+    sums: Address,
+    folds: Address,
+    heldOut: number,
+  ): void
+  takeOut(weights: Address, parts: Address, count: number): void
+  along(problem: Address, from: number, to: number, along: Address): void
+  takeIn(
+    ...args: [
+      set: Address,
+      problem: Address,
+      order: Address,
+      count: number,
+      numbers: Address,
+      alpha: Address,
+      gradients: Address,
+    ]
+  ): void
+  placeWeights(features: Address, count: number, map: Address, from: Address, to: Address): void
+  sweepBoxParted(problem: Address, sweep: Address, budget: number): number
+  sweepLogisticParted(problem: Address, sweep: Address, budget: number): number
+  mergeHot(w: Address, own: Address, seen: Address, count: number, lock: Address): number
+  renumberWeights(numbers: Address, count: number, w: Address, scratch: Address): void
+  sumReplicas(
+    ...args: [w: Address, base: Address, replicas: Address, stride: number, count: number, weights: number]
+  ): number
+  withoutReplicas(
+    ...args: [w: Address, base: Address, replicas: Address, stride: number, count: number, weights: number]
+  ): void
+}
+
+/** Loops that there are for bundles of up to two, four and eight models: sweepBundle2, sweepBundle4 and sweepBundle8. */
+interface ForEachWidth {
+  alongBundle(bundle: Address, from: number, to: number, along: Address): void
+  sweepBundle(bundle: Address, sweep: Address, budget: number): number
+  evaluateBundle(bundle: Address, from: number, to: number, sums: Address): void
+  scoreHeldOut(...args: [bundle: Address, from: number, to: number, scores: Address, rows: number, dots: Address]): void
+  squaredLengths(w: Address, count: number, out: Address): void
+  startEntropicBundle(bundle: Address, count: number): void
+  addDualBundle(bundle: Address, count: number): void
+  carryOnBundle(
+    ...args: [bundle: Address, count: number, weightCount: number, beforeAlpha: Address, beforeWeights: Address]
+  ): number
+}
+
+type ByPrecision = {
+  [Loop in keyof ForEachPrecision as `${Loop}F64` | `${Loop}F32`]: ForEachPrecision[Loop]
+}
+
+type ByWidth = {
+  [Loop in keyof ForEachWidth as `${Loop}2` | `${Loop}4` | `${Loop}8`]: ForEachWidth[Loop]
+}
+
 /** The functions that assembly/index.ts exports. Addresses are bytes in the shared memory. */
-export interface NumericFunctions {
+export interface NumericFunctions extends ByPrecision, ByWidth {
   allocate(bytes: ByteCount): number
   iota(array: Address, count: number): void
   shuffle(array: Address, count: number, state: Address): void
-  dotF64(row: Address, w: Address): number
-  dotF32(row: Address, w: Address): number
-  axpyF64(row: Address, step: number, w: Address): void
-  axpyF32(row: Address, step: number, w: Address): void
   squaredNorm(row: Address): number
   bringRows(rows: Address, order: Address, from: number, to: number, beside: Address, bytesBeside: ByteCount): void
   bringColumns(starts: Address, order: Address, from: number, to: number, entries: Address, values: Address): void
@@ -67,53 +137,18 @@ export interface NumericFunctions {
   roundBatch(batch: Address, bins: number): void
   gatherRanges(table: Address, from: number, to: number, ranges: Address): void
   fitBatch(batch: Address, ranges: Address, features: number, bins: number): void
-  squaredLengthF64(w: Address, count: number): number
-  squaredLengthF32(w: Address, count: number): number
-  sweepBoxF64(problem: Address, sweep: Address, budget: number): number
-  sweepBoxF32(problem: Address, sweep: Address, budget: number): number
-  sweepLogisticF64(problem: Address, sweep: Address, budget: number): number
-  sweepLogisticF32(problem: Address, sweep: Address, budget: number): number
-  startEntropicF64(problem: Address, order: Address, listed: number): void
   visitedSums(problem: Address, count: number, margins: Address, alpha: Address, sums: Address): void
   rowWorth(problem: Address, count: number, worth: Address): void
-  startEntropicF32(problem: Address, order: Address, listed: number): void
-  addDualF64(problem: Address, from: number, to: number, stride: number): void
-  addDualF32(problem: Address, from: number, to: number, stride: number): void
   carryOn(
-    problem: Address,
-    count: number,
-    weightCount: number,
-    beforeAlpha: Address,
-    beforeWeights: Address,
-    share: number,
+    ...args: [
+      problem: Address,
+      count: number,
+      weightCount: number,
+      beforeAlpha: Address,
+      beforeWeights: Address,
+      share: number,
+    ]
   ): number
-  carryOnBundle2(
-    bundle: Address,
-    count: number,
-    weightCount: number,
-    beforeAlpha: Address,
-    beforeWeights: Address,
-  ): number
-  carryOnBundle4(
-    bundle: Address,
-    count: number,
-    weightCount: number,
-    beforeAlpha: Address,
-    beforeWeights: Address,
-  ): number
-  carryOnBundle8(
-    bundle: Address,
-    count: number,
-    weightCount: number,
-    beforeAlpha: Address,
-    beforeWeights: Address,
-  ): number
-  pegasosRowsF64(problem: Address, order: Address, before: number, all: number, ball: number): number
-  pegasosRowsF32(problem: Address, order: Address, before: number, all: number, ball: number): number
-  pegasosBlockF64(problem: Address, list: Address, before: number, all: number, ball: number): number
-  pegasosBlockF32(problem: Address, list: Address, before: number, all: number, ball: number): number
-  growBallF64(problem: Address, ball: Address): void
-  growBallF32(problem: Address, ball: Address): void
   keepMarginsL2(l1: Address): void
   lossL2Logistic(l1: Address): number
   startL2Logistic(l1: Address): void
@@ -170,44 +205,9 @@ export interface NumericFunctions {
   foldTriangles(matrix: Address, n: number): void
   gatherPieces(to: Address, first: Address, pieces: number, stride: number, count: number): void
   solveCholesky(matrix: Address, n: number, x: Address): void
-  evaluateF64(problem: Address, from: number, to: number, sums: Address): void
-  evaluateF32(problem: Address, from: number, to: number, sums: Address): void
-  evaluateAlongF64(problem: Address, from: number, to: number, sums: Address, along: Address): void
-  evaluateAlongF32(problem: Address, from: number, to: number, sums: Address, along: Address): void
-  findOutliersF64(
-    problem: Address,
-    from: number,
-    to: number,
-    limit: number,
-    factor: number,
-    marks: Address,
-    parts: Address,
-    sums: Address,
-    folds: Address,
-    heldOut: number,
-  ): void
-  findOutliersF32(
-    problem: Address,
-    from: number,
-    to: number,
-    limit: number,
-    factor: number,
-    marks: Address,
-    parts: Address,
-    sums: Address,
-    folds: Address,
-    heldOut: number,
-  ): void
   leaveOut(alpha: Address, marks: Address, rows: number): void
-  takeOutF64(weights: Address, parts: Address, count: number): void
-  takeOutF32(weights: Address, parts: Address, count: number): void
-  alongF64(problem: Address, from: number, to: number, along: Address): void
-  alongF32(problem: Address, from: number, to: number, along: Address): void
   alongSoftmax(problem: Address, from: number, to: number, scores: Address, along: Address): void
   alongTogether(problem: Address, from: number, to: number, scores: Address, along: Address): void
-  alongBundle2(bundle: Address, from: number, to: number, along: Address): void
-  alongBundle4(bundle: Address, from: number, to: number, along: Address): void
-  alongBundle8(bundle: Address, from: number, to: number, along: Address): void
   sweepTogether(problem: Address, sweep: Address, budget: number): number
   evaluateTogether(problem: Address, from: number, to: number, scores: Address, sums: Address): void
   addDualTogether(problem: Address, from: number, to: number): void
@@ -339,28 +339,6 @@ export interface NumericFunctions {
     ]
   ): number
   keepListed(order: Address, count: number, table: Address, alpha: Address, stride: number, weights: Address): void
-  takeInF64(
-    ...args: [
-      set: Address,
-      problem: Address,
-      order: Address,
-      count: number,
-      numbers: Address,
-      alpha: Address,
-      gradients: Address,
-    ]
-  ): void
-  takeInF32(
-    ...args: [
-      set: Address,
-      problem: Address,
-      order: Address,
-      count: number,
-      numbers: Address,
-      alpha: Address,
-      gradients: Address,
-    ]
-  ): void
   listNear(set: Address, problem: Address, order: Address, nearness: number): number
   settleAlpha(set: Address): void
   enterEvaluated(
@@ -379,8 +357,6 @@ export interface NumericFunctions {
   numberFeatures(dictionary: Address, rows: Address, count: number, order: Address): number
   placeRows(seed: bigint, chunk: number, rows: number, blocks: number, next: Address, places: Address): void
   placeAlpha(from: Address, places: Address, rows: number, to: Address, stride: number): void
-  placeWeightsF64(features: Address, count: number, map: Address, from: Address, to: Address): void
-  placeWeightsF32(features: Address, count: number, map: Address, from: Address, to: Address): void
   placeFeatures(features: Address, map: Address, row: Address): void
   copyStrided(
     ...args: [from: Address, fromStride: number, to: Address, toStride: number, bytes: ByteCount, count: number]
@@ -391,53 +367,9 @@ export interface NumericFunctions {
   scatterListed(
     ...args: [from: Address, bytes: ByteCount, numbers: Address, to: Address, stride: number, count: number]
   ): void
-  sweepBundle2(bundle: Address, sweep: Address, budget: number): number
-  evaluateBundle2(bundle: Address, from: number, to: number, sums: Address): void
-  scoreHeldOut2(
-    ...args: [bundle: Address, from: number, to: number, scores: Address, rows: number, dots: Address]
-  ): void
-  squaredLengths2(w: Address, count: number, out: Address): void
-  startEntropicBundle2(bundle: Address, count: number): void
-  addDualBundle2(bundle: Address, count: number): void
-  sweepBundle4(bundle: Address, sweep: Address, budget: number): number
-  evaluateBundle4(bundle: Address, from: number, to: number, sums: Address): void
-  scoreHeldOut4(
-    ...args: [bundle: Address, from: number, to: number, scores: Address, rows: number, dots: Address]
-  ): void
-  squaredLengths4(w: Address, count: number, out: Address): void
-  startEntropicBundle4(bundle: Address, count: number): void
-  addDualBundle4(bundle: Address, count: number): void
-  sweepBundle8(bundle: Address, sweep: Address, budget: number): number
-  evaluateBundle8(bundle: Address, from: number, to: number, sums: Address): void
-  scoreHeldOut8(
-    ...args: [bundle: Address, from: number, to: number, scores: Address, rows: number, dots: Address]
-  ): void
-  squaredLengths8(w: Address, count: number, out: Address): void
-  startEntropicBundle8(bundle: Address, count: number): void
-  addDualBundle8(bundle: Address, count: number): void
-  sweepBoxPartedF64(problem: Address, sweep: Address, budget: number): number
-  sweepBoxPartedF32(problem: Address, sweep: Address, budget: number): number
-  sweepLogisticPartedF64(problem: Address, sweep: Address, budget: number): number
-  sweepLogisticPartedF32(problem: Address, sweep: Address, budget: number): number
-  mergeHotF64(w: Address, own: Address, seen: Address, count: number, lock: Address): number
-  mergeHotF32(w: Address, own: Address, seen: Address, count: number, lock: Address): number
   countOccurrences(table: Address, rows: number, step: number, counts: Address): number
   renumberEntries(numbers: Address, table: Address, from: number, to: number): void
-  renumberWeightsF64(numbers: Address, count: number, w: Address, scratch: Address): void
-  renumberWeightsF32(numbers: Address, count: number, w: Address, scratch: Address): void
   invertNumbers(numbers: Address, count: number, inverse: Address): void
-  sumReplicasF64(
-    ...args: [w: Address, base: Address, replicas: Address, stride: number, count: number, weights: number]
-  ): number
-  sumReplicasF32(
-    ...args: [w: Address, base: Address, replicas: Address, stride: number, count: number, weights: number]
-  ): number
-  withoutReplicasF64(
-    ...args: [w: Address, base: Address, replicas: Address, stride: number, count: number, weights: number]
-  ): void
-  withoutReplicasF32(
-    ...args: [w: Address, base: Address, replicas: Address, stride: number, count: number, weights: number]
-  ): void
   countColumns(table: Address, rows: number, counts: Address): number
   startColumns(counts: Address, columns: number): void
   fillColumns(

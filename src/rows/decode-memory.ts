@@ -19,9 +19,10 @@ export interface DecodingPlan {
 
 interface LargestChunk {
   name: string
-  /** As it is in the file, and its cells. */
-  bytes: ByteCount
+  /** Its cells. */
   decodedBytes: ByteCount
+  /** What slots have for each chunk: the bytes of the largest one in the file. */
+  bytes: ByteCount
   /** How many there are. */
   chunks: number
 }
@@ -64,8 +65,8 @@ export async function planDecoding(
 
 /** The chunk whose decoding takes most. */
 async function largestChunk(paths: string[], format: string | undefined): Promise<LargestChunk | undefined> {
-  let largest: LargestChunk | undefined
-  let count = 0
+  let largest: Pick<LargestChunk, 'name' | 'decodedBytes'> | undefined
+  let [count, slot] = [0, 0]
   for (const path of paths) {
     // What is read of a pipe is gone, and a store has been decoded.
     if (!(await statInput(path))?.isFile()) return undefined
@@ -76,13 +77,14 @@ async function largestChunk(paths: string[], format: string | undefined): Promis
       count += chunks.length
       for (const { bytes, about } of chunks) {
         const { name, decodedBytes } = about as AboutEncoded
-        if (!largest || decodedBytes > largest.decodedBytes) largest = { name, bytes, decodedBytes, chunks: 0 }
+        if (!largest || decodedBytes > largest.decodedBytes) largest = { name, decodedBytes }
+        slot = Math.max(slot, bytes)
       }
     } finally {
       await input.close()
     }
   }
-  return largest && { ...largest, chunks: count }
+  return largest && { ...largest, bytes: slot, chunks: count }
 }
 
 /** The chunks of a table that is decoded; undefined for other data. */

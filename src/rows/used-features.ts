@@ -1,6 +1,6 @@
 // How many features occur in all rows, judged by those of some rows.
 import type { Arena } from '../numeric/arena.ts'
-import { BATCH_INDICES, BATCH_STARTS } from '../numeric/layouts.ts'
+import { BatchFields } from '../numeric/fields/batch.ts'
 
 /** How far off the estimate may be: of six made-up sets it was right within a third, but for one, whose features run out, where
  *  it was 2.2 times too many. */
@@ -35,11 +35,12 @@ export class TakenFeatures implements CountedFeatures {
   }
 
   add(arena: Arena, batch: number, rows: number): void {
-    const starts = arena.u32(arena.getU32(batch + BATCH_STARTS), rows + 1)
+    const { starts: startsAt, indices } = new BatchFields(arena, batch)
+    const starts = arena.u32(startsAt, rows + 1)
     for (let r = 0; r < rows; r++) {
       const length = starts[r + 1] - starts[r]
       if (this.#filled + length > this.#end) return
-      this.#all.set(arena.u32(arena.getU32(batch + BATCH_INDICES) + starts[r] * 4, length), this.#filled)
+      this.#all.set(arena.u32(indices + starts[r] * 4, length), this.#filled)
       this.#filled += length
       this.rows++
     }

@@ -23,6 +23,13 @@ interface Here {
   running: Job | undefined
 }
 
+/** What a worker is given when it starts. */
+export interface WorkerStart {
+  share: NumericShare
+  /** Where Node keeps compiled code for this process, if it does. */
+  compileCache: string | undefined
+}
+
 /** What a worker answers. */
 export interface Answer {
   result?: unknown
@@ -103,9 +110,11 @@ export class ThreadPool {
     const script = new URL(import.meta.url.replace(/[^/]+\.(ts|js)$/, 'worker.$1'))
     // Loaded late: a run without workers does without it.
     const { Worker } = process.getBuiltinModule('node:worker_threads')
+    const compileCache = process.getBuiltinModule('node:module').getCompileCacheDir()
+    const start: WorkerStart = { share: this.#share, compileCache }
     // A small young generation keeps a worker's resident memory near what its isolate needs.
     const worker = new Worker(script, {
-      workerData: this.#share,
+      workerData: start,
       execArgv: [],
       resourceLimits: {
         maxYoungGenerationSizeMb: 2,

@@ -41,7 +41,7 @@ export function declareTask<Options, Result>(
   return { module, name }
 }
 
-/** The function behind a declaration, its file loaded if it was not yet. dist/worker.js has every task from the start. */
+/** The function behind a declaration, its file loaded if it was not yet. dist/run-tasks.js has every task from the start. */
 export async function findTask(module: string, name: string): Promise<Task<unknown, unknown>> {
   if (!declared.has(name)) await import(module)
   const task = declared.get(name)

@@ -1,27 +1,12 @@
-// What runs in a worker thread: an instance of the numeric module over the shared memory, and the tasks by name.
-import { parentPort, workerData } from 'node:worker_threads'
-import { SpillwayError } from '../errors.ts'
-import { Arena } from '../numeric/arena.ts'
-import type { NumericShare } from '../numeric/numeric.ts'
-import type { Answer } from './pool.ts'
-import { findTask, READY } from './task.ts'
+// Where a worker thread begins. Node keeps compiled code for the main thread alone: a worker turns that on for itself, before
+// anything large is loaded.
+import { dirname } from 'node:path'
+import { workerData } from 'node:worker_threads'
+import type { WorkerStart } from './pool.ts'
 
-const arena = new Arena(workerData as NumericShare)
-const context = { arena, kept: new Map<string, unknown>() }
+const { compileCache } = workerData as WorkerStart
+// Node adds a folder of its own, named after its version.
+if (compileCache) process.getBuiltinModule('node:module').enableCompileCache(dirname(compileCache))
 
-parentPort!.on('message', async ({ module, name, options }: { module: string; name: string; options: unknown }) => {
-  const answer: Answer = {}
-  try {
-    answer.result = await (await findTask(module, name))(context, options)
-  } catch (error) {
-    const known = error instanceof SpillwayError
-    answer.error = {
-      message: error instanceof Error ? error.message : String(error),
-      advice: known ? error.advice : undefined,
-      exitCode: known ? error.exitCode : undefined,
-      stack: error instanceof Error ? error.stack : undefined,
-    }
-  }
-  parentPort!.postMessage(answer)
-})
-parentPort!.postMessage(READY)
+// Beside this file: run-tasks.ts among the sources, run-tasks.js in dist/, where it is not to become a part of this one.
+await import(new URL(import.meta.url.replace(/worker\.(ts|js)$/, 'run-tasks.$1')).href)

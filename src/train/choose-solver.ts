@@ -11,7 +11,7 @@ import { findLoss } from '../losses/all-losses.ts'
 import { isSparse, trainsByGradient, trainsTogether } from '../losses/formulations.ts'
 import { convexLoss } from '../losses/loss.ts'
 import { usableMemory } from '../machine-memory.ts'
-import { formatBytes } from '../numeric/arena.ts'
+import { type Arena, formatBytes } from '../numeric/arena.ts'
 import { ROW_BOUND } from '../numeric/layouts.ts'
 import { weightsTogether } from '../optimise/objectives/all-classes.ts'
 import { crammerSingerBytes } from '../optimise/objectives/crammer-singer.ts'
@@ -31,7 +31,7 @@ import { stream } from '../optimise/solvers/stream.ts'
 import { decodedBound, entryBytes } from '../optimise/sources/memory-plan.ts'
 import { onAnyRank } from '../ranks/records.ts'
 import { estimateText, sampleText, type TextSample } from '../rows/sample-text.ts'
-import { NODE_BYTES, PROGRAM_PAGES } from '../sizes.ts'
+import { type ByteCount, NODE_BYTES, PROGRAM_PAGES } from '../sizes.ts'
 import { startsSecondOrder } from './hand-over.ts'
 import type { ResolvedOptions } from './options.ts'
 
@@ -154,11 +154,12 @@ async function whereItFits(paths: string[], options: ResolvedOptions, solver: Me
 }
 
 /** What a solver has for each weight besides. Of text nobody knows how many there will be. */
-async function vectorBytes(paths: string[], { multiclass }: ResolvedOptions, solver: BlockSolver): Promise<number> {
+async function vectorBytes(paths: string[], options: ResolvedOptions, solver: BlockSolver): Promise<number> {
   const { manifest } = await sizeOf(paths)
   if (!manifest) return 0
   const weights = (manifest.usedFeatures || manifest.features) + 1
-  return weights * extraPerWeight(solver, weights, trainsTogether(multiclass))
+  const together = trainsTogether(options.multiclass)
+  return weights * extraPerWeight(solver, weights, { ...options, together })
 }
 
 /** Of a solver that was asked for, and keeps all rows in memory. */
@@ -247,11 +248,22 @@ async function bytesOfRows(paths: string[], options: ResolvedOptions): Promise<n
   return withProgram(text * BYTES_PER_TEXT_BYTE * (options.values === 'f64' ? 1.5 : 1), options)
 }
 
-/** What rows take with all that is there besides: under a limit, which counts them, pages of Node's file, too. Where rows are few,
- *  the buffers that are not needed have room for those: 2 MiB of text took 109 MiB in all, pages included, 20 MiB took 159. */
-function withProgram(rows: number, { memory }: ResolvedOptions): number {
-  const pages = memory === undefined ? 0 : PROGRAM_PAGES
-  return NODE_BYTES + Math.max(PARSER_BYTES, pages + Math.min(PARSER_BYTES, PARSER_TIMES * rows)) + rows
+/** What rows take with all that is there besides. */
+function withProgram(rows: number, options: ResolvedOptions): number {
+  return NODE_BYTES + pagesBeside(rows, options) + PARSER_BYTES + rows
+}
+
+/** Pages of Node's file beside so many bytes of rows: a limit counts them. Where rows are few, the buffers that are not needed have
+ *  room for those: 2 MiB of text took 109 MiB in all, pages included, 20 MiB took 159. */
+export function pagesBeside(rows: ByteCount, { memory }: Pick<ResolvedOptions, 'memory'>): ByteCount {
+  if (memory === undefined) return 0
+  return Math.max(0, PROGRAM_PAGES + Math.min(PARSER_BYTES, PARSER_TIMES * rows) - PARSER_BYTES)
+}
+
+/** Bytes that models may take besides what is in memory: what is allowed, inside the window that WebAssembly can address. */
+export function roomForModels(arena: Arena, rows: ByteCount, options: Pick<ResolvedOptions, 'memory'>): ByteCount {
+  const allowed = allowedMemory(options) - NODE_BYTES - pagesBeside(rows, options)
+  return Math.max(0, Math.min(WINDOW_BYTES, allowed) - arena.mark())
 }
 
 function storeBytes(manifest: Manifest, options: ResolvedOptions): number {

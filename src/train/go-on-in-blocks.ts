@@ -9,6 +9,7 @@ import type { Solution } from '../optimise/objectives/solution.ts'
 import type { BlockSolver } from '../optimise/solvers/solver.ts'
 import type { BlockTraining } from './block-training.ts'
 import type { FoldedProblem } from './class-problems.ts'
+import { lastGap, tellBestGap } from './hand-over.ts'
 
 /** Who goes on with models. */
 export interface HandOver {
@@ -45,7 +46,8 @@ export async function goOnInBlocks(
     const at = { model, done: solutions.filter(solution => solution !== null).length }
     // What the model that was interrupted has come to must not be lost for one after it.
     const keeper = interrupted ? nowhere : keeperFor(checkpoints, state, own, { model, alone: own === objective })
-    const solution = await goOnWith(own, { ...training, solver: handOver.solver }, handedOver, { ...at, keeper })
+    const next = { ...training, solver: handOver.solver, tell: tellBestGap(training.tell, lastGap(run)) }
+    const solution = await goOnWith(own, next, handedOver, { ...at, keeper })
     solutions[model] = solution
     if (objective instanceof BundlesObjective) objective.setWeights(model, own.copyWeights())
     interrupted ||= solution.exitReason === 'interrupted'

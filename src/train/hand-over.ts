@@ -1,5 +1,6 @@
 // When `auto` takes a second-order method: at once where features are few, and later where coordinate descent will not get
 // there in reasonable time, by the gaps that it has come through. The weights that it has are where the other one starts.
+import type { RunState } from '../block-store/checkpoint.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { isSparse, trainsTogether } from '../losses/formulations.ts'
 import { convexLoss, isSmooth, type Loss } from '../losses/loss.ts'
@@ -9,7 +10,7 @@ import { lbfgs } from '../optimise/solvers/lbfgs.ts'
 import { newton } from '../optimise/solvers/newton.ts'
 import type { MemorySolver } from '../optimise/solvers/solver.ts'
 import type { ResolvedOptions } from './options.ts'
-import type { PlaceFacts } from './place.ts'
+import type { PlaceFacts, TellPass } from './place.ts'
 
 /** With fewer rows any method is done at once: nothing is handed over below the first, nothing begins otherwise below the
  *  second. */
@@ -108,6 +109,18 @@ export const passesFor = (loss: Loss, weights: number): number =>
  *  others tell, too. Many models together read each row once by coordinate descent. */
 export const startsDense = (loss: Loss, sizes: Sizes): boolean =>
   sizes.rows >= LEAST_ROWS && successors(loss, sizes).length > 1
+
+/** The last gap that a run has come to, of the models that are not done. */
+export const lastGap = ({ trail }: Readonly<Pick<RunState, 'trail'>>): number =>
+  trail?.at(-1)?.gap ?? Number.POSITIVE_INFINITY
+
+/** Tells of a method that goes on from the weights of another. A second-order step has dual variables of its own, and at first
+ *  their gap is larger. The one that is known already is told as long as it is the smaller one. */
+export function tellBestGap(tell: TellPass, known: number): TellPass {
+  // Of some rows nothing may be known.
+  if (!(known < 1)) return tell
+  return progress => tell(progress.certified ? progress : { ...progress, gap: Math.min(progress.gap ?? known, known) })
+}
 
 /** Judges coordinate descent by its gaps: whether it should be left. */
 export function patience(

@@ -30,10 +30,11 @@ import { planLines } from '../optimise/sources/memory-plan.ts'
 import { RowsInMemory } from '../optimise/sources/rows-in-memory.ts'
 import { byFeature, inSpace } from '../rows/renumber-features.ts'
 import { NODE_BYTES } from '../sizes.ts'
-import { allowedMemory, WINDOW_BYTES } from './choose-solver.ts'
+import { allowedMemory, pagesBeside, roomForModels } from './choose-solver.ts'
 import { type FoldedProblem, isTruncated } from './class-problems.ts'
 import {
   hasSecondOrder,
+  lastGap,
   passesFor,
   patience,
   patienceWithSteps,
@@ -41,12 +42,21 @@ import {
   startsDense,
   startsSecondOrder,
   successors,
+  tellBestGap,
 } from './hand-over.ts'
 import type { LoadedRows } from './load-in-memory.ts'
 import { DEFAULTS, type ResolvedOptions } from './options.ts'
 import { countsOf } from './outcome.ts'
 import { type Account, type Held, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
 import { bundlesOf, groupsOf, mostOf } from './rounds.ts'
+
+/** How models go on by other methods: why, and from which gap. */
+interface GoingOn {
+  why: string
+  tell: TellPass
+  limits?: Partial<DriverSettings>
+  gap?: number
+}
 
 /** A method that goes on where another one stalled. */
 interface Successor {
@@ -60,6 +70,8 @@ interface Successor {
 interface Ended {
   solutions: Solution[]
   stalled: boolean
+  /** The last gap of the models that are not done. */
+  gap: number
 }
 
 /** Rows in memory as a place for models. */
@@ -108,16 +120,11 @@ export class InMemory extends Place {
     this.#mark = arena.mark()
   }
 
-  /** Bytes that models may take besides the rows: what is allowed, inside the window that WebAssembly can address. */
+  /** Bytes that models may take besides the rows. */
   get #room(): number {
     // Over ranks, what the one has that has the least: all of them take the same models at a time.
     if (this.facts.options.ranks.size > 1) return this.#loaded.all.room
-    return Math.max(0, this.#most - this.facts.arena.mark())
-  }
-
-  /** Bytes that the arena may have. */
-  get #most(): number {
-    return Math.min(WINDOW_BYTES, allowedMemory(this.facts.options) - NODE_BYTES)
+    return roomForModels(this.facts.arena, this.#loaded.rows.packedBytes, this.facts.options)
   }
 
   #roundsOf(problems: FoldedProblem[]): Round[] {
@@ -225,7 +232,8 @@ export class InMemory extends Place {
     const driver = new Driver({ ...driving, stalls: patience(driving.settings.tolerance, most) })
     const solutions = await driver.solve()
     this.#handedOver = driver.stalled
-    return driver.stalled ? this.#goOn(objective, problems, solutions, { why: STALLED, tell, limits }) : solutions
+    if (!driver.stalled) return solutions
+    return this.#goOn(objective, problems, solutions, { why: STALLED, tell, limits, gap: lastGap(driver.state) })
   }
 
   /** Goes on with models that are not done, by one method after the other. */
@@ -233,23 +241,24 @@ export class InMemory extends Place {
     objective: Objective,
     problems: FoldedProblem[],
     solutions: Solution[],
-    { why, tell, limits = {} }: { why: string; tell: TellPass; limits?: Partial<DriverSettings> },
+    { why, tell, limits = {}, gap = Number.POSITIVE_INFINITY }: GoingOn,
   ): Promise<Solution[]> {
     const methods = successors(findLoss(this.facts.options.loss), {
       ...this.#loaded.rows,
       ...this.#loaded.all,
     })
-    let ends = solutions
+    let [ends, known] = [solutions, gap]
     for (const [k, solver] of methods.entries()) {
       // What was slow with one model is not tried with the next.
       if (k < this.#left) continue
       this.takes(solver.name, k === 0 ? why : `${why}; ${methods[k - 1].name} would take many, too`)
-      const step = { solver, isLast: k === methods.length - 1, tell, limits }
-      const { solutions, stalled } =
+      const step = { solver, isLast: k === methods.length - 1, tell: tellBestGap(tell, known), limits }
+      const { solutions, stalled, gap } =
         objective instanceof BundlesObjective
           ? await this.#goOnWithMany(objective, problems, ends, step)
           : await this.#goOnWithOne(objective, ends[0].passes, step)
       ends = solutions
+      known = Math.min(known, gap)
       if (!stalled) break
       this.#left = k + 1
     }
@@ -265,7 +274,7 @@ export class InMemory extends Place {
   ): Promise<Ended> {
     const { objective, most } = this.#successorOf(bundle)
     const left = [...solutions.keys()].filter(k => !solutions[k].certificate)
-    let stalled = false
+    let [stalled, gap] = [false, 0]
     for (let first = 0; first < left.length; first += most) {
       const group = left.slice(first, first + most)
       objective.startOver(group.map(k => problems[k]))
@@ -274,12 +283,13 @@ export class InMemory extends Place {
       const tell: TellPass = progress => step.tell({ ...progress, done: before + progress.done })
       const ended = await this.#goOnWithOne(objective, solutions[group[0]].passes, { ...step, tell })
       stalled ||= ended.stalled
+      gap = Math.max(gap, ended.gap)
       for (const [m, k] of group.entries()) {
         solutions[k] = ended.solutions[m]
         bundle.setWeights(k, objective.copyWeights(m))
       }
     }
-    return { solutions, stalled }
+    return { solutions, stalled, gap }
   }
 
   /** What second-order steps go on with where coordinate descent leaves a bundle: as many of its models as there is room for. */
@@ -315,19 +325,15 @@ export class InMemory extends Place {
     return {
       solutions: solutions.map(solution => ({ ...solution, passes: solution.passes + passes })),
       stalled: driver.stalled,
+      gap: lastGap(driver.state),
     }
   }
 
   protected override sourceOf(objective: Objective): RowsInMemory {
     const known = this.#sources.get(objective)
     if (known) return known
-    const source = new RowsInMemory(
-      this.facts.arena,
-      this.#loaded.pool,
-      this.#loaded.rows,
-      this.#loaded.all,
-      this.#most,
-    )
+    const most = this.facts.arena.mark() + this.#room
+    const source = new RowsInMemory(this.facts.arena, this.#loaded.pool, this.#loaded.rows, this.#loaded.all, most)
     this.#sources.set(objective, source)
     return source
   }
@@ -351,7 +357,7 @@ export class InMemory extends Place {
         }
       : { what: `dual variables of ${rows} rows × ${classes} classes`, bytes: crammerSingerBytes(rows, classes) }
     const parts = [
-      { what: 'Node and the program', bytes: NODE_BYTES },
+      { what: 'Node and the program', bytes: NODE_BYTES + pagesBeside(this.#loaded.rows.packedBytes, options) },
       { what: 'rows, as they are in memory now', bytes: arena.mark() },
       own,
       { what: `weights of ${features} features × ${classes} classes, and the model`, bytes: weights * 16 },

@@ -16,10 +16,9 @@ import { poolForText } from '../rows/pool-for-text.ts'
 import { renumberFeatures, weightsOf } from '../rows/renumber-features.ts'
 import type { RowSet } from '../rows/row-set.ts'
 import { scaleInMemory } from '../rows/scale.ts'
-import { NODE_BYTES } from '../sizes.ts'
 import { numberFeatures } from '../tables/schema.ts'
 import type { ThreadPool } from '../threads/pool.ts'
-import { allowedMemory, WINDOW_BYTES } from './choose-solver.ts'
+import { roomForModels } from './choose-solver.ts'
 import { refuseUnlearnable } from './class-problems.ts'
 import { expansionOf, type ResolvedOptions, refuseTextOptions } from './options.ts'
 import type { ProgressListener } from './progress.ts'
@@ -57,10 +56,9 @@ export async function withRowsInMemory<T>(
   )
   // An abort while reading leaves part of the data: whatever comes of it, the run was interrupted.
   const cutShort = options.signal?.aborted === true
-  const room = allowedMemory(options) - NODE_BYTES
   const all = await agreeOnRows(arena, options.ranks, rows, {
     ...{ badRows: read.badRows, cutShort },
-    room: Math.max(0, Math.min(WINDOW_BYTES, room) - arena.mark()),
+    room: roomForModels(arena, rows.packedBytes, options),
   })
   checkRows({ ...rows, ...all }, paths)
   if (cutShort) {

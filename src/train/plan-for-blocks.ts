@@ -144,9 +144,11 @@ function needsOf(
   return bits => {
     const weightBytes = together ? even(classes) * 8 : (bits === 'f32' ? 4 : 8) * lanes
     const vectors = together ? even(classes) : solver.startEach ? lanes : 1
-    const each = extraPerWeight(solver, weights + 1, together) * vectors
+    const each = extraPerWeight(solver, weights + 1, { ...options, together }) * vectors
     // One of many models that goes on alone has weights of its own.
-    const steps = handsOver ? extraPerWeight(newton.inBlocks!, weights + 1, false) + (lanes > 1 ? 8 : 0) : 0
+    const steps = handsOver
+      ? extraPerWeight(newton.inBlocks!, weights + 1, { together: false }) + (lanes > 1 ? 8 : 0)
+      : 0
     const extra = bits === 'f32' ? 0 : each + steps
     const { trainers } = options
     const shared = solver.severalTrainers ? bytesForTrainers(trainers, weightBytes, options.scale !== undefined) : 0

@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import type { Checkpoints, RunState } from '../block-store/checkpoint.ts'
 import { UNSAVED_MARKER } from '../block-store/file-layout.ts'
-import { removeFile } from '../block-store/writer.ts'
+import { removeFile } from '../block-store/store-folder.ts'
 import { SpillwayError } from '../errors.ts'
 import { Driver } from '../optimise/driver/driver.ts'
 import { freshState } from '../optimise/driver/driving.ts'

@@ -4,17 +4,8 @@ import fc from 'fast-check'
 import { Expander } from '../../src/features/expander.ts'
 import type { ExpansionStep } from '../../src/features/expansion.ts'
 import { Arena } from '../../src/numeric/arena.ts'
-import {
-  BATCH_BYTES,
-  BATCH_INDICES,
-  BATCH_LABEL_AT,
-  BATCH_LABELS,
-  BATCH_NONZEROS,
-  BATCH_ROWS,
-  BATCH_STARTS,
-  BATCH_VALUE_BYTES,
-  BATCH_VALUES,
-} from '../../src/numeric/layouts.ts'
+import { BatchFields } from '../../src/numeric/fields/batch.ts'
+import { BATCH_BYTES } from '../../src/numeric/layouts.ts'
 import { rowsOfBatch } from '../input-formats/parsing.ts'
 
 export interface PlainRow {
@@ -26,7 +17,7 @@ export interface PlainRow {
 export function batchOf(arena: Arena, rows: PlainRow[], valueBytes: 4 | 8 = 4): number {
   const nonzeros = rows.reduce((sum, row) => sum + row.indices.length, 0)
   const room = (bytes: number): number => arena.allocate(Math.max(bytes, 8), 'a test')
-  const batch = arena.allocateZeroed(BATCH_BYTES, 'a test')
+  const batch = new BatchFields(arena, arena.allocateZeroed(BATCH_BYTES, 'a test'))
   const [starts, labels, labelAt] = [room((rows.length + 1) * 4), room(rows.length * 8), room(rows.length * 4)]
   const [indices, values] = [room(nonzeros * 4), room(nonzeros * valueBytes)]
   let next = 0
@@ -39,18 +30,15 @@ export function batchOf(arena: Arena, rows: PlainRow[], valueBytes: 4 | 8 = 4): 
     next += row.indices.length
   })
   arena.setU32(starts + rows.length * 4, next)
-  const fields: [number, number][] = [
-    [BATCH_ROWS, rows.length],
-    [BATCH_NONZEROS, nonzeros],
-    [BATCH_STARTS, starts],
-    [BATCH_LABELS, labels],
-    [BATCH_LABEL_AT, labelAt],
-    [BATCH_INDICES, indices],
-    [BATCH_VALUES, values],
-    [BATCH_VALUE_BYTES, valueBytes],
-  ]
-  for (const [field, value] of fields) arena.setU32(batch + field, value)
-  return batch
+  batch.rows = rows.length
+  batch.nonzeros = nonzeros
+  batch.starts = starts
+  batch.labels = labels
+  batch.labelAt = labelAt
+  batch.indices = indices
+  batch.values = values
+  batch.valueBytes = valueBytes
+  return batch.at
 }
 
 /** The rows, expanded; that pieces follow each other and keep their labels is seen to. */

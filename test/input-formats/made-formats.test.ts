@@ -8,6 +8,7 @@ import { ingest } from '../../src/block-store/ingest.ts'
 import { allInputFormats } from '../../src/input-formats/all-input-formats.ts'
 import { BadRowAccount } from '../../src/input-formats/bad-rows.ts'
 import { Chunks } from '../../src/input-formats/chunks.ts'
+import type { ByPlan, InputFormat } from '../../src/input-formats/input-format.ts'
 import { Reading } from '../../src/input-formats/reading.ts'
 import { type MadeRow, type RefusedRow, RowsParser } from '../../src/input-formats/rows-parser.ts'
 import { Arena } from '../../src/numeric/arena.ts'
@@ -103,6 +104,37 @@ describe('rows that come from no file', () => {
     assert.equal((await predict('20', inBlocks.model)).rows, 200)
     await assert.rejects(ingest('20', store, { format: 'libsvm' }), /cannot read 20: there is no such file or folder/)
   })
+})
+
+describe('chunks that a format plans', () => {
+  const sizes = [100, 7000, 200, 11_000, 16_000, 24_000, 36_000]
+  const madeSizes: InputFormat = {
+    ...madeNumbers,
+    name: 'made-sizes',
+    cut: {
+      ...(madeNumbers.cut as ByPlan),
+      open: async ({ path }) => ({
+        chunks: sizes.slice(0, Number(path)).map(bytes => ({ bytes, fill: async () => {}, about: [] })),
+      }),
+    },
+  }
+  allInputFormats.push(madeSizes)
+
+  for (const [count, slots] of [
+    [7, 3],
+    [1, 1],
+  ]) {
+    it(`have slots of the size of the largest: ${count} chunks, ${slots} slots`, async () => {
+      const arena = new Arena()
+      const chunks = new Chunks(arena, new Reading(madeSizes.name, undefined), 64, 3)
+      const before = arena.mark()
+      for await (const chunk of chunks.read([String(count)])) chunk.release()
+      const largest = Math.max(...sizes.slice(0, count))
+      // Each has some bytes to spare, and begins with a cache line.
+      const most = slots * (largest + 128)
+      assert.ok(arena.mark() - before <= most, `${arena.mark() - before} bytes, ${most} at the most`)
+    })
+  }
 })
 
 describe('where a bad row stands', () => {

@@ -1,5 +1,6 @@
 // What the tests of the numeric loops share: rows written into and read out of the arena by code that has nothing to do
 // with the code under test, and plain references.
+import assert from 'node:assert/strict'
 import type { Arena } from '../../src/numeric/arena.ts'
 import {
   BATCH_BYTES,
@@ -211,4 +212,9 @@ export function randomNumbers(start: number): () => number {
     t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
   }
+}
+
+/** Fails where a number is off by more than such a share of the one that is wanted. */
+export function close(found: number, wanted: number, relative: number): void {
+  assert.ok(Math.abs(found - wanted) <= relative * Math.abs(wanted), `found ${found}, expected ${wanted}`)
 }

@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { ingest } from '../../src/block-store/ingest.ts'
 import { SpillwayError, UsageError } from '../../src/errors.ts'
-import { chooseSolver } from '../../src/train/choose-solver.ts'
+import { Arena } from '../../src/numeric/arena.ts'
+import { NODE_BYTES, PROGRAM_PAGES } from '../../src/sizes.ts'
+import { chooseSolver, roomForModels } from '../../src/train/choose-solver.ts'
 import { resolveOptions, type TrainOptions } from '../../src/train/options.ts'
 import { train } from '../../src/train/train.ts'
 import { noisyRows } from '../contracts/small-problems.ts'
@@ -88,6 +90,16 @@ describe('the choice of the solver', () => {
     assert.ok(Math.abs(limited - free - 32) <= 1, `${limited} MiB under a limit, ${free} without`)
     const { name } = await choice([large], { memory: `${Math.floor(free) + 16}M`, loss: 'logistic' })
     assert.notEqual(name, 'dual')
+  })
+
+  it('leaves models no more room than it promised: pages of the program are not theirs', () => {
+    const arena = new Arena()
+    const memory = 512 << 20
+    const besides = NODE_BYTES + arena.mark()
+    assert.equal(roomForModels(arena, 100 << 20, { memory }), memory - besides - PROGRAM_PAGES)
+    // Beside few rows there are buffers that are not needed.
+    assert.equal(roomForModels(arena, 4 << 20, { memory }), memory - besides)
+    assert.equal(roomForModels(arena, 100 << 20, { memory: 100 << 20 }), 0)
   })
 
   it('adds files up, takes compressed ones for larger, and f64 values too', async () => {

@@ -3,36 +3,30 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { addRows } from '../../src/block-store/add.ts'
-import { ingest } from '../../src/block-store/ingest.ts'
 import type { TrainOptions } from '../../src/train/options.ts'
 import { train } from '../../src/train/train.ts'
 import { rowsOfText } from '../data-sets/rows.ts'
+import { close } from '../numeric/reference.ts'
 import { isSlow } from '../slow.ts'
 import { objectiveOfModel } from '../train/crammer-singer-objective.ts'
-import { abortAfter, assertSameModel, copyStore, fastFolder, padded, threeClasses, told } from './fixture.ts'
+import {
+  abortAfter,
+  assertSameModel,
+  copyStore,
+  fastFolder,
+  padded,
+  threeClasses,
+  threeClassStore,
+  told,
+} from './fixture.ts'
 
 const folder = fastFolder()
 const multiclass = 'crammer-singer' as const
 
-const close = (found: number, wanted: number, relative: number): void =>
-  assert.ok(Math.abs(found - wanted) <= relative * Math.abs(wanted), `found ${found}, expected ${wanted}`)
-
-async function makeStore(
-  name: string,
-  rows: number,
-  seed: number,
-): Promise<{ text: string; path: string; store: string }> {
-  const text = threeClasses(rows, seed)
-  const path = folder.write(`${name}.svm`, `${text}\n`)
-  const store = join(folder.path, `${name}.spill`)
-  await ingest(path, store, { blocks: 8, threads: 1 })
-  return { text, path, store }
-}
-
 describe('all classes at once, over blocks', () => {
   const problem = { cost: 0.3, bias: 1, classWeights: { '0': 2, '2': 0.5 } }
   it('reaches the optimum of the rows in memory, and certifies it', async () => {
-    const { text, path, store } = await makeStore('same', 500, 3)
+    const { text, path, store } = await threeClassStore(folder, 'same', 500, 3)
     const rows = rowsOfText(text)
     const memory = await train(path, { ...problem, multiclass, tolerance: 1e-6, maxPasses: 5000 }).result
     const others = isSlow ? [{ innerTolerance: 0.01 }] : []
@@ -61,7 +55,7 @@ describe('all classes at once, over blocks', () => {
   })
 
   it('goes on after it was stopped, to the same bits', async () => {
-    const { store } = await makeStore('stopped', 400, 5)
+    const { store } = await threeClassStore(folder, 'stopped', 400, 5)
     const options = { ...problem, multiclass, solver: 'block', tolerance: 1e-2, checkpointSeconds: 0 }
     const whole = await told(copyStore(store, join(folder.path, 'whole.spill')), options)
     // An odd number of records, so that stops fall within passes and at their ends.
@@ -75,7 +69,7 @@ describe('all classes at once, over blocks', () => {
   })
 
   it('starts from its dual variables after rows were added, and from zero after a class was', async () => {
-    const { text, store } = await makeStore('grown', 400, 6)
+    const { text, store } = await threeClassStore(folder, 'grown', 400, 6)
     const options = { ...problem, multiclass, solver: 'block', tolerance: 1e-4, maxPasses: 5000 }
     await train(store, options).result
     const more = threeClasses(60, 8)

@@ -45,6 +45,20 @@ export function threeClasses(rows: number, seed: number): string {
   }).join('\n')
 }
 
+/** The same as text, and in a store of eight blocks. */
+export async function threeClassStore(
+  folder: Folder,
+  name: string,
+  rows: number,
+  seed: number,
+): Promise<{ text: string; path: string; store: string }> {
+  const text = threeClasses(rows, seed)
+  const path = folder.write(`${name}.svm`, `${text}\n`)
+  const store = join(folder.path, `${name}.spill`)
+  await ingest(path, store, { blocks: 8, threads: 1 })
+  return { text, path, store }
+}
+
 /** Bytes of memory that hold just so many of the largest blocks together, twice: one lot at work and one being read. */
 export async function memoryFor(store: string, together: number, options: TrainOptions = {}): Promise<number> {
   const resolved = resolveOptions({ ...options, memory: undefined })

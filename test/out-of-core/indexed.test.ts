@@ -5,10 +5,13 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { addRows } from '../../src/block-store/add.ts'
+import { openStore } from '../../src/block-store/reader.ts'
 import { SpillwayError } from '../../src/errors.ts'
 import { scoreRow } from '../../src/model/model.ts'
+import { indexed as indexedSolver } from '../../src/optimise/solvers/indexed.ts'
 import { buildIndex } from '../../src/sample-index/build-index.ts'
-import type { TrainOptions } from '../../src/train/options.ts'
+import { resolveOptions, type TrainOptions } from '../../src/train/options.ts'
+import { planFor } from '../../src/train/plan-for-blocks.ts'
 import { type TuneOptions, tune } from '../../src/train/tune.ts'
 import { randomNumbers } from '../numeric/reference.ts'
 import { clusteredRows, plainRows, storeOf } from '../sample-index/fixture.ts'
@@ -152,6 +155,26 @@ describe('solver indexed', () => {
     assert.equal(result.exitReason, 'converged')
     const again = await told(path, indexed({ tolerance: 1e-3, cost: 2 }))
     assert.ok(!again.records.some(record => record.stage === 'plan' && /building the index/.test(record.reason)))
+  })
+})
+
+describe('the plan of solver indexed', () => {
+  it('has room for the vectors and the matrix of second-order steps only where they are taken', async () => {
+    const opened = await openStore(store)
+    const forWeights = async (options: TrainOptions): Promise<number> => {
+      const { parts } = await planFor(
+        opened,
+        indexedSolver,
+        resolveOptions(indexed({ loss: 'squared-hinge', ...options })),
+      )
+      return parts.find(({ what }) => what.startsWith('weights'))!.bytes
+    }
+    const weights = opened.manifest.usedFeatures + 1
+    const plain = await forWeights({})
+    assert.equal(await forWeights({ indexMethod: 'dual' }), plain)
+    // A weight, and its copy in the model.
+    assert.equal(plain, 16 * weights)
+    assert.ok((await forWeights({ indexMethod: 'newton' })) >= plain + 16 * weights ** 2)
   })
 })
 

@@ -10,27 +10,22 @@ import { resolveOptions, type TrainOptions } from '../../src/train/options.ts'
 import { planFor } from '../../src/train/plan-for-blocks.ts'
 import { train } from '../../src/train/train.ts'
 import { type Row, rowsOfText } from '../data-sets/rows.ts'
+import { close } from '../numeric/reference.ts'
 import { objectives, weightsOf } from '../train/softmax-objective.ts'
-import { abortAfter, assertSameModel, copyStore, fastFolder, padded, threeClasses, told } from './fixture.ts'
+import {
+  abortAfter,
+  assertSameModel,
+  copyStore,
+  fastFolder,
+  padded,
+  threeClasses,
+  threeClassStore,
+  told,
+} from './fixture.ts'
 
 const folder = fastFolder()
 const multiclass = 'softmax' as const
 const problem = { cost: 0.3, bias: 1, classWeights: { '0': 2, '2': 0.5 } }
-
-const close = (found: number, wanted: number, relative: number): void =>
-  assert.ok(Math.abs(found - wanted) <= relative * Math.abs(wanted), `found ${found}, expected ${wanted}`)
-
-async function makeStore(
-  name: string,
-  rows: number,
-  seed: number,
-): Promise<{ text: string; path: string; store: string }> {
-  const text = threeClasses(rows, seed)
-  const path = folder.write(`${name}.svm`, `${text}\n`)
-  const store = join(folder.path, `${name}.spill`)
-  await ingest(path, store, { blocks: 8, threads: 1 })
-  return { text, path, store }
-}
 
 function assertCertified(rows: Row[], result: Awaited<ReturnType<typeof told>>['result']): void {
   const found = objectives(rows, weightsOf(result.model), problem)
@@ -40,7 +35,7 @@ function assertCertified(rows: Row[], result: Awaited<ReturnType<typeof told>>['
 
 describe('the softmax of all classes, over blocks', () => {
   it('is what it is in memory, and certified', async () => {
-    const { text, path, store } = await makeStore('same', 1500, 3)
+    const { text, path, store } = await threeClassStore(folder, 'same', 1500, 3)
     for (const more of [{}, { scale: 'standard' }, { normalize: 'unit' }] as TrainOptions[]) {
       const options = { ...problem, ...more, multiclass, tolerance: 1e-9 }
       const memory = await train(path, options).result
@@ -96,7 +91,7 @@ describe('the softmax of all classes, over blocks', () => {
   })
 
   it('goes on after it was stopped, to the same bits', async () => {
-    const { store } = await makeStore('stopped', 800, 5)
+    const { store } = await threeClassStore(folder, 'stopped', 800, 5)
     const options = { ...problem, multiclass, tolerance: 1e-5, checkpointSeconds: 0, solver: 'newton' }
     const whole = await told(copyStore(store, join(folder.path, 'whole.spill')), { ...options, cold: true })
     let last = await abortAfter(store, { ...options, cold: true }, 3)

@@ -70,6 +70,7 @@ describe('the package', () => {
       'dist/index.js',
       'dist/index.d.ts',
       'dist/worker.js',
+      'dist/run-tasks.js',
       'dist/predict.js',
       'dist/model/from-bytes.d.ts',
       'dist/numeric.wasm',
@@ -81,7 +82,8 @@ describe('the package', () => {
     assert.deepEqual(surplus, [])
     const bundles = paths.filter(path => /^dist\/.*(?<!\.d\.ts)$/.test(path))
     const pages = ['report.css', 'report.js', 'studio.css', 'studio.html', 'studio.js']
-    const expected = ['index.js', 'main.js', 'numeric.wasm', 'predict.js', 'query-process.js', 'worker.js', ...pages]
+    const own = ['index.js', 'main.js', 'numeric.wasm', 'predict.js', 'query-process.js', 'run-tasks.js', 'worker.js']
+    const expected = [...own, ...pages]
     assert.deepEqual(bundles.sort(), expected.map(file => `dist/${file}`).sort())
     assert.ok(!paths.includes('dist/cli/main.d.ts'), 'types that the library does not lead to')
   })
@@ -150,7 +152,7 @@ describe('the package', () => {
       return [...text.matchAll(/declareTask\(\s*import\.meta\.url,\s*'([^']+)'/g)].map(([, task]) => task)
     })
     assert.ok(tasks.length > 20)
-    const worker = readFileSync(join(root, 'dist/worker.js'), 'utf8')
+    const worker = readFileSync(join(root, 'dist/run-tasks.js'), 'utf8')
     for (const task of tasks) assert.match(worker, new RegExp(`declareTask\\(import\\.meta\\.url,"${task}"`), task)
     const [built, sources] = await Promise.all(
       ['dist/index.js', 'src/index.ts'].map(path => import(pathToFileURL(join(root, path)).href)),

@@ -1,6 +1,10 @@
 // The arena from several threads at once, and the pool.
 
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { enableCompileCache, getCompileCacheDir } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { SpillwayError } from '../../src/errors.ts'
@@ -10,7 +14,7 @@ import { ARENA_NEXT, ARENA_START } from '../../src/numeric/layouts.ts'
 import { parseRowsTask } from '../../src/rows/parse-rows-task.ts'
 import { type LoopOptions, loopTask } from '../../src/threads/loop-task.ts'
 import { ThreadPool } from '../../src/threads/pool.ts'
-import { toldTask } from './told-task.ts'
+import { compileCacheTask, toldTask } from './told-task.ts'
 
 describe('the arena', () => {
   it('gives disjoint regions to threads that allocate at once', async () => {
@@ -119,6 +123,20 @@ describe('the thread pool', () => {
     assert.equal(pool.pending, 0)
     await pool.close()
     await assert.rejects(pool.run(loopTask, nothing), /the thread pool is closed/)
+  })
+
+  it('has its workers keep compiled code where the process does', async t => {
+    const arena = new Arena()
+    const inWorker = async (): Promise<string | undefined> => {
+      await using pool = new ThreadPool(arena.share, 1)
+      return await pool.run(compileCacheTask, undefined)
+    }
+    assert.equal(await inWorker(), getCompileCacheDir())
+    const folder = mkdtempSync(join(tmpdir(), 'spillway-compile-cache-'))
+    t.after(() => rmSync(folder, { recursive: true, force: true }))
+    enableCompileCache(folder)
+    assert.ok(getCompileCacheDir())
+    assert.equal(await inWorker(), getCompileCacheDir())
   })
 
   it('a refusal keeps its class, advice and exit code on the way back', async () => {

@@ -16,3 +16,8 @@ export const toldTask = declareTask(
     return { isMainThread, seen }
   },
 )
+
+/** Where the thread's compiled code is kept, if it is. */
+export const compileCacheTask = declareTask(import.meta.url, 'compile-cache', () =>
+  process.getBuiltinModule('node:module').getCompileCacheDir(),
+)

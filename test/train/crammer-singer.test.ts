@@ -16,7 +16,7 @@ import { good } from '../cli/run.ts'
 import { rowsOfSet } from '../data-sets/data-sets.ts'
 import { type Row, unitLength, writeData } from '../data-sets/rows.ts'
 import { fastFolder } from '../folders.ts'
-import { bitsOf, randomNumbers } from '../numeric/reference.ts'
+import { bitsOf, close, randomNumbers } from '../numeric/reference.ts'
 import { objective, objectiveOfModel, type Problem } from './crammer-singer-objective.ts'
 import { noLiblinear } from './liblinear.ts'
 
@@ -48,9 +48,6 @@ function peerLabels(path: string, model: string): number[] {
 
 const shareRight = (rows: Row[], labels: number[]): number =>
   rows.filter((row, k) => row.label === labels[k]).length / rows.length
-
-const close = (found: number, wanted: number, relative: number): void =>
-  assert.ok(Math.abs(found - wanted) <= relative * Math.abs(wanted), `found ${found}, expected ${wanted}`)
 
 /** Rows of as many classes, none of which a model tells apart fully; the same numbers every time. */
 function someRows(count: number, classes: number, features: number, share = 0.3): Row[] {

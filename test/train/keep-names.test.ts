@@ -15,7 +15,7 @@ import {
   tune,
 } from '../../src/index.ts'
 import { murmur3, VW_BITS } from '../../src/input-formats/vw.ts'
-import { featureName } from '../../src/model/model.ts'
+import { featureName } from '../../src/model/feature-names.ts'
 import { decodeModel, encodeModel } from '../../src/model/own-file.ts'
 import { good, inFolder } from '../cli/run.ts'
 import { fastFolder } from '../out-of-core/fixture.ts'

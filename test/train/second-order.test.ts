@@ -6,7 +6,7 @@ import { before, describe, it } from 'node:test'
 import { ingest } from '../../src/block-store/ingest.ts'
 import { crossValidate } from '../../src/train/cross-validate.ts'
 import type { TrainOptions } from '../../src/train/options.ts'
-import type { Progress } from '../../src/train/progress.ts'
+import type { Progress, TrainProgress } from '../../src/train/progress.ts'
 import { train } from '../../src/train/train.ts'
 import type { TrainResult } from '../../src/train/training-run.ts'
 import { tune } from '../../src/train/tune.ts'
@@ -21,13 +21,19 @@ interface Told {
   result: TrainResult
   /** What was said of the solver, in order. */
   plans: { solver: string; reason: string }[]
+  /** What was told of the gap, and of which solver. */
+  gaps: (Pick<TrainProgress, 'gap' | 'certified' | 'partial'> & { solver: string | undefined })[]
 }
 
 async function told(path: string, options: TrainOptions): Promise<Told> {
   const run = train(path, options)
   const plans: Told['plans'] = []
-  for await (const record of run) if (record.stage === 'plan') plans.push(record)
-  return { result: await run.result, plans }
+  const gaps: Told['gaps'] = []
+  for await (const record of run) {
+    if (record.stage === 'plan') plans.push(record)
+    if (record.stage === 'train') gaps.push({ ...record, solver: plans.at(-1)?.solver })
+  }
+  return { result: await run.result, plans, gaps }
 }
 
 /** The certificate is true: the objective of the model's file, and a dual below it. */
@@ -132,11 +138,16 @@ describe('coordinate descent that stalls', () => {
     })
   }
 
-  it('hinge: the same with fewer features', async () => {
+  it('hinge: the same with fewer features, and the gap that is told does not rise then', async () => {
     const fewer = unscaledRows(3000, 20, 2, 23)
-    const { result } = await told(folder.write('fewer.svm', fewer), {})
+    const { result, gaps } = await told(folder.write('fewer.svm', fewer), {})
     assert.equal(result.solver, 'newton')
     assert.equal(result.exitReason, 'converged')
+    const handedOver = gaps.findIndex(({ solver }) => solver === 'newton')
+    const known = gaps.slice(0, handedOver).findLast(({ partial }) => !partial)!.gap!
+    const later = gaps.slice(handedOver).filter(({ certified }) => !certified)
+    assert.ok(later.length > 0)
+    for (const { gap } of later) assert.ok(gap! <= known * 1.0001, `${gap} is told, and ${known} was known`)
     await assertTrue(result, rowsOfText(fewer), {})
   })
 

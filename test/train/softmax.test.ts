@@ -15,7 +15,7 @@ import { good } from '../cli/run.ts'
 import { rowsOfSet } from '../data-sets/data-sets.ts'
 import { type Row, unitLength, writeData } from '../data-sets/rows.ts'
 import { testFolder } from '../input-formats/fixture.ts'
-import { bitsOf, randomNumbers } from '../numeric/reference.ts'
+import { bitsOf, close, randomNumbers } from '../numeric/reference.ts'
 import { isSlow, unlessSlow } from '../slow.ts'
 import {
   noSklearn,
@@ -34,9 +34,6 @@ type Certified = TrainResult & { primal: number; dual: number; gap: number }
 async function trained(path: string, o: Problem, more: TrainOptions = {}): Promise<Certified> {
   return (await train(path, { ...o, multiclass: 'softmax', values: 'f64', ...more }).result) as Certified
 }
-
-const close = (found: number, wanted: number, relative: number): void =>
-  assert.ok(Math.abs(found - wanted) <= relative * Math.abs(wanted), `found ${found}, expected ${wanted}`)
 
 /** Rows of as many classes, none of which a model tells apart fully; the same numbers every time. */
 function someRows(count: number, classes: number, features: number): Row[] {

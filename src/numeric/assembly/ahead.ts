@@ -39,8 +39,20 @@ export function bringRows(rows: usize, order: usize, from: u32, to: u32, beside:
   touched += sum
 }
 
-/** Loads the last rows of the active part of an order: a shrunk row is replaced by the last one. Returns the first place. */
-export function bringLast(rows: usize, order: usize, cursor: u32, active: u32, beside: usize, bytesBeside: usize): u32 {
+/** Loads the next rows of an order when a sweep has come to where it had loaded; returns how far it has loaded then. */
+@inline
+export function bringNext(rows: usize, order: usize, cursor: u32, loaded: u32, end: u32, beside: usize, bytesBeside: usize): u32 {
+  if (cursor != loaded) return loaded
+  const to = min(cursor + AHEAD, end)
+  bringRows(rows, order, cursor, to, beside, bytesBeside)
+  return to
+}
+
+/** Loads the last rows of the active part of an order, where a sweep has used up those that it had loaded: a shrunk row is
+ *  replaced by the last one. Returns the first place that is loaded. */
+@inline
+export function bringLast(rows: usize, order: usize, cursor: u32, active: u32, lastLoaded: u32, beside: usize, bytesBeside: usize): u32 {
+  if (active != lastLoaded) return lastLoaded
   const from = active - cursor > AHEAD ? active - AHEAD : cursor
   bringRows(rows, order, from, active, beside, bytesBeside)
   return from
@@ -58,4 +70,13 @@ export function bringColumns(starts: usize, order: usize, from: u32, to: u32, en
     sum += touchLines(entries + (first << 2), count << 2) + touchLines(values + (first << 3), count << 3)
   }
   touched += sum
+}
+
+/** The same as bringNext for columns. */
+@inline
+export function bringNextColumns(starts: usize, order: usize, cursor: u32, loaded: u32, end: u32, entries: usize, values: usize): u32 {
+  if (cursor != loaded) return loaded
+  const to = min(cursor + AHEAD, end)
+  bringColumns(starts, order, cursor, to, entries, values)
+  return to
 }

@@ -12,10 +12,11 @@ import {
   TOGETHER_WEIGHTS,
 } from '../crammer-singer-layout'
 import {
-  PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_FOLDS, PROBLEM_HELD_OUT, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS,
-  PROBLEM_WEIGHTS, ROW_CLASS, ROW_COUNT, ROW_DICTIONARY, ROW_ENTRIES, ROW_KIND, ROW_KIND_CODED, ROW_KIND_CONSTANT,
+  PROBLEM_ALPHA, PROBLEM_FOLDS, PROBLEM_HELD_OUT, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS,
+  ROW_CLASS, ROW_COUNT, ROW_DICTIONARY, ROW_ENTRIES, ROW_KIND, ROW_KIND_CODED, ROW_KIND_CONSTANT,
   ROW_KIND_DENSE, ROW_KIND_F32, ROW_KIND_F64, ROW_NORM, ROW_SCALE,
 } from '../layouts'
+import { biasPartOf } from './bias'
 import { at, dotLanes } from './lanes'
 import { boxLoss, logisticLoss } from './losses'
 import { isLeftOut } from './outliers'
@@ -25,6 +26,7 @@ import {
   rowBound, rowCostTogether, rowDiagonal, rowWeightsOf, rowWeightsOfBundle, rowWeightsTogether,
 } from './row-costs'
 import { scoreTogether } from './row-together'
+import { highestOf } from './softmax'
 
 /** Adds a row's losses at all multiples to one of the eight columns. */
 export function addLosses(along: usize, column: usize, margin: f64, bound: f64, diagonal: f64, logistic: bool): void {
@@ -49,8 +51,7 @@ function lookAlong<W>(problem: usize, from: u32, to: u32, along: usize): void {
   const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
   const positive = load<u32>(problem, PROBLEM_POSITIVE)
   const logistic = load<u32>(problem, PROBLEM_LOGISTIC) != 0
-  const bias = load<f64>(problem, PROBLEM_BIAS)
-  const biasPart = bias == 0 ? 0 : bias * f64(load<W>(w + usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) * sizeof<W>()))
+  const biasPart = biasPartOf<W>(problem, w)
   const boundPositive = boundForPositive(problem)
   const boundNegative = boundForNegative(problem)
   const diagonalPositive = diagonalForPositive(problem)
@@ -145,8 +146,7 @@ export function alongSoftmax(problem: usize, from: u32, to: u32, scores: usize, 
     const y = load<u32>(places + (usize(load<u32>(row, ROW_CLASS)) << 2))
     const cost = rowCostTogether(y, costs, rowWeights, i)
     scoreTogether(row, w, stride, biasWeights, bias, scores)
-    let best: u32 = 0
-    for (let k: u32 = 1; k < classes; k++) if (load<f64>(scores + (usize(k) << 3)) > load<f64>(scores + (usize(best) << 3))) best = k
+    const best = highestOf(scores, classes)
     const highest = load<f64>(scores + (usize(best) << 3))
     const below = highest - load<f64>(scores + (usize(y) << 3))
     let sum = along + ALONG_LOSSES

@@ -3,6 +3,7 @@
 import {
   PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS, ROW_NORM,
 } from '../layouts'
+import { addToBias, biasPartOf } from './bias'
 import { negativeEntropy } from './losses'
 import { axpyRow, dotRow } from './row'
 import {
@@ -91,7 +92,7 @@ export function freeRows(problem: usize, from: u32, to: u32, slopes: usize, seco
   const positive = load<u32>(problem, PROBLEM_POSITIVE)
   const logistic = load<u32>(problem, PROBLEM_LOGISTIC) != 0
   const bias = load<f64>(problem, PROBLEM_BIAS)
-  const biasPart = bias == 0 ? 0 : bias * load<f64>(w + (usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) << 3))
+  const biasPart = biasPartOf<f64>(problem, w)
   const boundPositive = boundForPositive(problem)
   const boundNegative = boundForNegative(problem)
   const diagonalPositive = diagonalForPositive(problem)
@@ -145,7 +146,7 @@ export function addMoves(problem: usize, from: u32, to: u32, moves: usize, u: us
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const step = load<u32>(row, ROW_CLASS) == positive ? move : -move
     axpyRow<f64>(row, step, u)
-    if (bias != 0) store<f64>(biasAt, load<f64>(biasAt) + step * bias)
+    addToBias<f64>(biasAt, bias, step)
   }
 }
 
@@ -153,8 +154,7 @@ export function addMoves(problem: usize, from: u32, to: u32, moves: usize, u: us
 export function timesMoves(problem: usize, from: u32, to: u32, moves: usize, seconds: usize, u: usize, out: usize): void {
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
   const positive = load<u32>(problem, PROBLEM_POSITIVE)
-  const bias = load<f64>(problem, PROBLEM_BIAS)
-  const biasPart = bias == 0 ? 0 : bias * load<f64>(u + (usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) << 3))
+  const biasPart = biasPartOf<f64>(problem, u)
   for (let i = from; i < to; i++) {
     const at = usize(i) << 3
     const second = load<f64>(seconds + at)

@@ -11,9 +11,10 @@ import {
   ROW_CLASS, ROW_COUNT, ROW_NORM, SWEEP_ACTIVE, SWEEP_CURSOR, SWEEP_INNER, SWEEP_NEWTON, SWEEP_ORDER, SWEEP_SHRINK,
   SWEEP_VISITED,
 } from '../layouts'
-import { AHEAD, bringLast, bringRows } from './ahead'
+import { bringLast, bringNext } from './ahead'
 import { axpyLanes, at, dotLanes, shift } from './lanes'
 import { boxLoss, logisticLoss, negativeEntropy } from './losses'
+import { swap } from './order'
 import { laneBound, laneDiagonal, rowWeightsOfBundle } from './row-costs'
 
 const SUMS = 5
@@ -50,10 +51,7 @@ function sweepBundle<S>(bundle: usize, sweep: usize, budget: f64): bool {
   let loaded = cursor
   let lastLoaded = active
   while (cursor < active && visited < budget) {
-    if (cursor == loaded) {
-      loaded = min(cursor + AHEAD, active)
-      bringRows(rows, order, cursor, loaded, alpha, usize(1) << rowShift)
-    }
+    loaded = bringNext(rows, order, cursor, loaded, active, alpha, usize(1) << rowShift)
     const i = load<u32>(order + (usize(cursor) << 2))
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     visited += f64(load<u32>(row, ROW_COUNT)) + 4
@@ -135,11 +133,8 @@ function sweepBundle<S>(bundle: usize, sweep: usize, budget: f64): bool {
     }
     if (worths) store<f64>(worths + (usize(i) << 3), worth)
     if (shrink && !needed) {
-      if (active == lastLoaded) lastLoaded = bringLast(rows, order, cursor, active, alpha, usize(1) << rowShift)
-      active--
-      const last = order + (usize(active) << 2)
-      store<u32>(order + (usize(cursor) << 2), load<u32>(last))
-      store<u32>(last, i)
+      lastLoaded = bringLast(rows, order, cursor, active, lastLoaded, alpha, usize(1) << rowShift)
+      swap(order, cursor, --active)
       continue
     }
     if (moves) {

@@ -18,7 +18,8 @@ import {
   SWEEP_CURSOR, SWEEP_GAP, SWEEP_GRADIENT_MAX, SWEEP_GRADIENT_MIN, SWEEP_LOSS, SWEEP_ORDER, SWEEP_SHRINK, SWEEP_UPPER,
   SWEEP_VISITED,
 } from '../layouts'
-import { AHEAD, bringLast, bringRows } from './ahead'
+import { bringLast, bringNext } from './ahead'
+import { swap } from './order'
 import { costsTogether, rowCostTogether, rowWeightsTogether } from './row-costs'
 import { addSome, scoreSome, scoreTogether } from './row-together'
 
@@ -96,10 +97,7 @@ export function sweepTogether(problem: usize, sweep: usize, budget: f64): bool {
   let loaded = cursor
   let lastLoaded = active
   while (cursor < active && visited < budget) {
-    if (cursor == loaded) {
-      loaded = min(cursor + AHEAD, active)
-      bringRows(rows, order, cursor, loaded, alpha, usize(classes) << 3)
-    }
+    loaded = bringNext(rows, order, cursor, loaded, active, alpha, usize(classes) << 3)
     const i = load<u32>(order + (usize(cursor) << 2))
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const y = load<u32>(places + (usize(load<u32>(row, ROW_CLASS)) << 2))
@@ -161,11 +159,8 @@ export function sweepTogether(problem: usize, sweep: usize, budget: f64): bool {
         store<u64>(word, load<u64>(word) | ((<u64>1) << u64(k & 63)))
       }
       if (near == 1 && support == 1) {
-        if (active == lastLoaded) lastLoaded = bringLast(rows, order, cursor, active, alpha, usize(classes) << 3)
-        active--
-        const last = order + (usize(active) << 2)
-        store<u32>(order + (usize(cursor) << 2), load<u32>(last))
-        store<u32>(last, i)
+        lastLoaded = bringLast(rows, order, cursor, active, lastLoaded, alpha, usize(classes) << 3)
+        swap(order, cursor, --active)
         continue
       }
     }

@@ -14,8 +14,10 @@ import {
   ROW_COUNT, ROW_NORM, SWEEP_ACTIVE, SWEEP_CURSOR, SWEEP_GAP, SWEEP_GRADIENT_MAX, SWEEP_GRADIENT_MIN, SWEEP_INNER,
   SWEEP_LOSS, SWEEP_LOWER, SWEEP_NEWTON, SWEEP_ORDER, SWEEP_SHRINK, SWEEP_UPPER, SWEEP_VISITED,
 } from '../layouts'
-import { AHEAD, bringLast, bringRows } from './ahead'
+import { bringLast, bringNext } from './ahead'
+import { addToBias } from './bias'
 import { boxLoss, logisticLoss, negativeEntropy } from './losses'
+import { swap } from './order'
 import { axpyParted, axpyRow, dotParted, place } from './row'
 import {
   boundForNegative, boundForPositive, diagonalForNegative, diagonalForPositive, rowBound, rowDiagonal, rowWeightsOf,
@@ -65,10 +67,7 @@ function sweepBox<W, S>(problem: usize, sweep: usize, budget: f64): bool {
   let loaded = cursor
   let lastLoaded = active
   while (cursor < active && visited < budget) {
-    if (cursor == loaded) {
-      loaded = min(cursor + AHEAD, active)
-      bringRows(rows, order, cursor, loaded, alpha, 8)
-    }
+    loaded = bringNext(rows, order, cursor, loaded, active, alpha, 8)
     const i = load<u32>(order + (usize(cursor) << 2))
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
@@ -98,21 +97,15 @@ function sweepBox<W, S>(problem: usize, sweep: usize, budget: f64): bool {
     let projected: f64 = 0
     if (a == 0) {
       if (shrink && gradient > upper) {
-        if (active == lastLoaded) lastLoaded = bringLast(rows, order, cursor, active, alpha, 8)
-        active--
-        const last = order + (usize(active) << 2)
-        store<u32>(order + (usize(cursor) << 2), load<u32>(last))
-        store<u32>(last, i)
+        lastLoaded = bringLast(rows, order, cursor, active, lastLoaded, alpha, 8)
+        swap(order, cursor, --active)
         continue
       }
       if (gradient < 0) projected = gradient
     } else if (a == bound) {
       if (shrink && gradient < lower) {
-        if (active == lastLoaded) lastLoaded = bringLast(rows, order, cursor, active, alpha, 8)
-        active--
-        const last = order + (usize(active) << 2)
-        store<u32>(order + (usize(cursor) << 2), load<u32>(last))
-        store<u32>(last, i)
+        lastLoaded = bringLast(rows, order, cursor, active, lastLoaded, alpha, 8)
+        swap(order, cursor, --active)
         continue
       }
       if (gradient > 0) projected = gradient
@@ -130,7 +123,7 @@ function sweepBox<W, S>(problem: usize, sweep: usize, budget: f64): bool {
         store<f64>(alphaAt, next)
         const step = damping * (next - a) * y
         axpyParted<W, S>(row, step, w, own, hot)
-        if (bias != 0) store<W>(biasAt, <W>(f64(load<W>(biasAt)) + step * bias))
+        addToBias<W>(biasAt, bias, step)
         if (gradients != 0) store<f64>(gradients + (usize(i) << 3), gradient + curvature * (next - a))
       }
     }
@@ -178,10 +171,7 @@ function sweepLogistic<W, S>(problem: usize, sweep: usize, budget: f64): bool {
 
   let loaded = cursor
   while (cursor < active && visited < budget) {
-    if (cursor == loaded) {
-      loaded = min(cursor + AHEAD, active)
-      bringRows(rows, order, cursor, loaded, alpha, 16)
-    }
+    loaded = bringNext(rows, order, cursor, loaded, active, alpha, 16)
     const i = load<u32>(order + (usize(cursor) << 2))
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
@@ -224,7 +214,7 @@ function sweepLogistic<W, S>(problem: usize, sweep: usize, budget: f64): bool {
       store<f64>(alphaAt, flip ? z : bound - z, 8)
       const step = damping * sign * (z - old) * y
       axpyParted<W, S>(row, step, w, own, hot)
-      if (bias != 0) store<W>(biasAt, <W>(f64(load<W>(biasAt)) + step * bias))
+      addToBias<W>(biasAt, bias, step)
       if (gradients != 0) store<f64>(gradients + (usize(i) << 3), margin + curvature * sign * (z - old))
     } else if (gradients != 0) store<f64>(gradients + (usize(i) << 3), margin)
     cursor++
@@ -268,7 +258,7 @@ function startEntropic<W>(problem: usize, order: usize, listed: u32): void {
     store<f64>(at, cost - a, 8)
     const step = damping * (isPositive ? a : -a)
     axpyRow<W>(row, step, w)
-    if (bias != 0) store<W>(biasAt, <W>(f64(load<W>(biasAt)) + step * bias))
+    addToBias<W>(biasAt, bias, step)
   }
 }
 
@@ -291,7 +281,7 @@ function addDual<W>(problem: usize, from: u32, to: u32, stride: u32): void {
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const step = load<u32>(row, ROW_CLASS) == positive ? a : -a
     axpyRow<W>(row, step, w)
-    if (bias != 0) store<W>(biasAt, <W>(f64(load<W>(biasAt)) + step * bias))
+    addToBias<W>(biasAt, bias, step)
   }
 }
 

@@ -2,10 +2,11 @@
 // With w = Σ α y x:  primal = ½‖w‖² + Σ loss,  dual = Σ (dual part) − ½‖w‖². Σ α·margin is wᵀ(Σ α y x), from which the
 // caller learns ‖Σ α y x‖² even when rounding has moved w a little.
 import {
-  PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_FOLDS, PROBLEM_HELD_OUT, PROBLEM_LOGISTIC, PROBLEM_MARGINS,
+  PROBLEM_ALPHA, PROBLEM_FOLDS, PROBLEM_HELD_OUT, PROBLEM_LOGISTIC, PROBLEM_MARGINS,
   PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS, SUMS_ALPHA_MARGIN, SUMS_CORRECT, SUMS_DUAL, SUMS_LOSS, SUMS_SUPPORT,
 } from '../layouts'
 import { addLosses, lookAtRows } from './along'
+import { biasPartOf } from './bias'
 import { boxLoss, logisticLoss, negativeEntropy } from './losses'
 import { isLeftOut } from './outliers'
 import { dotRow } from './row'
@@ -28,8 +29,7 @@ function evaluate<W, A>(problem: usize, from: u32, to: u32, sums: usize, along: 
   const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
   const positive = load<u32>(problem, PROBLEM_POSITIVE)
   const logistic = load<u32>(problem, PROBLEM_LOGISTIC) != 0
-  const bias = load<f64>(problem, PROBLEM_BIAS)
-  const biasPart = bias == 0 ? 0 : bias * f64(load<W>(w + usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) * sizeof<W>()))
+  const biasPart = biasPartOf<W>(problem, w)
   const boundPositive = boundForPositive(problem)
   const boundNegative = boundForNegative(problem)
   const diagonalPositive = diagonalForPositive(problem)

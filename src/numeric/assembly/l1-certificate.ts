@@ -1,10 +1,11 @@
 // Sums under l1: what the objective and its dual are made of. While columns are at hand, from their state, to see whether a
 // certificate is worth asking for; then the certificate itself, from rows alone.
 import {
-  PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS,
+  PROBLEM_ALPHA, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS,
   ROW_CLASS, SUMS_ALPHA_MARGIN, SUMS_CORRECT, SUMS_DUAL, SUMS_LOSS, SUMS_SUPPORT,
 } from '../layouts'
 import { L1_COSTS, L1_LOSS, L1_MARGINS, L1_ROWS, L1_STATE } from '../l1-layout'
+import { biasPartOf } from './bias'
 import { boxLoss, logisticLoss, negativeEntropy, wrongness } from './losses'
 import { dotRow } from './row'
 import {
@@ -66,8 +67,7 @@ export function evaluateL1(problem: usize, from: u32, to: u32, sums: usize): voi
   const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
   const positive = load<u32>(problem, PROBLEM_POSITIVE)
   const logistic = load<u32>(problem, PROBLEM_LOGISTIC) != 0
-  const bias = load<f64>(problem, PROBLEM_BIAS)
-  const biasPart = bias == 0 ? 0 : bias * load<f64>(w + (usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) << 3))
+  const biasPart = biasPartOf<f64>(problem, w)
   const boundPositive = boundForPositive(problem)
   const boundNegative = boundForNegative(problem)
   const diagonalPositive = diagonalForPositive(problem)

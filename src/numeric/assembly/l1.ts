@@ -12,8 +12,9 @@ import {
   L1_ACTIVE, L1_COSTS, L1_CURSOR, L1_CURVE, L1_ENTRIES, L1_FEATURES, L1_FIRST, L1_INNER, L1_LIMIT, L1_LOSS, L1_MARGINS,
   L1_MOST, L1_NEXT, L1_ORDER, L1_ROWS, L1_STARTS, L1_STATE, L1_STEEPEST, L1_SUM, L1_VALUES, L1_VISITED, L1_WEIGHTS, L1_WORST,
 } from '../l1-layout'
-import { AHEAD, bringColumns } from './ahead'
+import { bringNextColumns } from './ahead'
 import { addColumns } from './columns'
+import { swap } from './order'
 
 /** Share of the promised decrease that a step has to bring. */
 export const ENOUGH: f64 = 0.01
@@ -35,11 +36,14 @@ function newton(w: f64, g: f64, h: f64): f64 {
   return g + 1 <= hw ? -(g + 1) / h : g - 1 >= hw ? -(g - 1) / h : -w
 }
 
+/** What a sweep leaves behind in any case. */
 @inline
-function swap(order: usize, a: u32, b: u32): void {
-  const x = load<u32>(order + (usize(a) << 2))
-  store<u32>(order + (usize(a) << 2), load<u32>(order + (usize(b) << 2)))
-  store<u32>(order + (usize(b) << 2), x)
+function endSweep(l1: usize, cursor: u32, worst: f64, sum: f64, high: f64, visited: f64): void {
+  store<u32>(l1, cursor, L1_CURSOR)
+  store<f64>(l1, worst, L1_WORST)
+  store<f64>(l1, sum, L1_SUM)
+  store<f64>(l1, high, L1_STEEPEST)
+  store<f64>(l1, load<f64>(l1, L1_VISITED) + visited, L1_VISITED)
 }
 
 // --- Squared hinge
@@ -60,10 +64,7 @@ export function sweepL1Squared(l1: usize, budget: f64): bool {
   let visited: f64 = 0
   let loaded = cursor
   while (cursor < active && visited < budget) {
-    if (cursor == loaded) {
-      loaded = min(cursor + AHEAD, active)
-      bringColumns(starts, order, cursor, loaded, entries, values)
-    }
+    loaded = bringNextColumns(starts, order, cursor, loaded, active, entries, values)
     const j = load<u32>(order + (usize(cursor) << 2))
     const from = load<u32>(starts + (usize(j) << 2))
     const n = load<u32>(starts + (usize(j) << 2), 4) - from
@@ -124,11 +125,7 @@ export function sweepL1Squared(l1: usize, budget: f64): bool {
     }
   }
   store<u32>(l1, active, L1_ACTIVE)
-  store<u32>(l1, cursor, L1_CURSOR)
-  store<f64>(l1, worst, L1_WORST)
-  store<f64>(l1, sum, L1_SUM)
-  store<f64>(l1, high, L1_STEEPEST)
-  store<f64>(l1, load<f64>(l1, L1_VISITED) + visited, L1_VISITED)
+  endSweep(l1, cursor, worst, sum, high, visited)
   return cursor >= active
 }
 
@@ -189,10 +186,7 @@ export function sweepL1Logistic(l1: usize, budget: f64): bool {
   let visited: f64 = 0
   let loaded = cursor
   while (cursor < inner && visited < budget) {
-    if (cursor == loaded) {
-      loaded = min(cursor + AHEAD, inner)
-      bringColumns(starts, order, cursor, loaded, entries, values)
-    }
+    loaded = bringNextColumns(starts, order, cursor, loaded, inner, entries, values)
     const j = load<u32>(order + (usize(cursor) << 2))
     const from = load<u32>(starts + (usize(j) << 2))
     const n = load<u32>(starts + (usize(j) << 2), 4) - from
@@ -236,10 +230,6 @@ export function sweepL1Logistic(l1: usize, budget: f64): bool {
   }
   store<u32>(l1, inner, L1_INNER)
   if (opening) store<u32>(l1, inner, L1_ACTIVE)
-  store<u32>(l1, cursor, L1_CURSOR)
-  store<f64>(l1, worst, L1_WORST)
-  store<f64>(l1, sum, L1_SUM)
-  store<f64>(l1, high, L1_STEEPEST)
-  store<f64>(l1, load<f64>(l1, L1_VISITED) + visited, L1_VISITED)
+  endSweep(l1, cursor, worst, sum, high, visited)
   return cursor >= inner
 }

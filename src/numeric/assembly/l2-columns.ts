@@ -10,7 +10,7 @@ import {
   L1_COSTS, L1_CURSOR, L1_CURVE, L1_ENTRIES, L1_FEATURES, L1_LOSS, L1_MARGINS, L1_MOST, L1_ORDER, L1_ROWS, L1_STARTS, L1_STATE,
   L1_SUM, L1_VALUES, L1_VISITED, L1_WEIGHTS,
 } from '../l1-layout'
-import { AHEAD, bringColumns } from './ahead'
+import { bringNextColumns } from './ahead'
 import { ENOUGH } from './l1'
 import { logisticLoss, wrongness } from './losses'
 
@@ -117,10 +117,7 @@ export function sweepL2(l1: usize, logistic: bool, budget: f64): bool {
   let visited: f64 = 0
   let loaded = cursor
   while (cursor < columns && visited < budget) {
-    if (cursor == loaded) {
-      loaded = min(cursor + AHEAD, columns)
-      bringColumns(starts, order, cursor, loaded, entries, values)
-    }
+    loaded = bringNextColumns(starts, order, cursor, loaded, columns, entries, values)
     const j = usize(load<u32>(order + (usize(cursor++) << 2)))
     const from = load<u32>(starts + (j << 2))
     const n = load<u32>(starts + (j << 2), 4) - from

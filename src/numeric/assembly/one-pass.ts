@@ -6,6 +6,7 @@ import {
   PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_COUNT, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS,
   ROW_NORM,
 } from '../layouts'
+import { addToBias } from './bias'
 import { boxLoss } from './losses'
 import { lengthOf, scaleWeights, smallestScale } from './pegasos'
 import { axpyRow, dotRow } from './row'
@@ -71,7 +72,7 @@ function growBall<W>(problem: usize, ball: usize): void {
     updates += 1
     const step = (y * move) / scale
     axpyRow<W>(row, step, w)
-    if (bias != 0) store<W>(biasAt, <W>(f64(load<W>(biasAt)) + step * bias))
+    addToBias<W>(biasAt, bias, step)
     if (scale < smallestScale<W>()) {
       scaleWeights<W>(w, weights, scale)
       scale = 1

@@ -9,6 +9,7 @@ import {
   PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS,
   SUMS_ALPHA_MARGIN, SUMS_CORRECT, SUMS_DUAL, SUMS_LOSS, SUMS_SUPPORT,
 } from '../layouts'
+import { addToBias, biasPartOf } from './bias'
 import { boxLoss } from './losses'
 import { axpyRow, dotRow } from './row'
 import {
@@ -39,7 +40,7 @@ function findOutliers<W>(problem: usize, from: u32, to: u32, limit: f64, factor:
   const positive = load<u32>(problem, PROBLEM_POSITIVE)
   const bias = load<f64>(problem, PROBLEM_BIAS)
   const biasAt = usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) * sizeof<W>()
-  const biasPart = bias == 0 ? 0 : bias * f64(load<W>(w + biasAt))
+  const biasPart = biasPartOf<W>(problem, w)
   const boundPositive = boundForPositive(problem)
   const boundNegative = boundForNegative(problem)
   const diagonalPositive = diagonalForPositive(problem)
@@ -65,7 +66,7 @@ function findOutliers<W>(problem: usize, from: u32, to: u32, limit: f64, factor:
     if (!isOutlier || !(a > 0) || parts == 0) continue
     const step = isPositive ? a : -a
     axpyRow<W>(row, step, parts)
-    if (bias != 0) store<W>(parts + biasAt, <W>(f64(load<W>(parts + biasAt)) + step * bias))
+    addToBias<W>(parts + biasAt, bias, step)
   }
   store<f64>(sums, lossSum, SUMS_LOSS)
   store<f64>(sums, outliers, SUMS_DUAL)

@@ -5,11 +5,11 @@ import {
   BATCH_FEATURES, BATCH_INDICES, BATCH_LABELS, BATCH_LABEL_AT, BATCH_NONZEROS, BATCH_NONZERO_CAPACITY, BATCH_ROWS,
   BATCH_ROW_CAPACITY, BATCH_STARTS, BATCH_VALUES, BATCH_VALUE_BYTES, LONGEST_STRING, PARSE_CURSOR, PARSE_END,
   PARSE_ERROR_AFTER_STRING, PARSE_ERROR_LETTER, PARSE_ERROR_MISSING_STRING, PARSE_ERROR_STRING_LENGTH,
-  PARSE_ERROR_TOO_LARGE, PARSE_ERROR_TOO_MANY_ENTRIES, PARSE_LINES, PARSE_NEEDS_ROOM, PARSE_SKIP_BAD,
+  PARSE_ERROR_TOO_MANY_ENTRIES, PARSE_LINES, PARSE_NEEDS_ROOM, PARSE_SKIP_BAD,
 } from '../layouts'
 import { noteBadRow } from './bad-rows'
-import { labelEnd, labelError, textLabel } from './parse-label'
-import { CR, HASH, isBreak, LF, numberEnd, SPACE, slowNumber, TAB } from './parse-number'
+import { labelEnd, labelError, readLabel } from './parse-label'
+import { CR, HASH, isBreak, LF, SPACE, TAB } from './parse-number'
 
 /** The letters are what prints and is no blank, without the sign that opens a comment. */
 const LAST_LETTER: u32 = 126
@@ -71,16 +71,10 @@ function parse<V>(state: usize, batch: usize): void {
       p = line
       break
     }
-    let error: u32 = 0
-
     const labelStart = p
-    let label = slowNumber(p)
-    if (numberEnd == p || !isBreak(<u32>load<u8>(numberEnd))) {
-      label = textLabel(p, numberEnd)
-      error = labelError
-      p = labelEnd
-    } else if (!(abs(label) < Infinity)) error = PARSE_ERROR_TOO_LARGE
-    else p = numberEnd
+    const label = readLabel(p)
+    let error = labelError
+    p = labelEnd
 
     let length: u32 = 0
     if (error == 0) {

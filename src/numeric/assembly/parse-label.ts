@@ -1,16 +1,16 @@
-// Labels of text: any word that is no number. Parsers come here only when they have met no number where a label is to be, so
-// numbers pay nothing for it.
+// Labels: numbers, or texts, which are any words that are no numbers. Only where no number stands is a text looked for, so numbers
+// pay nothing for it.
 import {
   LABEL_TEXT_UPPER, LONGEST_LABEL, PARSE_ERROR_AFTER_LABEL, PARSE_ERROR_LABEL, PARSE_ERROR_LABEL_BYTE,
-  PARSE_ERROR_LABEL_LENGTH, PARSE_ERROR_NOT_FINITE,
+  PARSE_ERROR_LABEL_LENGTH, PARSE_ERROR_NOT_FINITE, PARSE_ERROR_TOO_LARGE,
 } from '../layouts'
 import { xxh64 } from './hash'
-import { CR, isBreak, LF, MINUS, PLUS, SPACE, spellsNotFinite, TAB } from './parse-number'
+import { CR, isBreak, LF, MINUS, numberEnd, PLUS, slowNumber, SPACE, spellsNotFinite, TAB } from './parse-number'
 
 const COLON: u32 = 58
 const INFINITY_WORD: u64 = 0x7974696e69666e69 // "infinity"
 
-// What textLabel leaves behind: 0 or why it refuses, and where the label ends or what offends stands.
+// What readLabel and textLabel leave behind: 0 or why it refuses, and where the label ends or what offends stands.
 export let labelError: u32 = 0
 export let labelEnd: usize = 0
 
@@ -18,6 +18,17 @@ export let labelEnd: usize = 0
 @inline
 function isBlank(c: u32): bool {
   return c == SPACE || c == LF || c == TAB || c == CR
+}
+
+/** The label at p: a number, or the bits of a text. */
+@inline
+export function readLabel(p: usize): f64 {
+  const number = slowNumber(p)
+  if (numberEnd == p || !isBreak(<u32>load<u8>(numberEnd))) return textLabel(p, numberEnd)
+  const fits = abs(number) < Infinity
+  labelError = fits ? 0 : PARSE_ERROR_TOO_LARGE
+  labelEnd = fits ? numberEnd : p
+  return number
 }
 
 /** The bits of the label of text at p; `afterNumber` is where a number at p ends, p itself when there is none. */

@@ -10,7 +10,7 @@ import {
   PARSE_LINES, PARSE_SKIP_BAD, PARSE_SLOW, PARSE_SLOW_CAPACITY, PARSE_SLOW_COUNT, PARSE_ZEROS,
 } from '../layouts'
 import { noteBadRow } from './bad-rows'
-import { labelEnd, labelError, sameText, textLabel } from './parse-label'
+import { labelEnd, labelError, readLabel, sameText } from './parse-label'
 import { CR, DOT, HASH, isBreak, LF, MINUS, numberEnd, numberExact, POWERS, SPACE, slowNumber, spellsNotFinite, TAB } from './parse-number'
 
 export const ZEROS: u64 = 0x3030303030303030
@@ -76,7 +76,6 @@ function parse<V>(state: usize, batch: usize): void {
     }
     const firstEntry = entries
     const firstSlow = slow
-    let error: u32 = 0
     if (rows >= rowRoom) {
       p = line
       break
@@ -84,13 +83,9 @@ function parse<V>(state: usize, batch: usize): void {
 
     // The label.
     const labelStart = p
-    let label = slowNumber(p)
-    if (numberEnd == p || !isBreak(<u32>load<u8>(numberEnd))) {
-      label = textLabel(p, numberEnd)
-      error = labelError
-      p = labelEnd
-    } else if (!(abs(label) < Infinity)) error = PARSE_ERROR_TOO_LARGE
-    else p = numberEnd
+    const label = readLabel(p)
+    let error = labelError
+    p = labelEnd
 
     // The entries.
     let previous: i64 = -1

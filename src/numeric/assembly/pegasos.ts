@@ -9,6 +9,7 @@ import {
   PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS, ROW_NORM,
 } from '../layouts'
 import { AHEAD, bringRows } from './ahead'
+import { addToBias } from './bias'
 import { axpyRow, dotRow, squaredLengthF32, squaredLengthF64 } from './row'
 import { boundForNegative, boundForPositive, rowBound, rowWeightsOf } from './row-costs'
 
@@ -84,7 +85,7 @@ function pegasosRows<W>(problem: usize, order: usize, before: f64, all: f64, bal
       length = max(length + 2 * shrink * size * margin + size * size * (load<f64>(row, ROW_NORM) + bias * bias), 0)
       const step = (y * size) / scale
       axpyRow<W>(row, step, w)
-      if (bias != 0) store<W>(biasAt, <W>(f64(load<W>(biasAt)) + step * bias))
+      addToBias<W>(biasAt, bias, step)
     }
     if (length > ball) {
       scale *= Math.sqrt(ball / length)
@@ -137,7 +138,7 @@ function pegasosBlock<W>(problem: usize, list: usize, before: f64, all: f64, bal
     const size = share * rowBound(isPositive, costPositive, costNegative, rowWeights, i)
     const step = isPositive ? size : -size
     axpyRow<W>(row, step, w)
-    if (bias != 0) store<W>(biasAt, <W>(f64(load<W>(biasAt)) + step * bias))
+    addToBias<W>(biasAt, bias, step)
   }
   const length = lengthOf<W>(w, weights)
   if (length > ball) scaleWeights<W>(w, weights, Math.sqrt(ball / length))

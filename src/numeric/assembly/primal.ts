@@ -14,6 +14,7 @@ import {
   PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_FOLDS, PROBLEM_HELD_OUT, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS,
   PROBLEM_SMOOTHING, PROBLEM_WEIGHTS, ROW_CLASS, SUMS_ALPHA_MARGIN, SUMS_CORRECT, SUMS_DUAL, SUMS_LOSS, SUMS_SUPPORT,
 } from '../layouts'
+import { addToBias, biasPartOf } from './bias'
 import { addSquares, writeEntries } from './entries'
 import { boxLoss, logisticLoss, negativeEntropy, wrongness } from './losses'
 import { isLeftOut } from './outliers'
@@ -150,7 +151,7 @@ function meetRows<T>(
 @inline
 function addRow(row: usize, step: f64, to: usize, bias: f64, biasAt: usize): void {
   axpyRow<f64>(row, step, to)
-  if (bias != 0) store<f64>(to + biasAt, load<f64>(to + biasAt) + step * bias)
+  addToBias<f64>(to + biasAt, bias, step)
 }
 
 /** A matrix += c x xᵀ, each pair of features once: in the lower triangle, or in the upper one where the row has the larger
@@ -180,8 +181,7 @@ export function scoreHeldOutRows(problem: usize, from: u32, to: u32, column: usi
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
   const alpha = <usize>load<u32>(problem, PROBLEM_ALPHA)
   const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
-  const bias = load<f64>(problem, PROBLEM_BIAS)
-  const biasPart = bias == 0 ? 0 : bias * load<f64>(w + (usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) << 3))
+  const biasPart = biasPartOf<f64>(problem, w)
   const folds = <usize>load<u32>(problem, PROBLEM_FOLDS)
   const heldOut = load<u32>(problem, PROBLEM_HELD_OUT)
   if (folds == 0) return
@@ -196,8 +196,7 @@ export function dualOfMargins(problem: usize, count: u32, alpha: usize): void {
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
   const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
   const positive = load<u32>(problem, PROBLEM_POSITIVE)
-  const bias = load<f64>(problem, PROBLEM_BIAS)
-  const biasPart = bias == 0 ? 0 : bias * load<f64>(w + (usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) << 3))
+  const biasPart = biasPartOf<f64>(problem, w)
   const boundPositive = boundForPositive(problem)
   const boundNegative = boundForNegative(problem)
   const diagonalPositive = diagonalForPositive(problem)

@@ -1,4 +1,5 @@
 // Seeded pseudo-random numbers: splitmix64 steps over a 64-bit state in memory.
+import { swap } from './order'
 
 @inline
 export function mix(value: u64): u64 {
@@ -23,12 +24,7 @@ export function randomBelow(state: usize, bound: u32): u32 {
 /** Fisher and Yates' shuffle of count u32 numbers. */
 export function shuffle(array: usize, count: u32, state: usize): void {
   for (let i = count; i > 1; i--) {
-    const j = randomBelow(state, i)
-    const a = array + (usize(i - 1) << 2)
-    const b = array + (usize(j) << 2)
-    const t = load<u32>(a)
-    store<u32>(a, load<u32>(b))
-    store<u32>(b, t)
+    swap(array, i - 1, randomBelow(state, i))
   }
 }
 

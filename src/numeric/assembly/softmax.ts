@@ -15,7 +15,7 @@ import { addRowTogether, addSquaresTogether, scoreTogether } from './row-togethe
 
 /** Where the class of the highest score stands, the first of equals. */
 @inline
-function highestOf(scores: usize, classes: u32): u32 {
+export function highestOf(scores: usize, classes: u32): u32 {
   let best: u32 = 0
   let highest = load<f64>(scores)
   for (let k: u32 = 1; k < classes; k++) {

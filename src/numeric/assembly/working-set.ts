@@ -5,8 +5,7 @@
 // For the logistic loss, whose dual variables never reach a bound, the size of the margin takes the place of the gradient.
 // Matsushima, Vishwanathan, Smola: Linear support vector machines via dual cached loops (KDD 2012), section 3.
 import {
-  PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS, ROW_COUNT,
-  ROW_ENTRIES, ROW_NORM,
+  PROBLEM_BIAS, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS, ROW_NORM,
 } from '../layouts'
 import {
   LEDGER_BYTES, LEDGER_CORRECT, LEDGER_DUAL, LEDGER_OWED, LEDGER_SUPPORT, WORKING_ALL_ALPHA, WORKING_ALPHA, WORKING_BLOCKS,
@@ -15,6 +14,7 @@ import {
   WORKING_RANDOM, WORKING_RECORDS, WORKING_RESIDENT, WORKING_ROOM, WORKING_STRIDE, WORKING_TABLE, WORKING_USED, WORKING_WEIGHTS,
 } from '../working-set-layout'
 import { AHEAD, bringRows } from './ahead'
+import { biasPartOf } from './bias'
 import { placeFeatures } from './first-pass'
 import { boxLoss, logisticLoss, negativeEntropy } from './losses'
 import { nextRandom } from './random'
@@ -220,7 +220,7 @@ function makeRoom<W>(set: usize, problem: usize): void {
   const diagonalNegative = diagonalForNegative(problem)
   const w = usize(load<u32>(problem, PROBLEM_WEIGHTS))
   const bias = load<f64>(problem, PROBLEM_BIAS)
-  const biasPart = bias == 0 ? 0 : bias * f64(load<W>(w + usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) * sizeof<W>()))
+  const biasPart = biasPartOf<W>(problem, w)
   const stride = usize(load<u32>(set, WORKING_STRIDE))
   const all = usize(load<u32>(set, WORKING_ALL_ALPHA))
   const records = usize(load<u32>(set, WORKING_RECORDS))

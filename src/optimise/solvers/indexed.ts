@@ -19,29 +19,19 @@ import type { Stretch } from '../../block-store/checkpoint.ts'
 import { SpillwayError } from '../../errors.ts'
 import { formatBytes } from '../../numeric/arena.ts'
 import { SUMS_BYTES } from '../../numeric/layouts.ts'
-import type { BandQuery } from '../../sample-index/metric-forest.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
 import type { Certificate } from '../objectives/certificate.ts'
-import { anchorRoom } from '../objectives/outliers.ts'
-import { VIEW_BYTES } from '../objectives/primal-view.ts'
-import { boxesOf } from '../objectives/problem.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
 import type { RowGroup } from '../sources/row-source.ts'
-import {
-  type ActiveFill,
-  type ActiveMemory,
-  ActiveSet,
-  leastActive,
-  newActiveMemory,
-  stretchesOf,
-} from './active-set.ts'
+import { type ActiveMemory, ActiveSet, leastActive, newActiveMemory, stretchesOf } from './active-set.ts'
 import { type AwayRound, AwayRows, FIXED } from './away-rows.ts'
-import { DESCENT_BYTES } from './descent.ts'
 import { StepsOnSet } from './indexed-newton.ts'
-import { type IndexedFound, indexedSearchTask, indexedSweepTask } from './indexed-task.ts'
-import { isFew } from './newton.ts'
+import { type Course, firstReach, IndexSearch, OUTSIDE_SHARE } from './indexed-search.ts'
+import { type IndexedFound, indexedSweepTask } from './indexed-task.ts'
+import { newton } from './newton.ts'
 import {
   type BlockSolver,
+  extraPerWeight,
   type Run,
   type Saved,
   type Seen,
@@ -50,26 +40,12 @@ import {
   type Turn,
 } from './solver.ts'
 
-/** Rows are wanted whose margin is below 1. */
-const HIGH = 1
-/** Margins by an index and by a pass over rows differ by rounding: so much, for weights of length 1. */
-const ROUNDING = 1e-6
-/** Rows that a search is asked for: the paper's n, and a share of S once that is large. */
-const FRESH_ROWS = 1000
-const FRESH_SHARE = 1 / 4
-/** A sample covers at least so many rows, and such a share of all. */
-const SAMPLE_ROWS = 20_000
-const SAMPLE_SHARE = 0.02
-/** How far a search reaches at first: scores of rows lie as near to that of their centre as if their distances went in all
- *  directions alike, about. */
-const firstReach = (features: number): number => Math.min(0.3, 2 / Math.sqrt(Math.max(1, features)))
 /** Sweeps over all of S in one step end when they have met so many rows, or met all rows of the store so many times. */
 const MOST_VISITS = 200_000
 const MOST_PASSES = 2
 /** At least such a part of S is met in every step. */
 const PARTS = 4
-/** Shares of the gap that is allowed, which rows outside of S and those inside may owe before a certificate is asked for. */
-const OUTSIDE_SHARE = 0.4
+/** Share of the gap that is allowed, which rows of S may owe before a certificate is asked for. */
 const INSIDE_SHARE = 0.4
 /** Sweeps over all of S end when it owes such a share of what rows outside owe. */
 const BESIDE_OUTSIDE = 0.5
@@ -77,46 +53,6 @@ const BESIDE_OUTSIDE = 0.5
 const LOOSE = 0.01
 /** S is solved as a whole from when rows outside owe so many times their share. */
 const NEARLY = 20
-
-/** How far a run has come: plain data, for checkpoints. */
-interface Course {
-  fill: ActiveFill
-  steps: number
-  /** Where the next block begins in S. */
-  next: number
-  /** Trees are gone through in an order that is drawn anew for each round; the place in it. */
-  round: number
-  tree: number
-  reach: number
-  /** Whether searches cover the whole index. */
-  exact: boolean
-  /** Whether rows rest and nodes are left out that the search does not reach: not when it is asked whether S is all there is. */
-  hasty: boolean
-  /** What rows of S lose and owe, as far as is known; and whether S is solved as far as it should be. */
-  loss: number
-  gap: number
-  solved: boolean
-  /** What rows outside of S owe, by the last search, and what the gap may be. */
-  owed: Owed
-  /** Whether the last search found that S is all there is. */
-  ready: boolean
-  /** Whether the last step was one over all of S. */
-  whole: boolean
-  /** The round over rows of S that are away, where one is under way. */
-  away: AwayRound | null
-  /** By the paper's rule the run is at its end. */
-  settled: boolean
-  /** Whether rows that are left out of the problem lie beyond the limit by the weights of the anchor. */
-  anchored: boolean
-  /** Where the records of S are. */
-  base: number
-}
-
-/** What rows outside of S owe to the gap, by a search, and what the gap may be. */
-interface Owed {
-  outside: number
-  allowed: number
-}
 
 class IndexedDescent implements Run, Saved {
   readonly findsRows = true
@@ -126,8 +62,7 @@ class IndexedDescent implements Run, Saved {
   readonly #settings: SolverSettings
   readonly #memory: ActiveMemory
   readonly #sums: number
-  /** Address of the weights that said who the outliers are, of a loss that gives some up. */
-  readonly #anchor: number | undefined
+  readonly #search: IndexSearch
   readonly #away: AwayRows
   readonly #steps: StepsOnSet
   #course: Course
@@ -143,7 +78,7 @@ class IndexedDescent implements Run, Saved {
     const of = { objective, engine, settings, memory: this.#memory, sums: this.#sums }
     this.#away = new AwayRows(of)
     this.#steps = new StepsOnSet(of, this.#away)
-    if (objective.settings.outliersBelow !== undefined) this.#anchor = anchorRoom(engine, objective)
+    this.#search = new IndexSearch(of)
     engine.counts.index ??= { rowsTouched: 0, pagesRead: 0, bytesRead: 0 }
     this.#course = {
       ...{
@@ -166,21 +101,9 @@ class IndexedDescent implements Run, Saved {
     const { arena, rows } = this.#engine
     const set = new ActiveSet(arena, this.#memory, course.fill)
     set.leaveOut(this.#objective.alpha, rows)
-    const { resting, bitmapBytes } = this.#memory
-    arena.bytes(resting, bitmapBytes).fill(0)
+    this.#search.wake()
     Object.assign(course, { fill: set.fill, hasty: true, solved: false, settled: false, away: null })
     course.anchored ||= anchored
-  }
-
-  /** Margins of the rows that are wanted. Outliers are known one by one; by the anchor, nodes of nothing else are not opened. */
-  #band(): Pick<BandQuery, 'high' | 'low' | 'anchor'> {
-    const { outliersBelow: limit } = this.#objective.settings
-    const anchor = this.#anchor
-    if (limit === undefined || anchor === undefined || !this.#course.anchored) return { high: HIGH }
-    const { arena, weightCount, narrow } = this.#objective
-    const { squaredLengthF32, squaredLengthF64 } = arena.numeric
-    const length = Math.sqrt((narrow ? squaredLengthF32 : squaredLengthF64)(anchor, weightCount))
-    return { high: HIGH, low: limit - ROUNDING * (1 + length), anchor }
   }
 
   async visit(group: RowGroup, turn: Turn): Promise<Seen> {
@@ -216,99 +139,27 @@ class IndexedDescent implements Run, Saved {
   /** One search, and what follows from it; visits of rows. */
   async #searchAndSweep(group: RowGroup, turn: Turn): Promise<number> {
     const course = this.#course
-    const found = await this.#search(group)
+    const found = await this.#search.search(group, course)
     const { searched } = found
-    const outside = found.freshLoss * (this.#engine.rows / Math.max(1, covered(searched, this.#wanted)))
+    const outside = found.freshLoss * (this.#engine.rows / Math.max(1, this.#search.covered(course, found)))
     const allowed = turn.targets[0] * this.#primal(outside)
     course.owed = { outside, allowed }
     course.ready = false
-    this.#nextTrees(found)
-    if (course.solved && this.#isAllThereIs(found, outside, allowed)) {
-      // A search that is to say so leaves nothing out.
+    if (course.solved && this.#search.isAllThereIs(course, found)) {
       course.ready = !course.hasty
-      if (course.hasty) this.#lookClosely()
+      if (course.hasty) this.#search.lookClosely(course)
       course.settled = course.ready && this.#settings.indexLeft !== undefined
       course.gap += found.freshLoss
       course.loss += found.freshLoss
       return searched.visited
     }
     if (searched.found > 0 && course.fill.count === 0) throw noRoom(this.#memory)
-    if (!course.hasty) this.#lookHastily()
+    if (!course.hasty) this.#search.lookHastily(course)
     return searched.visited + (await (this.#secondOrder ? this.#step(group) : this.#sweep(group, found)))
-  }
-
-  /** Rows that a search is asked for: what there is room for, and no more than may come at a time. */
-  get #wanted(): number {
-    const { count, away } = this.#course.fill
-    const wanted = Math.max(FRESH_ROWS, Math.ceil(FRESH_SHARE * (count + away)))
-    return Math.max(1, Math.min(wanted, Math.floor(this.#memory.capacity / 2)))
-  }
-
-  async #search(group: RowGroup): Promise<IndexedFound> {
-    const course = this.#course
-    const { store, rows, threads, counts } = this.#engine
-    const { settings: problem } = this.#objective
-    const { seed, shrinking, normalize } = this.#settings
-    const found = await threads.run(indexedSearchTask, {
-      ...{ of: this.#objective.at(group), memory: this.#memory, fill: course.fill },
-      store: { folder: store.folder, fingerprint: store.manifest.fingerprint },
-      query: { bias: problem.bias, positive: problem.positive, unit: normalize === 'unit', ...this.#band() },
-      boxes: boxesOf(problem),
-      limits: {
-        wanted: this.#wanted,
-        ...(!course.exact && { most: Math.max(SAMPLE_ROWS, SAMPLE_SHARE * rows) }),
-        reach: course.hasty ? course.reach : 1,
-      },
-      trees: { random: [seed, course.round], from: course.tree },
-      rests: shrinking && course.hasty,
-      adopt: course.fill.count === 0 && this.#hasDualVariables(),
-    })
-    course.fill = found.fill
-    const { touched: rowsTouched, pagesRead, bytesRead } = found
-    const before = counts.index!
-    counts.index = { rowsTouched, pagesRead: before.pagesRead + pagesRead, bytesRead: before.bytesRead + bytesRead }
-    return found
-  }
-
-  /** Rows of an earlier run may have dual variables, and none of them is in memory. */
-  #hasDualVariables(): boolean {
-    const { arena, alpha } = this.#objective
-    return arena.f64(alpha, this.#engine.rows).some(value => value > 0)
-  }
-
-  #nextTrees({ searched, trees }: IndexedFound): void {
-    const course = this.#course
-    course.tree += searched.trees
-    if (course.tree < trees) return
-    course.tree = 0
-    course.round++
   }
 
   #primal(outside: number): number {
     return 0.5 * this.#objective.squaredLengths()[0] + this.#course.loss + outside
-  }
-
-  /** Whether rows outside of S hardly matter: by the paper's rule, or by what they and those of S owe to the gap. */
-  #isAllThereIs({ searched }: IndexedFound, outside: number, allowed: number): boolean {
-    const { indexLeft } = this.#settings
-    if (indexLeft === undefined) return outside <= OUTSIDE_SHARE * allowed
-    if (this.#course.exact) return searched.found < indexLeft
-    return searched.found / Math.max(1, covered(searched, this.#wanted)) < indexLeft / this.#engine.rows
-  }
-
-  #lookClosely(): void {
-    this.#course.hasty = false
-    this.#course.tree = 0
-    this.#course.round++
-  }
-
-  /** There are more rows after all. */
-  #lookHastily(): void {
-    const course = this.#course
-    course.hasty = true
-    course.reach = Math.min(1, 2 * course.reach)
-    const { resting, bitmapBytes } = this.#memory
-    this.#engine.arena.bytes(resting, bitmapBytes).fill(0)
   }
 
   /** Minimises the dual over the fresh rows and others of S; visits of rows. */
@@ -376,7 +227,7 @@ class IndexedDescent implements Run, Saved {
   notYet(): void {
     this.#course.exact = true
     this.#course.solved = false
-    this.#lookHastily()
+    this.#search.lookHastily(this.#course)
   }
 
   endsByItself(): boolean {
@@ -394,7 +245,8 @@ class IndexedDescent implements Run, Saved {
   stretches(): Stretch[] {
     const { weightCount, weightBytes } = this.#objective
     const stretches = stretchesOf(this.#memory, this.#course.fill)
-    if (this.#anchor !== undefined) stretches.push({ at: this.#anchor, bytes: weightCount * weightBytes })
+    const { anchor } = this.#search
+    if (anchor !== undefined) stretches.push({ at: anchor, bytes: weightCount * weightBytes })
     return stretches
   }
 
@@ -421,14 +273,6 @@ function noRoom({ records }: ActiveMemory): SpillwayError {
   )
 }
 
-/** Rows that a search speaks for: all of the trees that it went through to the end, but of the last one what it saw. */
-function covered(
-  { found, visited, outside, resting, leftOut }: Omit<IndexedFound['searched'], 'trees' | 'rows'>,
-  wanted: number,
-): number {
-  return visited + outside + resting + (found < wanted ? leftOut : 0)
-}
-
 export const indexed: BlockSolver = {
   name: 'indexed',
   summary: 'block coordinate descent on the rows that an index of the store finds near the margin',
@@ -440,7 +284,7 @@ export const indexed: BlockSolver = {
   cacheShare: 0.75,
   extra: {
     // Second-order steps have vectors of their own, and a matrix where features are few.
-    perWeight: weights => VIEW_BYTES + DESCENT_BYTES + 8 + (isFew(weights) ? weights * 16 + 20 : 0),
+    perWeight: (weights, run) => (stepsOnIndex(run) ? extraPerWeight(newton.inBlocks!, weights, run) : 0),
     perRow: 3 / 8,
   },
   leastCache: leastActive,

@@ -274,7 +274,7 @@ const newtonInBlocks: BlockSolver = {
   cacheShare: 0,
   extra: {
     // The matrix of all classes at once is never summed.
-    perWeight: (weights, together) =>
+    perWeight: (weights, { together }) =>
       VIEW_BYTES + DESCENT_BYTES + 8 + (isFew(weights) && !together ? weights * 16 + 20 : 0),
     perRow: 0,
   },

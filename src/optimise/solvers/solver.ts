@@ -244,6 +244,12 @@ export interface MemorySolver extends AnySolver, Starts<RowSource> {
   columns?: true
 }
 
+/** What the memory of a solver depends on besides its sizes. */
+export interface RunWithExtra extends Pick<SolverSettings, 'indexMethod'> {
+  /** Whether the weights are those of all classes at once. */
+  together: boolean
+}
+
 /** A solver of rows that come in blocks. */
 export interface BlockSolver extends AnySolver, Starts<BlockEngine> {
   data: 'blocks'
@@ -251,8 +257,8 @@ export interface BlockSolver extends AnySolver, Starts<BlockEngine> {
   cacheShare: number
   /** The least that the cache must have, by all rows and the bytes of a row's record on average. */
   leastCache?: (rows: number, recordBytes: number) => number
-  /** Bytes that it needs besides, for each weight and for each row. `together`: the weights are those of all classes at once. */
-  extra?: { perWeight: number | ((weights: number, together: boolean) => number); perRow: number }
+  /** Bytes that it needs besides, for each weight and for each row. */
+  extra?: { perWeight: number | ((weights: number, run: RunWithExtra) => number); perRow: number }
   /** The same where there are several ranks. */
   extraOverRanks?: { perWeight: number; perRow: number }
   /** Whether several threads can train at the same time. */
@@ -275,9 +281,9 @@ export const trainsFolds = (solver: Solver): boolean =>
   trainsMany(solver) || (solver.data === 'blocks' && solver.dual && solver.leavesOut === true)
 
 /** Bytes that a solver of blocks has besides for each of so many weights. */
-export function extraPerWeight({ extra }: BlockSolver, weights: number, together: boolean): number {
+export function extraPerWeight({ extra }: BlockSolver, weights: number, run: RunWithExtra): number {
   const perWeight = extra?.perWeight ?? 0
-  return typeof perWeight === 'number' ? perWeight : perWeight(weights, together)
+  return typeof perWeight === 'number' ? perWeight : perWeight(weights, run)
 }
 
 /** What a solver can minimise beside the losses. */
