@@ -28,7 +28,7 @@ const FREE_SECONDS = 0.2
 const APART = 1.02
 /** Memory that a test takes besides models, and how often it has the weights, in lists of their own and as the scoring loops want
  *  them. */
-const TEST_BYTES = 24 << 20
+const TEST_BYTES = 12 << 20
 const COPIES = 3
 /** Pages of the program's own file, as the plan counts them. */
 const FILE_PAGES = PROGRAM_PAGES + (20 << 20)

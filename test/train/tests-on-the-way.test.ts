@@ -110,8 +110,9 @@ describe('tests on the way', () => {
     const options: TrainOptions = { solver: 'block', cold: true, tolerance: 1e-12 }
     const { models, tester } = keeping()
     const { tests } = await run(stores['two'], { ...options, maxPasses: 12, tester })
-    assert.ok(tests.length >= 3, `${tests.length} tests`)
-    for (const k of [0, 2]) {
+    assert.ok(tests.length > 0)
+    // The first, and one that is later where there is time for it.
+    for (const k of new Set([0, Math.min(2, tests.length - 1)])) {
       const { model } = await train(stores['two'], { ...options, maxPasses: Math.round(tests[k].pass) }).result
       const [told, found] = [model, models[k]].map(one => predict(files.tests, one))
       assert.equal((await told).accuracy, (await found).accuracy)
@@ -156,7 +157,7 @@ describe('tests on the way', () => {
     const options = { solver: 'block', memory, cold: true, tolerance: 1e-9, maxPasses: 20 }
     const { tests, said } = await run(stores['two'], { ...options, tester: testerOn(files.tests) })
     assert.deepEqual(tests, [])
-    assert.match(said[0], /a test takes about 24\.\d MiB, and .* of 140 MiB are taken/)
+    assert.match(said[0], /a test takes about 12\.\d MiB, and .* of 140 MiB are taken/)
     assert.equal(said.length, 1)
   })
 
