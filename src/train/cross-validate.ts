@@ -21,9 +21,9 @@ import { collectModels, modelsOfRank, refuseBlocksOverRanks } from './models-of-
 import { type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import type { Progress, ProgressListener } from './progress.ts'
 import { heedBinsOfStore } from './store-for-training.ts'
-import { type CrossValidation, checkFolds, foldProblems, judgeCosts, validationOf } from './validation.ts'
+import { type CrossValidation, checkFolds, foldProblems, judgeCosts, refuseTester, validationOf } from './validation.ts'
 
-export interface CrossValidateOptions extends TrainOptions {
+export interface CrossValidateOptions extends Omit<TrainOptions, 'tester'> {
   /** How many folds (5). */
   folds?: number
   /** Called now and then. */
@@ -40,6 +40,7 @@ export async function crossValidate(
   // Models are shared out, and each is trained by one rank.
   const resolved = { ...settings, ranks: alone }
   checkFolds(folds)
+  refuseTester(settings)
   const { paths, solver } = await whereToTrain(data, resolved, folds, progress)
   refuseBlocksOverRanks(solver, ranks)
   if (solver.data === 'blocks') {

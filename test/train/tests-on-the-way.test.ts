@@ -6,11 +6,13 @@ import { ingest } from '../../src/block-store/ingest.ts'
 import { SpillwayError } from '../../src/errors.ts'
 import type { Model } from '../../src/model/model.ts'
 import { predict } from '../../src/predict/predict.ts'
+import { crossValidate } from '../../src/train/cross-validate.ts'
 import type { TrainOptions } from '../../src/train/options.ts'
 import type { Progress, TestProgress } from '../../src/train/progress.ts'
 import type { Tester } from '../../src/train/tests-on-the-way.ts'
 import { train } from '../../src/train/train.ts'
 import type { TrainResult } from '../../src/train/training-run.ts'
+import { tune } from '../../src/train/tune.ts'
 import { asText, someRows } from '../cli/some-data.ts'
 import { assertSameModel, fastFolder } from '../out-of-core/fixture.ts'
 
@@ -165,6 +167,12 @@ describe('tests on the way', () => {
     const { tests, said } = await run(files.many, { solver: 'dual', weights: 'f32', tester: slow(0) })
     assert.deepEqual(tests, [])
     assert.match(said[0], /one after the other/)
+  })
+
+  it('are refused by tune and cross-validate, whose models are tested on folds', async () => {
+    const options = { tester: slow(0) } as object
+    for (const validate of [tune, crossValidate])
+      await assert.rejects(() => validate(files.two, options), /the option tester is for train/)
   })
 
   it('end where data is bad, and the run goes on', async () => {
