@@ -56,9 +56,9 @@ export function memoryLimit(root = '/'): ByteCount {
 }
 
 /** Memory that this process has allocated and that is resident, pages of files left out, which a system that is short of memory takes
- *  back; undefined where the system does not tell them apart. */
-export function allocatedMemory(): ByteCount | undefined {
-  const kilobytes = [...read('/proc/self/status').matchAll(/^Rss(?:Anon|Shmem):\s*(\d+) kB$/gm)]
+ *  back; undefined where the system does not tell them apart. `root` is where the file system begins. */
+export function allocatedMemory(root = '/'): ByteCount | undefined {
+  const kilobytes = [...read(join(root, 'proc/self/status')).matchAll(/^Rss(?:Anon|Shmem):\s*(\d+) kB$/gm)]
   return kilobytes.length === 0 ? undefined : kilobytes.reduce((sum, [, count]) => sum + 1024 * Number(count), 0)
 }
 

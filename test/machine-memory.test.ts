@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir, totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { memoryLimit, scarceMemory, usableMemory } from '../src/machine-memory.ts'
+import { allocatedMemory, memoryLimit, scarceMemory, usableMemory } from '../src/machine-memory.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'spillway-memory-'))
 after(() => rmSync(folder, { recursive: true }))
@@ -77,6 +77,17 @@ describe('the memory limit of control groups', () => {
       memoryLimit(root({ 'proc/self/cgroup': '0::/', [`${v2}/memory.max`]: 'max' })),
       Number.POSITIVE_INFINITY,
     )
+  })
+})
+
+describe('the memory that the process has allocated', () => {
+  it('is told apart from pages of files', () => {
+    const status = 'VmRSS:\t  900 kB\nRssAnon:\t  512 kB\nRssFile:\t  256 kB\nRssShmem:\t  128 kB'
+    assert.equal(allocatedMemory(root({ 'proc/self/status': status })), 640 << 10)
+  })
+
+  it('is not known where the system does not say', () => {
+    assert.equal(allocatedMemory(root({})), undefined)
   })
 })
 

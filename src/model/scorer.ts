@@ -4,7 +4,7 @@ import { spaceOf } from '../features/additive-kernel.ts'
 import { type Arena, windowFull } from '../numeric/arena.ts'
 import { placeOfLent } from './lent-weights.ts'
 import { inputFeatures, type Model } from './model.ts'
-import { positionOf, toDense } from './weights.ts'
+import { positionOf, toDense, type WeightVectors } from './weights.ts'
 
 /** Plain data: it crosses to worker threads. */
 export interface ScorerMemory {
@@ -27,10 +27,11 @@ export interface ScorerMemory {
 /** Above so many bytes of weights a sparse model is kept sparse: the map costs a look-up, a cache miss costs more. */
 const DENSE_BYTES = 32 * 1024 * 1024
 
-export function placeModel(arena: Arena, model: Model): ScorerMemory {
+/** With `sparing`, a sparse model takes no more than it must. */
+export function placeModel(arena: Arena, model: Model, sparing = false): ScorerMemory {
   const { vectors, weights, transforms } = model
   const factors = transforms.scale?.factors
-  const sparse = weights.layout === 'sparse' && model.features * vectors * 8 > DENSE_BYTES
+  const sparse = weights.layout === 'sparse' && (sparing || model.features * vectors * 8 > DENSE_BYTES)
   const place = (values: Float64Array, what: string): number => {
     const at = arena.allocate(Math.max(values.length, 1) * 8, what)
     arena.f64(at, values.length).set(values)
@@ -61,17 +62,23 @@ export function placeModel(arena: Arena, model: Model): ScorerMemory {
   arena.u32(list, weights.indices.length).set(weights.indices)
   if (!arena.numeric.enterFeatures(map, list, weights.indices.length)) throw windowFull('the feature map')
   arena.numeric.finishMap(map)
-  const used = Float64Array.from(weights.indices, feature => {
-    const at = factors ? positionOf(factors, 1, feature) : -1
-    return at < 0 ? 1 : factors!.values[at]
-  })
   return {
     ...common,
     weights: place(weights.values, 'the weights'),
     features: weights.indices.length,
-    factors: factors ? place(used, 'the scale factors') : 0,
+    factors: factors ? place(factorsOf(factors, weights.indices), 'the scale factors') : 0,
     map,
   }
+}
+
+/** Factors of some features; 1 for those that have none. */
+function factorsOf(factors: WeightVectors, features: Uint32Array): Float64Array {
+  const found = new Float64Array(features.length)
+  features.forEach((feature, k) => {
+    const at = positionOf(factors, 1, feature)
+    found[k] = at < 0 ? 1 : factors.values[at]
+  })
+  return found
 }
 
 function placeRanges(

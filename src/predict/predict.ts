@@ -296,7 +296,7 @@ async function runText(data: DataFor<RowToRead>, { model, options, settings, tak
     : await poolForText(arena, paths, options.threads, lent === undefined)
   const expand = model.transforms.expand?.steps
   try {
-    const scorer = placeModel(arena, model)
+    const scorer = placeModel(arena, model, options.sparing)
     const chunkBytes = lent || options.sparing ? SMALL_CHUNK_BYTES : CHUNK_BYTES
     const reader = new RowReader(arena, pool, { ...reading, chunkBytes })
     await reader.read(

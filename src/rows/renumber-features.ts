@@ -131,7 +131,7 @@ export function weightsOf({ renumbered }: RowSet, features: number[]): number[] 
   return places.filter(place => place >= 0).map(place => renumbered.weightOf[place])
 }
 
-/** Numbers that stand by weight (`vectors` each), put in the order of the user's features. */
+/** Numbers that stand by weight (`vectors` each), put in the order of the user's features. The list of features is the caller's own. */
 export function byFeature(
   rows: RowSet,
   vectors: number,
@@ -144,7 +144,7 @@ export function byFeature(
   for (let j = 0; j < features.length; j++) {
     for (let k = 0; k < vectors; k++) sorted[j * vectors + k] = values[weightOf[j] * vectors + k]
   }
-  return { layout: 'sparse', indices: features, values: sorted }
+  return { layout: 'sparse', indices: features.slice(), values: sorted }
 }
 
 /** Numbers that stand by feature, `width` sets of them, as those of the features that a kernel makes of each. */

@@ -23,9 +23,9 @@ import { collectModels, modelsOfRank, refuseBlocksOverRanks } from './models-of-
 import { type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import type { Progress, ProgressListener } from './progress.ts'
 import { heedBinsOfStore } from './store-for-training.ts'
-import { type CrossValidation, checkFolds, foldProblems, judgeCosts, validationOf } from './validation.ts'
+import { type CrossValidation, checkFolds, foldProblems, judgeCosts, refuseTester, validationOf } from './validation.ts'
 
-export interface CrossValidateOptions extends TrainOptions {
+export interface CrossValidateOptions extends Omit<TrainOptions, 'tester'> {
   /** How many folds (5). */
   folds?: number
   /** Called now and then. */
@@ -42,6 +42,7 @@ export async function crossValidate(
   // Models are shared out, and each is trained by one rank.
   const resolved = { ...settings, ranks: alone }
   checkFolds(folds)
+  refuseTester(settings)
   const costs = [resolved.cost]
   return withPaths(dataOfRun(data, resolved), resolved, progress, async paths => {
     const solver = await solverOfFolds(paths, resolved, folds, progress)

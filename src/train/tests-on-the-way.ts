@@ -25,10 +25,10 @@ const SHARE = 0.05
 const FREE_SECONDS = 0.2
 /** From one test to the next the time of training grows by such a factor at least: a long run has no more of them than can be looked
  *  at. */
-const APART = 1.02
+const APART = 1.05
 /** Memory that a test takes besides models, and how often it has the weights, in lists of their own and as the scoring loops want
  *  them. */
-const TEST_BYTES = 24 << 20
+const TEST_BYTES = 12 << 20
 const COPIES = 3
 /** Pages of the program's own file, as the plan counts them. */
 const FILE_PAGES = PROGRAM_PAGES + (20 << 20)

@@ -143,8 +143,7 @@ async function trainPlace(place: Place, { labels, problems }: ClassProblems, hel
   const makeModel = (give: (taker: Taker) => void): Model => {
     const models = new CollectedModels(place, vectors)
     give(models)
-    // What is shared with the model to come stays as it is.
-    return modelOf(outcomeOf(models), options, sumOf(models.solutions), false)
+    return modelOf(outcomeOf(models), options, sumOf(models.solutions))
   }
   options.watcher?.begin({ place, vectors, makeModel })
   const models = new CollectedModels(place, vectors)
@@ -263,13 +262,7 @@ function outlierMarginOf({ loss, outlierMargin }: ResolvedOptions): { outlierMar
   return findLoss(loss).truncates ? { outlierMargin } : {}
 }
 
-/** `ownsWeights`: whether what the outcome has is nobody else's, and may be written over. */
-function modelOf(
-  outcome: TrainingOutcome,
-  options: ResolvedOptions,
-  certificate: ModelCertificate,
-  ownsWeights = true,
-): Model {
+function modelOf(outcome: TrainingOutcome, options: ResolvedOptions, certificate: ModelCertificate): Model {
   const { data, labels, solutions, solver, weights, calibrations, biasWeights } = outcome
   const { fingerprint, rows, nonzeros } = data
   const { multiclass, loss, regularizer, cost, seed, bias, space } = options
@@ -278,7 +271,7 @@ function modelOf(
     labels: labels.map(({ value, text }) => ({ value, text })),
     multiclass,
     features: data.features * (space ? widthOf(space) : 1),
-    ...{ weights, ownsWeights, bias, biasWeights: bias === 0 ? new Float64Array(0) : biasWeights },
+    ...{ weights, ownsWeights: true, bias, biasWeights: bias === 0 ? new Float64Array(0) : biasWeights },
     ...(data.format !== usualInputFormat.name && { inputFormat: data.format }),
     ...(data.valueBits === 64 && { values: 'f64' }),
     ...(options.schema && { schema: options.schema }),

@@ -28,6 +28,7 @@ import {
   checkFolds,
   foldProblems,
   judgeCosts,
+  refuseTester,
   validationOf,
 } from './validation.ts'
 
@@ -57,6 +58,7 @@ export async function tune(data: DataFor<LabelledRow>, options: TuneOptions = {}
   const resolved = resolveOptions(rest)
   const final = ranks.rank > 0 ? 'none' : wanted
   checkFolds(folds)
+  refuseTester(resolved)
   if (costs) {
     if (costs.length === 0) throw new UsageError('no costs were named')
     for (const cost of costs) if (!(cost > 0) || !Number.isFinite(cost)) throw new UsageError(`a cost is ${cost}`)

@@ -47,6 +47,12 @@ export function checkFolds(folds: number, rows = Number.POSITIVE_INFINITY): void
   if (folds > rows) throw new UsageError(`there are ${rows} rows, too few for ${folds} folds`)
 }
 
+/** Models of folds are tested on the rows that they did not see. */
+export function refuseTester({ tester }: Pick<ResolvedOptions, 'tester'>): void {
+  if (!tester) return
+  throw new UsageError('the option tester is for train: models of folds are tested on the rows of their folds')
+}
+
 /** The models of costs and folds: those of like costs take alike many passes, and stand together. */
 export function foldProblems(
   labels: LabelCount[],

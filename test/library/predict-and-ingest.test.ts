@@ -36,6 +36,28 @@ before(async () => {
 after(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('predict()', () => {
+  it('in little memory scores rows as in much, those of sparse and scaled models, too', async () => {
+    // Few features are far apart: the model is sparse.
+    const far = rows.map(({ label, entries }) => ({
+      label,
+      entries: entries.map(([j, value]): [number, number] => [j * 1000, value]),
+    }))
+    writeFileSync(at('far.svm'), asText(far))
+    for (const scale of [undefined, 'standard'] as const) {
+      const model = await train(at('far.svm'), { threads: 1, ...(scale && { scale }) }).model
+      assert.equal(model.weights.layout, 'sparse')
+      const [usual, sparing] = await Promise.all(
+        [false, true].map(async sparing => {
+          const texts: string[] = []
+          const write = (text: Uint8Array): void => void texts.push(Buffer.from(text).toString())
+          const { accuracy } = await predict(at('far.svm'), model, { sparing, scores: true, write })
+          return { accuracy, text: texts.join('') }
+        }),
+      )
+      assert.deepEqual(sparing, usual)
+    }
+  })
+
   it('counts, and takes a model or its file', async () => {
     const model = await loadModel(at('a.model'))
     const one = await predict(at('a.svm'), at('a.model'), { threads: 1 })
