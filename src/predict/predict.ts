@@ -297,7 +297,7 @@ async function runText(data: DataFor<RowToRead>, { model, options, settings, tak
     const scorer = placeModel(arena, model)
     const chunkBytes = lent ? SMALL_CHUNK_BYTES : CHUNK_BYTES
     const reader = new RowReader(arena, pool, { ...reading, chunkBytes })
-    let labelled = false
+    let labelled: boolean | undefined
     await reader.read(
       paths,
       (_, toParse) =>
@@ -315,7 +315,7 @@ async function runText(data: DataFor<RowToRead>, { model, options, settings, tak
       },
     )
     const { badRows, badRowMessages, bytesRead } = reader
-    return { badRows, badRowMessages, bytesRead, ...(!labelled && { unlabelled: true }) }
+    return { badRows, badRowMessages, bytesRead, ...(labelled === false && { unlabelled: true }) }
   } finally {
     await pool.close()
   }
