@@ -186,10 +186,10 @@ async function report(
     await print(JSON.stringify(json))
     return
   }
-  line.say(
-    `accuracy ${formatShare(result.accuracy)} (${countsText(result)}), ` +
-      `${formatBytes(result.bytesRead)} in ${formatSeconds(result.seconds)}`,
-  )
+  const accuracy = result.unlabelled
+    ? `${formatCount(result.rows)} rows, which have no labels to compare with`
+    : `accuracy ${formatShare(result.accuracy)} (${countsText(result)})`
+  line.say(`${accuracy}, ${formatBytes(result.bytesRead)} in ${formatSeconds(result.seconds)}`)
   // It was asked for: --quiet does not take it away. Standard output may be full of labels.
   if (result.evaluation && options['evaluate'] === true) await printAside(evaluationLines(result.evaluation).join('\n'))
 }

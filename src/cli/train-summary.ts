@@ -38,8 +38,13 @@ export function trainJson(result: TrainResult, saved: SavedModel, test: PredictR
 }
 
 /** How a model did on data that it was tested on. */
-export function testJson({ accuracy, weight, evaluation }: PredictResult): object {
-  return { accuracy, ...(weight !== undefined && { weight }), ...(evaluation && { evaluation }) }
+export function testJson({ accuracy, weight, unlabelled, evaluation }: PredictResult): object {
+  return {
+    accuracy,
+    ...(unlabelled && { unlabelled }),
+    ...(weight !== undefined && { weight }),
+    ...(evaluation && { evaluation }),
+  }
 }
 
 export function trainSummary(
@@ -103,7 +108,8 @@ export function trainSummary(
 }
 
 /** The same for people: the accuracy, and behind it what --evaluate asks for. */
-export function testLines({ accuracy, rows, weight, evaluation }: PredictResult): string[] {
+export function testLines({ accuracy, rows, weight, unlabelled, evaluation }: PredictResult): string[] {
+  if (unlabelled) return [`no test accuracy: the ${formatCount(rows)} rows have no labels`]
   const by = weight === undefined ? '' : ', by their weights'
   return [
     `test accuracy ${formatShare(accuracy)} on ${formatCount(rows)} rows${by}`,

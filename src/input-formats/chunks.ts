@@ -225,11 +225,11 @@ export class Chunks {
     // Known by the first chunk, once it has whole rows.
     let known: { about: unknown } | undefined
     const aboutFile = (cut: ByLines, text: Uint8Array): unknown => {
-      known ??= { about: this.#about(cut, text, source.name) }
+      known ??= { about: this.#about(cut, text, input.name) }
       return known.about
     }
     const lines = cutLines(this.#slots, {
-      name: source.name,
+      name: input.name,
       chunkBytes: this.#chunkBytes,
       longest: this.longestLine,
       read: target => this.#take(input, () => source.read(target)),
@@ -289,7 +289,7 @@ export class Chunks {
     const { first, bytes } = linesWithin(text.subarray(0, filled), !within)
     const lines = text.subarray(first, first + bytes)
     const cut = this.#reading.look(lines)
-    if (bytes > 0) return { slot, offset: first, bytes, first: !within, about: this.#about(cut, lines, source.name) }
+    if (bytes > 0) return { slot, offset: first, bytes, first: !within, about: this.#about(cut, lines, input.name) }
     this.#slots.give(slot)
     return undefined
   }

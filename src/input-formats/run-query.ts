@@ -15,6 +15,8 @@ export interface QuerySettings {
 /** Text that is handed on at a time. */
 const PIECE = 1 << 20
 const PACKAGE = '@duckdb/node-api'
+/** Letters of what DuckDB complains of. */
+const LONGEST_COMPLAINT = 400
 
 async function loadDuckDb() {
   try {
@@ -125,6 +127,12 @@ async function inWords<T>(work: () => Promise<T>): Promise<T> {
     const advice = /^Out of Memory/.test(complaint)
       ? 'give it more --memory, or sort and join less in the query'
       : others.filter(line => !/^(LINE |\s*\^)/.test(line)).join(' ')
-    throw new SpillwayError(`the query cannot be run: ${complaint.trim()}`, advice.trim() || undefined)
+    throw new SpillwayError(`the query cannot be run: ${shortened(complaint)}`, shortened(advice) || undefined)
   }
+}
+
+/** A complaint may quote a line of the data, which may be of any length. */
+function shortened(text: string): string {
+  const trimmed = text.trim()
+  return trimmed.length > LONGEST_COMPLAINT ? `${trimmed.slice(0, LONGEST_COMPLAINT)}…` : trimmed
 }

@@ -21,6 +21,7 @@ import { Arena } from '../numeric/arena.ts'
 import { poolForText } from '../rows/pool-for-text.ts'
 import { CHUNK_BYTES, RowReader, type RowsToRead } from '../rows/read-rows.ts'
 import { spoolReadOnce } from '../rows/spool.ts'
+import type { MatchedText } from '../tables/match-columns.ts'
 import { ThreadPool } from '../threads/pool.ts'
 import type { AnswerSettings, EvaluatedChunk, RowsAnswered } from './answers-of-rows.ts'
 import { explainData } from './explain.ts'
@@ -74,6 +75,8 @@ export interface PredictResult {
   /** Share of rows whose label in the input is the predicted one. */
   accuracy: number
   correct: number
+  /** Of a table without the column of the labels: there is nothing to compare with. */
+  unlabelled?: true
   badRows: number
   badRowMessages: string[]
   bytesRead: number
@@ -224,7 +227,7 @@ interface Prediction {
   take(answered: RowsAnswered, rows: number, read: Omit<PredictProgress, 'seconds' | 'rows'>): Promise<void>
 }
 
-type Account = Pick<PredictResult, 'badRows' | 'badRowMessages' | 'bytesRead'>
+type Account = Pick<PredictResult, 'badRows' | 'badRowMessages' | 'bytesRead' | 'unlabelled'>
 
 async function run(
   data: DataFor<RowToRead>,
@@ -299,6 +302,7 @@ async function runText(data: DataFor<RowToRead>, { model, options, settings, tak
     const scorer = placeModel(arena, model, options.sparing)
     const chunkBytes = lent || options.sparing ? SMALL_CHUNK_BYTES : CHUNK_BYTES
     const reader = new RowReader(arena, pool, { ...reading, chunkBytes })
+    let labelled: boolean | undefined
     await reader.read(
       paths,
       (_, toParse) =>
@@ -309,16 +313,24 @@ async function runText(data: DataFor<RowToRead>, { model, options, settings, tak
           scorer,
           ...settings,
         }),
-      async (_, predicted) => {
+      async ({ about }, predicted) => {
         const { bytesRead, bytesTotal, badRows } = reader
+        labelled ||= hasLabels(model, about)
         await take(predicted, predicted.rows, { bytesRead, bytesTotal, badRows })
       },
     )
     const { badRows, badRowMessages, bytesRead } = reader
-    return { badRows, badRowMessages, bytesRead }
+    return { badRows, badRowMessages, bytesRead, ...(labelled === false && { unlabelled: true }) }
   } finally {
     await pool.close()
   }
+}
+
+/** Whether a chunk of data has labels: a table may lack their column. */
+function hasLabels({ schema }: Model, about: unknown): boolean {
+  if (!schema) return true
+  const place = schema.columns.findIndex(({ role }) => role === 'label')
+  return (about as MatchedText).order.includes(place)
 }
 
 /** How data is read for a model, or lines of given rows. */

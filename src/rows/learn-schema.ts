@@ -20,6 +20,7 @@ import type { Column, Schema } from '../tables/schema.ts'
 import { categoriesOf, type TableOptions, tableOptionNames } from '../tables/table-options.ts'
 import { collectGarbage } from '../threads/collect-garbage.ts'
 import type { ThreadPool } from '../threads/pool.ts'
+import { findLine } from './find-line.ts'
 import { poolForText } from './pool-for-text.ts'
 import { RowReader } from './read-rows.ts'
 import { type ColumnOfChunk, type Look, scanTableTask } from './scan-table-task.ts'
@@ -48,6 +49,8 @@ const HEAD_BYTES = 1 << 18
 /** Bytes that decide on columns where no lists of values are made. */
 const CHUNK_BYTES = 2 << 20
 const SMALL_CHUNK_BYTES = 1 << 18
+/** What stands for bytes that are no UTF-8. */
+const REPLACED = '\ufffd'
 /** What lists of values may take in any memory. */
 const LEAST_FOR_LISTS: ByteCount = 1 << 20
 
@@ -60,6 +63,8 @@ export async function learnSchema(paths: string[], options: TableToLearn): Promi
     return { format: decoded.format, schema: scan.schema() }
   }
   const head = await headOf(paths[0], options.format)
+  if (head?.length === 0 && isToldOf(options))
+    throw new SpillwayError(`${sourceName(paths[0])} is empty, expected a table`)
   const format = head && formatOf(head, options.format, sourceName(paths[0]))
   if (!head || format?.cut.by !== 'lines' || !format.cut.delimiters) {
     refuseTableOptions(options, format)
@@ -72,7 +77,7 @@ export async function learnSchema(paths: string[], options: TableToLearn): Promi
   }
   const scan = new TableScan(layout, options, name)
   await scan.run(paths, format.name)
-  const learnt = { format: format.name, schema: scan.schema() }
+  const learnt = { format: format.name, schema: await schemaOf(scan, paths) }
   // Its memory is for what comes now.
   if (options.memory !== undefined) collectGarbage()
   return learnt
@@ -102,6 +107,11 @@ async function decodedTable(path: string, asked: string | undefined) {
 function decodeOf({ about }: Chunk): AboutDecoded | undefined {
   const { decode } = about as Partial<AboutDecoded>
   return decode === undefined ? undefined : { decode }
+}
+
+/** Whether something is said of a table. */
+function isToldOf(options: TableOptions): boolean {
+  return tableOptionNames.some(name => options[name] !== undefined)
 }
 
 /** Options of tables say nothing of other data. */
@@ -137,6 +147,32 @@ function formatOf(head: Uint8Array, asked: string | undefined, name: string): In
   if (reading.known) reading.lookAtHead(name, head)
   else if (isText(head)) reading.look(head)
   return reading.known
+}
+
+/** A value that is no text. Where it stands is looked for when it is told. */
+class NoText extends SpillwayError {
+  readonly bytes: Uint8Array
+  readonly what: string
+
+  constructor(bytes: Uint8Array, name: string, what: string) {
+    super(`${name}: ${what}`, 'convert the file, e.g. with iconv -t UTF-8, or leave the column out with --ignore')
+    this.bytes = bytes
+    this.what = what
+  }
+}
+
+/** The schema of text that was scanned. A value that is no text is told with its line. */
+async function schemaOf(scan: TableScan, paths: string[]): Promise<Schema> {
+  try {
+    return scan.schema()
+  } catch (error) {
+    if (!(error instanceof NoText)) throw error
+    for (const path of paths) {
+      const line = await findLine(path, error.bytes)
+      if (line !== undefined) throw new SpillwayError(`${sourceName(path)}, line ${line}: ${error.what}`, error.advice)
+    }
+    throw error
+  }
 }
 
 /** What is known of a column over all chunks. */
@@ -180,6 +216,13 @@ class TableScan {
       throw new SpillwayError(
         `${name}: two columns are called ${JSON.stringify(twice)}, expected a name for each`,
         'rename one, or say --header no if the first row is none',
+      )
+    }
+    const strange = this.#names.find(each => each.includes(REPLACED))
+    if (strange !== undefined) {
+      throw new SpillwayError(
+        `${name}, line 1: found the name ${JSON.stringify(strange)} of a column, whose bytes are no text; expected UTF-8`,
+        'convert the file, e.g. with iconv -t UTF-8',
       )
     }
     this.#roles = saidRoles(this.#names, this.#header, options)
@@ -305,9 +348,11 @@ class TableScan {
     if (!(values instanceof Uint8Array)) return values
     const bytes = [...values.subarray(0, 16)].map(byte => byte.toString(16).padStart(2, '0'))
     const column = JSON.stringify(this.#names[k])
-    throw new SpillwayError(
-      `${this.#name}: found ${JSON.stringify(Buffer.from(values.subarray(0, 40)).toString('latin1'))} in column ${column}, whose bytes ${bytes.join(' ')} are no text; expected UTF-8`,
-      'convert the file, e.g. with iconv -t UTF-8, or leave the column out with --ignore',
+    const shown = JSON.stringify(Buffer.from(values.subarray(0, 40)).toString('latin1'))
+    throw new NoText(
+      values,
+      this.#name,
+      `found ${shown} in column ${column}, whose bytes ${bytes.join(' ')} are no text; expected UTF-8`,
     )
   }
 }

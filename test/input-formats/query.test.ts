@@ -74,6 +74,7 @@ describe('a query', () => {
       ["SELECT * FROM 'none.parquet'", /the query cannot be run: IO Error: No files found that match/],
       [`SELECT nothing FROM ${table}`, /the query cannot be run: Binder Error: .*"nothing" not found/],
       ["SELECT error('stop here') AS a, 1 AS bought FROM range(3)", /the query cannot be run: .*stop here/],
+      ["SELECT error(repeat('long ', 9000)) AS a, 1 AS bought FROM range(3)", /^the query .{400,420}…$/],
       ['SELECT 1; SELECT 2', /the query has 2 statements; expected one/],
       ['', /the query has 0 statements; expected one/],
       [' -- nothing', /the query has 0 statements; expected one/],

@@ -136,10 +136,22 @@ describe('the package', () => {
       writeFileSync(
         join(cwd, 'use.js'),
         `import { readFileSync } from 'node:fs'
-        import { loadModel, version } from 'spillway'
+        import { loadModel, train, version } from 'spillway'
         import { loadModel as fromBytes } from 'spillway/predict'
         const [a, b] = [await loadModel('a.model'), fromBytes(readFileSync('a.model'))].map(model => model.predict({ 1: 1 }))
-        console.log(version, a.label === b.label && Object.is(a.scores[0], b.scores[0]))`,
+        async function* rows() {
+          yield { label: 'ham', features: { 1: 1 } }
+          yield { label: 'spam', indices: [2], values: [1] }
+        }
+        const csr = {
+          labels: Int8Array.of(1, -1),
+          starts: Uint32Array.of(0, 1, 2),
+          indices: Uint32Array.of(1, 2),
+          values: Float32Array.of(1, 1),
+        }
+        const [c, d] = [await train(rows()).model, await train(csr).model].map(model => model.predict({ 1: 1 }))
+        const isSame = a.label === b.label && Object.is(a.scores[0], b.scores[0])
+        console.log(version, isSame && c.label === 'ham' && d.label === '1')`,
       )
       const { stdout, stderr } = await node(['--no-strip-types', 'use.js'], cwd)
       assert.equal(stderr, '')
@@ -226,8 +238,8 @@ describe('the package', () => {
     return node([tsc, '-p', '.'], cwd)
   }
   const use = `
-    import { ingest, loadModel, predict, predictRows, SpillwayError, train, UsageError } from 'spillway'
-    import type { Model, Progress, TrainOptions, TrainResult } from 'spillway'
+    import { crossValidate, ingest, loadModel, predict, predictRows, SpillwayError, train, tune, UsageError } from 'spillway'
+    import type { CsrRows, Model, Progress, TrainOptions, TrainResult } from 'spillway'
     import { loadModel as fromBytes, type RowPrediction } from 'spillway/predict'
     const options: TrainOptions = { loss: 'hinge', cost: 1, signal: new AbortController().signal }
     const run = train(['a.svm', 'b.svm'], options)
@@ -244,6 +256,19 @@ describe('the package', () => {
     for await (const { labels, scores } of predictRows('a.svm', 'a.model')) console.log(labels[0]?.length, scores[0])
     const { manifest } = await ingest('a.svm', 'a.spill', { split: 'random' })
     const error: SpillwayError = new UsageError('x')
+    async function* rows() {
+      yield { label: 'ham', features: { 3: 0.5, 17: 1 } }
+      yield { label: 'spam', indices: [2, 3], values: [1, 0.25] }
+    }
+    const csr: CsrRows = {
+      labels: Int8Array.of(1, -1),
+      starts: Uint32Array.of(0, 2, 3),
+      indices: Uint32Array.of(3, 17, 2),
+      values: Float32Array.of(0.5, 1, 0.25),
+    }
+    const { best } = await tune(rows(), { costs: [1, 10] })
+    const { costs } = await crossValidate({ sql: 'SELECT 1' }, { label: 'y' })
+    console.log(best.accuracy, costs.length, (await train(rows()).model).labels, (await train(csr).model).features)
     const said: RowPrediction = fromBytes(new ArrayBuffer(8)).predict({ 3: 0.5 })
     console.log(said.label, said.scores[0], said.probabilities?.length)
     console.log(reason, accuracy.toFixed(2), manifest.rows.toFixed(), error.exitCode)

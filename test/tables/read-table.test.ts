@@ -222,8 +222,14 @@ describe('a table is refused', () => {
 
   it('with bytes that are no text', async () => {
     const latin = Buffer.concat([Buffer.from('y,a\n1,b\n0,M'), Buffer.from([0xfc, 0x6e, 0x0a])])
-    await refuses(latin, /found "Mün" in column "a", whose bytes 4d fc 6e are no text; expected UTF-8/)
+    await refuses(latin, /, line 3: found "Mün" in column "a", whose bytes 4d fc 6e are no text; expected UTF-8/)
     await refuses(`y,a\n1,b\n0,${'z'.repeat(80)}\0\n`, /in column "a", whose bytes .* are no text; expected UTF-8/)
+    const early = Buffer.from('1,ok\n'.repeat(300_000))
+    const late = Buffer.concat([Buffer.from('y,a\n'), early, latin.subarray(latin.indexOf('0,M'))])
+    await refuses(late, /, line 300002: found "Mün" in column "a"/)
+    const head = Buffer.from('y,M\u00fcn\n1,2\n0,3\n', 'latin1')
+    await refuses(head, /, line 1: found the name "M\ufffdn" of a column, whose bytes are no text; expected UTF-8/)
+    await refuses('', /is empty, expected a table/, { label: 'y' })
     await refuses(Buffer.from([0x50, 0x4b, 3, 4, 0, 0, 0, 0]), /looks like a binary file/, { format: 'csv' })
   })
 

@@ -148,7 +148,10 @@ describe('a table of numbers and names', () => {
     )
     assert.equal(await labels(bare), expected)
     const result = await predict(other, model, { format: 'tsv', threads: 1 })
-    assert.deepEqual([result.rows, result.correct], [ROWS, 0])
+    assert.deepEqual([result.rows, result.correct, result.unlabelled], [ROWS, 0, true])
+    // A model of CSV takes any table, as its beginning shows.
+    assert.equal(await labels(other), expected)
+    assert.equal((await predict(peopleCsv, model, { threads: 1 })).unlabelled, undefined)
     assert.deepEqual(encodeModel(model), encodeModel(await loadModel(path)))
   })
 
