@@ -14,9 +14,8 @@ const folder = fastFolder()
 /** In all, shared out among the commands; more with SPILLWAY_SLOW=1, and SPILLWAY_KILLS=100 for the real thing. */
 const KILLS = Number(process.env['SPILLWAY_KILLS'] ?? (isSlow ? 12 : 5))
 const random = randomNumbers(Number(process.env['SPILLWAY_SEED'] ?? 1))
-const ROWS = isSlow ? 40_000 : 20_000
-const text = folder.write('rows.svm', `${noisyRows(ROWS, 30, 3)}\n`)
-const more = folder.write('more.svm', `${noisyRows(ROWS / 4, 30, 4)}\n`)
+const text = folder.write('rows.svm', `${noisyRows(40_000, 30, 3)}\n`)
+const more = folder.write('more.svm', `${noisyRows(10_000, 30, 4)}\n`)
 
 const shares = { ingest: 0.2, text: 0.3, store: 0.25, add: 0.25 }
 const killsOf = (command: keyof typeof shares): number => Math.max(1, Math.round(KILLS * shares[command]))

@@ -77,11 +77,12 @@ function thousand(): Promise<Data> {
 }
 
 describe('the optimum of the memory, whatever share of the rows stays', () => {
+  const cost = isSlow ? 1 : 0.1
   const sets: [string, () => Promise<Data>, TrainOptions, number][] = [
-    ['a9a', () => some('a9a', 16, 1), {}, 1e-9],
+    ['a9a', () => some('a9a', 16, 1), { cost }, 1e-9],
     ['imdb', imdb, { normalize: 'unit' }, 1e-9],
     // Scaled values are kept in f32.
-    ['covtype', () => some('covtype.libsvm.binary', 100, 10), { scale: 'minmax' }, 1e-6],
+    ['covtype', () => some('covtype.libsvm.binary', 100, 10), { scale: 'minmax', cost }, 1e-6],
   ]
   for (const [k, [name, find, more, exact]] of sets.entries()) {
     for (const [l, loss] of losses.entries()) {
@@ -191,7 +192,7 @@ describe('the same seed', () => {
   const ways: [string, TrainOptions, number][] = [
     ['hinge', {}, 0.05],
     ['hinge, all rows', { tolerance: 1e-3 }, 1.25],
-    ['squared hinge, without shrinking', { loss: 'squared-hinge', shrinking: false }, 0.2],
+    ['squared hinge, without shrinking', { loss: 'squared-hinge', shrinking: false, tolerance: 3e-2 }, 0.2],
     ['logistic', { loss: 'logistic' }, 0.2],
     ['f32 weights, bias, class weights', { weights: 'f32', bias: 1, classWeights: { '+1': 2 } }, 0.2],
     ['fixed order, minmax, unit length', { blockOrder: 'fixed', scale: 'minmax', normalize: 'unit' }, 0.2],

@@ -101,13 +101,14 @@ describe('a truncated loss over blocks', () => {
 
   it('starts from the blocks of a sample, and gives the same bits from there', async () => {
     const large = await noisyStore(folder, 'large', { rows: 12_000, features: 6, blocks: 12 })
-    for (const solver of isSlow ? ['stream', 'newton'] : ['newton']) {
+    for (const solver of ['stream', 'newton']) {
       const options = await optionsFor(large, { loss: 'truncated-squared-hinge', solver, tolerance: 0.01 })
       const one = await told(fresh(large), options)
-      const two = await told(fresh(large), options)
-      assertSameModel(two.result, one.result)
-      const full = await told(fresh(large), { ...options, outlierStart: 'full' })
-      near(one.result.primal!, full.result.primal!, 0.02)
+      if (isSlow) assertSameModel((await told(fresh(large), options)).result, one.result)
+      if (isSlow || solver === 'newton') {
+        const full = await told(fresh(large), { ...options, outlierStart: 'full' })
+        near(one.result.primal!, full.result.primal!, 0.02)
+      }
       const stopped = fresh(large)
       const first = await abortAfter(stopped, { ...options, checkpointSeconds: 0 }, Math.ceil(one.train.length * 0.7))
       assert.equal(first.result.exitReason, 'interrupted')
