@@ -24,7 +24,7 @@ import {
 } from '../numeric/table-layout.ts'
 import type { Address, ByteCount } from '../sizes.ts'
 
-/** What somebody needs of a column: nothing, numbers, texts, or what it has. */
+/** What somebody needs of a column: nothing, numbers, texts, which numbers may be written as, or what it has. */
 export type CellsWanted = 'none' | 'numbers' | 'texts' | 'any'
 
 export const CELL_BYTES = 8
@@ -86,6 +86,8 @@ export interface CellRooms {
   cells: Region
   /** The bytes of texts, which cells point to. */
   texts: Region
+  /** The same of numbers that are written as texts. */
+  digits: Region
   /** Of the page or the column at hand. */
   page: Region
   levels: Region
@@ -99,6 +101,7 @@ export function newCellRooms(arena: Arena): CellRooms {
     arena,
     cells: room(),
     texts: room(),
+    digits: room(),
     page: room(),
     levels: room(),
     numbers: room(),
@@ -125,7 +128,30 @@ export const bytesOfNumbers = (kind: number, count: number): ByteCount => Math.c
 
 /** Whether a column has what is wanted of it. */
 export function hasWanted(wanted: CellsWanted, texts: boolean): boolean {
-  return wanted === 'any' || (wanted === 'texts') === texts
+  return wanted !== 'numbers' || !texts
+}
+
+/** Bytes of a whole number as text, at most. */
+const LONGEST_NUMBER: ByteCount = 17
+
+/** The same cells, with texts of numbers where texts are wanted; undefined where a number is not whole. */
+export function withTexts(
+  { arena, digits }: CellRooms,
+  { rows, columns }: CellsOfChunk,
+  wanted: readonly CellsWanted[],
+): CellsOfChunk | undefined {
+  const isWritten = ({ kind }: ColumnOfCells, k: number): boolean => kind === NUMBER_CELLS && wanted[k] === 'texts'
+  const bytes = withSlack(rows * LONGEST_NUMBER)
+  let next = digits.room(columns.filter(isWritten).length * bytes)
+  const found: ColumnOfCells[] = []
+  for (const [k, column] of columns.entries()) {
+    if (isWritten(column, k)) {
+      if (!arena.numeric.cellsToTexts(column.at, rows, next)) return undefined
+      next += bytes
+      found.push({ ...column, kind: TEXT_CELLS })
+    } else found.push(column)
+  }
+  return { rows, columns: found }
 }
 
 /** Room for the cells of all columns that are wanted. */

@@ -3,7 +3,7 @@
 // other. Both ways give the same columns, the same features, the same bits.
 import type { Arena } from '../numeric/arena.ts'
 import { TAB } from '../tables/delimited-text.ts'
-import { type CellRooms, type CellsOfChunk, type CellsWanted, newCellRooms } from './cells.ts'
+import { type CellRooms, type CellsOfChunk, type CellsWanted, newCellRooms, withTexts } from './cells.ts'
 import { ColumnsParser, wantedBy } from './columns-parser.ts'
 import { type AboutTable, aboutTable, TableParser } from './csv.ts'
 import { decodeApart } from './decode-apart.ts'
@@ -67,7 +67,8 @@ export async function cellsOfChunk(
   wanted: readonly CellsWanted[],
 ): Promise<CellsOfChunk | undefined> {
   if (wanted.length < 2) return undefined
-  return tables.toCells(rooms, { at, bytes }, (about as AboutDecoded).decode, wanted)
+  const cells = await tables.toCells(rooms, { at, bytes }, (about as AboutDecoded).decode, wanted)
+  return cells && withTexts(rooms, cells, wanted)
 }
 
 export class DecodedTableParser implements ChunkParser {

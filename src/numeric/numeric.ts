@@ -254,6 +254,7 @@ export interface NumericFunctions extends ByPrecision, ByWidth {
   lengthsToCells(cells: Address, count: number, texts: Address, end: Address): number
   lookUpCells(numbers: Address, count: number, dictionary: Address, size: number, cells: Address): number
   replaceCells(cells: Address, count: number, dictionary: Address, size: number, texts: boolean): number
+  cellsToTexts(cells: Address, count: number, texts: Address): number
   unpackSnappy(from: Address, end: Address, to: Address, bytes: ByteCount): number
   unpackRuns(from: Address, end: Address, width: number, count: number, to: Address): number
   unpackDeltas(from: Address, end: Address, count: number, to: Address, kind: number): number

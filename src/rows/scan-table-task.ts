@@ -60,10 +60,13 @@ async function scanTable(context: TaskContext, options: ScanTableOptions): Promi
   const { cut } = findInputFormat(options.format.name)
   if (cut.by === 'lines' || !cut.tables) return scanner.scan(options)
   // Values are looked up in the text after this task: it stays until the slot of the chunk has another one.
-  const texts = keep(context, `texts of ${options.at}`, () => new Region(context.arena, 'decoded columns'))
+  const ofSlot = keep(context, `texts of ${options.at}`, () => {
+    const room = () => new Region(context.arena, 'decoded columns')
+    return { texts: room(), digits: room() }
+  })
   const rooms = keep(context, 'cells to scan', () => newCellRooms(context.arena))
   const wanted = options.text.order.map(place => (place < 0 ? 'none' : WANTED[options.looks[place]]))
-  const cells = await cellsOfChunk(cut.tables, { ...rooms, texts }, options, wanted)
+  const cells = await cellsOfChunk(cut.tables, { ...rooms, ...ofSlot }, options, wanted)
   if (cells) return scanner.scan(options, cells)
   const room = keep(context, `text of ${options.at}`, () => new TextRoom(context.arena))
   return scanner.scan({ ...options, ...(await room.decode(cut.tables, options)) })

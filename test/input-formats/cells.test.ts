@@ -11,6 +11,7 @@ import { CHUNK_SLACK } from '../../src/input-formats/chunk-slots.ts'
 import type { AboutEncoded, ByPlan, InputFormat } from '../../src/input-formats/input-format.ts'
 import { parquet } from '../../src/input-formats/parquet.ts'
 import { Arena } from '../../src/numeric/arena.ts'
+import { learnSchema } from '../../src/rows/learn-schema.ts'
 import { asArrow } from './arrow-files.ts'
 import { readBothWays, withChunks } from './both-ways.ts'
 import { testFolder } from './fixture.ts'
@@ -20,6 +21,7 @@ const folder = testFolder()
 const instance = await DuckDBInstance.create(':memory:')
 const connection = await instance.connect()
 let files = 0
+const learning = { format: undefined, onBadRow: 'fail', threads: 1 } as const
 
 async function written(select: string, how: string): Promise<string> {
   const path = `${folder.path}/${files++}.parquet`
@@ -77,9 +79,21 @@ describe('columns of cells', () => {
       const select = version === 'V1' ? MANY_TYPES : MANY_TYPES.replace('4294967295', '2000000000')
       const path = await written(select, `COMPRESSION snappy, PARQUET_VERSION ${version}`)
       await same(path, parquet, true, { ...said, valueBits: 64 })
-      await same(path, parquet, true, { ...said, categorical: ['hash:12'] })
+      await same(path, parquet, true, { ...said, categorical: ['hash:12', 'few', 'big', 'flag'] })
+      await same(path, parquet, true, { ...said, categorical: ['few', 'big', 'u8', 'flag'] })
       await same(path, parquet, true, { ...said, label: 'town', ignore: ['day', 'label', 'w'], weight: undefined })
     }
+  })
+
+  it('have the columns of the CSV of the same table, and values in the same order', async () => {
+    const select = `SELECT * EXCLUDE (flag) FROM (${MANY_TYPES})`
+    const csv = `${folder.path}/same.csv`
+    await connection.run(`COPY (${select}) TO '${csv}' (FORMAT csv, HEADER)`)
+    const said = { label: 'label', weight: 'w', ignore: ['day'], text: ['words'], categorical: ['few', 'big'] }
+    const schemaOf = async (path: string) => (await learnSchema([path], { ...learning, ...said }))?.schema
+    const expected = await schemaOf(csv)
+    assert.ok(expected?.columns.some(column => column.role === 'category' && column.name === 'big'))
+    assert.deepEqual(await schemaOf(await written(select, 'COMPRESSION snappy')), expected)
   })
 
   it('give the rows of their text: pages of the second version, and columns that are always there', async () => {
@@ -126,8 +140,8 @@ describe('columns of cells', () => {
     const others: [string, Parameters<typeof readBothWays>[2]?][] = [
       // More digits than a word has room for.
       [`SELECT i % 2 AS label, 18000000000000000000::UBIGINT + i::UBIGINT AS a ${rows}`],
-      // Numbers that are values of a list, and texts that are numbers.
-      [`SELECT i % 2 AS label, i % 10 AS a, i AS b ${rows}`, { categorical: ['a'] }],
+      // Numbers that are values of a list, but not whole, and texts that are numbers.
+      [`SELECT i % 2 AS label, i / 10.0 AS a, i AS b ${rows}`, { categorical: ['a'] }],
       [`SELECT i % 2 AS label, i::VARCHAR AS a ${rows}`],
       // Labels whose text tells more.
       [`SELECT (i % 2) / 3.0 AS label, i AS a ${rows}`],
@@ -160,7 +174,15 @@ function guarded(arena: Arena): { rooms: CellRooms; areUntouched(): boolean } {
   }
   const rooms = newCellRooms(arena)
   guard()
-  for (const room of [rooms.cells, rooms.texts, rooms.page, rooms.levels, rooms.numbers, rooms.dictionary]) {
+  for (const room of [
+    rooms.cells,
+    rooms.texts,
+    rooms.digits,
+    rooms.page,
+    rooms.levels,
+    rooms.numbers,
+    rooms.dictionary,
+  ]) {
     room.room(1 << 20)
     guard()
   }

@@ -4,9 +4,14 @@ import {
   CELL_BIT, CELL_F32, CELL_F64, CELL_I16, CELL_I32, CELL_I64, CELL_I8, CELL_U16, CELL_U32, CELL_U64, CELL_U8,
 } from '../table-layout'
 import { sequenceEnd } from './parse-label'
+import { eightDigits, writeNumber, ZEROS } from './write-number'
 
 /** From here on a whole number has more digits than a word has room for as it is parsed. */
 const TWENTY_DIGITS: u64 = 10000000000000000000
+/** Whole numbers up to here are written as they are. */
+const LARGEST_WHOLE: f64 = 9007199254740992
+const EIGHT_DIGITS: u64 = 100000000
+const MINUS: u8 = 45, ZERO: u8 = 48
 const ANY_HIGH_BIT: u64 = 0x8080808080808080
 const BYTE_ORDER_MARK: u32 = 0xbfbbef
 
@@ -156,6 +161,33 @@ export function replaceCells(cells: usize, count: u32, dictionary: usize, size: 
     if (isNaN(number)) keepMissing(cell, texts)
     else if (number >= 0 && number < f64(size)) store<u64>(cell, load<u64>(dictionary + (usize(number) << 3)))
     else return false
+  }
+  return true
+}
+
+/** Cells of numbers to cells of their texts, which are whole numbers; there is room for 17 bytes each, and for eight more. */
+export function cellsToTexts(cells: usize, count: u32, texts: usize): bool {
+  for (let k: u32 = 0; k < count; k++) {
+    const cell = cells + (usize(k) << 3)
+    const value = load<f64>(cell)
+    if (isNaN(value)) {
+      keepMissing(cell, true)
+      continue
+    }
+    if (trunc(value) != value || abs(value) > LARGEST_WHOLE) return false
+    const start = texts
+    const whole = u64(abs(value))
+    if (value < 0) store<u8>(texts++, MINUS)
+    if (whole == 0) store<u8>(texts++, ZERO)
+    else if (whole < EIGHT_DIGITS) texts = writeNumber(texts, u32(whole))
+    else {
+      const high = whole / EIGHT_DIGITS
+      texts = writeNumber(texts, u32(high))
+      store<u64>(texts, eightDigits(u32(whole - high * EIGHT_DIGITS)) | ZEROS)
+      texts += 8
+    }
+    store<u32>(cell, u32(start))
+    store<u32>(cell, u32(texts - start), 4)
   }
   return true
 }

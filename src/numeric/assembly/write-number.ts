@@ -1,4 +1,4 @@
-// Whole numbers as text, for the generators of data.
+// Whole numbers as text.
 
 export const ZEROS: u64 = 0x3030303030303030
 
