@@ -2,6 +2,7 @@
 // data takes with this loss, cost and kernel, and how long a pass takes on this machine.
 import { askedSolver, findSolver } from '../optimise/solvers/all-solvers.ts'
 import { dual } from '../optimise/solvers/dual.ts'
+import { newton } from '../optimise/solvers/newton.ts'
 import type { Solver } from '../optimise/solvers/solver.ts'
 import { DEFAULTS, type TrainOptions } from '../train/options.ts'
 import { train } from '../train/train.ts'
@@ -26,6 +27,8 @@ export interface TrialSettings {
   method: Solver
   tolerance: number
   maxPasses: number
+  /** Whether the run would begin with second-order steps, which few rows do not. */
+  secondOrder: boolean
 }
 
 /** A plan has to be there soon. */
@@ -84,12 +87,13 @@ function labelledFor(rows: readonly KeptRow[]): { labelled: KeptRow[]; told: boo
 }
 
 /** Options of the plan, for rows in memory. */
-function optionsOf({ options, method, tolerance, maxPasses }: TrialSettings): TrainOptions {
+function optionsOf({ options, method, tolerance, maxPasses, secondOrder }: TrialSettings): TrainOptions {
   const { loss, cost, kernel, bias, normalize, scale, multiclass, seed, solver } = options
   const given = { loss, cost, kernel, bias, normalize, multiclass, seed }
   const said = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
   // What is left to the program in memory is left to it here: it may change the method on the way.
-  const asked = method.data === 'memory' ? (solver ?? DEFAULTS.solver) : inMemoryOf(method).name
+  const chosen = secondOrder ? newton.name : (solver ?? DEFAULTS.solver)
+  const asked = method.data === 'memory' ? chosen : inMemoryOf(method).name
   return {
     ...said,
     // Columns of numbers are known in tables alone, and all features of such rows come from one.

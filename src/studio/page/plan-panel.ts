@@ -81,7 +81,8 @@ export class PlanPanel {
     this.#form.explainSolver('')
     this.#outlook.textContent = ''
     this.#button.disabled = true
-    fill(this.#picture, notice('warning', h('strong', {}, 'This cannot run as it is.'), h('p', {}, message)))
+    const title = this.#form.wantsLabel() ? 'Choose the label column first.' : 'This cannot run as it is.'
+    fill(this.#picture, notice('warning', h('strong', {}, title), h('p', {}, message)))
   }
 
   async #train(): Promise<void> {
@@ -113,8 +114,7 @@ function timeText({ seconds }: Plan): Child {
     h(
       'dl',
       { class: 'facts' },
-      fact('Time in all', outlookText(all)),
-      fact('Likely', `${formatSeconds(least)} to ${formatSeconds(most)}`),
+      fact('Time in all', all < 1 ? '< 1 s' : `~${formatSeconds(all)}`),
       fact('Reading', formatSeconds(read)),
       fact('A pass', formatSeconds(pass)),
       fact('Passes', `~${Math.max(1, Math.round(passes))}`),
@@ -122,7 +122,8 @@ function timeText({ seconds }: Plan): Child {
     h(
       'p',
       { class: 'hint' },
-      `An estimate: ${formatCount(trial.rows)} rows of the data were trained on for a moment${took}.`,
+      `An estimate, likely ${formatSeconds(least)} to ${formatSeconds(most)}. It rests on a trial: `,
+      `${formatCount(trial.rows)} rows of the data were trained on for a moment${took}.`,
     ),
   ]
 }
