@@ -115,7 +115,7 @@ function timeText({ seconds }: Plan): Child {
       'dl',
       { class: 'facts' },
       fact('Time in all', all < 1 ? '< 1 s' : `~${formatSeconds(all)}`),
-      fact('Reading', formatSeconds(read)),
+      fact('Reading', read > 0 ? formatSeconds(read) : 'none'),
       fact('A pass', formatSeconds(pass)),
       fact('Passes', `~${Math.max(1, Math.round(passes))}`),
     ),
