@@ -54,7 +54,8 @@ export function filesPanel(studio: Studio): HTMLElement {
     h('h2', { id: 'files-title' }, 'Files'),
     h('label', { class: 'hidden-text', for: 'file-search' }, 'Search files'),
     search,
-    h('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'List of files' }, list),
+    files.length > 0 &&
+      h('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'List of files' }, list),
     found,
   )
 }

@@ -60,14 +60,17 @@ export class PlanPanel {
       const plan = await this.#studio.api.plan(this.#file, this.#form.options(), signal)
       if (!signal.aborted) this.#show(plan)
     } catch (error) {
-      if (!signal.aborted) this.#refuse(messageOf(error))
+      if (!signal.aborted) this.#refuse(messageOf(error), 'There is no plan.')
     }
     if (!signal.aborted) this.#picture.removeAttribute('aria-busy')
   }
 
   #show(plan: Plan): void {
     if (plan.refused !== undefined) {
-      this.#refuse(plan.refused)
+      this.#refuse(
+        plan.refused,
+        this.#form.wantsLabel() ? 'Choose the label column first.' : 'This cannot run as it is.',
+      )
       return
     }
     this.#button.disabled = false
@@ -77,11 +80,10 @@ export class PlanPanel {
     this.#outlook.textContent = plan.seconds ? outlookText(plan.seconds.all) : ''
   }
 
-  #refuse(message: string): void {
+  #refuse(message: string, title: string): void {
     this.#form.explainSolver('')
     this.#outlook.textContent = ''
     this.#button.disabled = true
-    const title = this.#form.wantsLabel() ? 'Choose the label column first.' : 'This cannot run as it is.'
     fill(this.#picture, notice('warning', h('strong', {}, title), h('p', {}, message)))
   }
 
