@@ -146,10 +146,7 @@ export class Store {
     }
     await fill(Math.min(size, FILE_HEADER_BYTES))
     let checksum = checkFileHeader(arena, at, held, blockNumber(entry.file), path)
-    if (size !== entry.bytes) {
-      const what = size < entry.bytes ? 'it is truncated' : 'bytes are left over at its end'
-      throw damaged(path, `${what}: ${size} bytes were found, ${entry.bytes} expected`)
-    }
+    checkSize(path, size, entry)
     used = FILE_HEADER_BYTES
     let [rows, nonzeros, segments] = [0, 0, 0]
     while (offset + used < size) {
@@ -204,6 +201,12 @@ export class Store {
     }
     return result
   }
+}
+
+function checkSize(path: string, size: ByteCount, { bytes }: BlockEntry): void {
+  if (size === bytes) return
+  const what = size < bytes ? 'it is truncated' : 'bytes are left over at its end'
+  throw damaged(path, `${what}: ${size} bytes were found, ${bytes} expected`)
 }
 
 /** Fails where a block does not hold what its manifest says. */

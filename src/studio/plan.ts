@@ -5,6 +5,7 @@ import { openStore } from '../block-store/reader.ts'
 import { SpillwayError } from '../errors.ts'
 import { trainsTogether } from '../losses/formulations.ts'
 import { type Foreseen, foresee } from '../train/foresee.ts'
+import { wouldStartSecondOrder } from '../train/hand-over.ts'
 import { DEFAULTS } from '../train/options.ts'
 import type { PlanProgress } from '../train/progress.ts'
 import { type RunOptions, trainOptionsOf } from './run-options.ts'
@@ -30,6 +31,8 @@ export interface Plan extends Pick<PlanProgress, 'memory'> {
 interface DataFacts {
   textBytes: number
   bytesPerSecond: number
+  rows: number
+  features: number
   nonzeros: number
   classes: number
   /** A file that is read, and its bytes in all. */
@@ -77,7 +80,7 @@ export class Planner {
 
   async #seconds(path: string, options: RunOptions, foreseen: Foreseen, resident: number): Promise<Seconds | null> {
     const facts = await this.#facts(path, options.label)
-    const trial = facts && (await this.#try(path, options, foreseen, facts.few))
+    const trial = facts && (await this.#try(path, options, foreseen, facts))
     if (!trial) return null
     const { method, tolerance, maxPasses, blocks } = foreseen
     const together = trainsTogether((options.multiclass ?? DEFAULTS.multiclass) as typeof DEFAULTS.multiclass)
@@ -90,13 +93,21 @@ export class Planner {
   }
 
   /** A trial is for all memories: moving the slider makes no new one. */
-  async #try(path: string, options: RunOptions, foreseen: Foreseen, few: FewRows): Promise<Trial | undefined> {
-    const { memory: _, ...rest } = trainOptionsOf(options)
+  async #try(path: string, options: RunOptions, foreseen: Foreseen, facts: DataFacts): Promise<Trial | undefined> {
+    const { memory: _, label: _label, ...rest } = trainOptionsOf(options)
     const { method, tolerance, maxPasses, scale } = foreseen
     const tried = { ...rest, scale }
-    const key = JSON.stringify([await versionOf(path), tried, method.name, tolerance, maxPasses])
+    const { rows, nonzeros, features: weights, classes, few } = facts
+    const secondOrder = wouldStartSecondOrder(tried, { rows, nonzeros, weights }, classes > 2 ? classes : 1)
+    const settings = { options: tried, method, tolerance, maxPasses, secondOrder }
+    const key = JSON.stringify([
+      await versionOf(path),
+      options.label,
+      { ...settings, method: method.name },
+      method.data,
+    ])
     try {
-      return await remember(this.#trials, key, () => tryRows(few, { options: tried, method, tolerance, maxPasses }))
+      return await remember(this.#trials, key, () => tryRows(few, settings))
     } catch (error) {
       // What cannot be tried on a few rows may well run on all of them.
       if (error instanceof SpillwayError) return undefined
@@ -111,19 +122,18 @@ export class Planner {
       const [first] = manifest.blocks
       if (!first) return undefined
       return {
-        ...{ textBytes: 0, bytesPerSecond: 1, nonzeros: manifest.nonzeros },
+        ...{ textBytes: 0, bytesPerSecond: 1, rows: manifest.rows, nonzeros: manifest.nonzeros },
+        features: manifest.usedFeatures || manifest.features,
         classes: manifest.labels.filter(({ rows }) => rows > 0).length,
         ...{ file: join(path, first.file), storedBytes: manifest.blocks.reduce((sum, { bytes }) => sum + bytes, 0) },
         few: (await this.#samples.ofStore(store)).few,
       }
     }
-    const { rows, nonzeros, labels, textBytes, bytesPerSecond, sampledBytes, few } = await this.#samples.get(
-      path,
-      label,
-    )
-    if (rows === 0) return undefined
+    const { textBytes, bytesPerSecond, features, labels, few, ...sample } = await this.#samples.get(path, label)
+    if (sample.rows === 0) return undefined
+    const times = textBytes / Math.max(1, sample.sampledBytes)
     return {
-      ...{ textBytes, bytesPerSecond, few, nonzeros: (nonzeros * textBytes) / Math.max(1, sampledBytes) },
+      ...{ textBytes, bytesPerSecond, features, few, rows: sample.rows * times, nonzeros: sample.nonzeros * times },
       ...{ classes: labels.length, file: path, storedBytes: textBytes / 2 },
     }
   }

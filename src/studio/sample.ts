@@ -46,7 +46,7 @@ export interface Sample {
 
 const SAMPLE_BYTES = 4 << 20
 const CHUNK_BYTES = 1 << 19
-const MOST_SAMPLES = 32
+const MOST_SAMPLES = 16
 
 export class Samples {
   readonly #kept = new Map<string, Promise<Sample>>()

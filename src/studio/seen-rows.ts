@@ -4,7 +4,7 @@ import type { PlainRows } from '../predict/explain-chunk-task.ts'
 const FIRST_ROWS = 5
 const MOST_ROW_TEXT = 300
 /** Entries of rows that are kept whole. */
-const KEPT_NONZEROS = 200_000
+const KEPT_NONZEROS = 400_000
 
 export class SeenRows {
   nonzeros = 0

@@ -2,6 +2,7 @@
 // data takes with this loss, cost and kernel, and how long a pass takes on this machine.
 import { askedSolver, findSolver } from '../optimise/solvers/all-solvers.ts'
 import { dual } from '../optimise/solvers/dual.ts'
+import { newton } from '../optimise/solvers/newton.ts'
 import type { Solver } from '../optimise/solvers/solver.ts'
 import { DEFAULTS, type TrainOptions } from '../train/options.ts'
 import { train } from '../train/train.ts'
@@ -14,6 +15,8 @@ export interface Trial {
   /** Passes until the gap was small enough; where the time was up before, as the gap had fallen so far. Undefined where the rows
    *  have one label alone. */
   passes: number | undefined
+  /** How passes grow with the rows: by this power of them. */
+  growth: number
   /** Seconds of a pass over a nonzero, of all models together. */
   secondsPerNonzero: number
   /** Models that were trained. */
@@ -26,33 +29,51 @@ export interface TrialSettings {
   method: Solver
   tolerance: number
   maxPasses: number
+  /** Whether the run would begin with second-order steps, which few rows do not. */
+  secondOrder: boolean
 }
 
-/** A plan has to be there soon. */
-const MOST_MILLISECONDS = 600
+/** A plan has to be there soon: computing, and on a machine that is busy with other things. */
+const MOST_MILLISECONDS = { computing: 600, inAll: 3000 }
 const MOST_PASSES = 300
 /** More classes would take too long: one of them stands for each. */
 const MOST_CLASSES = 12
 
-export async function tryRows({ rows, nonzeros }: FewRows, settings: TrialSettings): Promise<Trial | undefined> {
+/** Where rows are few beside their features, the whole data takes more passes than some of its rows. How many more is judged by a
+ *  part of these rows. */
+const PART = 4
+const MOST_GROWTH = 0.7
+
+export async function tryRows({ rows }: FewRows, settings: TrialSettings): Promise<Trial | undefined> {
+  const some = await trainOn(
+    rows.filter((_, k) => k % PART === 0),
+    settings,
+  )
+  const all = await trainOn(rows, settings)
+  if (!all) return undefined
+  const before = some?.passes
+  const grown = all.passes === undefined || before === undefined ? 0 : Math.log(all.passes / before) / Math.log(PART)
+  return { ...all, growth: Math.min(MOST_GROWTH, Math.max(0, grown)) }
+}
+
+async function trainOn(rows: readonly KeptRow[], settings: TrialSettings): Promise<Omit<Trial, 'growth'> | undefined> {
+  const nonzeros = rows.reduce((sum, { indices }) => sum + indices.length, 0)
   const { labelled, told, classes } = labelledFor(rows)
   if (labelled.length < 2 || nonzeros === 0) return undefined
   const enough = new AbortController()
-  const { signal } = enough
-  const run = train(labelled, { ...optionsOf(settings), threads: 1, indexBase: 1, signal })
-  let timer: NodeJS.Timeout | undefined
+  const run = train(labelled, { ...optionsOf(settings), threads: 1, indexBase: 1, signal: enough.signal })
+  const clock = new Clock(() => enough.abort())
   const steps: Step[] = []
   for await (const progress of run) {
     if (progress.stage !== 'train') continue
-    // Reading is not what is measured.
-    timer ??= setTimeout(() => enough.abort(), MOST_MILLISECONDS)
+    clock.look()
     if (progress.certificate !== undefined) continue
     const { seconds, pass, gap, problem, problems = 1, models } = progress
     steps.push({ seconds, pass, gap: gap ?? Number.NaN, problem: models ? 1 : (problem ?? 1) })
     // Of classes that are trained one after the other, the first stands for all.
     if (!models && problems > 1 && (problem ?? 1) > 1) enough.abort()
   }
-  clearTimeout(timer)
+  clock.stop()
   const { passes: made, exitReason, seconds } = await run.result
   const each = secondsOfPass(steps) ?? seconds.compute / Math.max(1, made)
   const alone = steps.some(({ problem }) => problem > 1)
@@ -60,6 +81,28 @@ export async function tryRows({ rows, nonzeros }: FewRows, settings: TrialSettin
   return {
     ...{ rows: rows.length, models, secondsPerNonzero: (each * (alone ? models : 1)) / nonzeros },
     passes: told ? passesOf(steps, made, exitReason === 'converged', settings.tolerance) : undefined,
+  }
+}
+
+/** Says when the time of a trial is up. It begins with the first look: reading is not what is measured. */
+class Clock {
+  readonly #up: () => void
+  #began: NodeJS.CpuUsage | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(up: () => void) {
+    this.#up = up
+  }
+
+  look(): void {
+    this.#timer ??= setTimeout(this.#up, MOST_MILLISECONDS.inAll)
+    this.#began ??= process.cpuUsage()
+    const { user, system } = process.cpuUsage(this.#began)
+    if (user + system > MOST_MILLISECONDS.computing * 1000) this.#up()
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
   }
 }
 
@@ -84,12 +127,13 @@ function labelledFor(rows: readonly KeptRow[]): { labelled: KeptRow[]; told: boo
 }
 
 /** Options of the plan, for rows in memory. */
-function optionsOf({ options, method, tolerance, maxPasses }: TrialSettings): TrainOptions {
+function optionsOf({ options, method, tolerance, maxPasses, secondOrder }: TrialSettings): TrainOptions {
   const { loss, cost, kernel, bias, normalize, scale, multiclass, seed, solver } = options
   const given = { loss, cost, kernel, bias, normalize, multiclass, seed }
   const said = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
   // What is left to the program in memory is left to it here: it may change the method on the way.
-  const asked = method.data === 'memory' ? (solver ?? DEFAULTS.solver) : inMemoryOf(method).name
+  const chosen = secondOrder ? newton.name : (solver ?? DEFAULTS.solver)
+  const asked = method.data === 'memory' ? chosen : inMemoryOf(method).name
   return {
     ...said,
     // Columns of numbers are known in tables alone, and all features of such rows come from one.

@@ -9,7 +9,7 @@ import { askedSolver } from '../optimise/solvers/all-solvers.ts'
 import { lbfgs } from '../optimise/solvers/lbfgs.ts'
 import { newton } from '../optimise/solvers/newton.ts'
 import type { MemorySolver } from '../optimise/solvers/solver.ts'
-import type { ResolvedOptions } from './options.ts'
+import { type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import type { PlaceFacts, TellPass } from './place.ts'
 
 /** With fewer rows any method is done at once: nothing is handed over below the first, nothing begins otherwise below the
@@ -78,7 +78,7 @@ export function mayHandOver(
 const mostInBlocks = (loss: Loss): number =>
   loss.entropicDual ? MOST.logistic : isSmooth(loss) ? MOST.squared : MOST.hinge
 
-interface Sizes {
+export interface Sizes {
   rows: number
   nonzeros: number
   weights: number
@@ -89,6 +89,14 @@ export function startsSecondOrder(loss: Loss, { rows, nonzeros, weights }: Sizes
   const few = FEW[what][isSmooth(loss) ? 'smooth' : 'hinge']
   const least = what === 'overRanks' && !isSmooth(loss) ? SOME_ROWS : LEAST_ROWS
   return rows >= least && weights <= few && nonzeros <= MOST_NONZEROS * rows
+}
+
+/** The same for rows in memory that nobody has read yet: by the options, and by the sizes that the data is thought to have. */
+export function wouldStartSecondOrder(given: TrainOptions, sizes: Sizes, models: number): boolean {
+  const options = resolveOptions(given)
+  const loss = convexLoss(findLoss(options.loss))
+  const what = models === 1 ? 'oneInMemory' : 'otherwise'
+  return mayHandOver(options, sizes, MOST_IN_MEMORY) && startsSecondOrder(loss, sizes, what)
 }
 
 /** Why it is taken later. */

@@ -68,7 +68,11 @@ async function finishedStore(options: Options = {}) {
   return { folder, rows }
 }
 
-async function readStore(folder: string, readBytes?: number): Promise<Map<number, Row>> {
+async function readStore(
+  folder: string,
+  readBytes?: number,
+  wanted?: (segment: number) => boolean,
+): Promise<Map<number, Row>> {
   const arena = new Arena()
   const store = await openStore(folder)
   const decoder = new SegmentDecoder(arena)
@@ -76,7 +80,7 @@ async function readStore(folder: string, readBytes?: number): Promise<Map<number
   const batch = decoder.newBatch()
   const found = new Map<number, Row>()
   for (let block = 0; block < store.manifest.blocks.length; block++) {
-    for await (const segment of store.blockSegments(block, buffer)) {
+    for await (const segment of store.blockSegments(block, buffer, wanted)) {
       const { basePosition } = decoder.decode(segment.at, segment.bytes, batch, segment.where)
       for (const { position, row } of readBatch(arena, batch)) found.set(basePosition + position, row)
     }
@@ -101,6 +105,21 @@ describe('a store', () => {
         readdirSync(folder).filter(name => !name.startsWith('block-')),
         ['manifest.json'],
       )
+    }
+  })
+
+  test('gives some of its segments, and passes over the others', async () => {
+    const { folder, rows } = await finishedStore({ chunks: 9 })
+    for (const readBytes of [undefined, 1, 5000]) {
+      // A segment has the rows of a chunk that fell into its block.
+      const found = await readStore(folder, readBytes, segment => segment % 4 === 2)
+      const expected = rows.flatMap((row, r) => (Math.floor(r / 100) % 4 === 2 ? [[r, row] as const] : []))
+      assert.deepStrictEqual(found, new Map([...found.keys()].map(r => [r, rows[r]])))
+      assert.deepEqual(
+        [...found.keys()].sort((a, b) => a - b),
+        expected.map(([r]) => r),
+      )
+      assert.equal((await readStore(folder, readBytes, () => false)).size, 0)
     }
   })
 

@@ -174,24 +174,21 @@ describe('a plan', { concurrency: 2 }, () => {
       assert.deepEqual([store.solver, store.blocks!.count], ['block', 1])
     }))
 
-  it('takes longer with a larger cost, a kernel, and more classes', () =>
+  it('rests on a trial of the data with its options', () =>
     inStudio(async studio => {
-      studio.write('a.svm', asText(someRows(3000, 60)))
+      // Kernels are for values from 0 on.
+      studio.write('a.svm', asText(someRows(3000, 60)).replaceAll(':-', ':'))
       studio.write('many.svm', asText(someRows(3000, 60, { classes: 8 })))
       const secondsOf = async (options: object, data = 'a.svm') =>
-        (await studio.post<Plan>('/api/plan', { data, options })).seconds!
-      const [usual, dear, curved] = [
-        await secondsOf({}),
-        await secondsOf({ cost: 1000 }),
-        await secondsOf({ kernel: 'chi2' }),
-      ]
-      assert.ok(dear.passes > 2 * usual.passes, `${usual.passes} and ${dear.passes} passes`)
-      assert.ok(curved.pass > usual.pass, `${usual.pass} and ${curved.pass} s a pass`)
-      assert.ok((await secondsOf({}, 'many.svm')).pass > usual.pass)
-      // It is the same for every memory: what is tried once is known.
-      const began = performance.now()
-      assert.equal((await secondsOf({ cost: 1000, memory: 1 << 30 })).passes, dear.passes)
-      assert.ok(performance.now() - began < 5000)
+        (await studio.post<Plan>('/api/plan', { data, options })).seconds
+      const [usual, dear] = [await secondsOf({}), await secondsOf({ cost: 1000 })]
+      assert.ok(dear!.passes > 1.5 * usual!.passes, `${usual!.passes} and ${dear!.passes} passes`)
+      assert.ok((await secondsOf({ kernel: 'chi2' }))!.all > 0)
+      assert.ok((await secondsOf({}, 'many.svm'))!.all > 0)
+      // What cannot be tried has no time.
+      assert.equal(await secondsOf({ kernel: 'chi2' }, 'many.svm'), null)
+      // It is the same for every memory: what was tried once is known.
+      assert.deepEqual(await secondsOf({ cost: 1000, memory: 1 << 30 }), dear)
     }))
 
   it('says what the run then does', () =>

@@ -106,7 +106,8 @@ describe("the studio's page with its server", { skip: noBrowser }, () => {
           const row = page
             .locator('.compared tbody tr')
             .filter({ has: page.getByRole('rowheader', { name: title, exact: true }) })
-          return row.locator('td').allTextContents()
+          // Results come before settings, which may have the same names.
+          return row.first().locator('td').allTextContents()
         }
         const results = heads.map(head => runs.find(({ name }) => name === head)!.result as CertifiedResult)
         assert.deepEqual(

@@ -46,7 +46,7 @@ export class ChartFigure {
   update(chart: Chart): void {
     this.#chart = chart
     this.#title.textContent = chart.title
-    this.#about.textContent = chart.about
+    this.#about.replaceChildren(...wholeOptions(chart.about))
     this.#numbers.setAttribute('aria-label', `Numbers of ${chart.title}`)
     this.#legend.replaceChildren(
       ...(chart.legend ?? []).map(({ name, colour, dashed }) => element('li', {}, [swatch(colour, dashed), name])),
@@ -98,6 +98,11 @@ export class ChartFigure {
   #fillNumbers(): void {
     if (this.#details.open) this.#numbers.replaceChildren(tableElement(this.#chart.table, this.#chart.title))
   }
+}
+
+/** A text whose options, such as --memory, are not broken at the end of a line. */
+function wholeOptions(text: string): (Node | string)[] {
+  return text.split(/(--[a-z-]+)/).map((part, k) => (k % 2 === 0 ? part : element('span', { class: 'option' }, [part])))
 }
 
 /** Set through the object model: a policy may forbid style attributes. */

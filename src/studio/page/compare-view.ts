@@ -117,7 +117,7 @@ function runsTable(loaded: Loaded[], { runs }: Comparison): HTMLElement {
     ['Data', shown.map(({ run }) => run.data)],
     ...names.map(
       (name): Row => [
-        name,
+        inWords(name),
         shown.map(({ run }) => {
           const value = run.options[name as keyof Run['options']]
           return name === 'memory' && typeof value === 'number' ? formatBytes(value) : value?.toString()
@@ -145,6 +145,12 @@ function runsTable(loaded: Loaded[], { runs }: Comparison): HTMLElement {
     ),
     h('p', { class: 'hint' }, 'Settings that differ are marked.'),
   )
+}
+
+/** maxPasses → "Max passes". */
+function inWords(name: string): string {
+  const words = name.replace(/[A-Z]/g, letter => ` ${letter.toLowerCase()}`)
+  return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
 /** `marks`: whether values that differ stand out. */

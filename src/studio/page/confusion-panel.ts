@@ -16,6 +16,8 @@ interface Cell {
 
 /** A larger matrix is no picture any more: its largest mix-ups are listed. */
 const MOST_LABELS = 24
+/** More labels than these have smaller cells, and all the width of the page. */
+const FEW_LABELS = 8
 const MOST_LISTED = 40
 
 export function confusionPanel(place: Place, id: string, evaluation: EvaluationRecord, explain: (row: string) => void) {
@@ -57,7 +59,7 @@ export function confusionPanel(place: Place, id: string, evaluation: EvaluationR
   const text = `${formatShare(accuracy)} of ${formatCount(rows)} rows are right.`
   return panel(
     'Confusion matrix',
-    { id: 'confusion' },
+    { id: 'confusion', class: large || confusion.labels.length <= FEW_LABELS ? '' : 'whole-row' },
     h('p', { class: 'hint' }, text, large ? ' The largest mix-ups:' : ' Labels go down, predictions across.'),
     h('div', { class: 'scroll wide', tabindex: '0', role: 'group', 'aria-label': 'Confusion matrix' }, matrix),
     below,
@@ -96,7 +98,7 @@ function matrixTable({ labels, counts }: Confusion, open: Open): HTMLElement {
   })
   return h(
     'table',
-    { class: 'matrix' },
+    { class: labels.length > FEW_LABELS ? 'matrix many' : 'matrix' },
     h('caption', { class: 'hidden-text' }, 'Rows by label, down, and prediction, across'),
     h('thead', {}, h('tr', {}, h('td', {}), heads)),
     h('tbody', {}, rows),

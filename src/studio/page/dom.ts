@@ -48,6 +48,21 @@ export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text
 }
 
+/** Marks the link of a list that leads to where the page is, and brings it into the part of the list that is seen. */
+export function markCurrent(list: HTMLElement, href: string | undefined): void {
+  for (const link of list.querySelectorAll('a')) {
+    const isCurrent = link.getAttribute('href') === href
+    const isNew = isCurrent && !link.hasAttribute('aria-current')
+    setAttribute(link, 'aria-current', isCurrent && 'page')
+    const frame = list.parentElement
+    // Those who have scrolled the list since stay where they are.
+    if (!isNew || !frame) continue
+    const [inside, around] = [link.getBoundingClientRect(), frame.getBoundingClientRect()]
+    if (inside.top < around.top) frame.scrollTop -= around.top - inside.top
+    else if (inside.bottom > around.bottom) frame.scrollTop += inside.bottom - around.bottom
+  }
+}
+
 export interface KeyedRow<T> {
   element: HTMLElement
   update(item: T): void

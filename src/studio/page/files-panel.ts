@@ -1,6 +1,6 @@
 // The files of the folder, with a search.
 import type { ListedFile } from './api-types.ts'
-import { h, KeyedList, setAttribute } from './dom.ts'
+import { h, KeyedList, markCurrent } from './dom.ts'
 import { formatBytes, formatCount } from './format.ts'
 import { fileLink, parseRoute } from './routes.ts'
 import type { Studio } from './studio.ts'
@@ -41,22 +41,21 @@ export function filesPanel(studio: Studio): HTMLElement {
   })
   const mark = (): void => {
     const route = parseRoute(location.hash)
-    const current = route.view === 'file' ? fileLink(route.name) : undefined
-    for (const link of list.querySelectorAll('a')) {
-      setAttribute(link, 'aria-current', link.getAttribute('href') === current && 'page')
-    }
+    markCurrent(list, route.view === 'file' ? fileLink(route.name) : undefined)
   }
   window.addEventListener('hashchange', mark)
   search.addEventListener('input', mark)
   show()
-  mark()
+  // The list has no height before it stands in the page.
+  queueMicrotask(mark)
   return h(
     'section',
     { class: 'side-part', id: 'files', tabindex: '-1', 'aria-labelledby': 'files-title' },
     h('h2', { id: 'files-title' }, 'Files'),
     h('label', { class: 'hidden-text', for: 'file-search' }, 'Search files'),
     search,
-    h('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'List of files' }, list),
+    files.length > 0 &&
+      h('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'List of files' }, list),
     found,
   )
 }

@@ -77,6 +77,12 @@ export class PlanForm {
     this.#changed()
   }
 
+  /** Whether the data is a table whose label nobody has named. */
+  wantsLabel(): boolean {
+    const { element, control } = this.#fields.label
+    return !element.hidden && control.value === ''
+  }
+
   /** Shows the reason of the choice under the solver. */
   explainSolver(said: string): void {
     setText(this.#reason, said)

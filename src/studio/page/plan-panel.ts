@@ -60,14 +60,17 @@ export class PlanPanel {
       const plan = await this.#studio.api.plan(this.#file, this.#form.options(), signal)
       if (!signal.aborted) this.#show(plan)
     } catch (error) {
-      if (!signal.aborted) this.#refuse(messageOf(error))
+      if (!signal.aborted) this.#refuse(messageOf(error), 'There is no plan.')
     }
     if (!signal.aborted) this.#picture.removeAttribute('aria-busy')
   }
 
   #show(plan: Plan): void {
     if (plan.refused !== undefined) {
-      this.#refuse(plan.refused)
+      this.#refuse(
+        plan.refused,
+        this.#form.wantsLabel() ? 'Choose the label column first.' : 'This cannot run as it is.',
+      )
       return
     }
     this.#button.disabled = false
@@ -77,11 +80,11 @@ export class PlanPanel {
     this.#outlook.textContent = plan.seconds ? outlookText(plan.seconds.all) : ''
   }
 
-  #refuse(message: string): void {
+  #refuse(message: string, title: string): void {
     this.#form.explainSolver('')
     this.#outlook.textContent = ''
     this.#button.disabled = true
-    fill(this.#picture, notice('warning', h('strong', {}, 'This cannot run as it is.'), h('p', {}, message)))
+    fill(this.#picture, notice('warning', h('strong', {}, title), h('p', {}, message)))
   }
 
   async #train(): Promise<void> {
@@ -113,16 +116,16 @@ function timeText({ seconds }: Plan): Child {
     h(
       'dl',
       { class: 'facts' },
-      fact('Time in all', outlookText(all)),
-      fact('Likely', `${formatSeconds(least)} to ${formatSeconds(most)}`),
-      fact('Reading', formatSeconds(read)),
+      fact('Time in all', all < 1 ? '< 1 s' : `~${formatSeconds(all)}`),
+      fact('Reading', read > 0 ? formatSeconds(read) : 'none'),
       fact('A pass', formatSeconds(pass)),
       fact('Passes', `~${Math.max(1, Math.round(passes))}`),
     ),
     h(
       'p',
       { class: 'hint' },
-      `An estimate: ${formatCount(trial.rows)} rows of the data were trained on for a moment${took}.`,
+      `An estimate, likely ${formatSeconds(least)} to ${formatSeconds(most)}. It rests on a trial: `,
+      `${formatCount(trial.rows)} rows of the data were trained on for a moment${took}.`,
     ),
   ]
 }

@@ -1,6 +1,6 @@
 // The runs of the folder with their states, and the choice of those to compare.
 import type { Run } from './api-types.ts'
-import { h, KeyedList, type KeyedRow, setAttribute, setText } from './dom.ts'
+import { h, KeyedList, type KeyedRow, markCurrent, setAttribute, setText } from './dom.ts'
 import { formatGap, formatShare, formatTime } from './format.ts'
 import { compareLink, parseRoute, runLink } from './routes.ts'
 import { numberAt } from './run-facts.ts'
@@ -31,10 +31,7 @@ export function runsPanel(studio: Studio): HTMLElement {
   )
   const mark = (): void => {
     const route = parseRoute(location.hash)
-    const current = route.view === 'run' ? runLink(route.id) : undefined
-    for (const link of list.querySelectorAll('a')) {
-      setAttribute(link, 'aria-current', link.getAttribute('href') === current && 'page')
-    }
+    markCurrent(list, route.view === 'run' ? runLink(route.id) : undefined)
   }
   const show = (): void => {
     const { runs } = studio
@@ -43,7 +40,8 @@ export function runsPanel(studio: Studio): HTMLElement {
     empty.hidden = runs.length > 0
     compare.hidden = runs.length === 0
     showChosen()
-    mark()
+    // The list has no height before it stands in the page.
+    queueMicrotask(mark)
   }
   studio.onRuns(show)
   window.addEventListener('hashchange', mark)
