@@ -1,7 +1,7 @@
 // What the columns of a table become is learnt before its rows are read, by a pass over the text: whether cells are numbers, and
 // the values of those that are not. Where no lists of values are wanted, the first rows are enough.
 import { SpillwayError, UsageError } from '../errors.ts'
-import { askedInputFormat } from '../input-formats/all-input-formats.ts'
+import { askedInputFormat, findInputFormat } from '../input-formats/all-input-formats.ts'
 import { isReadOnce, openSource } from '../input-formats/byte-source.ts'
 import type { Chunk } from '../input-formats/chunks.ts'
 import { type AboutDecoded, layoutOfColumns } from '../input-formats/decoded-table.ts'
@@ -19,7 +19,7 @@ import { type MatchedText, matchText } from '../tables/match-columns.ts'
 import type { Column, Schema } from '../tables/schema.ts'
 import { categoriesOf, type TableOptions, tableOptionNames } from '../tables/table-options.ts'
 import { collectGarbage } from '../threads/collect-garbage.ts'
-import type { ThreadPool } from '../threads/pool.ts'
+import { ThreadPool } from '../threads/pool.ts'
 import { findLine } from './find-line.ts'
 import { poolForText } from './pool-for-text.ts'
 import { RowReader } from './read-rows.ts'
@@ -232,7 +232,11 @@ class TableScan {
   /** Scans all files, and once more where a column turns out to be one of values late. */
   async run(paths: string[], format: string): Promise<void> {
     const arena = new Arena()
-    const pool = await poolForText(arena, paths, this.#options.threads)
+    // One chunk of text is looked at before other threads would have started.
+    const pool =
+      this.#firstAlone && findInputFormat(format).cut.by === 'lines'
+        ? new ThreadPool(arena.share, 1, { inPlace: 'small' })
+        : await poolForText(arena, paths, this.#options.threads)
     try {
       let listed: boolean[] = []
       do {
@@ -251,15 +255,19 @@ class TableScan {
     }
   }
 
+  /** Where no values are listed, the first chunk is all that is looked at. */
+  get #firstAlone(): boolean {
+    return this.#hashes || this.#options.headOnly === true
+  }
+
   schema(): Schema {
     const scanned = this.#known.map((column, k) => ({ ...column, values: this.#valuesOf(column, k) }))
     return makeSchema(this.#names, this.#header, this.#roles, scanned, this.#options)
   }
 
   async #pass(arena: Arena, pool: ThreadPool, paths: string[], format: string, listed: boolean[]): Promise<void> {
-    const { onBadRow, signal, header, memory, headOnly = false } = this.#options
-    // Where no values are listed, the first chunk is all that is looked at.
-    const firstAlone = this.#hashes || headOnly
+    const { onBadRow, signal, header, memory } = this.#options
+    const firstAlone = this.#firstAlone
     const enough = new AbortController()
     const reader = new RowReader(arena, pool, {
       ...{

@@ -106,7 +106,9 @@ function closingQuote(text: Uint8Array, from: number): number {
 const LONGEST_OPEN = 1 << 20
 
 /** Where the last whole row ends, in text that begins with one; 0 when none does. */
-export function endOfRows(text: Uint8Array, delimiter: number): number {
+export function endOfRows(bytes: Uint8Array, delimiter: number): number {
+  // A buffer looks for a byte many times faster than an array of shared memory does.
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   let end = 0
   for (let at = 0; ; ) {
     let open = text.indexOf(QUOTE, at)

@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { SpillwayError } from '../../src/errors.ts'
 import { featureName } from '../../src/tables/schema.ts'
 import { testFolder } from '../input-formats/fixture.ts'
+import { randomNumbers } from '../numeric/reference.ts'
 import { type HowToRead, readTable } from './reading.ts'
 
 const folder = testFolder()
@@ -104,6 +105,45 @@ describe('columns of a table', () => {
       feature: 0,
       values: ['53111', '89073'],
     })
+  })
+
+  it('are the same however each is written, wherever it stands', async () => {
+    const random = randomNumbers(11)
+    const pick = <T>(...choices: T[]): T => choices[Math.floor(random() * choices.length)]
+    const name = (): string =>
+      Array.from({ length: Math.floor(random() * 30) }, () => pick('a', 'B', '7', 'é', '-')).join('')
+    const number = (): string =>
+      `${pick('', '-')}${Math.floor(random() * 10 ** pick(1, 3, 6))}${pick('', '.5', '.0625')}`
+    const cells = Array.from({ length: 400 }, () => {
+      const names = [name(), pick('', 'NA', 'x,y', 'two\nlines', 'deadbeef'), name()]
+      return [
+        pick('1', '0', '-1', '1.0'),
+        pick('', number(), number()),
+        names[0],
+        number(),
+        names[1],
+        names[2],
+        number(),
+      ]
+    })
+    const quoted = (cell: string): string => `"${cell}"`
+    const needsQuotes = (cell: string): boolean => /[,\n]/.test(cell)
+    const plain = (cell: string): string => (needsQuotes(cell) ? quoted(cell) : cell)
+    const anyhow = (cell: string): string => pick(plain, plain, plain, quoted, (c: string) => ` ${plain(c)} `)(cell)
+    const asText = (write: (cell: string) => string, end: () => string): string =>
+      [['y', 'a', 'b', 'c', 'd', 'e', 'f'], ...cells].map(row => row.map(write).join(',') + end()).join('')
+    const options = { categorical: ['hash:12', 'b', 'd', 'e'], label: 'y', header: 'yes' } as const
+    const careful = await read(
+      asText(quoted, () => '\n'),
+      options,
+    )
+    assert.equal(careful.rows.length, cells.length)
+    const written = [asText(plain, () => '\n'), asText(anyhow, () => pick('\n', '\r\n', '\n\n', '\n \n'))]
+    for (const text of written) {
+      const { rows, labels } = await read(text, { ...options, schema: careful.schema })
+      assert.deepEqual(rows, careful.rows)
+      assert.deepEqual(labels, careful.labels)
+    }
   })
 
   it('of text have their words, each once, in lower case', async () => {

@@ -162,6 +162,9 @@ function sweepLogistic<W, S>(problem: usize, sweep: usize, budget: f64): bool {
   const order = <usize>load<u32>(sweep, SWEEP_ORDER)
   const active = load<u32>(sweep, SWEEP_ACTIVE)
   const inner = load<f64>(sweep, SWEEP_INNER)
+  // Logarithms of the last row: rows that were not met before have the same dual variables, and most begin at the same z.
+  let entropy: f64 = 0, lastAlpha: f64 = -1, lastRest: f64 = 0, lastBound: f64 = 0
+  let firstLog: f64 = 0, firstZ: f64 = -1, firstBound: f64 = 0
   let newton: f64 = load<f64>(sweep, SWEEP_NEWTON)
   let cursor = load<u32>(sweep, SWEEP_CURSOR)
   let gradientMax = load<f64>(sweep, SWEEP_GRADIENT_MAX)
@@ -189,7 +192,13 @@ function sweepLogistic<W, S>(problem: usize, sweep: usize, budget: f64): bool {
     const curvature = damping * (load<f64>(row, ROW_NORM) + bias * bias)
     const loss = bound * logisticLoss(margin)
     lossSum += loss
-    gapSum += loss - negativeEntropy(a, rest, bound) + a * margin
+    if (a != lastAlpha || rest != lastRest || bound != lastBound) {
+      entropy = negativeEntropy(a, rest, bound)
+      lastAlpha = a
+      lastRest = rest
+      lastBound = bound
+    }
+    gapSum += loss - entropy + a * margin
 
     // Work on z, the smaller of the two after the step, judged by the sign of the derivative in the middle.
     const flip = 0.5 * curvature * (rest - a) + margin < 0
@@ -197,7 +206,12 @@ function sweepLogistic<W, S>(problem: usize, sweep: usize, budget: f64): bool {
     const old = flip ? rest : a
     let z = old
     if (bound - z < 0.5 * bound) z *= 0.1
-    let derivative = curvature * (z - old) + sign * margin + Math.log(z / (bound - z))
+    if (z != firstZ || bound != firstBound) {
+      firstLog = Math.log(z / (bound - z))
+      firstZ = z
+      firstBound = bound
+    }
+    let derivative = curvature * (z - old) + sign * margin + firstLog
     gradientMax = max(gradientMax, abs(derivative))
     let steps = 0
     while (steps < 100 && abs(derivative) >= inner) {

@@ -39,6 +39,9 @@ export function xxh64(data: usize, bytes: u32): u64 {
   return hash ^ (hash >> 32)
 }
 
+/** The same of no bytes. */
+export const XXH64_OF_NOTHING: u64 = 0xef46db3751d8e999
+
 /** The same of eight bytes. */
 @inline
 export function xxh64OfWord(word: u64): u64 {

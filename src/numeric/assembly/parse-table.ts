@@ -13,12 +13,12 @@ import {
   TABLE_LABEL_TEXTS, TABLE_LINE_OF, TABLE_NEEDS_LABEL, TABLE_SCRATCH, TABLE_WEIGHTS,
 } from '../table-layout'
 import { noteBadRow } from './bad-rows'
-import { xxh64, xxh64OfWord } from './hash'
+import { xxh64, XXH64_OF_NOTHING, xxh64OfWord } from './hash'
 import { labelEnd, labelError, textLabel } from './parse-label'
 import { CR, LF, numberEnd, numberExact, SPACE, slowNumber, spellsNotFinite, TAB } from './parse-number'
 import {
-  cellEnd, cellError, cellLines, cellStart, cellStop, isMissing, quickNumber, quickStop, quickText, quickValue, readCell, sameBytes,
-  scratchNext, setScratch,
+  cellEnd, cellError, cellLines, cellStart, cellStop, isMissing, isPlainText, quickNumber, quickValue, readCell, sameBytes,
+  scratchNext, separatorsFrom, setScratch,
 } from './read-cell'
 import { endOfRow, rowsLines } from './scan-table'
 
@@ -122,7 +122,8 @@ function hashed(start: usize, end: usize, bits: u32): u32 {
 @inline
 export function hashedShort(start: usize, end: usize, bits: u32): u32 {
   if (end - start == 8) return u32(xxh64OfWord(load<u64>(start)) >> (64 - u64(bits)))
-  return hashed(isMissing(start, end) ? end : start, end, bits)
+  if (isMissing(start, end)) return u32(XXH64_OF_NOTHING >> (64 - u64(bits)))
+  return hashed(start, end, bits)
 }
 
 /** Sorts the entries of a row from `first` on, by Shell's method, and leaves out a feature that is there already: a word counts once. */
@@ -174,6 +175,18 @@ export function startLabels(at: usize): void {
   textsNext = at
 }
 
+/** Reads a cell that is a label of few digits as readLabel does; false where it takes more care to tell. */
+@inline
+function quickLabel(p: usize, stop: usize, delimiter: u32): bool {
+  const length = stop - p
+  if (length > 16 || quickNumber(p, delimiter, true) != stop || <u32>load<u8>(stop - 1) == CR) return false
+  v128.store(textsNext, v128.load(p))
+  store<u8>(textsNext + length, u8(LF))
+  textsNext += length + 1
+  label = quickValue
+  return true
+}
+
 /** Reads a content as a label. Its text is copied, closed by a line feed, to where labels of text are looked for. */
 export function readLabel(start: usize, contentEnd: usize, needed: bool): void {
   labelFault = 0
@@ -220,17 +233,27 @@ function parse<V>(state: usize, batch: usize, table: usize): void {
   const weights = <usize>load<u32>(table, TABLE_WEIGHTS)
   const needsLabel = load<u32>(table, TABLE_NEEDS_LABEL) != 0
   beginBatch(batch, table)
+  const toIndices = indices
+  const toValues = values
   let p = <usize>load<u32>(state, PARSE_CURSOR)
   let lines = load<u32>(state, PARSE_LINES)
   let zeros = load<u32>(state, PARSE_ZEROS)
   let rows: u32 = 0
   let slow: u32 = 0
+  // The separators from p on, as far as the 64 bytes from `base` on have any.
+  let base = p
+  let ahead = separatorsFrom(p, delimiter)
 
   while (p < end) {
     const line = p
     let c = <u32>load<u8>(p)
     while (c == SPACE || c == CR || (c == TAB && delimiter != TAB)) c = <u32>load<u8>(++p)
     if (c == LF) {
+      while (ahead == 0) {
+        base += 64
+        ahead = separatorsFrom(base, delimiter)
+      }
+      ahead &= ahead - 1
       p++
       lines++
       continue
@@ -244,6 +267,7 @@ function parse<V>(state: usize, batch: usize, table: usize): void {
     let rowLines: u32 = 1
     let weight: f64 = 1
     let labelStart: usize = 0
+    let stop: usize = 0
     beginRow()
     setScratch(scratch)
 
@@ -259,26 +283,35 @@ function parse<V>(state: usize, batch: usize, table: usize): void {
       let after = next
       let quick = false
       while (filled < room) {
+        while (ahead == 0) {
+          base += 64
+          ahead = separatorsFrom(base, delimiter)
+        }
+        stop = base + usize(ctz(ahead))
         let feature = load<u32>(record, COLUMN_FEATURE)
         let kept = <V>1
         if (role == ROLE_NUMBER) {
-          if (quickNumber(p, delimiter, sizeof<V>() == 8)) {
-            p = quickStop
-            kept = <V>quickValue
-            if (kept == 0) zeros++
-          } else if (<u32>load<u8>(p) == delimiter) {
+          if (p == stop) {
             feature = load<u32>(record, COLUMN_MISSING)
             if (feature == NO_FEATURE) kept = <V>0
+          } else if (quickNumber(p, delimiter, sizeof<V>() == 8) == stop) {
+            kept = <V>quickValue
+            if (kept == 0) zeros++
           } else break
         } else if (role == ROLE_HASHED) {
-          const stop = quickText(p, delimiter)
-          if (stop == 0) break
+          if (!isPlainText(p, stop)) break
           feature += hashedShort(p, stop, load<u32>(record, COLUMN_BITS))
-          p = stop
+        } else if (role == ROLE_LABEL) {
+          const text = textsNext
+          if (!quickLabel(p, stop, delimiter)) break
+          labelStart = text
+          kept = <V>0
         } else break
+        p = stop
+        ahead &= ahead - 1
         if (kept != 0) {
-          store<u32>(indices + (usize(filled) << 2), feature)
-          store<V>(values + usize(filled) * sizeof<V>(), kept)
+          store<u32>(toIndices + (usize(filled) << 2), feature)
+          store<V>(toValues + usize(filled) * sizeof<V>(), kept)
           filled++
           if (feature < after) unsorted = true
           after = feature + 1
@@ -297,6 +330,12 @@ function parse<V>(state: usize, batch: usize, table: usize): void {
       if (!quick) {
         readCell(p, end, delimiter)
         p = cellStop
+        // A cell in quotes may have separators in it.
+        if (p == stop) ahead &= ahead - 1
+        else {
+          base = p + 1
+          ahead = separatorsFrom(base, delimiter)
+        }
         if (cellError != 0) {
           error = cellError
           break
@@ -378,6 +417,8 @@ function parse<V>(state: usize, batch: usize, table: usize): void {
       if (!skipBad) break
       p = endOfRow(line, end, delimiter)
       rowLines = rowsLines
+      base = p + 1
+      ahead = separatorsFrom(base, delimiter)
     } else {
       if (labelStart == 0) {
         // No column has labels.

@@ -110,36 +110,45 @@ function undouble(p: usize, end: usize): void {
   scratchNext = to
 }
 
-/** Where a cell of at most fifteen bytes ends that has neither quotes nor blanks around it; 0 where it takes more care to tell. */
+/** A bit for each of the 64 bytes from p on that is a delimiter or a line feed. Cells are found by it before they are read, so that
+ *  reading one waits for none before it. */
 @inline
-export function quickText(p: usize, delimiter: u32): usize {
-  const text = v128.load(p)
-  const ends = v128.or(i8x16.eq(text, i8x16.splat(i8(delimiter))), i8x16.eq(text, i8x16.splat(i8(LF))))
-  const hit = i8x16.bitmask(ends)
-  if (hit == 0) return 0
-  const stop = p + usize(ctz(hit))
-  const first = <u32>load<u8>(p)
-  // A carriage return is below a blank, too.
-  if (stop != p && (first <= SPACE || first == QUOTE || <u32>load<u8>(stop - 1) <= SPACE)) return 0
-  return stop
+export function separatorsFrom(p: usize, delimiter: u32): u64 {
+  return u64(separatorsOf(p, delimiter)) | (u64(separatorsOf(p + 16, delimiter)) << 16)
+    | (u64(separatorsOf(p + 32, delimiter)) << 32) | (u64(separatorsOf(p + 48, delimiter)) << 48)
 }
 
-// What quickNumber leaves behind.
-export let quickValue: f64 = 0
-export let quickStop: usize = 0
-
-/** Reads a number of few digits that fills a cell without quotes; false where it takes more care to tell. `wide`: values are f64. */
 @inline
-export function quickNumber(p: usize, delimiter: u32, wide: bool): bool {
-  const negative = <u32>load<u8>(p) == MINUS
-  if (negative) p++
-  let word = load<u64>(p) ^ ZEROS
+function separatorsOf(p: usize, delimiter: u32): u32 {
+  const text = v128.load(p)
+  return u32(i8x16.bitmask(v128.or(i8x16.eq(text, i8x16.splat(i8(delimiter))), i8x16.eq(text, i8x16.splat(i8(LF))))))
+}
+
+/** Whether a cell has neither quotes nor blanks around it. A carriage return is below a blank, too. */
+@inline
+export function isPlainText(p: usize, stop: usize): bool {
+  if (stop == p) return true
+  const first = <u32>load<u8>(p)
+  return first > SPACE && first != QUOTE && <u32>load<u8>(stop - 1) > SPACE
+}
+
+/** What quickNumber leaves behind. */
+export let quickValue: f64 = 0
+
+/** Reads a number of few digits that fills a cell without quotes: where the cell ends, or 0 where it takes more care to tell.
+ *  `wide`: values are f64. Signs take no branch: nobody can foresee them. */
+@inline
+export function quickNumber(start: usize, delimiter: u32, wide: bool): usize {
+  let word = load<u64>(start)
+  const negative = u64((word & 0xff) == u64(MINUS))
+  // Behind a minus, seven digits are left. A zero byte follows them, which is no digit.
+  word = (word >> (negative << 3)) ^ ZEROS
   let mask = notDigits(word)
-  if (mask == 0) return false
+  if (mask == 0) return 0
   const length = u64(ctz(mask)) & 0x78
-  if (length == 0) return false
+  if (length == 0) return 0
   let mantissa = eightDigits(word << (64 - length))
-  p += usize(length >> 3)
+  let p = start + usize(negative) + usize(length >> 3)
   let value = f64(i64(mantissa))
   let c = <u32>load<u8>(p)
   if (c == DOT) {
@@ -148,7 +157,7 @@ export function quickNumber(p: usize, delimiter: u32, wide: bool): bool {
     mask = notDigits(word)
     if (mask != 0) {
       const part = u64(ctz(mask)) & 0x78
-      if (part == 0) return false
+      if (part == 0) return 0
       mantissa = mantissa * unchecked(WHOLE_POWERS[i32(part >> 3)]) + eightDigits(word << (64 - part))
       p += usize(part >> 3)
       value = f64(i64(mantissa)) / unchecked(POWERS[i32(part >> 3)])
@@ -157,21 +166,20 @@ export function quickNumber(p: usize, delimiter: u32, wide: bool): bool {
       p += 8
       word = load<u64>(p) ^ ZEROS
       mask = notDigits(word)
-      if (mask == 0) return false
+      if (mask == 0) return 0
       const part = u64(ctz(mask)) & 0x78
       if (part != 0) mantissa = mantissa * unchecked(WHOLE_POWERS[i32(part >> 3)]) + eightDigits(word << (64 - part))
       p += usize(part >> 3)
       // Eighteen digits fit in the word; 2^53 bounds what one division can make exact.
-      if (length + part > 80 || (wide && mantissa >= (u64(1) << 53))) return false
+      if (length + part > 80 || (wide && mantissa >= (u64(1) << 53))) return 0
       value = f64(i64(mantissa)) / unchecked(POWERS[i32(8 + (part >> 3))])
     }
     c = <u32>load<u8>(p)
   }
   if (c == CR && <u32>load<u8>(p, 1) == LF) c = <u32>load<u8>(++p)
-  if (c != delimiter && c != LF) return false
-  quickValue = negative ? -value : value
-  quickStop = p
-  return true
+  if (c != delimiter && c != LF) return 0
+  quickValue = reinterpret<f64>(reinterpret<u64>(value) ^ (negative << 63))
+  return p
 }
 
 /** Whether a content stands for nothing: it is empty, NA, NaN, null or ?, in any case. */

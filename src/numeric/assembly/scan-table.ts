@@ -12,7 +12,7 @@ import {
 import { noteBadRow } from './bad-rows'
 import { xxh64 } from './hash'
 import { CR, LF, numberEnd, SPACE, slowNumber, TAB } from './parse-number'
-import { cellDoubled, cellEnd, cellError, cellLines, cellStart, cellStop, isMissing, quickNumber, quickStop, readCell, sameBytes, setCell, setScratch } from './read-cell'
+import { cellDoubled, cellEnd, cellError, cellLines, cellStart, cellStop, isMissing, quickNumber, readCell, sameBytes, setCell, setScratch } from './read-cell'
 
 /** Scans from the cursor until the text ends, a list is full, or (unless bad rows are skipped) a row is bad. Rows of the wrong
  *  width count for nothing when they are skipped, but for the values that were listed. */
@@ -49,8 +49,9 @@ export function scanTable(state: usize, table: usize): void {
       }
       const scanned = scannedAt + usize(column) * SCANNED_BYTES
       const look = load<u32>(scanned, SCANNED_LOOK)
-      if (look != LOOK_VALUES && quickNumber(p, delimiter, false)) {
-        p = quickStop
+      const stop: usize = look == LOOK_VALUES ? 0 : quickNumber(p, delimiter, false)
+      if (stop != 0) {
+        p = stop
         store<u32>(scanned, load<u32>(scanned, SCANNED_NUMBERS) + 1, SCANNED_NUMBERS)
       } else {
         readCell(p, end, delimiter)
