@@ -229,7 +229,7 @@ describe('what several ranks cannot do', () => {
     [{ trainers: 2 }, /the option trainers is not compatible with 2 ranks/],
     [{ solver: 'selective' }, /solver selective is not compatible with 2 ranks/],
     [{ solver: 'pegasos' }, /solver pegasos is not compatible with 2 ranks: missing a way to put together/],
-    [{ loss: 'ramp', solver: 'newton' }, /the ramp loss is not compatible with 2 ranks/],
+    [{ loss: 'ramp', solver: 'admm' }, /the ramp loss is not compatible with solver admm: missing a way to leave/],
     [{ solver: 'dual', calibrate: 'sigmoid' }, /the option calibrate is not compatible with 2 ranks: solver dual/],
   ]
   for (const [options, message] of cases) {

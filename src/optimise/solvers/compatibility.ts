@@ -70,9 +70,10 @@ function checkRanks(solver: Solver, loss: Loss, options: Partial<Record<string, 
     'take --solver dual, block, stream, newton, lbfgs, average or admm, or leave the choice to --solver auto'
   if (!solver.overRanks)
     throw refuse(`solver ${solver.name} is`, 'missing a way to put together what ranks learn', alternatives)
-  if (loss.truncates) {
-    const advice = `take --loss ${convexLoss(loss).name}, or one rank`
-    throw refuse(`the ${loss.name} loss is`, 'each convex problem of its series looks at all rows', advice)
+  const given = options['given'] as ReadonlySet<string>
+  if (loss.truncates && solver.data === 'blocks' && given.has('outlierStart') && options['outlierStart'] === 'sample') {
+    const why = 'where rows are in blocks, the first convex problem is that of all rows'
+    throw refuse('outlierStart sample is', why, 'leave out --outlier-start')
   }
   const multiclass = (options['multiclass'] ?? 'one-vs-rest') as MulticlassKind
   if (trainsTogether(multiclass) && !trainsByGradient(multiclass)) {
@@ -88,7 +89,7 @@ function checkRanks(solver: Solver, loss: Loss, options: Partial<Record<string, 
   if (options['weights'] === 'f32') throw refuse('weights f32 are', 'sums over ranks are f64', 'leave out --weights')
   if (options['keepNames'])
     throw refuse('the option keepNames is', 'each rank meets some of the names', 'leave out --keep-names')
-  if ((options['given'] as ReadonlySet<string>).has('trainers'))
+  if (given.has('trainers'))
     throw refuse('the option trainers is', 'a rank has one trainer', 'start more ranks in place of trainers')
 }
 
