@@ -17,7 +17,7 @@ import { heedTable } from './heed-table.ts'
 import { type FoldsOverBlocks, HeldOut, heldOutOverBlocks } from './held-out.ts'
 import { InMemory } from './in-memory.ts'
 import { type LoadedRows, withRowsInMemory } from './load-in-memory.ts'
-import { collectModels, modelsOfRank, refuseBlocksOverRanks } from './models-of-ranks.ts'
+import { collectModels, modelsOfRank, refuseOtherOrder } from './models-of-ranks.ts'
 import { type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import type { Progress, ProgressListener } from './progress.ts'
 import { heedBinsOfStore } from './store-for-training.ts'
@@ -41,11 +41,9 @@ export async function crossValidate(
   const resolved = { ...settings, ranks: alone }
   checkFolds(folds)
   const { paths, solver } = await whereToTrain(data, resolved, folds, progress)
-  refuseBlocksOverRanks(solver, ranks)
   if (solver.data === 'blocks') {
-    const { validation } = await validateOverBlocks({ paths, solver, options: resolved, folds, tell: progress }, [
-      resolved.cost,
-    ])
+    const work = { paths, solver, options: resolved, folds, ranks, tell: progress }
+    const { validation } = await validateOverBlocks(work, [resolved.cost])
     return validation
   }
   return withRowsInMemory(paths, resolved, progress, loaded =>
@@ -68,6 +66,7 @@ export async function validateInMemory(
   const isIdle = problems.length === 0
   // A rank may have one model: it is trained as several are, without the rows of its fold.
   const place = new InMemory(loaded, solver, options, isIdle ? wanted : { problems, folds, together: true })
+  await refuseOtherOrder(place, ranks)
   const solutions = await collectModels(held, isIdle ? [] : await held.train(place), ranks)
   const costsJudged = judgeCosts(costs, held, solutions, place)
   return validationOf(place, { folds, models: solutions.length, costs: costsJudged, held })

@@ -13,7 +13,7 @@ import { type CrossValidateOptions, validateInMemory, validateOverBlocks, whereT
 import { HeldOut } from './held-out.ts'
 import { InMemory } from './in-memory.ts'
 import { type LoadedRows, withRowsInMemory } from './load-in-memory.ts'
-import { collectModels, modelsOfRank, refuseBlocksOverRanks } from './models-of-ranks.ts'
+import { collectModels, modelsOfRank, refuseOtherOrder } from './models-of-ranks.ts'
 import { type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import { solveTogether } from './place.ts'
 import type { ProgressListener } from './progress.ts'
@@ -60,9 +60,8 @@ export async function tune(data: string | string[], options: TuneOptions = {}): 
   }
   const sorted = costs && [...new Set(costs)].sort((a, b) => a - b)
   const { paths, solver } = await whereToTrain(data, resolved, folds, progress)
-  refuseBlocksOverRanks(solver, ranks)
   if (solver.data === 'blocks') {
-    const work = { paths, solver, options: resolved, folds, tell: progress }
+    const work = { paths, solver, options: resolved, folds, ranks, tell: progress }
     const { validation, store } = await validateOverBlocks(work, sorted ?? WIDE_COSTS)
     const tuning = chosen(validation)
     if (final === 'none' || resolved.signal?.aborted) return tuning
@@ -149,6 +148,7 @@ async function climbCosts(
   const own = ownAt(first)
   const isIdle = own.length === 0
   const place = new InMemory(loaded, solver, options, { problems: isIdle ? problems : own, folds, atOnce: true })
+  await refuseOtherOrder(place, ranks)
   const together = isIdle ? [] : place.bundles(place.asRound(own), held.folds)
   const all = given && { all: given.length * problems.length }
   const results: CostResult[] = []
