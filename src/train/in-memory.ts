@@ -334,6 +334,7 @@ export class InMemory extends Place {
   /** Only once the rows are read is it known how many classes there are. */
   #refuseTooLarge(classes: number): void {
     const { arena, rows, weights: features, solver, options } = this.facts
+    const { ranks } = options
     const memory = allowedMemory(options)
     const weights = weightsTogether(features, classes)
     const byGradient = trainsByGradient(options.multiclass)
@@ -348,6 +349,9 @@ export class InMemory extends Place {
       { what: 'rows, as they are in memory now', bytes: arena.mark() },
       own,
       { what: `weights of ${features} features × ${classes} classes, and the model`, bytes: weights * 16 },
+      ...(ranks.size > 1 && !byGradient
+        ? [{ what: 'what a pass over ranks began with', bytes: rows * classes * 8 + weights * 8 }]
+        : []),
     ]
     const total = parts.reduce((sum, part) => sum + part.bytes, 0)
     if (total <= memory) return

@@ -75,11 +75,6 @@ function checkRanks(solver: Solver, loss: Loss, options: Partial<Record<string, 
     const why = 'where rows are in blocks, the first convex problem is that of all rows'
     throw refuse('outlierStart sample is', why, 'leave out --outlier-start')
   }
-  const multiclass = (options['multiclass'] ?? 'one-vs-rest') as MulticlassKind
-  if (trainsTogether(multiclass) && !trainsByGradient(multiclass)) {
-    const advice = 'take --multiclass softmax or one-vs-rest'
-    throw refuse(`multiclass ${multiclass} is`, 'its dual variables are those of all classes at once', advice)
-  }
   if (options['calibrate'] !== undefined && !(solver.startEach && solver.data === 'memory')) {
     const why = `solver ${solver.name} trains one model after the other there`
     throw refuse('the option calibrate is', why, 'take --solver newton or lbfgs, rows in memory, or one rank')
