@@ -28,7 +28,9 @@ export const TOGETHER_SCRATCH = 40
 export const TOGETHER_ROW_WEIGHTS = 44
 /** f64: value of the bias feature in every row, 0 for none. */
 export const TOGETHER_BIAS = 48
-export const TOGETHER_BYTES = 56
+/** f64: over ranks: how much further a sweep moves w than its rows ask for; else 1. */
+export const TOGETHER_DAMPING = 56
+export const TOGETHER_BYTES = 64
 
 /** Scores, simplex values and steps (f64 each), classes in play and classes that move (u32 each). */
 export const TOGETHER_SCRATCH_CLASS = 32

@@ -189,6 +189,7 @@ export interface NumericFunctions extends ByPrecision, ByWidth {
   moveTowards(to: Address, from: Address, step: number, count: number): void
   listDiagonals(problem: Address, from: number, to: number, out: Address): void
   stepSums(problem: Address, from: number, to: number, before: Address, diagonals: Address, sums: Address): void
+  stepSumsTogether(problem: Address, from: number, to: number, before: Address, sums: Address): void
   entropyAlong(alpha: Address, before: Address, step: number, rows: number): number
   freeRows(
     ...args: [problem: Address, from: number, to: number, slopes: Address, seconds: Address, holding: number]

@@ -19,7 +19,7 @@ import { heedTable } from './heed-table.ts'
 import { type FoldsOverBlocks, HeldOut, heldOutOverBlocks } from './held-out.ts'
 import { InMemory } from './in-memory.ts'
 import { type LoadedRows, withRowsInMemory } from './load-in-memory.ts'
-import { collectModels, modelsOfRank, refuseBlocksOverRanks } from './models-of-ranks.ts'
+import { collectModels, modelsOfRank, refuseOtherOrder } from './models-of-ranks.ts'
 import { type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import type { Progress, ProgressListener } from './progress.ts'
 import { heedBinsOfStore } from './store-for-training.ts'
@@ -46,13 +46,12 @@ export async function crossValidate(
   const costs = [resolved.cost]
   return withPaths(dataOfRun(data, resolved), resolved, progress, async paths => {
     const solver = await solverOfFolds(paths, resolved, folds, progress)
-    refuseBlocksOverRanks(solver, ranks)
     if (solver.data === 'memory') {
       return withRowsInMemory(paths, resolved, progress, loaded =>
         validateInMemory(loaded, solver, resolved, { folds, costs, ranks }),
       )
     }
-    const work = { paths, solver, options: resolved, folds, tell: progress }
+    const work = { paths, solver, options: resolved, folds, ranks, tell: progress }
     return (await validateOverBlocks(work, costs)).validation
   })
 }
@@ -72,6 +71,7 @@ export async function validateInMemory(
   const isIdle = problems.length === 0
   // A rank may have one model: it is trained as several are, without the rows of its fold.
   const place = new InMemory(loaded, solver, options, isIdle ? wanted : { problems, folds, together: true })
+  await refuseOtherOrder(place, ranks)
   const solutions = await collectModels(held, isIdle ? [] : await held.train(place), ranks)
   const costsJudged = judgeCosts(costs, held, solutions, place)
   return validationOf(place, { folds, models: solutions.length, costs: costsJudged, held })

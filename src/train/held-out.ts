@@ -4,10 +4,12 @@ import type { Arena } from '../numeric/arena.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
 import { underLimits } from '../optimise/solvers/compatibility.ts'
 import type { BlockSolver } from '../optimise/solvers/solver.ts'
+import { alone, type Communicator } from '../ranks/communicator.ts'
 import { dealFolds, type LabelledRows } from '../rows/folds.ts'
 import { unlessAborted } from '../threads/until-aborted.ts'
 import { columnsOf, type FoldedProblem } from './class-problems.ts'
 import { InBlocks, openBlocks } from './in-blocks.ts'
+import { collectModels, modelsOfRank, refuseOtherOrder, storeOfRank } from './models-of-ranks.ts'
 import type { ResolvedOptions } from './options.ts'
 import { type Held, type Place, trainModels } from './place.ts'
 import type { ProgressListener } from './progress.ts'
@@ -74,25 +76,33 @@ export interface FoldsOverBlocks {
   folds: number
   /** The models, of the labels and the number of rows; each has its column of scores. */
   problemsOf(labels: LabelCount[], rows: number): FoldedProblem[]
+  /** Ranks that share the models out. */
+  ranks?: Communicator
   tell: ProgressListener
 }
 
 /** Has all models trained by each block that is read, and makes something of what they told. An abort rejects. */
 export async function heldOutOverBlocks<T>(
-  { paths, solver, options: given, folds, problemsOf, tell }: FoldsOverBlocks,
+  { paths, solver, options: given, folds, problemsOf, ranks = alone, tell }: FoldsOverBlocks,
   make: (held: HeldOut, solutions: Solution[], place: InBlocks) => T | Promise<T>,
 ): Promise<T> {
   const options = underLimits(solver, given)
   // No text is trained on while it is read: which rows are held out is not known before all are there.
   const { firstPass: _, ...later } = solver
-  const opened = await openBlocks(paths, later, options, tell)
+  const store = storeOfRank(paths, options.store, ranks)
+  const opened = await openBlocks(paths, later, { ...options, ...(store !== undefined && { store }) }, tell)
   const { rows, labels } = opened.found.store.manifest
-  const wanted = { problems: problemsOf(labels, rows), folds }
+  const problems = problemsOf(labels, rows)
+  const own = modelsOfRank(problems, ranks)
+  // A rank without a model has something to put in their place, and waits.
+  const wanted = { problems: own.length > 0 ? own : problems, folds, columns: columnsOf(problems) }
   await using place = await InBlocks.open(opened, wanted)
+  await refuseOtherOrder(place, ranks)
   // Models that have not come to their end tell nothing of held-out rows, and nobody goes on with them: an abort ends the
   // threads in the midst of their work.
   return await unlessAborted(async () => {
-    const held = new HeldOut(place.facts.arena, await place.labelledRows(), { ...wanted, seed: options.seed })
-    return await make(held, await held.train(place), place)
+    const held = new HeldOut(place.facts.arena, await place.labelledRows(), { problems, folds, seed: options.seed })
+    const solutions = own.length > 0 ? await held.train(place) : []
+    return await make(held, await collectModels(held, solutions, ranks), place)
   }, options.signal)
 }

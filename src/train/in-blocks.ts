@@ -144,7 +144,7 @@ export class InBlocks extends Place {
     if (!wanted.folds) await requireRoomForState(found.store.folder)
     const models = wanted.allClasses ? 1 : wanted.problems.length
     // Of models of folds: their columns of scores, and two bytes that say which fold a row is in.
-    const bytesPerRow = 4 * columnsOf(wanted.problems) + 2
+    const bytesPerRow = 4 * (wanted.columns ?? columnsOf(wanted.problems)) + 2
     const folds = wanted.folds ? { bytesPerRow, must: trainsMany(solver) && !isTruncated(wanted), folds: true } : {}
     const planned = (store: Store, rows: RowsOfStore, most = models): Promise<RunPlan> =>
       planRun(asAgreed(store, agreed), solver, options, { fromText, rows, models, most, ...folds })

@@ -179,14 +179,18 @@ export class InMemory extends Place {
   /** The convex problems of a truncated one. Once a second-order method has taken over, it goes on with the others. */
   async #relax(objective: BinaryObjective, problems: FoldedProblem[], tell: TellPass, held: Held): Promise<Solution> {
     const { source, solver, settings } = this.driving(objective, tell)
-    const { seed, outlierStart } = this.facts.options
+    const { seed, outlierStart, ranks } = this.facts.options
     const { tolerance, maxPasses, signal } = settings
     let [passes, handedOver] = [0, false]
     const [{ heldOut }] = problems
     const unseen = heldOut === undefined ? undefined : { folds: held.folds, heldOut }
-    const outliers = new Outliers(objective, source, () => solver.dual && !this.#few && !handedOver, unseen)
-    const startsWithAll = outlierStart === 'full' || source.rows <= SAMPLE_ROWS
-    outliers.begin(startsWithAll ? undefined : drawSome(source.rows, SAMPLE_ROWS, seed))
+    const isDual = (): boolean => solver.dual && !this.#few && !handedOver
+    const outliers = new Outliers(objective, source, isDual, { held: unseen, ranks })
+    const { rows } = source.all
+    const startsWithAll = outlierStart === 'full' || rows <= SAMPLE_ROWS
+    // Each rank draws its share.
+    const own = Math.round((SAMPLE_ROWS * source.rows) / rows)
+    outliers.begin(startsWithAll ? undefined : drawSome(source.rows, own, seed))
     const solve = async ({ tolerance }: Course): Promise<Solution> => {
       const before = passes
       const limits = { tolerance, maxPasses: Math.max(1, maxPasses - before) }
@@ -347,6 +351,7 @@ export class InMemory extends Place {
   /** Only once the rows are read is it known how many classes there are. */
   #refuseTooLarge(classes: number): void {
     const { arena, rows, weights: features, solver, options } = this.facts
+    const { ranks } = options
     const memory = allowedMemory(options)
     const weights = weightsTogether(features, classes)
     const byGradient = trainsByGradient(options.multiclass)
@@ -361,6 +366,9 @@ export class InMemory extends Place {
       { what: 'rows, as they are in memory now', bytes: arena.mark() },
       own,
       { what: `weights of ${features} features × ${classes} classes, and the model`, bytes: weights * 16 },
+      ...(ranks.size > 1 && !byGradient
+        ? [{ what: 'what a pass over ranks began with', bytes: rows * classes * 8 + weights * 8 }]
+        : []),
     ]
     const total = parts.reduce((sum, part) => sum + part.bytes, 0)
     if (total <= memory) return

@@ -1,12 +1,15 @@
-// Models of costs and folds, shared out among ranks: every rank has all rows, and trains some of the models. What they tell of rows
-// that they did not see is put together.
-import { UsageError } from '../errors.ts'
+// Models of costs and folds, shared out among ranks: every rank has all rows, in memory or in a store, and trains some of the models.
+// What they tell of rows that they did not see is put together.
+import { statSync } from 'node:fs'
+import { SpillwayError } from '../errors.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
-import type { Solver } from '../optimise/solvers/solver.ts'
 import type { Communicator } from '../ranks/communicator.ts'
 import { gatherRecords } from '../ranks/records.ts'
-import { dealt } from '../ranks/shares.ts'
+import { dealt, nameOfShare } from '../ranks/shares.ts'
+import { blocksText } from '../sizes.ts'
 import type { HeldOut } from './held-out.ts'
+import type { Place } from './place.ts'
+import { storeFolder } from './store-for-training.ts'
 
 /** The models that a rank trains: they are dealt out one after the other. */
 export function modelsOfRank<T>(models: readonly T[], ranks: Communicator): T[] {
@@ -27,11 +30,22 @@ export async function collectModels(held: HeldOut, own: Solution[], ranks: Commu
   return Array.from({ length: count }, (_, k) => ends[k % ranks.size][Math.floor(k / ranks.size)])
 }
 
-/** Refuses folds over ranks where rows are not in memory: ranks would read the same blocks, each for some of the models. */
-export function refuseBlocksOverRanks(solver: Solver, { size }: Communicator): void {
-  if (size === 1 || solver.data === 'memory') return
-  throw new UsageError(
-    `folds of rows in blocks are not compatible with ${size} ranks: every rank has all rows, and trains some of the models`,
-    'give each rank as much --memory as all rows take, or take one rank',
+/** Where a rank puts all rows that do not fit in its memory: each has a store of its own. A store that was named is read by all. */
+export function storeOfRank(paths: string[], store: string | undefined, ranks: Communicator): string | undefined {
+  if (ranks.size === 1 || statSync(paths[0], { throwIfNoEntry: false })?.isDirectory()) return store
+  return nameOfShare(storeFolder(paths, store), ranks)
+}
+
+/** Scores are put together row by row: rows have to be in the same order everywhere. Those in memory are in that of the text, those in
+ *  blocks in that of a store. */
+export async function refuseOtherOrder({ facts }: Place, ranks: Communicator): Promise<void> {
+  const told = await gatherRecords(ranks, facts.blocks?.map(({ rows }) => rows) ?? null)
+  const [first] = told
+  const other = told.findIndex(blocks => `${blocks}` !== `${first}`)
+  if (other < 0) return
+  const where = (blocks: number[] | null): string => (blocks ? `in ${blocksText(blocks.length)}` : 'in memory')
+  throw new SpillwayError(
+    `rank 0 has all rows ${where(first)}, and rank ${other} ${where(told[other])}, in another order`,
+    'name one --memory for all ranks, and remove stores that were made otherwise',
   )
 }

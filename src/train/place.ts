@@ -24,6 +24,8 @@ export interface Wanted {
   allClasses?: AllClassesSettings | undefined
   /** Rows are dealt into so many folds; problems that hold one out score its rows, into columns. */
   folds?: number
+  /** Columns of scores, where some are those of other ranks' models. */
+  columns?: number
   /** Other models are trained together even when there is but one of these. */
   together?: boolean
   /** All models are trained at a time, and again: there are no rounds. */

@@ -102,9 +102,9 @@ function needsOf(
   { fromText = false, rows, lanes = 1, bytesPerRow = 0, handsOver }: PlannedRun,
 ): (weights: ResolvedOptions['weights']) => PlanNeeds {
   const { weights, entryBytes, mapBytes, expanded } = rows
-  const overRanks = options.ranks.size > 1 ? solver.extraOverRanks : undefined
   const classes = manifest.labels.filter(label => label.rows > 0).length
   const together = trainsTogether(options.multiclass)
+  const overRanks = options.ranks.size > 1 ? extraOverRanks(solver, together ? classes : 0) : undefined
   const truncated = isTruncatedLoss(options)
   const vectors = classes === 2 && !together ? 1 : classes
   const numbers = manifest.schema !== undefined && hasNumbers(manifest.schema)
@@ -157,6 +157,12 @@ function needsOf(
     const meeting = overRanks?.perWeight ?? 0
     return { ...needs, perWeight: forModel + extra + shared + outliers + meeting, weightBytes }
   }
+}
+
+/** What a solver has besides where there are several ranks. All classes at once have no steps together: what ranks keep is what a pass
+ *  began with. */
+function extraOverRanks({ extraOverRanks: extra }: BlockSolver, together: number): BlockSolver['extraOverRanks'] {
+  return extra && together > 0 ? { perWeight: even(together) * 8, perRow: together * 8 } : extra
 }
 
 /** How many models there are, and how many of them the memory has room for. */

@@ -47,11 +47,14 @@ export async function trainTruncated(
 ): Promise<Solution[]> {
   const { engine, solver, options, tell, looked } = training
   const objective = training.objective as BinaryObjective
-  const { tolerance, signal, seed, maxPasses } = options
-  const outliers = new Outliers(objective, engine, () => solver.dual && !stepsOnIndex(options), unseen)
+  const { tolerance, signal, seed, maxPasses, ranks } = options
+  const isDual = (): boolean => solver.dual && !stepsOnIndex(options)
+  const outliers = new Outliers(objective, engine, isDual, { held: unseen, ranks })
   if (unseen) outliers.begin()
   if (solver.needsIndex) outliers.keepAnchor()
-  const sample = options.outlierStart === 'full' ? undefined : drawBlocks(engine, SAMPLE_ROWS, seed)
+  // Ranks begin with all rows: what they keep for meetings is of all rows of a rank.
+  const startsWithAll = options.outlierStart === 'full' || ranks.size > 1
+  const sample = startsWithAll ? undefined : drawBlocks(engine, SAMPLE_ROWS, seed)
   const resumed = start.kind === 'resumed' ? start.state : undefined
   let driver: Driver | undefined
 

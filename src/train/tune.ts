@@ -16,7 +16,7 @@ import { HeldOut } from './held-out.ts'
 import { InMemory } from './in-memory.ts'
 import { checkNames, giveNames } from './keep-names.ts'
 import { type LoadedRows, withRowsInMemory } from './load-in-memory.ts'
-import { collectModels, modelsOfRank, refuseBlocksOverRanks } from './models-of-ranks.ts'
+import { collectModels, modelsOfRank, refuseOtherOrder } from './models-of-ranks.ts'
 import { type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import { solveTogether } from './place.ts'
 import type { ProgressListener } from './progress.ts'
@@ -67,11 +67,10 @@ export async function tune(data: DataFor<LabelledRow>, options: TuneOptions = {}
   return withPaths(dataOfRun(data, resolved), resolved, progress, async paths => {
     const solver = await solverOfFolds(paths, resolved, folds, progress)
     await checkNames(paths, resolved)
-    refuseBlocksOverRanks(solver, ranks)
     if (solver.data === 'memory') {
       return tuneInMemory(paths, solver, resolved, { folds, ranks, costs: sorted, final, progress })
     }
-    const work = { paths, solver, options: resolved, folds, tell: progress }
+    const work = { paths, solver, options: resolved, folds, ranks, tell: progress }
     const { validation, store } = await validateOverBlocks(work, sorted ?? WIDE_COSTS)
     const tuning = chosen(validation)
     if (final === 'none' || resolved.signal?.aborted) return tuning
@@ -179,6 +178,7 @@ async function climbCosts(
   const own = ownAt(first)
   const isIdle = own.length === 0
   const place = new InMemory(loaded, solver, options, { problems: isIdle ? problems : own, folds, atOnce: true })
+  await refuseOtherOrder(place, ranks)
   const together = isIdle ? [] : place.bundles(place.asRound(own), held.folds)
   const all = given && { all: given.length * problems.length }
   const results: CostResult[] = []

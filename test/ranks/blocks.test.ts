@@ -101,6 +101,19 @@ describe('block over ranks', () => {
   })
 })
 
+describe('all classes at once over ranks, in blocks', () => {
+  it('by Crammer and Singer', async () => {
+    const text = texts.news.split('\n').slice(0, 80).join('\n')
+    const options = { multiclass: 'crammer-singer', normalize: 'unit', tolerance: 1e-5, maxPasses: 5000 } as const
+    const alone = await train(folder.write('together.svm', text), options).result
+    const parts = partsOf(folder, 'together', text, 2)
+    const results = await trainInStores(folder, 'together', parts, { ...options, solver: 'block' })
+    assert.equal(results[0].exitReason, 'converged')
+    near(results[0].primal!, alone.primal!, 2e-5, 'Crammer and Singer')
+    sameAsAlone(results, alone)
+  })
+})
+
 describe('what does not fit in the memory of a rank', () => {
   it('goes into blocks on all of them, which auto trains by block or by second-order steps', async () => {
     const memory = memoryWithRoom(16, 'text')

@@ -1,13 +1,16 @@
 // Folds over ranks: models are shared out, and what held-out rows tell is that of one rank.
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { ingest } from '../../src/block-store/ingest.ts'
 import type { Communicator } from '../../src/ranks/communicator.ts'
 import { ranksInOneProcess } from '../../src/ranks/in-one-process.ts'
 import { crossValidate } from '../../src/train/cross-validate.ts'
 import { tune } from '../../src/train/tune.ts'
 import type { CrossValidation } from '../../src/train/validation.ts'
 import { fastFolder, threeClasses } from '../out-of-core/fixture.ts'
-import { fiveGroups, jsonOf, textOf } from './sets.ts'
+import { fiveGroups, isSlow, jsonOf, textOf } from './sets.ts'
 
 const folder = fastFolder()
 const a9a = folder.write('a9a.svm', textOf('a9a', 32))
@@ -82,11 +85,54 @@ describe('folds over ranks', () => {
     const [first] = await overRanks(2, ranks => crossValidate(three, { ...settings, ranks }))
     same(first, alone)
   })
+})
 
-  it('rows in blocks are refused', async () => {
+describe('folds of rows in blocks over ranks', () => {
+  const settings = { threads: 1, tolerance: 1e-6, folds: 3, blocks: 4, loss: 'squared-hinge' }
+  const storeAt = (name: string): string => join(folder.path, `${name}.spill`)
+
+  for (const { solver, loss, size } of [
+    { solver: 'block', loss: 'squared-hinge', size: 2 },
+    { solver: 'newton', loss: 'logistic', size: 3 },
+    { solver: 'block', loss: 'ramp', size: 2 },
+  ].filter((_, k) => isSlow || k === 0)) {
+    it(`cross-validate, ${solver}, ${loss}, ${size} ranks, each with a store of its own`, async () => {
+      const options = { ...settings, solver, loss }
+      const name = `${solver}-${loss}`
+      const alone = await crossValidate(three, { ...options, store: storeAt(`${name}-alone`) })
+      const store = storeAt(name)
+      for (const found of await overRanks(size, ranks => crossValidate(three, { ...options, store, ranks })))
+        same(found, alone)
+      assert.ok(existsSync(storeAt(`${name}.${size}-of-${size}`)))
+    })
+  }
+
+  it('a store that is named is read by all ranks, and more ranks than models do', async () => {
+    const store = storeAt('named')
+    await ingest(a9a, store, { blocks: 4, threads: 1 })
+    const options = { threads: 1, tolerance: 1e-6, folds: 2, solver: 'block' }
+    const alone = await crossValidate(store, options)
+    for (const found of await overRanks(3, ranks => crossValidate(store, { ...options, ranks }))) same(found, alone)
+  })
+
+  it('tune, and the first rank has the model', async () => {
+    const options = { ...settings, solver: 'block', costs: [0.01, 0.1, 1] }
+    const alone = await tune(three, { ...options, store: storeAt('tuned-alone') })
+    const store = storeAt('tuned')
+    const [first, second] = await overRanks(2, ranks => tune(three, { ...options, store, ranks }))
+    same(first, alone)
+    same(second, alone)
+    assert.deepEqual(jsonOf(first.final!.model).weights, jsonOf(alone.final!.model).weights)
+    assert.equal(second.final, undefined)
+  })
+
+  it('refuse stores that have rows in another order', async () => {
+    const store = storeAt('other')
     await assert.rejects(
-      overRanks(2, ranks => crossValidate(three, { solver: 'block', store: `${folder.path}/x.spill`, ranks })),
-      /folds of rows in blocks are not compatible with 2 ranks/,
+      overRanks(2, ranks =>
+        crossValidate(three, { ...settings, solver: 'block', blocks: 4 + ranks.rank, store, ranks }),
+      ),
+      /rank 0 has all rows in 4 blocks, and rank 1 in 5 blocks, in another order/,
     )
   })
 })

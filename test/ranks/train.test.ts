@@ -8,7 +8,7 @@ import type { TrainResult } from '../../src/train/training-run.ts'
 import { fastFolder } from '../out-of-core/fixture.ts'
 import { exactScores } from '../train/exact-objective.ts'
 import { trainOnParts, trainOverRanks } from './ranks.ts'
-import { fiveGroups, jsonOf, near, objective, sameAsAlone, textOf } from './sets.ts'
+import { fiveGroups, isSlow, jsonOf, near, objective, sameAsAlone, textOf } from './sets.ts'
 
 const folder = fastFolder()
 const a9a = textOf('a9a', 8, 1)
@@ -78,6 +78,20 @@ describe('dual over ranks', () => {
   it('many classes, one after the other', async () => {
     const text = news.split('\n').slice(0, 300).join('\n')
     await sameOptimum(text, 2, { solver: 'dual', normalize: 'unit', tolerance: 1e-7 })
+  })
+
+  it('all classes at once, by Crammer and Singer', async () => {
+    const text = news.split('\n').slice(0, 60).join('\n')
+    const options = { multiclass: 'crammer-singer', normalize: 'unit', tolerance: 1e-4, maxPasses: 5000 } as const
+    const alone = await train(folder.write('together.svm', text), { threads: 1, ...options }).result
+    for (const size of isSlow ? [2, 3] : [3]) {
+      const results = await trainOverRanks(folder, text, size, options)
+      const [first] = results
+      assert.deepEqual([first.solver, first.exitReason], ['dual', 'converged'])
+      near(first.primal!, alone.primal!, 2e-4, `${size} ranks`)
+      assert.ok(first.dual! <= alone.primal! && first.gap! <= 1e-4, `dual ${first.dual}, gap ${first.gap}`)
+      sameAsAlone(results, alone)
+    }
   })
 
   it('auto takes it, or second-order steps where features are few', async () => {
@@ -224,12 +238,11 @@ describe('calibrations over ranks', () => {
 
 describe('what several ranks cannot do', () => {
   const cases: [TrainOptions, RegExp][] = [
-    [{ multiclass: 'crammer-singer' }, /multiclass crammer-singer is not compatible with 2 ranks/],
     [{ weights: 'f32' }, /weights f32 are not compatible with 2 ranks/],
     [{ trainers: 2 }, /the option trainers is not compatible with 2 ranks/],
     [{ solver: 'selective' }, /solver selective is not compatible with 2 ranks/],
     [{ solver: 'pegasos' }, /solver pegasos is not compatible with 2 ranks: missing a way to put together/],
-    [{ loss: 'ramp', solver: 'newton' }, /the ramp loss is not compatible with 2 ranks/],
+    [{ loss: 'ramp', solver: 'admm' }, /the ramp loss is not compatible with solver admm: missing a way to leave/],
     [{ solver: 'dual', calibrate: 'sigmoid' }, /the option calibrate is not compatible with 2 ranks: solver dual/],
   ]
   for (const [options, message] of cases) {

@@ -9,8 +9,10 @@
 // θ is exact and found without sorting: of the classes still in question, θ = (Σ (G_k + A b_k) − A C) / count; those below
 // it leave; again until none leaves (Michelot 1986). A class with b_k = 0 whose G_k lies below all G of classes with b > 0,
 // by more than the largest violation of the last sweep, is shrunk for that row; a row of which one class is left is shrunk.
+//
+// Over ranks, each sweeps over its own rows, and others move w as well: a damping σ makes A σ times as large, and w moves σ times as far.
 import {
-  TOGETHER_ALPHA, TOGETHER_BIAS, TOGETHER_BIAS_WEIGHTS, TOGETHER_CLASSES, TOGETHER_PLACES, TOGETHER_ROWS,
+  TOGETHER_ALPHA, TOGETHER_BIAS, TOGETHER_BIAS_WEIGHTS, TOGETHER_CLASSES, TOGETHER_DAMPING, TOGETHER_PLACES, TOGETHER_ROWS,
   TOGETHER_SCRATCH, TOGETHER_SHRUNK, TOGETHER_STRIDE, TOGETHER_WEIGHTS, TOGETHER_WORDS,
 } from '../crammer-singer-layout'
 import {
@@ -79,6 +81,7 @@ export function sweepTogether(problem: usize, sweep: usize, budget: f64): bool {
   const shrunk = <usize>load<u32>(problem, TOGETHER_SHRUNK)
   const words = load<u32>(problem, TOGETHER_WORDS)
   const bias = load<f64>(problem, TOGETHER_BIAS)
+  const damping = load<f64>(problem, TOGETHER_DAMPING)
   const scores = <usize>load<u32>(problem, TOGETHER_SCRATCH)
   const values = scores + usize(stride)
   const steps = values + usize(stride)
@@ -102,7 +105,7 @@ export function sweepTogether(problem: usize, sweep: usize, budget: f64): bool {
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const y = load<u32>(places + (usize(load<u32>(row, ROW_CLASS)) << 2))
     const cost = rowCostTogether(y, costs, rowWeights, i)
-    const curvature = load<f64>(row, ROW_NORM) + bias * bias
+    const curvature = damping * (load<f64>(row, ROW_NORM) + bias * bias)
     const alphas = alpha + usize(i) * (usize(classes) << 3)
     const bits = shrunk + usize(i) * (usize(words) << 3)
     visited += f64(load<u32>(row, ROW_COUNT)) + 4
@@ -185,7 +188,7 @@ export function sweepTogether(problem: usize, sweep: usize, budget: f64): bool {
         if (after == before) continue
         store<f64>(at, after)
         store<u32>(moving + (usize(moved) << 2), k)
-        store<f64>(steps + (usize(moved) << 3), after - before)
+        store<f64>(steps + (usize(moved) << 3), damping * (after - before))
         moved++
       }
       if (curvature > 0) addSome(row, w, stride, biasWeights, bias, moving, moved, steps)
@@ -243,6 +246,25 @@ export function evaluateTogether(problem: usize, from: u32, to: u32, scores: usi
   store<f64>(sums, alphaScore, SUMS_ALPHA_MARGIN)
   store<f64>(sums, correct, SUMS_CORRECT)
   store<f64>(sums, support, SUMS_SUPPORT)
+}
+
+/** Adds to three f64, over rows from..to: the separable part of the dual at the dual variables before, at those now, and its slope from
+ *  the first to the second. `before`: of row 0 on. */
+export function stepSumsTogether(problem: usize, from: u32, to: u32, before: usize, sums: usize): void {
+  const rows = <usize>load<u32>(problem, TOGETHER_ROWS)
+  const classes = load<u32>(problem, TOGETHER_CLASSES)
+  const alpha = <usize>load<u32>(problem, TOGETHER_ALPHA)
+  const places = <usize>load<u32>(problem, TOGETHER_PLACES)
+  let first: f64 = 0, last: f64 = 0
+  for (let i = from; i < to; i++) {
+    const y = load<u32>(places + (usize(load<u32>(<usize>load<u32>(rows + (usize(i) << 2)), ROW_CLASS)) << 2))
+    const own = (usize(i) * usize(classes) + usize(y)) << 3
+    first += load<f64>(before + own)
+    last += load<f64>(alpha + own)
+  }
+  store<f64>(sums, load<f64>(sums) + first)
+  store<f64>(sums, load<f64>(sums, 8) + last, 8)
+  store<f64>(sums, load<f64>(sums, 16) + last - first, 16)
 }
 
 /** w_k += Σ α_k x over rows from..to: what a run starts from when it is given dual variables. */

@@ -27,7 +27,7 @@ export {
 } from './bundle'
 export { addMoves, entropyAlong, freeRows, listDiagonals, makeMoves, moveTowards, overRows, stepSums, timesMoves } from './between-ranks'
 export { addColumns, columnBounds, countColumns, fillColumns, rowCosts, startColumns } from './columns'
-export { addDualTogether, evaluateTogether, solveSimplex, sweepTogether } from './crammer-singer'
+export { addDualTogether, evaluateTogether, solveSimplex, stepSumsTogether, sweepTogether } from './crammer-singer'
 export { blankCells, cellsToTexts, lengthsToCells, lookUpCells, numbersToCells, offsetsToCells, replaceCells, spreadCells, textsToCells } from './decode-cells'
 export { decodeSegment } from './decode-segment'
 export { addDualF32, addDualF64, rowWorth, startEntropicF32, startEntropicF64, visitedSums } from './dual'

@@ -31,6 +31,7 @@ export const crammerSinger: LayoutFile = {
         ],
         ['ROW_WEIGHTS', 'address of f64[rows]', 'the weight of each row, which its cost is multiplied by; 0 for none.'],
         ['BIAS', 'f64', 'value of the bias feature in every row, 0 for none.'],
+        ['DAMPING', 'f64', 'over ranks: how much further a sweep moves w than its rows ask for; else 1.'],
       ],
     },
     {

@@ -10,8 +10,6 @@ import { type ProblemSettings, writeProblem } from './problem.ts'
 
 export class BinaryObjective extends OneProblem {
   settings: ProblemSettings
-  /** Over ranks: how much further sweeps move w than their rows ask for. */
-  damping = 1
   readonly #rows: number
 
   /** `weights`: the bias not counted. */

@@ -18,6 +18,7 @@
 import type { Arena } from '../../numeric/arena.ts'
 import {
   TOGETHER_ALPHA,
+  TOGETHER_DAMPING,
   TOGETHER_SCRATCH,
   TOGETHER_SCRATCH_CLASS,
   TOGETHER_SHRUNK,
@@ -63,6 +64,7 @@ export class CrammerSingerObjective extends AllClassesObjective {
     u32(TOGETHER_SHRUNK, this.#shrunk)
     u32(TOGETHER_WORDS, this.#words)
     u32(TOGETHER_SCRATCH, this.#scratch)
+    this.arena.setF64(group.problem + TOGETHER_DAMPING, this.damping)
   }
 
   /** Every class is in play again for every row of a group. */

@@ -58,6 +58,8 @@ export abstract class OneProblem implements Objective {
   readonly alpha: number
   readonly alphaStride: number
   readonly looks = [{ look: 0, lane: 0 }]
+  /** Over ranks: how much further sweeps move w than their rows ask for. */
+  damping = 1
   readonly #sums: number
   readonly #look: number
 

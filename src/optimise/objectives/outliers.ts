@@ -6,6 +6,8 @@
 // variables move: those of new outliers are dropped, and what they have in w is taken out of it, so that w = Σ α y x holds
 // for the rows that stay. See numeric/assembly/outliers.ts.
 import { SUMS_BYTES, SUMS_COUNT } from '../../numeric/layouts.ts'
+import { alone, type Communicator } from '../../ranks/communicator.ts'
+import { onAnyRank, sumVectors } from '../../ranks/records.ts'
 import type { Address } from '../../sizes.ts'
 import { runLoop } from '../../threads/loop-task.ts'
 import type { RowSource } from '../sources/row-source.ts'
@@ -53,6 +55,7 @@ export class Outliers {
   readonly #parts: number
   readonly #sums: number
   readonly #held: HeldOutRows | undefined
+  readonly #ranks: Communicator
   /** What the weights were multiplied by in the last look. */
   #factor = 1
   /** Where the weights go that said who the outliers are; 0 when nobody asks for them. */
@@ -61,11 +64,17 @@ export class Outliers {
   anchored = false
 
   /** `dual`: whether w is Σ α y x at present. Methods that follow a gradient have dual variables only to leave rows out. */
-  constructor(objective: BinaryObjective, source: RowSource, dual: () => boolean, held?: HeldOutRows) {
+  constructor(
+    objective: BinaryObjective,
+    source: RowSource,
+    dual: () => boolean,
+    { held, ranks = alone }: { held?: HeldOutRows | undefined; ranks?: Communicator | undefined } = {},
+  ) {
     this.#objective = objective
     this.#source = source
     this.#dual = dual
     this.#held = held
+    this.#ranks = ranks
     this.#marks = source.room('outliers', Math.max(source.rows, 1))
     this.#parts = dual() ? source.room('what outliers have in w', objective.weightCount * objective.weightBytes) : 0
     this.#sums = source.room('sums over outliers', SUMS_BYTES)
@@ -76,7 +85,7 @@ export class Outliers {
     this.#anchor = anchorRoom(this.#source, this.#objective)
   }
 
-  /** Looks at all rows, with the weights times a factor. Undefined after an abort. */
+  /** Looks at all rows of all ranks, with the weights times a factor. Undefined after an abort. */
   async look(factor: number, signal?: AbortSignal): Promise<OutlierLook | undefined> {
     const { arena, threads } = this.#source
     const objective = this.#objective
@@ -87,8 +96,10 @@ export class Outliers {
     if (parts) arena.bytes(this.#parts, objective.weightCount * objective.weightBytes).fill(0)
     const { folds, heldOut } = this.#held ?? { folds: 0, heldOut: 0 }
     const total = new Float64Array(SUMS_COUNT)
+    let cutShort = false
     for await (const group of this.#source.pass(this.#source.groups(-1, { seed: 0, blockOrder: 'fixed' }))) {
-      if (signal?.aborted) return undefined
+      cutShort = signal?.aborted === true
+      if (cutShort) break
       const problem = objective.of(group)
       let from = 0
       for (const part of group.parts) {
@@ -100,6 +111,8 @@ export class Outliers {
         from += part.rows
       }
     }
+    if (await onAnyRank(this.#ranks, cutShort)) return undefined
+    await sumVectors(this.#ranks, arena, parts ? [{ at: parts, count: objective.weightCount }] : [], [total])
     const penalty = 0.5 * factor ** 2 * objective.squaredLengths()[0]
     const [loss, outliers, changed, correct, seen] = total
     return { objective: penalty + loss, outliers, changed, trainingAccuracy: seen > 0 ? correct / seen : 1 }

@@ -7,11 +7,16 @@
 // makes N sweeps of coordinate descent over the block (--inner-passes N); BLOCK-L-D sweeps until the projected gradients
 // lie within --inner-tolerance of each other, LIBLINEAR's own rule.
 import { alone } from '../../ranks/communicator.ts'
+import type { OneProblem } from '../objectives/one-problem.ts'
+import type { BlockEngine } from '../sources/block-engine.ts'
 import { blockBundleRun } from './block-bundle-run.ts'
 import { blockRun } from './block-run.ts'
 import { blockOverRanks } from './dual-over-ranks.ts'
 import { BYTES_OVER_RANKS } from './free-rows.ts'
-import { anyDual, type BlockSolver } from './solver.ts'
+import { anyDual, type BlockSolver, type Start } from './solver.ts'
+
+const blocksOfRank: Start<OneProblem, BlockEngine> = (objective, source, settings) =>
+  ((settings.ranks ?? alone).size > 1 ? blockOverRanks : blockRun)(objective, source, settings)
 
 export const block: BlockSolver = {
   name: 'block',
@@ -25,8 +30,7 @@ export const block: BlockSolver = {
   lossNeeds: anyDual,
   overRanks: true,
   extraOverRanks: BYTES_OVER_RANKS,
-  start: (objective, source, settings) =>
-    ((settings.ranks ?? alone).size > 1 ? blockOverRanks : blockRun)(objective, source, settings),
+  start: blocksOfRank,
   startMany: (...start) => blockBundleRun(...start, 'alone'),
-  startAllClasses: blockRun,
+  startAllClasses: blocksOfRank,
 }

@@ -70,14 +70,10 @@ function checkRanks(solver: Solver, loss: Loss, options: Partial<Record<string, 
     'take --solver dual, block, stream, newton, lbfgs, average or admm, or leave the choice to --solver auto'
   if (!solver.overRanks)
     throw refuse(`solver ${solver.name} is`, 'missing a way to put together what ranks learn', alternatives)
-  if (loss.truncates) {
-    const advice = `take --loss ${convexLoss(loss).name}, or one rank`
-    throw refuse(`the ${loss.name} loss is`, 'each convex problem of its series looks at all rows', advice)
-  }
-  const multiclass = (options['multiclass'] ?? 'one-vs-rest') as MulticlassKind
-  if (trainsTogether(multiclass) && !trainsByGradient(multiclass)) {
-    const advice = 'take --multiclass softmax or one-vs-rest'
-    throw refuse(`multiclass ${multiclass} is`, 'its dual variables are those of all classes at once', advice)
+  const given = options['given'] as ReadonlySet<string>
+  if (loss.truncates && solver.data === 'blocks' && given.has('outlierStart') && options['outlierStart'] === 'sample') {
+    const why = 'where rows are in blocks, the first convex problem is that of all rows'
+    throw refuse('outlierStart sample is', why, 'leave out --outlier-start')
   }
   if (options['calibrate'] !== undefined && !(solver.startEach && solver.data === 'memory')) {
     const why = `solver ${solver.name} trains one model after the other there`
@@ -88,7 +84,7 @@ function checkRanks(solver: Solver, loss: Loss, options: Partial<Record<string, 
   if (options['weights'] === 'f32') throw refuse('weights f32 are', 'sums over ranks are f64', 'leave out --weights')
   if (options['keepNames'])
     throw refuse('the option keepNames is', 'each rank meets some of the names', 'leave out --keep-names')
-  if ((options['given'] as ReadonlySet<string>).has('trainers'))
+  if (given.has('trainers'))
     throw refuse('the option trainers is', 'a rank has one trainer', 'start more ranks in place of trainers')
 }
 

@@ -4,7 +4,8 @@
 // Solver `block` over ranks is the same, but for the sweeps: each rank reads its blocks one after the other, and minimises the dual over
 // the variables of each.
 import { alone } from '../../ranks/communicator.ts'
-import type { BinaryObjective } from '../objectives/binary.ts'
+import { BinaryObjective } from '../objectives/binary.ts'
+import type { OneProblem } from '../objectives/one-problem.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
 import type { RowSource } from '../sources/row-source.ts'
 import { blockRun } from './block-run.ts'
@@ -17,10 +18,13 @@ import type { Saved, SolverSettings, Start, Turn } from './solver.ts'
 const APART = 4
 
 /** What both have: ranks meet behind every pass. */
-function meetings(objective: BinaryObjective, source: RowSource, settings: SolverSettings) {
-  const { ranks = alone } = settings
+function meetings(objective: OneProblem, source: RowSource, settings: SolverSettings, sweepAlone: () => Promise<void>) {
+  const { ranks = alone, seed } = settings
   const together = new RanksTogether(objective, source, ranks)
-  const free = new FreeRows(objective, source, { ranks, order: { seed: settings.seed, blockOrder: 'fixed' }, together })
+  const order = { seed, blockOrder: 'fixed' as const }
+  // Crammer and Singer's problem has several dual variables for a row, and no such steps: ranks sweep one after the other.
+  const free =
+    objective instanceof BinaryObjective ? new FreeRows(objective, source, { ranks, order, together }) : undefined
   let passes = 0
   let signal: AbortSignal | undefined
   return {
@@ -31,17 +35,21 @@ function meetings(objective: BinaryObjective, source: RowSource, settings: Solve
     },
     async meet(): Promise<number> {
       await together.meet()
-      return ++passes % APART === 0 ? free.step(() => signal?.aborted === true) : 0
+      passes++
+      if (free) return passes % APART === 0 ? free.step(() => signal?.aborted === true) : 0
+      if (passes % APART > 0) return 0
+      await together.inTurns(sweepAlone)
+      return 1
     },
     saved: {
-      state: (): MeetingState => ({ ...together.state(), passes, holding: free.holding }),
+      state: (): MeetingState => ({ ...together.state(), passes, holding: free?.holding ?? 0 }),
       stretches: () => together.stretches(),
-      isTorn: () => free.isTorn,
+      isTorn: () => free?.isTorn === true,
       restore(state: unknown): void {
         const found = state as MeetingState
         together.restore(found)
         passes = found.passes
-        free.holding = found.holding
+        if (free) free.holding = found.holding
       },
     } satisfies Saved,
   }
@@ -52,9 +60,14 @@ interface MeetingState extends TogetherState {
   holding: number
 }
 
-export const dualOverRanks: Start<BinaryObjective> = (objective, source, settings) => {
-  const { together, begin, meet } = meetings(objective, source, settings)
+export const dualOverRanks: Start<OneProblem> = (objective, source, settings) => {
   const sweeps = new RankSweeps(objective, source, settings)
+  const { together, begin, meet } = meetings(objective, source, settings, async () => {
+    const { group } = sweeps
+    // Others have moved w: rows and classes that were set aside by what this rank saw are looked at again.
+    sweeps.wake()
+    if (group) await sweeps.sweep(group, { most: 1, isEnough: isLittle, signal: undefined })
+  })
   return {
     async visit(group, turn) {
       begin(turn)
@@ -68,11 +81,17 @@ export const dualOverRanks: Start<BinaryObjective> = (objective, source, setting
   }
 }
 
-export const blockOverRanks: Start<BinaryObjective, BlockEngine> = (objective, source, settings) => {
-  const { together, begin, meet, saved } = meetings(objective, source, settings)
+export const blockOverRanks: Start<OneProblem, BlockEngine> = (objective, source, settings) => {
   const blocks = blockRun(objective, source, settings)
+  let last: Turn | undefined
+  const { together, begin, meet, saved } = meetings(objective, source, settings, async () => {
+    if (!last) return
+    const groups = source.groups(-1, { seed: settings.seed, blockOrder: 'fixed' })
+    for await (const group of source.pass(groups)) await blocks.visit(group, last)
+  })
   return {
     async visit(group, turn) {
+      last = turn
       begin(turn)
       const seen = await blocks.visit(group, turn)
       together.met(group)

@@ -89,5 +89,6 @@ export const dual: MemorySolver = {
       settings,
     ),
   startMany: bundleRun,
-  startAllClasses: sweepingRun,
+  startAllClasses: (objective, source, settings) =>
+    (isOverRanks(settings) ? dualOverRanks : sweepingRun)(objective, source, settings),
 }

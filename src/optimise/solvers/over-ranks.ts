@@ -17,7 +17,7 @@ import type { Arena } from '../../numeric/arena.ts'
 import type { Communicator } from '../../ranks/communicator.ts'
 import { sumNumbers, sumVectors } from '../../ranks/records.ts'
 import type { Address } from '../../sizes.ts'
-import type { BinaryObjective } from '../objectives/binary.ts'
+import type { OneProblem } from '../objectives/one-problem.ts'
 import { mostRows, type RowGroup, type RowSource } from '../sources/row-source.ts'
 
 /** A full step is taken where it does at least half of what the best one does: dual variables that have come to a bound stay
@@ -47,7 +47,7 @@ export interface TogetherState {
 export class RanksTogether {
   readonly #arena: Arena
   readonly #ranks: Communicator
-  readonly #objective: BinaryObjective
+  readonly #objective: OneProblem
   readonly #source: RowSource
   readonly #weightsBefore: Address
   readonly #alphaBefore: Address
@@ -56,7 +56,7 @@ export class RanksTogether {
   #damping: number
   #begun = false
 
-  constructor(objective: BinaryObjective, source: RowSource, ranks: Communicator) {
+  constructor(objective: OneProblem, source: RowSource, ranks: Communicator) {
     const { arena, weightCount, alphaStride } = objective
     this.#arena = arena
     this.#ranks = ranks
@@ -92,12 +92,13 @@ export class RanksTogether {
   /** A group has been visited, whose rows are still there. Else `diagonals` has a number for each of them: see listDiagonals. */
   met(group: RowGroup, diagonals = 0): void {
     const { numeric } = this.#arena
-    const { alphaStride } = this.#objective
+    const { alphaStride, sweepKind } = this.#objective
     const problem = this.#objective.of(group)
     let done = 0
     for (const { rows, firstRow } of group.parts) {
       const before = this.#alphaBefore + (firstRow - done) * alphaStride
-      numeric.stepSums(problem, done, done + rows, before, diagonals, this.#sums)
+      if (sweepKind.together) numeric.stepSumsTogether(problem, done, done + rows, before, this.#sums)
+      else numeric.stepSums(problem, done, done + rows, before, diagonals, this.#sums)
       done += rows
     }
   }
@@ -141,9 +142,24 @@ export class RanksTogether {
     return { best, length, told: sums[3] }
   }
 
+  /** Has ranks move w one after the other, each from where the last one has left it. No damping is needed, and no step is too long. */
+  async inTurns<T>(move: () => Promise<T>): Promise<T> {
+    const { weights, weightCount } = this.#objective
+    this.#objective.damping = 1
+    let own: T | undefined
+    for (let turn = 0; turn < this.#ranks.size; turn++) {
+      if (turn === this.#ranks.rank) own = await move()
+      // A copy: what is sent must stay where it is while the arena grows.
+      const sent = this.#arena.f64(weights, weightCount).slice()
+      await this.#ranks.broadcast(sent, turn)
+      this.#arena.f64(weights, weightCount).set(sent)
+    }
+    return own!
+  }
+
   /** Whether the step began with dual variables outside of the entropic dual's domain, which is so at w = 0. */
   get #isFresh(): boolean {
-    if (!this.#objective.logistic || this.#alphas === 0) return false
+    if (!this.#objective.sweepKind.logistic || this.#alphas === 0) return false
     const [old, oldRest] = this.#arena.f64(this.#alphaBefore, 2)
     return old === 0 && oldRest === 0
   }
@@ -162,7 +178,7 @@ export class RanksTogether {
     if (Math.abs(gain) <= DIGITS * (Math.abs(next) + length) || rise <= 0) return gain >= 0 ? 1 : safe
     const best = rise / (2 * (rise - gain))
     if (rise <= gain || best >= FULL) return 1
-    if (!this.#objective.logistic) return best
+    if (!this.#objective.sweepKind.logistic) return best
     let step = best
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       const own = this.#arena.numeric.entropyAlong(this.#objective.alpha, this.#alphaBefore, step, this.#alphas / 2)

@@ -1,6 +1,6 @@
 // Sweeps of dual coordinate descent over the rows that a rank has in memory, in slices. How long they go on is the caller's matter,
 // and so is what the weights are when they begin.
-import type { BinaryObjective } from '../objectives/binary.ts'
+import type { OneProblem } from '../objectives/one-problem.ts'
 import type { RowGroup, RowSource } from '../sources/row-source.ts'
 import { rankSweepTask } from './rank-sweeps-task.ts'
 import type { SolverSettings } from './solver.ts'
@@ -27,12 +27,12 @@ export interface SweepLimits {
 }
 
 export class RankSweeps {
-  readonly #objective: BinaryObjective
+  readonly #objective: OneProblem
   readonly #source: RowSource
   readonly #settings: Pick<SolverSettings, 'seed' | 'shrinking'>
   #group: RowGroup | undefined
 
-  constructor(objective: BinaryObjective, source: RowSource, settings: Pick<SolverSettings, 'seed' | 'shrinking'>) {
+  constructor(objective: OneProblem, source: RowSource, settings: Pick<SolverSettings, 'seed' | 'shrinking'>) {
     this.#objective = objective
     this.#source = source
     this.#settings = settings
@@ -49,7 +49,7 @@ export class RankSweeps {
     { most, isEnough, signal }: SweepLimits,
   ): Promise<{ work: number; first: Met; last: Met }> {
     const { arena, threads } = this.#source
-    const { sweepKind } = this.#objective
+    const { sweepKind, visitWork } = this.#objective
     const { seed, shrinking: shrink } = this.#settings
     const { sweep, order, rows, table } = group
     const problem = this.#objective.of(group)
@@ -58,10 +58,11 @@ export class RankSweeps {
       if (sweepKind.logistic) arena.numeric.startEntropicF64(problem, 0, rows)
       this.#group = group
     }
+    const slice = Math.max(1, SLICE / visitWork)
     const passWork = Math.max(1, arena.numeric.workOf(table, rows))
     let [work, first]: [number, Met | undefined] = [0, undefined]
     for (;;) {
-      const step = await threads.run(rankSweepTask, { ...sweepKind, problem, sweep, rows, shrink, budget: SLICE })
+      const step = await threads.run(rankSweepTask, { ...sweepKind, problem, sweep, rows, shrink, budget: slice })
       work += step.work
       first ??= step.met
       const { met: last } = step
@@ -77,6 +78,8 @@ export class RankSweeps {
 
   /** Brings shrunk rows back. */
   wake(): void {
-    if (this.#group) activateAll(this.#source.arena, this.#group.sweep, this.#group.rows)
+    if (!this.#group) return
+    this.#objective.wake(this.#group.rows)
+    activateAll(this.#source.arena, this.#group.sweep, this.#group.rows)
   }
 }

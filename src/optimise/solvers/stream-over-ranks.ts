@@ -123,7 +123,9 @@ class LoopsOverRanks implements Run, Ledger, Saved {
     const most = absent === 0 ? SETTLE_ALONE : SETTLE_SWEEPS
     let [work, before, made] = [0, Number.POSITIVE_INFINITY, 0]
     for (; made < most; made++) {
-      const own = this.#inTurns ? await this.#sweepInTurns(sweeps) : await this.#sweepAtOnce(sweeps)
+      const own = this.#inTurns
+        ? await this.#keptTogether.inTurns(() => this.#sweep(sweeps))
+        : await this.#sweepAtOnce(sweeps)
       const [done, gap] = await sumNumbers(this.#ranks, [own.work * count, own.gap])
       work += done / all.rows
       if (gap <= enough || work >= passes) break
@@ -141,21 +143,6 @@ class LoopsOverRanks implements Run, Ledger, Saved {
     const swept = await this.#sweep(sweeps)
     this.#keptTogether.met(this.#kept.group())
     await this.#keptTogether.meet()
-    return swept
-  }
-
-  /** The same one rank after the other, each from where the last one has left w. No damping is needed, and no step is too long. */
-  async #sweepInTurns(sweeps: RankSweeps): Promise<Swept> {
-    const { arena, weights, weightCount } = this.#objective
-    this.#keptObjective.damping = 1
-    let swept = { work: 0, gap: 0 }
-    for (let turn = 0; turn < this.#ranks.size; turn++) {
-      if (turn === this.#ranks.rank) swept = await this.#sweep(sweeps)
-      // A copy: what is sent must stay where it is while the arena grows.
-      const sent = arena.f64(weights, weightCount).slice()
-      await this.#ranks.broadcast(sent, turn)
-      arena.f64(weights, weightCount).set(sent)
-    }
     return swept
   }
 
