@@ -96,7 +96,8 @@ describe('solver indexed with a truncated loss', () => {
       const { indexStop: _, ...others } = own
       const batch = await told(store, { ...others, solver: 'dual' })
       assert.equal(result.exitReason, 'converged', JSON.stringify(more))
-      near(result.primal!, batch.result.primal!, 0.01)
+      // There are several minima, and each method ends in one that is near.
+      near(result.primal!, batch.result.primal!, 0.02)
     }
     const { result } = await told(fresh(), { loss: 'ramp', cost: 0.1, solver: 'indexed', indexLeft: 50 })
     assert.equal(result.exitReason, 'converged')
