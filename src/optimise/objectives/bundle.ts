@@ -29,10 +29,11 @@ export function lanesFor(models: number): Lanes {
   return models <= 2 ? 2 : models <= 4 ? 4 : 8
 }
 
-/** What a bundle takes. */
+/** What a bundle takes, with the copies of weights and dual variables that its momentum needs. */
 export function bundleBytes(models: number, rows: number, weights: number, entropic: boolean): number {
   const lanes = lanesFor(models) * 8
-  return (weights + 1) * lanes + rows * (lanes * (entropic ? 2 : 1) + 4) + BUNDLE_BYTES + 4096
+  const vectors = (weights + 1) * lanes + rows * lanes * (entropic ? 2 : 1)
+  return 2 * vectors + rows * 4 + BUNDLE_BYTES + 4096
 }
 
 /** ‖w‖² of each model of the bundle at an address. They pass through the scratch of its sweeps, which is free between two. */

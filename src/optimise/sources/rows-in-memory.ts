@@ -18,6 +18,9 @@ export function wholeGroup(arena: Arena, { table, rows, nonzeros, rowWeights }: 
   }
 }
 
+/** What any plan has room for: few rows are trained the same way whatever the memory is. */
+const SMALL_ROOM = 1 << 20
+
 export class RowsInMemory implements RowSource {
   readonly arena: Arena
   readonly threads: ThreadPool
@@ -53,7 +56,7 @@ export class RowsInMemory implements RowSource {
   spare(name: string, bytes: ByteCount): Address | undefined {
     const known = this.#rooms.get(name)
     if (known && known.bytes >= bytes) return known.at
-    return this.arena.mark() + bytes <= this.#most ? this.room(name, bytes) : undefined
+    return bytes <= SMALL_ROOM || this.arena.mark() + bytes <= this.#most ? this.room(name, bytes) : undefined
   }
 
   groups(): number[][] {
