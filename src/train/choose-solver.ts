@@ -44,6 +44,8 @@ const PARSER_BYTES = 48 << 20
 const PARSER_TIMES = 2
 /** Weights in memory, with what renumbering the features and making the model take besides. */
 const BYTES_PER_WEIGHT = 40
+/** Of an entry: its index, where its value is that of others. */
+const LEAST_ENTRY_BYTES = 4
 /** Text has an entry of a new feature every so many bytes, at most. */
 const TEXT_PER_WEIGHT = 16
 /** Entries of columns, which primal coordinate descent needs beside the rows; by the byte of text, where an entry is five or more. */
@@ -245,7 +247,17 @@ async function bytesOfRows(paths: string[], options: ResolvedOptions): Promise<n
     return options.expand === undefined ? storeBytes(manifest, options) : expandedStoreBytes(manifest, options)
   const sample = await sampleText(paths[0], options)
   if (sample || options.expand !== undefined) return sampledBytes(sample, text, options)
-  return withProgram(text * BYTES_PER_TEXT_BYTE * (options.values === 'f64' ? 1.5 : 1), options)
+  const usual = text * BYTES_PER_TEXT_BYTE * (options.values === 'f64' ? 1.5 : 1)
+  return withProgram(Math.max(usual, await bytesWithWeights(paths, text, options)), options)
+}
+
+/** Rows and weights by samples of the text. Where hardly a feature comes twice, weights take more than rows leave of the text's size:
+ *  under a limit that has to be known. */
+async function bytesWithWeights(paths: string[], text: number, options: ResolvedOptions): Promise<ByteCount> {
+  const estimate = options.memory === undefined ? undefined : await estimateText(paths, text, options)
+  if (!estimate) return 0
+  const { rows, nonzeros, usedLeast } = estimate
+  return rows * ROW_BOUND + nonzeros * LEAST_ENTRY_BYTES + usedLeast * BYTES_PER_WEIGHT
 }
 
 /** What rows take with all that is there besides. */

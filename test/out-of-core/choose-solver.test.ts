@@ -41,6 +41,21 @@ describe('a store that was named for a solver of memory and blocks', () => {
   })
 })
 
+describe('text of which hardly a feature comes twice', () => {
+  it('does not fit where its weights do not', async () => {
+    const line = (row: number, first: number): string =>
+      `${row % 2 ? '+1' : '-1'} ${Array.from({ length: 100 }, (_, k) => `${first + k}:1`).join(' ')}`
+    const texts = [1, 100].map(step =>
+      Array.from({ length: 10_000 }, (_, row) => line(row, 1_000_000 + (step === 1 ? row % 50 : row * 100))).join('\n'),
+    )
+    const [often, once] = texts.map((rows, k) => folder.write(`used-${k}.svm`, `${rows}\n`))
+    const memory = '170M'
+    assert.equal((await choice([often], { memory })).name, 'dual')
+    assert.equal((await choice([once], { memory })).data, 'blocks')
+    assert.equal((await choice([once])).name, 'dual', 'nobody named a memory')
+  })
+})
+
 describe('an index', () => {
   it('is proposed for a store of few features that does not fit, where a search knows the rows', async () => {
     const rows = folder.write('narrow.svm', `${noisyRows(40_000, 5, 1)}\n`)

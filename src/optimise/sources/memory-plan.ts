@@ -124,7 +124,10 @@ function besidesBlocks(manifest: Manifest, memory: number, needs: PlanNeeds, dec
     { what: 'Node and the program', bytes: NODE_BYTES },
     { what: 'reading and decoding, two threads', bytes: 2 * (READ_BYTES + decode) },
     { what: 'expanding, two threads', bytes: 2 * (needs.expanded?.threadBytes ?? 0) },
-    { what: `weights of ${weights} features${narrow}`, bytes: (weights + 1) * (weightBytes + needs.perWeight) },
+    {
+      what: `weights of ${Math.ceil(weights)} features${narrow}`,
+      bytes: (weights + 1) * (weightBytes + needs.perWeight),
+    },
     {
       what: `dual variables of ${manifest.rows} rows`,
       bytes: Math.ceil(manifest.rows * (needs.alphaBytes + (needs.perRow ?? 0))),
