@@ -63,7 +63,9 @@ const sweepingRun: Start<OneProblem> = (objective, source, { seed, shrinking: sh
       }
     },
     notYet() {
-      const { sweep, rows } = started!.group
+      // Several trainers may have asked for the certificate, and left the rest to this run before it saw a row.
+      if (!started) return
+      const { sweep, rows } = started.group
       objective.wake(rows)
       activateAll(arena, sweep, rows)
     },
