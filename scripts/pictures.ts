@@ -12,10 +12,13 @@ const pictures = join(root, 'docs/pictures')
 /** Larger pictures make a clone slow. */
 const MOST_BYTES = 60_000
 
-/** A run that is tested on its way. */
-function tested(solver: string): string {
+/** One run in steps, with a test after each: its records have the accuracy over time. */
+function inSteps(solver: string): string[] {
   const line = `train web.svm ${solver}.model --solver ${solver} --store ${solver}.spill --memory 216M --tolerance 1e-6`
-  return `${line} --max-passes 21 --test web.t.svm --record ${solver}.jsonl --report ${solver}.html`
+  return [1, 2, 3, 5, 8, 13, 21].map(
+    passes =>
+      `${line} --max-passes ${passes} --resume --test web.t.svm --record ${solver}.jsonl --report ${solver}.html`,
+  )
 }
 
 /** Commands that a user could type, in the order in which they need each other. */
@@ -23,7 +26,7 @@ const COMMANDS = [
   'generate --like webspam pages.svm --size 700M --test pages.t.svm --test-rows 4000',
   'train pages.svm pages.model --memory 224M --tolerance 1e-4 --test pages.t.svm --report blocks.html',
   'generate --like yahoo-korea web.svm --size 120M --test web.t.svm --test-rows 5000',
-  ...['stream', 'block', 'selective'].map(tested),
+  ...['stream', 'block', 'selective'].flatMap(inSteps),
   'compare stream.jsonl block.jsonl selective.jsonl --out compare.html',
   'generate --like clicks clicks.svm --rows 40000 --test clicks.t.svm --test-rows 10000',
   'train clicks.svm clicks.model --loss logistic --test clicks.t.svm --report logistic.html',
