@@ -14,6 +14,7 @@ import {
   PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_LOGISTIC, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS,
   ROW_CLASS,
 } from '../layouts'
+import { addToBias } from './bias'
 import { squaredLengths } from './bundle'
 import { at, axpyLanes, shift } from './lanes'
 import { negativeEntropy } from './losses'
@@ -30,9 +31,7 @@ export function carryOn(problem: usize, count: u32, weightCount: u32, beforeAlph
   const alpha = <usize>load<u32>(problem, PROBLEM_ALPHA)
   const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
   const length = carryWeights(w, beforeWeights, weightCount, share)
-  const gain = load<u32>(problem, PROBLEM_LOGISTIC) != 0
-    ? carryPairs(problem, count, beforeAlpha, share)
-    : carryRows(problem, count, beforeAlpha, share)
+  const gain = carryRows(problem, count, beforeAlpha, share)
   if (gain - 0.5 * (innerProduct(w, w, weightCount) - length) >= 0) return true
   memory.copy(w, beforeWeights, usize(weightCount) << 3)
   memory.copy(alpha, beforeAlpha, usize(count) << (load<u32>(problem, PROBLEM_LOGISTIC) != 0 ? 4 : 3))
@@ -73,17 +72,14 @@ function carryRows(problem: usize, count: u32, before: usize, share: f64): f64 {
   const diagonalPositive = diagonalForPositive(problem)
   const diagonalNegative = diagonalForNegative(problem)
   const rowWeights = rowWeightsOf(problem)
+  const logistic = load<u32>(problem, PROBLEM_LOGISTIC) != 0
+  const rowShift: usize = logistic ? 4 : 3
   // Where all rows cost the same, only those that are clamped are looked at.
   const alike = rowWeights == 0 && boundPositive == boundNegative && diagonalPositive == diagonalNegative
   let gain: f64 = 0
   for (let i: u32 = 0; i < count; i++) {
-    const at = usize(i) << 3
-    const a = load<f64>(alpha + at)
-    const last = load<f64>(before + at)
-    store<f64>(before + at, a)
-    // A row that did not move stays, and so does one that is left out: see outliers.ts.
-    if (a == last || a < 0 || last < 0) continue
-    const aim = a + share * (a - last)
+    const place = usize(i) << rowShift
+    if (isStill(alpha + place, before + place, 8, logistic)) continue
     let bound = boundPositive
     let diagonal = diagonalPositive
     if (!alike) {
@@ -91,52 +87,46 @@ function carryRows(problem: usize, count: u32, before: usize, share: f64): f64 {
       bound = rowBound(isPositive, boundPositive, boundNegative, rowWeights, i)
       diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i)
     }
-    const next = min(max(aim, 0), bound)
-    store<f64>(alpha + at, next)
-    gain += (next - a) * (1 - 0.5 * diagonal * (next + a))
-    if (next == aim) continue
+    gain += logistic
+      ? carryPair(alpha + place, before + place, 8, bound, share)
+      : carryBox(alpha + place, before + place, bound, diagonal, share)
+    if (takenBack == 0) continue
     const row = <usize>load<u32>(rows + (usize(i) << 2))
-    const back = load<u32>(row, ROW_CLASS) == positive ? next - aim : aim - next
+    const back = load<u32>(row, ROW_CLASS) == positive ? takenBack : -takenBack
     axpyRow<f64>(row, back, w)
-    if (bias != 0) store<f64>(biasAt, load<f64>(biasAt) + back * bias)
+    addToBias<f64>(biasAt, bias, back)
   }
   return gain
 }
 
-/** The same for pairs α, C − α. */
+/** Whether the last sweep did not move a dual variable: neither α nor, of a pair, C − α, which stands so many bytes behind it. */
 @inline
-function carryPairs(problem: usize, count: u32, before: usize, share: f64): f64 {
-  const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
-  const alpha = <usize>load<u32>(problem, PROBLEM_ALPHA)
-  const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
-  const positive = load<u32>(problem, PROBLEM_POSITIVE)
-  const bias = load<f64>(problem, PROBLEM_BIAS)
-  const biasAt = w + (usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) << 3)
-  const boundPositive = boundForPositive(problem)
-  const boundNegative = boundForNegative(problem)
-  const rowWeights = rowWeightsOf(problem)
-  let gain: f64 = 0
-  for (let i: u32 = 0; i < count; i++) {
-    const at = usize(i) << 4
-    if (load<f64>(alpha + at) == load<f64>(before + at)) continue
-    const row = <usize>load<u32>(rows + (usize(i) << 2))
-    const isPositive = load<u32>(row, ROW_CLASS) == positive
-    gain += carryPair(alpha + at, before + at, 8, rowBound(isPositive, boundPositive, boundNegative, rowWeights, i), share)
-    if (takenBack == 0) continue
-    const back = isPositive ? takenBack : -takenBack
-    axpyRow<f64>(row, back, w)
-    if (bias != 0) store<f64>(biasAt, load<f64>(biasAt) + back * bias)
-  }
-  return gain
+function isStill(at: usize, before: usize, behind: usize, isPair: bool): bool {
+  return load<f64>(at) == load<f64>(before) && (!isPair || load<f64>(at + behind) == load<f64>(before + behind))
+}
+
+/** What the last dual variable had to take back of its way. */
+let takenBack: f64 = 0
+
+/** Carries the α of a box on, which stands at an address: what that gains. A row that is left out stays: see outliers.ts. */
+@inline
+function carryBox(at: usize, before: usize, bound: f64, diagonal: f64, share: f64): f64 {
+  const a = load<f64>(at)
+  const last = load<f64>(before)
+  store<f64>(before, a)
+  takenBack = 0
+  if (a < 0 || last < 0) return 0
+  const aim = a + share * (a - last)
+  const next = min(max(aim, 0), bound)
+  store<f64>(at, next)
+  takenBack = next - aim
+  return (next - a) * (1 - 0.5 * diagonal * (next + a))
 }
 
 /** Of a pair, neither is less: it has a logarithm. */
 const LEAST: f64 = 1e-290
 
-/** What the last pair had to take back of its way. */
-let takenBack: f64 = 0
-
-/** Carries α on, which stands at an address, and C − α, which stands so many bytes behind it: what that gains. */
+/** The same for α and C − α, which stands so many bytes behind it. */
 @inline
 function carryPair(at: usize, before: usize, behind: usize, bound: f64, share: f64): f64 {
   const a = load<f64>(at)
@@ -220,6 +210,7 @@ function carryRowsOfBundle<S>(bundle: usize, count: u32, before: usize): void {
   const rowWeights = rowWeightsOfBundle(bundle)
   const logistic = load<u32>(bundle, BUNDLE_LOGISTIC) != 0
   const rowShift = shift<S>() + (logistic ? 1 : 0)
+  const behind = usize(1) << shift<S>()
   for (let i: u32 = 0; i < count; i++) {
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     let isClamped = false
@@ -227,23 +218,13 @@ function carryRowsOfBundle<S>(bundle: usize, count: u32, before: usize): void {
     let place = usize(i) << rowShift
     for (let k: u32 = 0; k < models; k++, lane += 8, place += 8) {
       store<f64>(lane, 0, BUNDLE_STEPS)
-      const a = load<f64>(alpha + place)
-      const last = load<f64>(before + place)
-      if (a == last) continue
+      if (isStill(alpha + place, before + place, behind, logistic)) continue
       const isPositive = load<u32>(bundle + (usize(k) << 2), BUNDLE_POSITIVE) == load<u32>(row, ROW_CLASS)
       const bound = laneBound(isPositive, lane, rowWeights, i)
       const share = load<f64>(lane, BUNDLE_SHARES)
-      let gain: f64
-      if (logistic) {
-        gain = carryPair(alpha + place, before + place, usize(1) << shift<S>(), bound, share)
-      } else {
-        const aim = a + share * (a - last)
-        const next = min(max(aim, 0), bound)
-        store<f64>(before + place, a)
-        store<f64>(alpha + place, next)
-        gain = (next - a) * (1 - 0.5 * laneDiagonal(isPositive, lane, rowWeights, i) * (next + a))
-        takenBack = next - aim
-      }
+      const gain = logistic
+        ? carryPair(alpha + place, before + place, behind, bound, share)
+        : carryBox(alpha + place, before + place, bound, laneDiagonal(isPositive, lane, rowWeights, i), share)
       store<f64>(lane, load<f64>(lane, BUNDLE_GAINS) + gain, BUNDLE_GAINS)
       if (takenBack == 0) continue
       store<f64>(lane, isPositive ? takenBack : -takenBack, BUNDLE_STEPS)
