@@ -1,6 +1,5 @@
 // The command line: finds the command, parses its options, words its failures, and turns Ctrl-C into an abort.
 import { ReaderLeft, SpillwayError, UsageError } from '../errors.ts'
-import { nudgeFileThreads } from '../files/nudge-threads.ts'
 import { hearStandardErrors } from '../files/standard-output.ts'
 import type { Launch } from '../ranks/launcher.ts'
 import { version } from '../version.ts'
@@ -50,9 +49,10 @@ async function runWords([name, ...rest]: string[], job?: Job): Promise<number> {
   }
   const ranks = await job?.join(command, given, options)
   if (isSilent) options['quiet'] = true
+  const { nudgeFileThreads } = await import('../files/nudge-threads.ts')
+  nudgeFileThreads()
   const { isSmallText } = await import('../input-formats/text-size.ts')
   if (!(await isSmallText(given))) optimiseAtOnce()
-  nudgeFileThreads()
   const input = { arguments: given, options, words: [name, ...rest], ...(ranks && { ranks }) }
   return await withInterrupts(signal => command.run({ ...input, signal }), isSilent)
 }
