@@ -4,6 +4,7 @@ import { UsageError } from '../errors.ts'
 import { type ByteSource, isReadOnce, lookAtPipe, openSource } from './byte-source.ts'
 import { type FilePart, partName } from './file-part.ts'
 import { sourceName } from './given-rows.ts'
+import type { InputFormat } from './input-format.ts'
 import { isText, Reading } from './reading.ts'
 
 const LINE_FEED = 10
@@ -57,9 +58,12 @@ export async function tableFormatOf(path: string, usual: string, signal?: AbortS
   if (head.length === 0) return usual
   if (isText(head)) reading.look(head)
   else reading.lookAtHead(sourceName(path), head)
-  const { cut, name } = reading.format
-  const isTable = cut.by === 'plan' ? cut.tables !== undefined : cut.delimiters !== undefined
-  return isTable ? name : usual
+  return isTable(reading.format) ? reading.format.name : usual
+}
+
+/** Whether what is read in a format are tables. */
+export function isTable({ cut }: InputFormat): boolean {
+  return cut.by === 'plan' ? cut.tables !== undefined : cut.delimiters !== undefined
 }
 
 async function beginningOf(path: string): Promise<Uint8Array> {

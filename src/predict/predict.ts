@@ -5,10 +5,17 @@ import { UsageError } from '../errors.ts'
 import type { EvaluationCurves } from '../evaluation/curves.ts'
 import { Evaluation, type EvaluationReport } from '../evaluation/evaluation.ts'
 import { fitFor } from '../features/expansion-steps.ts'
-import { usualInputFormat } from '../input-formats/all-input-formats.ts'
+import { findInputFormat, usualInputFormat } from '../input-formats/all-input-formats.ts'
 import { csv } from '../input-formats/csv.ts'
-import { tableFormatOf } from '../input-formats/data-beginning.ts'
-import { type DataFor, formatForRows, isGivenRows, pathsOf, type RowToRead } from '../input-formats/given-rows.ts'
+import { isTable, tableFormatOf } from '../input-formats/data-beginning.ts'
+import {
+  type DataFor,
+  formatForRows,
+  isGivenRows,
+  pathsOf,
+  type RowToRead,
+  sourceName,
+} from '../input-formats/given-rows.ts'
 import { compareLabels, labelKey } from '../input-formats/labels.ts'
 import { nameLabels } from '../input-formats/named-labels.ts'
 import { baseName, isQuery } from '../input-formats/stand-ins.ts'
@@ -162,11 +169,23 @@ async function spoolToPredict(
   })
   const { header } = spooled.known
   const [path] = spooled.paths
-  const isTable = schema && format === undefined && path !== undefined && !isGivenRows(path)
-  const found =
-    spooled.known.format ?? (isTable ? await tableFormatOf(path, inputFormat ?? csv.name, signal) : undefined)
+  const usualName = inputFormat ?? (schema ? csv.name : usualInputFormat.name)
+  const mayShow = format === undefined && path !== undefined && !isGivenRows(path)
+  const found = spooled.known.format ?? (mayShow ? await tableFormatOf(path, usualName, signal) : undefined)
+  if (!schema) refuseTable(path, found ?? format, usualName)
   const reading = { ...(found !== undefined && { format: found }), ...(header && { tableHeader: header }) }
   return { paths: spooled.paths, reading, [Symbol.asyncDispose]: () => spooled[Symbol.asyncDispose]() }
+}
+
+/** Refuses a table for a model that knows no columns: each line would be a label without entries. */
+function refuseTable(path: string | undefined, format: string | undefined, usual: string): void {
+  if (path === undefined || format === undefined || format === usual) return
+  if (!isTable(findInputFormat(format))) return
+  const { title, row } = findInputFormat(usual)
+  throw new UsageError(
+    `${sourceName(path)} is a table, and the model was trained on ${title}`,
+    `a row of that is ${row}; a model for tables is one that was trained on a table, with --label COLUMN`,
+  )
 }
 
 /** As LIBLINEAR names the columns of probabilities: `labels 1 -1`. Of scores there is one for each weight vector. */

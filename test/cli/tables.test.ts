@@ -41,6 +41,18 @@ describe('the commands on a table', () => {
       assert.match(lines[1], /^yes\t\+[\d.]+\t\+[\d.]+ town=Ulm\t[+-][\d.]+ all others$/)
     }))
 
+  it('refuse a table for a model of other data, which knows no columns', () =>
+    inFolder(async cwd => {
+      writeFileSync(join(cwd, 'people.csv'), table)
+      writeFileSync(join(cwd, 'two.svm'), '+1 1:1\n-1 1:-1\n')
+      await good(['train', 'two.svm', 'm', '-q'], { cwd })
+      for (const more of [[], ['--format', 'csv'], ['--explain', '1']]) {
+        const { status, stderr } = await run(['predict', 'people.csv', 'm', 'out.txt', '-q', ...more], { cwd })
+        assert.equal(status, 2)
+        assert.match(stderr, /people\.csv is a table, and the model was trained on LIBSVM text\n/)
+      }
+    }))
+
   it('take no name of data for that of a model, in whatever format', () =>
     withTable(async cwd => {
       for (const missing of ['more.csv', 'more.parquet', 'more.npz', 'more.vw', 'more.svm.gz']) {
