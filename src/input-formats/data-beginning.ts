@@ -51,14 +51,14 @@ async function lookUntilSettled(reading: Reading, source: ByteSource): Promise<v
   }
 }
 
-/** The format of a table, as the beginning of a file or a pipe shows it; the usual one where it shows none. */
-export async function tableFormatOf(path: string, usual: string, signal?: AbortSignal): Promise<string> {
+/** The format of a table, as the beginning of a file or a pipe shows it; undefined where it shows none. */
+export async function tableFormatOf(path: string, signal?: AbortSignal): Promise<string | undefined> {
   const head = (await isReadOnce(path)) ? await lookAtPipe(path, signal) : await beginningOf(path)
+  if (head.length === 0) return undefined
   const reading = new Reading(undefined, undefined)
-  if (head.length === 0) return usual
   if (isText(head)) reading.look(head)
   else reading.lookAtHead(sourceName(path), head)
-  return isTable(reading.format) ? reading.format.name : usual
+  return isTable(reading.format) ? reading.format.name : undefined
 }
 
 /** Whether what is read in a format are tables. */

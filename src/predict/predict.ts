@@ -5,7 +5,7 @@ import { UsageError } from '../errors.ts'
 import type { EvaluationCurves } from '../evaluation/curves.ts'
 import { Evaluation, type EvaluationReport } from '../evaluation/evaluation.ts'
 import { fitFor } from '../features/expansion-steps.ts'
-import { findInputFormat, usualInputFormat } from '../input-formats/all-input-formats.ts'
+import { askedInputFormat, findInputFormat, readsFiles, usualInputFormat } from '../input-formats/all-input-formats.ts'
 import { csv } from '../input-formats/csv.ts'
 import { isTable, tableFormatOf } from '../input-formats/data-beginning.ts'
 import {
@@ -169,10 +169,13 @@ async function spoolToPredict(
   })
   const { header } = spooled.known
   const [path] = spooled.paths
+  const asked = askedInputFormat(format)?.name
   const usualName = inputFormat ?? (schema ? csv.name : usualInputFormat.name)
-  const mayShow = format === undefined && path !== undefined && !isGivenRows(path)
-  const found = spooled.known.format ?? (mayShow ? await tableFormatOf(path, usualName, signal) : undefined)
-  if (!schema) refuseTable(path, found ?? format, usualName)
+  const mayShow = asked === undefined && path !== undefined && !isGivenRows(path) && readsFiles(usualName)
+  const known = spooled.known.format
+  const table = known ?? (mayShow ? await tableFormatOf(path, signal) : undefined)
+  if (!schema) refuseTable(path, table ?? asked, usualName)
+  const found = known ?? (schema && mayShow ? (table ?? usualName) : undefined)
   const reading = { ...(found !== undefined && { format: found }), ...(header && { tableHeader: header }) }
   return { paths: spooled.paths, reading, [Symbol.asyncDispose]: () => spooled[Symbol.asyncDispose]() }
 }
