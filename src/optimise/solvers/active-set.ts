@@ -8,6 +8,7 @@ import type { FoundRows } from '../../sample-index/metric-forest.ts'
 import type { Address, ByteCount } from '../../sizes.ts'
 import type { ProblemAt } from '../objectives/one-problem.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
+import type { Momentum } from './momentum.ts'
 
 /** Where the set is: addresses only, for it crosses to the trainer's thread. */
 export interface ActiveMemory {
@@ -22,6 +23,8 @@ export interface ActiveMemory {
   /** Where rows have weights: f64 of the rows in the set, and of all rows in the order of the store; else 0. */
   rowWeights: Address
   allWeights: Address
+  /** Dual variables and weights of before the last sweep; 0 where nobody remembers them. */
+  before: Pick<Momentum, 'alpha' | 'weights'>
   /** Bitmaps over all rows: those in the set, those that were ever looked at, and, in the order of the leaves, those that rest. */
   taken: Address
   touched: Address
@@ -38,7 +41,8 @@ export interface ActiveFill {
   away: number
 }
 
-const PER_ROW = 4 + 4 + 8 + 4
+/** What a row takes besides its record: table, number, order, dual variable, and that of before. */
+const PER_ROW = 4 + 4 + 4 + 8 + 8
 /** And its weight, where rows have them. */
 const PER_WEIGHT = 8
 /** Share of the room that pages of the index get, and the least. */
@@ -53,7 +57,8 @@ export function leastActive(rows: number, recordBytes: ByteCount): ByteCount {
   return Math.ceil(Math.max(LEAST_PAGES + most * (recordBytes + PER_ROW), LEAST_PAGES / PAGES_SHARE))
 }
 
-export function newActiveMemory(engine: BlockEngine): ActiveMemory {
+/** `remembered`: so many weights are remembered from before a sweep, and the dual variables with them. */
+export function newActiveMemory(engine: BlockEngine, remembered: number): ActiveMemory {
   const { plan, rows } = engine
   const room = (what: string, bytes: ByteCount, zeroed = false): Address =>
     engine.room(`the active set: ${what}`, bytes, zeroed)
@@ -73,6 +78,10 @@ export function newActiveMemory(engine: BlockEngine): ActiveMemory {
     order: room('order', capacity * 4),
     rowWeights: engine.weighted ? room('weights', capacity * 8) : 0,
     allWeights: engine.weighted ? room('weights of all rows', rows * 8) : 0,
+    before: {
+      alpha: remembered > 0 ? room('dual variables of before', capacity * 8) : 0,
+      weights: remembered > 0 ? room('weights of before', remembered * 8) : 0,
+    },
     taken: room('taken', bitmapBytes, true),
     // Classes are trained one after the other: what the index was asked for is counted over all of them.
     touched: room('touched', bitmapBytes, engine.counts.index === undefined),

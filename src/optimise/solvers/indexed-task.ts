@@ -192,7 +192,10 @@ function indexedSweep({ arena }: TaskContext, options: IndexedSweepOptions): Ind
   for (let k = 0; k < fresh; k++) order[others + k] = count - fresh + k
   const rows = order.length
   startListed(arena, { sweep, order: memory.order, rows, random: drawFrom(options.random) })
-  const sweeps = new Sweeps(arena, problem, sweep, { ...of, rows, shrink: options.shrink && whole })
+  // The set is the whole problem of these sweeps: its dual variables may be carried on.
+  const { weightCount } = of
+  const momentum = whole && memory.before.weights ? { ...memory.before, rows, weightCount } : undefined
+  const sweeps = new Sweeps(arena, problem, sweep, { ...of, rows, shrink: options.shrink && whole, momentum })
   const each = arena.numeric.workOf(memory.table, count) / Math.max(1, count)
   let [loss, gap] = [0, 0]
   for (let k = 0; k < options.sweeps && rows > 0 && sweeps.work < options.most * each; k++) {

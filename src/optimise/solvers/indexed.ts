@@ -73,7 +73,8 @@ class IndexedDescent implements Run, Saved {
     this.#objective = objective
     this.#engine = engine
     this.#settings = settings
-    this.#memory = newActiveMemory(engine)
+    const remembers = !stepsOnIndex(settings) && !objective.narrow
+    this.#memory = newActiveMemory(engine, remembers ? objective.weightCount : 0)
     this.#sums = engine.room('the active set: sums', SUMS_BYTES)
     const of = { objective, engine, settings, memory: this.#memory, sums: this.#sums }
     this.#away = new AwayRows(of)
@@ -283,8 +284,8 @@ export const indexed: BlockSolver = {
   rowWeights: true,
   cacheShare: 0.75,
   extra: {
-    // Second-order steps have vectors of their own, and a matrix where features are few.
-    perWeight: (weights, run) => (stepsOnIndex(run) ? extraPerWeight(newton.inBlocks!, weights, run) : 0),
+    // Second-order steps have vectors of their own, and a matrix where features are few; sweeps remember weights.
+    perWeight: (weights, run) => (stepsOnIndex(run) ? extraPerWeight(newton.inBlocks!, weights, run) : 8),
     perRow: 3 / 8,
   },
   leastCache: leastActive,
