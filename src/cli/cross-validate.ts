@@ -45,12 +45,12 @@ async function runCrossValidate(input: CommandInput): Promise<number> {
   const { options, words = [], signal, ranks = alone } = input
   const data = dataOrQuery(input.arguments, options)
   const settings = trainOptions(options)
+  await sameDataOf(data, ranks)
   await checkData(data, textOption(options, 'format'))
   await checkOutputs({ reads: data, writes: ranks.rank > 0 ? [] : recordFiles(options) })
-  await sameDataOf(data, ranks)
   const { line, tell } = showProgress(options, settings)
   const about = { words, data, settings, warn: (text: string) => line.say(text) }
-  const recorder = await openRecorder(options, { verb: 'cross-validate', ...about })
+  const recorder = ranks.rank > 0 ? undefined : await openRecorder(options, { verb: 'cross-validate', ...about })
   const { crossValidate } = await import('../train/cross-validate.ts')
   const result = await crossValidate(data, {
     ...settings,

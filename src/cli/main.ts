@@ -54,7 +54,8 @@ async function runWords([name, ...rest]: string[], job?: Job): Promise<number> {
   const { isSmallText } = await import('../input-formats/text-size.ts')
   if (!(await isSmallText(given))) optimiseAtOnce()
   const input = { arguments: given, options, words: [name, ...rest], ...(ranks && { ranks }) }
-  return await withInterrupts(signal => command.run({ ...input, signal }), isSilent)
+  const told = job === undefined ? 'interrupted' : `${job.launch.launcher} asks to end`
+  return await withInterrupts(signal => command.run({ ...input, signal }), isSilent ? undefined : told)
 }
 
 /** Variables by which launchers say how many processes they have started. */
@@ -67,13 +68,14 @@ async function launchOf(): Promise<Launch | undefined> {
   return noticeLaunch()
 }
 
-/** The first Ctrl-C asks the command to end well, the second ends it. */
-async function withInterrupts(run: (signal: AbortSignal) => Promise<number>, isSilent: boolean): Promise<number> {
+/** The first Ctrl-C asks the command to end well, the second ends it. What is said begins with what has happened: a launcher asks
+ *  its processes to end also when another one of them has failed. */
+async function withInterrupts(run: (signal: AbortSignal) => Promise<number>, what?: string): Promise<number> {
   const controller = new AbortController()
   const interrupt = (): void => {
     if (controller.signal.aborted) process.exit(130)
     controller.abort()
-    if (!isSilent) process.stderr.write('\ninterrupted: ending after the current step (Ctrl-C again to end at once)\n')
+    if (what) process.stderr.write(`\n${what}: ending after the current step (Ctrl-C again to end at once)\n`)
   }
   process.on('SIGINT', interrupt)
   process.on('SIGTERM', interrupt)

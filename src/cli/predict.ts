@@ -18,7 +18,7 @@ import { predictWords } from './liblinear-words.ts'
 import { print, printAside } from './print.ts'
 import { labelsOption, queryOf, readingOptions, sqlOption } from './reading-options.ts'
 import { openRecorder, recordFiles, recordOptions } from './record-options.ts'
-import { shareOf } from './share-of-data.ts'
+import { agreeOnData, shareOf } from './share-of-data.ts'
 import { ProgressLine, readingText } from './terminal.ts'
 
 export const predictCommand: Command = {
@@ -84,6 +84,7 @@ async function runPredict(input: CommandInput): Promise<number> {
   const { options, signal, ranks = alone } = input
   const given = [...queryOf(options), ...input.arguments]
   const [data, modelPath, outPath] = given.map(path => fileOfRank(path, ranks))
+  await agreeOnData(given.slice(0, 1), ranks)
   const model = await loadModel(modelPath)
   await checkData([data], textOption(options, 'format') ?? model.inputFormat)
   const json = options['json'] === true

@@ -10,8 +10,8 @@ import { scarceMemory } from '../machine-memory.ts'
 import { allModelFormats } from '../model/all-model-formats.ts'
 import type { Model } from '../model/model.ts'
 import type { PredictResult } from '../predict/predict.ts'
-import { alone } from '../ranks/communicator.ts'
-import { fileOfRank, nameOfShare } from '../ranks/shares.ts'
+import { alone, type Communicator } from '../ranks/communicator.ts'
+import { fileOfRank, nameOfShare, RANK_PATTERN } from '../ranks/shares.ts'
 import { DEFAULTS, type TrainOptions } from '../train/options.ts'
 import type { ProgressListener } from '../train/progress.ts'
 import type { TrainingRun, TrainResult } from '../train/training-run.ts'
@@ -24,7 +24,7 @@ import { print } from './print.ts'
 import { queryOf } from './reading-options.ts'
 import { openRecorder, recordFiles } from './record-options.ts'
 import { BESIDE, exitCodeOf, saveTrained } from './save-trained.ts'
-import { shareOf } from './share-of-data.ts'
+import { agreeOnData, shareOf } from './share-of-data.ts'
 import { type ProgressLine, showProgress } from './terminal.ts'
 import { testerOn } from './tester.ts'
 import { expandNotes, optionsOfTrain, trainOptions, truncated } from './train-options.ts'
@@ -125,7 +125,7 @@ async function mayHoldModel(path: string): Promise<boolean> {
 }
 
 /** Outliers are found by a model, in data that is read again. */
-function checkOutliers(data: string[], loss: string = DEFAULTS.loss): void {
+function checkOutliers(data: string[], loss: string = DEFAULTS.loss, ranks: Communicator = alone): void {
   if (!allLosses.some(({ name, truncates }) => name === loss && truncates)) {
     throw new UsageError(
       `--outliers is for losses that give outliers up, and the ${loss} loss does not`,
@@ -137,6 +137,13 @@ function checkOutliers(data: string[], loss: string = DEFAULTS.loss): void {
     throw new UsageError(
       `--outliers reads the data again, and ${sourceName(once)} can be read once`,
       'put the data into a file first',
+    )
+  }
+  const own = ranks.size > 1 ? data.find(path => path.includes(RANK_PATTERN)) : undefined
+  if (own !== undefined) {
+    throw new UsageError(
+      `--outliers has rank 0 read all data again, and ${own} is another file at each rank`,
+      'name files that rank 0 can read, or leave out --outliers',
     )
   }
 }
@@ -174,16 +181,18 @@ async function checkFiles({ arguments: given, options, ranks = alone }: CommandI
   const { data: named, model } = await splitArguments(given, textOption(options, 'model'), queryOf(options))
   const data = named.map(path => fileOfRank(path, ranks))
   const test = testOf(options)
-  const reads = test === undefined ? data : [...data, test]
+  // Rank 0 alone tests.
+  const reads = test === undefined || ranks.rank > 0 ? data : [...data, test]
+  await agreeOnData(named, ranks)
   await checkData(reads, textOption(options, 'format'))
   const outliers = textOption(options, 'outliers')
-  if (outliers !== undefined) checkOutliers(data, settings.loss)
+  if (outliers !== undefined) checkOutliers(named, settings.loss, ranks)
   const writes = [model, ...(outliers === undefined ? [] : [outliers]), ...recordFiles(options)]
   const share = await shareOf(named, ranks)
   if (settings.store !== undefined) settings.store = nameOfShare(settings.store, ranks)
   const stores = [storeFolder(share, settings.store)]
   await checkOutputs({ reads, writes: ranks.rank > 0 ? [] : writes, stores })
-  return { data, share, model, test, outliers }
+  return { named, data, share, model, test, outliers }
 }
 
 /** What there is to say of rows before the summary. */
@@ -213,9 +222,10 @@ async function runTrain(input: CommandInput): Promise<number> {
   const { options, words = [], signal, ranks = alone } = input
   const { train } = await import('../train/train.ts')
   const settings = trainOptions(options)
-  const { data, share, ...files } = await checkFiles(input, settings)
+  const { named, data, share, ...files } = await checkFiles(input, settings)
   const { line, tell } = showProgress(options, settings)
-  const about = { words, data, settings, resumes: settings.resume === true, warn: (text: string) => line.say(text) }
+  const warn = (text: string): void => line.say(text)
+  const about = { words, data: named, settings, resumes: settings.resume === true, warn }
   const { test: testData } = files
   const recorder = ranks.rank > 0 ? undefined : await openRecorder(options, { verb: 'train', test: testData, ...about })
   const told = recorder?.along(tell) ?? tell
@@ -231,7 +241,7 @@ async function runTrain(input: CommandInput): Promise<number> {
   // Nothing is written before all ranks have ended well.
   await ranks.barrier()
   if (ranks.rank > 0) return 0
-  sayAboutData(result, data, files.test, line)
+  sayAboutData(result, named, files.test, line)
   const writing = performance.now()
   const saved = await saveTrained(files.model, result, settings.maxPasses !== undefined, data)
   result.seconds.write = (performance.now() - writing) / 1000
@@ -247,7 +257,7 @@ async function runTrain(input: CommandInput): Promise<number> {
   await print(
     options['json']
       ? JSON.stringify(json)
-      : trainSummary(result, data, saved, settings.tolerance ?? DEFAULTS.tolerance, test),
+      : trainSummary(result, named, saved, settings.tolerance ?? DEFAULTS.tolerance, test),
   )
   await recorder?.finishTrained({ paths: share, result, json, trained, test: tested && [files.test!, tested] })
   return exitCodeOf(result, saved)

@@ -82,14 +82,14 @@ async function runTune(input: CommandInput): Promise<number> {
   const { cost: _, ...settings } = trainOptions({ ...options, cost: undefined })
   const cost = textOption(options, 'cost')
   const choose = textOption(options, 'choose') === 'simplest' ? 'simplest' : 'best'
-  const reads = test === undefined ? data : [...data, test]
+  const reads = test === undefined || ranks.rank > 0 ? data : [...data, test]
+  await sameDataOf(data, ranks)
   await checkData(reads, textOption(options, 'format'))
   const writes = [...(wantsModel ? [model] : []), ...recordFiles(options)]
   await checkOutputs({ reads, writes: ranks.rank > 0 ? [] : writes })
-  await sameDataOf(data, ranks)
   const { line, tell } = showProgress(options, settings)
   const about = { words, data, settings: { ...settings, cost }, warn: (text: string) => line.say(text) }
-  const recorder = await openRecorder(options, { verb: 'tune', ...about })
+  const recorder = ranks.rank > 0 ? undefined : await openRecorder(options, { verb: 'tune', ...about })
   const { tune } = await import('../train/tune.ts')
   const result = await tune(data, {
     ...settings,

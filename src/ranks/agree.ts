@@ -18,8 +18,12 @@ export interface Agreement {
   hosts: string[]
 }
 
-/** Refuses facts that differ between ranks, naming what differs and where. */
-export async function agree(ranks: Communicator, facts: Facts): Promise<Agreement> {
+/** Refuses facts that differ between ranks, naming what differs and where, with advice. */
+export async function agree(
+  ranks: Communicator,
+  facts: Facts,
+  advice = 'every rank needs the same program, the same command line and the same data',
+): Promise<Agreement> {
   const own = Buffer.from(JSON.stringify({ host: hostname(), facts }))
   const all = (await ranks.gather(own)).map(
     bytes => JSON.parse(Buffer.from(bytes).toString()) as { host: string; facts: Facts },
@@ -29,10 +33,7 @@ export async function agree(ranks: Communicator, facts: Facts): Promise<Agreemen
     const rank = all.findIndex(({ facts }) => facts[name] !== first.facts[name])
     if (rank < 0) continue
     const said = (of: number): string => `${all[of].facts[name] ?? 'nothing'} at rank ${of} on ${all[of].host}`
-    throw new SpillwayError(
-      `ranks do not agree on ${name}: ${said(0)}, ${said(rank)}`,
-      'every rank needs the same program, the same command line and the same data',
-    )
+    throw new SpillwayError(`ranks do not agree on ${name}: ${said(0)}, ${said(rank)}`, advice)
   }
   return { hosts: all.map(({ host }) => host) }
 }

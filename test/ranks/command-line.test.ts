@@ -1,6 +1,6 @@
 // The command line under mpirun: who speaks, who writes, what is refused, and how a failure is told.
 import assert from 'node:assert/strict'
-import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -90,8 +90,9 @@ describe('the command line over ranks', { skip: openMpi.skip }, () => {
       const tuned = await spillway(folder, 2, ['tune', 'data.svm', 'it.model', '--cost', '0.1,1', '--quiet'])
       assert.equal(tuned.status, 0, tuned.stderr)
       assert.ok(existsSync(join(folder, 'it.model')))
-      const piped = await spillway(folder, 2, ['cross-validate', 'part-{rank}.svm'])
-      assert.equal(piped.status, 1)
+      const parts = await spillway(folder, 2, ['cross-validate', 'part-{rank}.svm'])
+      assert.equal(parts.status, 2)
+      assert.match(said(parts)[0], /part-\{rank\}\.svm is another file at each rank, and every rank takes all rows/)
     }))
 
   it('takes files that each rank has for itself', () =>
@@ -99,9 +100,14 @@ describe('the command line over ranks', { skip: openMpi.skip }, () => {
       const lines = text.split('\n')
       for (const rank of [0, 1])
         writeFileSync(join(folder, `part-${rank}.svm`), `${lines.slice(rank * 100, rank * 100 + 100).join('\n')}\n`)
-      const { status, stderr } = await spillway(folder, 2, ['train', 'part-{rank}.svm', ...logistic])
+      const { status, stdout, stderr } = await spillway(folder, 2, ['train', 'part-{rank}.svm', ...logistic])
       assert.equal(status, 0, stderr)
+      assert.match(stdout, /^part-\{rank\}\.svm: 200 rows/)
       assert.ok(existsSync(join(folder, 'part.svm.model')))
+      const suspects = ['train', 'part-{rank}.svm', '--loss', 'ramp', '--outliers', 'suspects.tsv']
+      const refused = await spillway(folder, 2, suspects)
+      assert.equal(refused.status, 2)
+      assert.match(said(refused)[0], /rank 0 read all data again, and part-\{rank\}\.svm is another file at each rank$/)
     }))
 
   it('predicts in the order of the data, and each rank into a file of its own where that is asked for', () =>
@@ -142,11 +148,24 @@ describe('the command line over ranks', { skip: openMpi.skip }, () => {
       assert.equal(outcome.status, 1)
       const [line, ...more] = said(outcome)
       assert.deepEqual(more, [])
+      assert.ok(!outcome.stderr.includes('interrupted'), 'nobody has interrupted it')
       assert.match(
         line,
         new RegExp(`^spillway: rank 1 on ${here}: data\\.svm from byte \\d+ on, line \\d+, column 4: found`),
       )
       assert.ok(!existsSync(join(folder, 'data.svm.model')))
+    }))
+
+  it('says that only some ranks have the data, and what to do', () =>
+    inFolder(async folder => {
+      mkdirSync(join(folder, 'first'))
+      mkdirSync(join(folder, 'second'))
+      writeFileSync(join(folder, 'first', 'data.svm'), text)
+      const rest = [':', '-n', '1', '--wdir', join(folder, 'second'), process.execPath, program, 'train', 'data.svm']
+      const outcome = await spillway(join(folder, 'first'), 1, ['train', 'data.svm', ...rest])
+      assert.equal(outcome.status, 1)
+      assert.match(said(outcome)[0], /do not agree on data\.svm: \d+ bytes .*, a file that is not there at rank 1 on/)
+      assert.match(outcome.stderr, /^ {2}put it on a disk that all ranks share, /m)
     }))
 
   it('refuses ranks that were told different things', () =>
