@@ -93,7 +93,7 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
   const isAlone = options.ranks.size === 1
   if (fits && wish) {
     return {
-      solver: together || !isAlone ? block : stream,
+      solver: together ? block : stream,
       reason: `${need}, which fits, but ${wish} asks for a store`,
     }
   }
@@ -107,8 +107,11 @@ export async function chooseSolver(paths: string[], options: ResolvedOptions): P
   }
   // A cache holds few expanded rows, and every visit sweeps over it: 20,000 strings with degree 8 in 256M took 69 s with it
   // and 16 s without.
-  const best = options.expand === undefined && !together && isAlone ? stream : block
-  return { solver: best, reason: Number.isFinite(needed) ? `${need}, more than ${limit}` : need }
+  const best = options.expand === undefined && !together ? stream : block
+  // Over ranks every product of a step together is a reading of all blocks with `block`, and none with `stream`, which takes it
+  // among the rows that it keeps: docs/ranks.md has the bytes.
+  const why = best === stream && !isAlone ? '; stream keeps rows between passes, so ranks read less' : ''
+  return { solver: best, reason: `${Number.isFinite(needed) ? `${need}, more than ${limit}` : need}${why}` }
 }
 
 /** Features of a store up to which an index is proposed. Measured on 600,000 rows of 5 features, a tenth of them in memory, half a

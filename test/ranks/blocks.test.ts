@@ -115,7 +115,7 @@ describe('all classes at once over ranks, in blocks', () => {
 })
 
 describe('what does not fit in the memory of a rank', () => {
-  it('goes into blocks on all of them, which auto trains by block or by second-order steps', async () => {
+  it('goes into blocks on all of them, which auto trains by stream or by second-order steps', async () => {
     const memory = memoryWithRoom(16, 'text')
     const parts = partsOf(folder, 'large', texts.imdb, 2)
     const large = padded(texts.imdb, 24 << 20)
@@ -124,7 +124,8 @@ describe('what does not fit in the memory of a rank', () => {
       ...{ memory, normalize: 'unit', store: `${folder.path}/large.${rank + 1}-of-2.spill` },
     })
     const [found, other] = await trainOnParts([first, parts[1]], options)
-    assert.equal(found.solver, 'block')
+    assert.equal(found.solver, 'stream')
+    assert.match(found.solverReason!, /stream keeps rows between passes, so ranks read less$/)
     assert.deepEqual(
       [found.blocks?.store, other.blocks?.store],
       [1, 2].map(k => `${folder.path}/large.${k}-of-2.spill`),
