@@ -2,22 +2,22 @@
 // pages: so they are numbers in typed arrays, found by a hash, and in a list by their last use.
 import type { Address, ByteCount } from '../sizes.ts'
 
-const NONE = -1
+const NONE = 0xffffffff
 const LEAST_ROOM = 256
 
 export class PageList {
   #count = 0
   /** Of each entry: file and offset of the page, and where it is. */
-  #file = new Int32Array(LEAST_ROOM)
+  #file = new Uint32Array(LEAST_ROOM)
   #page = new Float64Array(LEAST_ROOM)
   #at = new Uint32Array(LEAST_ROOM)
   #bytes = new Uint32Array(LEAST_ROOM)
   /** Entries that were used just before and just after it. */
-  #older = new Int32Array(LEAST_ROOM)
-  #newer = new Int32Array(LEAST_ROOM)
+  #older = new Uint32Array(LEAST_ROOM)
+  #newer = new Uint32Array(LEAST_ROOM)
   /** The next entry of the same hash; and the first of each hash. There are as many hashes as entries have room. */
-  #next = new Int32Array(LEAST_ROOM)
-  #first = new Int32Array(LEAST_ROOM).fill(NONE)
+  #next = new Uint32Array(LEAST_ROOM)
+  #first = new Uint32Array(LEAST_ROOM).fill(NONE)
   #oldest = NONE
   #newest = NONE
 
@@ -110,7 +110,7 @@ export class PageList {
 
   #grow(): void {
     const room = 2 * this.#file.length
-    const larger = <T extends Int32Array | Uint32Array | Float64Array>(values: T): T => {
+    const larger = <T extends Uint32Array | Float64Array>(values: T): T => {
       const grown = new (values.constructor as new (length: number) => T)(room)
       grown.set(values)
       return grown
@@ -121,8 +121,8 @@ export class PageList {
     this.#bytes = larger(this.#bytes)
     this.#older = larger(this.#older)
     this.#newer = larger(this.#newer)
-    this.#next = new Int32Array(room)
-    this.#first = new Int32Array(room).fill(NONE)
+    this.#next = new Uint32Array(room)
+    this.#first = new Uint32Array(room).fill(NONE)
     for (let entry = 0; entry < this.#count; entry++) this.#chain(entry)
   }
 }
