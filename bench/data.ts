@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { writeApart } from './apart.ts'
 import { hogOfRow } from './hog.ts'
 import { spillway } from './peers/spillway.ts'
 import {
@@ -59,9 +60,9 @@ const MEDIUM_SIZE: Record<Size, string> = { small: '60M', full: '200M' }
 const WORDS_SIZE: Record<Size, string> = { small: '12M', full: '84M' }
 /** Rows of small runs, where a real set is cut. */
 const SMALL_ROWS = 4000
-/** Small sets of deformed digits have so many times fewer rows; and rows to test on. */
+/** Small sets of deformed digits, or of classes that lie apart, have so many times fewer rows; and rows to test on. */
 const SMALL_SHARE = 50
-const TEST_DIGITS = 20_000
+const TEST_ROWS = 20_000
 /** Rows of 5 GiB in memory, at 15 bytes of text for each nonzero. */
 const WINDOW_SIZE: Record<Size, string> = { small: '60M', full: '9600M' }
 /** A little over ten times the memory that the suite out-of-core allows, 256M. */
@@ -176,6 +177,9 @@ export const dataSets: Record<string, DataSet> = {
   'digits-100k': digitOne(100_000),
   'digits-300k': digitOne(300_000),
   'digits-1m': digitOne(1_000_000),
+  'apart-100k': apart(100_000),
+  'apart-300k': apart(300_000),
+  'apart-1m': apart(1_000_000),
   'visual-words': generated('visual-words', 'text', 'histograms of 21,000 visual words, 100 classes', WORDS_SIZE),
   'covtype-unit': {
     ...{ kind: 'real', values: 'text', about: 'each feature from 0 to 1, every tenth row for testing' },
@@ -258,13 +262,29 @@ function digitOne(rows: number): DataSet {
       await mkdir(cacheFolder, { recursive: true })
       const [all, testAll] = [`${stem}.part.svm`, `${stem}.part.test.svm`]
       try {
-        const testRows = Math.min(TEST_DIGITS, count)
+        const testRows = Math.min(TEST_ROWS, count)
         await spillway.generate(all, { like: 'mnist8m', size: { rows: count }, seed: SEED, test: testAll, testRows })
         await rewrite(testAll, testFile, against(1))
         await rewrite(all, file, against(1))
       } finally {
         for (const left of [all, testAll]) await rm(left, { force: true })
       }
+      return { file, testFile }
+    },
+  }
+}
+
+/** Two classes that lie apart: few rows support a model. */
+function apart(rows: number): DataSet {
+  return {
+    ...{ kind: 'generated', values: 'dense' },
+    about: `${rows.toLocaleString('en')} rows of 5 features, classes well apart but for 5 % of the rows`,
+    async prepare(size) {
+      const count = size === 'small' ? rows / SMALL_SHARE : rows
+      const stem = join(cacheFolder, `apart-${count}-rows-seed${SEED}`)
+      const [file, testFile] = [`${stem}.svm`, `${stem}.test.svm`]
+      if (!existsSync(file)) await writeApart(file, count, SEED)
+      if (!existsSync(testFile)) await writeApart(testFile, Math.min(TEST_ROWS, count), SEED + 1)
       return { file, testFile }
     },
   }

@@ -10,13 +10,14 @@ import { allSuites } from './suites/all-suites.ts'
 export const OPTIONS = `Options:
   --rounds N          times each peer is run (3)
   --size small|full   generated files of about 60 MB or 600 MB, 2.6 GB for budget (full)
-  --only NAMES        data sets and sections to run, separated by commas (all)
+  --only NAMES        data sets and sections to run, of indexed also methods, separated by commas (all)
   --cold              drop the page cache before every timed run
   --limit M           a memory cap for every timed run, page cache included, e.g. 2G
   --losses NAMES      hard, second-order: hinge, squared-hinge, logistic, separated by commas (all that apply)
   --costs NUMBERS     hard, second-order, indexed: values of C, separated by commas (0.01,1,100; second-order 1,100)
   --fifth             hard: with memory for a fifth of the rows
-  --seconds N         hard: a run that takes longer is stopped, and shown as "> N s" (900); serve: seconds of load (60)
+  --seconds N         hard: a run that takes longer is stopped, and shown as "> N s" (900); serve: seconds of load (60);
+                      indexed: a run of growth that takes longer is given up (3600, small 120)
   --from M, --to M    caps: the least and the most cap, in MiB (112, 512)
   --solvers NAMES     caps: stream, selective, block, bundles, separated by commas (all)
   --simulate          cluster: predict times of 1 to 1,000 ranks, and check that at 1 to 4
@@ -95,7 +96,7 @@ function checked({ positionals, values }: ReturnType<typeof parse>): Asked | str
   if (foreign) return `--${foreign} is not for ${suite.name}; it is for ${takersOf(foreign).join(', ')}`
   const list = (text: string | undefined): string[] | undefined => text?.split(',').filter(Boolean)
   const only = list(values.only) ?? []
-  const known = [...suite.sections, ...suite.dataSets]
+  const known = [...suite.sections, ...suite.dataSets, ...(suite.methods ?? [])]
   const strange = only.find(each => !known.includes(each))
   if (strange) return `--only names "${strange}"; ${suite.name} has ${known.join(', ')}`
   const losses = list(values.losses)

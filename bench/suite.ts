@@ -34,7 +34,7 @@ export interface SuiteContext {
   workFolder: string
   /** Progress, on stderr. */
   say(text: string): void
-  /** Whether --only lets this section or this data set through. */
+  /** Whether --only lets this section, this data set or this method through. */
   wants(name: string): boolean
   /** The wanted ones among these data sets, on disk; one that cannot be had is said and left out. */
   data(names: string[]): AsyncGenerator<PreparedData>
@@ -90,6 +90,8 @@ export interface Suite {
   summary: string
   sections: string[]
   dataSets: string[]
+  /** What else --only names: methods that a suite compares. */
+  methods?: string[]
   options?: SuiteOption[]
   /** Names that --solvers takes. */
   solvers?: string[]

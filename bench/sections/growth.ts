@@ -43,6 +43,12 @@ const METHODS: {
   },
 ]
 
+/** What --only may name. */
+export const growthMethods = METHODS.map(({ name }) => name)
+
+/** Sets of the same kind and of different size, by how their names begin. */
+const FAMILIES = ['digits', 'apart']
+
 /** One command, and what is known of it. */
 interface GrowthRun {
   name: string
@@ -88,7 +94,7 @@ export async function* growthSections(context: SuiteContext, names: string[]): A
     measured.push(...section.tables[0].rows)
     yield section
   }
-  const charts = chartsOf(measured.filter(({ data }) => String(data).startsWith('digits')))
+  const charts = FAMILIES.flatMap(family => chartsOf(family, measured))
   if (charts.length === 0) return
   yield {
     ...sectionOf('Growth with the number of rows', context),
@@ -96,7 +102,7 @@ export async function* growthSections(context: SuiteContext, names: string[]): A
   }
 }
 
-function sectionOf(title: string, { size }: SuiteContext): Omit<Section, 'tables' | 'details' | 'notes'> {
+function sectionOf(title: string, context: SuiteContext): Omit<Section, 'tables' | 'details' | 'notes'> {
   return {
     name: 'growth',
     title,
@@ -104,9 +110,13 @@ function sectionOf(title: string, { size }: SuiteContext): Omit<Section, 'tables
     protocol: [
       `C = ${COST}, s = ${OUTLIER_MARGIN}, tolerance 1e-3, series of convex problems from the solution of all rows (--outlier-start full), whole processes over one store of ${BLOCKS} blocks with its index. The index is built before, once, and timed by itself.`,
       'A tenth: --memory whose plan for indexed has room for a tenth of the rows, or the least that works. Batch is the same loss by a solver that looks at every row: dual and newton in memory, stream and newton at a tenth.',
-      `Objectives and accuracies are the evaluator's. Smallest of the rounds; a run is given up after ${PATIENCE[size]} s.`,
+      `Objectives and accuracies are the evaluator's. Smallest of the rounds; a run is given up after ${patienceOf(context)} s.`,
     ],
   }
+}
+
+function patienceOf({ seconds, size }: SuiteContext): number {
+  return seconds ?? PATIENCE[size]
 }
 
 async function growthOf(context: SuiteContext, data: PreparedData): Promise<Section> {
@@ -129,7 +139,7 @@ async function growthOf(context: SuiteContext, data: PreparedData): Promise<Sect
     say(`${data.name}: a tenth is --memory ${memory}`)
     section.notes.push(`${data.name}: a tenth is --memory ${memory}.`)
     await warm(data.file)
-    const runs = runsOf(workFolder, memory)
+    const runs = runsOf(workFolder, memory).filter(({ method }) => context.wants(method))
     const timed = await time(context, data, store, runs)
     const rows = await judge(data, Number(told?.['rows']), runs, timed)
     table.rows.push(...rows)
@@ -183,15 +193,16 @@ function runsOf(folder: string, memory: string): GrowthRun[] {
 
 /** All rounds of all runs; one that fails in the first round is named in the results and left out. */
 async function time(
-  { rounds, say, skip, limit, size }: SuiteContext,
+  context: SuiteContext,
   data: PreparedData,
   store: string,
   runs: GrowthRun[],
 ): Promise<Map<string, GrowthTimed[]>> {
+  const { rounds, say, skip, limit } = context
   const runOnce = async ({ words, model }: GrowthRun): Promise<GrowthTimed> => {
     await rm(model, { force: true })
     const command = spillway.command('train', store, model, ...words, '--json', '--quiet')
-    const measured = await measure(command, { ...(limit && { limit }), timeout: PATIENCE[size] })
+    const measured = await measure(command, { ...(limit && { limit }), timeout: patienceOf(context) })
     return { ...measured, told: lastJson(measured.stdout) }
   }
   const first = new Map<string, GrowthTimed>()
@@ -264,11 +275,12 @@ function verdicts(rows: Record<string, Cell>[]): string[] {
   })
 }
 
-/** Times over rows, a chart for each method and place. */
-function chartsOf(rows: Record<string, Cell>[]): Chart[] {
+/** Times over rows of one family, a chart for each method and place. */
+function chartsOf(family: string, measured: Record<string, Cell>[]): Chart[] {
+  const rows = measured.filter(({ data }) => String(data).startsWith(`${family}-`))
   const problems = new Map<string, Map<string, Series['points']>>()
   for (const row of rows) {
-    const title = `digits, ${row['method']}, rows in memory: ${row['where']}`
+    const title = `${family}, ${row['method']}, rows in memory: ${row['where']}`
     const lines = problems.get(title) ?? new Map<string, Series['points']>()
     problems.set(title, lines)
     const name = `${row['solver']}, ${row['loss']}`

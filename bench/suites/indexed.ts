@@ -1,17 +1,27 @@
 // Indexed learning beside solvers that look at every row, and truncated losses: what flipped labels do to them, and how support vectors, errors and times go with s and C.
-import { growthSections } from '../sections/growth.ts'
+import { growthMethods, growthSections } from '../sections/growth.ts'
 import { costsSection, flippedSection, marginsSection } from '../sections/truncated.ts'
 import type { Suite } from '../suite.ts'
 
 const DATA = ['a9a', 'covtype-unit', 'mnist-1']
-const GROWTH = ['covtype-unit', 'mnist-1', 'digits-100k', 'digits-300k', 'digits-1m']
+const GROWTH = [
+  'covtype-unit',
+  'mnist-1',
+  'digits-100k',
+  'digits-300k',
+  'digits-1m',
+  'apart-100k',
+  'apart-300k',
+  'apart-1m',
+]
 
 export const indexed: Suite = {
   name: 'indexed',
   summary: 'truncated losses: flipped labels, support vectors over s, costs; solver indexed over numbers of rows',
   sections: ['flipped', 'margins', 'costs', 'growth'],
   dataSets: [...new Set([...DATA, ...GROWTH])],
-  options: ['costs'],
+  methods: growthMethods,
+  options: ['costs', 'seconds'],
   async *run(context) {
     const names = DATA.filter(name => context.wants(name))
     if (context.wants('flipped')) yield flippedSection(context, names)

@@ -112,4 +112,37 @@ export const QUERY_REST_BEYOND = 96
 export const QUERY_PLACE = 104
 /** u32: weights there are, the bias not counted. */
 export const QUERY_FEATURES = 108
-export const QUERY_BYTES = 112
+/** f64: leaves that lie so far beyond the band are left out. */
+export const QUERY_REACH = 112
+/** u32: address of BIN_ records, nodes that wait, as a binary heap. */
+export const QUERY_QUEUE = 120
+/** u32: how many of them there are. */
+export const QUERY_WAITING = 124
+/** u32: rows of nodes that cannot hold a row of the band: the search counts them here. */
+export const QUERY_ROWS_OUTSIDE = 128
+/** u32: rows of nodes that rest, likewise. */
+export const QUERY_ROWS_RESTING = 132
+/** u32: rows of leaves beyond the reach, likewise. */
+export const QUERY_ROWS_LEFT_OUT = 136
+/** u32: 0. */
+export const QUERY_SPARE = 140
+export const QUERY_BYTES = 144
+
+// --- A node that waits to be looked at.
+/** f64: how far it lies beyond the band: from 0, inside, to 1, where no row of it can be inside. */
+export const BIN_BEYOND = 0
+/** f64: decides between nodes that lie equally far. */
+export const BIN_TURN = 8
+/** f64: offset of its page in the file. */
+export const BIN_PAGE = 16
+/** u64: XXH64 of that page. */
+export const BIN_CHECKSUM = 24
+/** u32, bytes: of that page. */
+export const BIN_PAGE_BYTES = 32
+/** u32: rows below it. */
+export const BIN_ROWS = 36
+/** u32: place of its first row among the block's rows in the order of the leaves. */
+export const BIN_FIRST = 40
+/** u32: 0. */
+export const BIN_SPARE = 44
+export const BIN_BYTES = 48

@@ -128,9 +128,12 @@ export interface NumericFunctions extends ByPrecision, ByWidth {
       entries: Address,
     ]
   ): void
-  boundChildren(page: Address, query: Address, out: Address): void
   findInLeaf(page: Address, query: Address): number
-  allBits(bitmap: Address, from: number, count: number): number
+  pushBin(query: Address, bin: Address): void
+  popBin(query: Address, bin: Address): number
+  rowsWaiting(query: Address): number
+  childCount(page: Address): number
+  openNode(page: Address, query: Address): void
   countBits(bitmap: Address, count: number): number
   binRows(table: Address, from: number, to: number, factors: Address, bins: number, signs: boolean, unit: boolean): void
   findOutside(batch: Address): number

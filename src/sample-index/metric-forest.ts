@@ -9,19 +9,11 @@
 
 import type { Store } from '../block-store/reader.ts'
 import { type Arena, formatBytes } from '../numeric/arena.ts'
+import { BinFields } from '../numeric/fields/bin.ts'
 import { QueryFields } from '../numeric/fields/query.ts'
-import { TreeChildFields } from '../numeric/fields/tree-child.ts'
-import {
-  CHILD_BYTES,
-  QUERY_BYTES,
-  TREE_COUNT,
-  TREE_ENTRIES,
-  TREE_KIND,
-  TREE_KIND_LEAF,
-} from '../numeric/metric-tree-layout.ts'
+import { BIN_BYTES, QUERY_BYTES } from '../numeric/metric-tree-layout.ts'
 import { Region } from '../numeric/region.ts'
 import type { Address, ByteCount } from '../sizes.ts'
-import { BinQueue } from './bin-queue.ts'
 import { wholeIndex } from './index-state.ts'
 import { type CacheRoom, PageCache } from './page-cache.ts'
 import { type TreeFacts, type TreeRoot, treeFile } from './tree-file.ts'
@@ -91,6 +83,9 @@ export interface SearchResult {
   rows: number
 }
 
+/** Nodes that the queue has room for at first. */
+const LEAST_QUEUE = 64
+
 interface Tree {
   file: number
   firstRow: number
@@ -102,7 +97,9 @@ export class MetricForest {
   readonly #arena: Arena
   readonly #cache: PageCache
   readonly #query: QueryFields
-  readonly #bounds: Region
+  /** The node that was taken out of the queue last. */
+  readonly #bin: BinFields
+  #queue: { at: Address; room: number } = { at: 0, room: 0 }
   readonly #found: Region
   readonly #margins: Region
 
@@ -113,7 +110,7 @@ export class MetricForest {
     const largest = facts.reduce((most, { largestPage }) => Math.max(most, largestPage), 0)
     this.#cache = new PageCache(arena, paths, room, largest)
     this.#query = new QueryFields(arena, arena.allocateZeroed(QUERY_BYTES, 'a query of the index'))
-    this.#bounds = new Region(arena, 'bounds of nodes')
+    this.#bin = new BinFields(arena, arena.allocateZeroed(BIN_BYTES, 'a node of the index'))
     this.#found = new Region(arena, 'rows that were found')
     this.#margins = new Region(arena, 'margins of rows that were found')
     let firstRow = 0
@@ -143,72 +140,83 @@ export class MetricForest {
   search(query: BandQuery, limits: SearchLimits, take: (rows: FoundRows) => void): SearchResult {
     this.#ask(query)
     const { wanted = Number.POSITIVE_INFINITY, most = Number.POSITIVE_INFINITY, reach = 1 } = limits
+    this.#query.reach = reach
     const result: SearchResult = { found: 0, visited: 0, outside: 0, resting: 0, leftOut: 0, trees: 0, rows: 0 }
     for (const number of limits.trees ?? this.trees.keys()) {
       if (result.found >= wanted || result.visited + result.outside >= most) break
-      this.#searchTree(this.trees[number], { wanted, reach }, result, take)
+      this.#searchTree(this.trees[number], wanted, result, take)
     }
     return result
   }
 
   #searchTree(
     { file, firstRow, root }: Tree,
-    { wanted, reach }: { wanted: number; reach: number },
+    wanted: number,
     result: SearchResult,
     take: (rows: FoundRows) => void,
   ): void {
-    this.#query.firstRow = firstRow
-    result.rows += root.rows
-    const queue = new BinQueue()
-    const { page: at, bytes, first, rows } = root
-    queue.push({ beyond: 0, first, rows, page: at, bytes, checksum: BigInt(`0x${root.checksum}`) })
-    while (result.found < wanted) {
-      const bin = queue.pop()
-      if (!bin) break
-      const page = this.#cache.take(file, bin)
-      if (this.#arena.getU32(page + TREE_KIND) === TREE_KIND_LEAF) {
-        result.visited += bin.rows
-        const count = this.#findInLeaf(page, firstRow + bin.first)
-        result.found += count
-        if (count > 0) take({ page, firstRow, ...this.#lists(count) })
-      } else this.#openNode(page, { reach, firstRow }, queue, result)
-    }
-    if (queue.size === 0) result.trees++
-    result.leftOut += queue.rows
-  }
-
-  /** Puts the children of a node into the queue that may hold rows of the band. */
-  #openNode(
-    page: Address,
-    { reach, firstRow }: { reach: number; firstRow: number },
-    queue: BinQueue,
-    result: SearchResult,
-  ): void {
-    const count = this.#arena.getU32(page + TREE_COUNT)
-    const bounds = this.#bounds.room(count * 8)
-    // Rows that are wanted for their dual variables may lie anywhere.
-    if (this.#query.alpha !== 0) this.#arena.f64(bounds, count).fill(0)
-    else this.#arena.numeric.boundChildren(page, this.#query.at, bounds)
-    const beyond = this.#arena.f64(bounds, count)
-    const { resting } = this.#query
+    const query = this.#query
+    const bin = this.#bin
     const { numeric } = this.#arena
-    for (let k = 0; k < count; k++) {
-      const child = new TreeChildFields(this.#arena, page + TREE_ENTRIES + k * CHILD_BYTES)
-      const { first, rows, pageBytes: bytes, checksum } = child
-      if (beyond[k] >= 1) result.outside += rows
-      else if (resting !== 0 && numeric.allBits(resting, firstRow + first, rows)) result.resting += rows
-      // The parts of a large ball may lie anywhere in it: only leaves are left out that are far, but not certain to be outside.
-      else if (child.leaf === 1 && beyond[k] >= reach) result.leftOut += rows
-      else queue.push({ beyond: beyond[k], first, rows, page: Number(child.page), bytes, checksum })
+    this.#beginTree(firstRow, root)
+    result.rows += root.rows
+    while (result.found < wanted && numeric.popBin(query.at, bin.at)) {
+      const page = this.#cache.take(file, bin)
+      const children = numeric.childCount(page)
+      if (children > 0) {
+        this.#makeRoom(query.waiting + children)
+        numeric.openNode(page, query.at)
+        continue
+      }
+      const { rows, first } = bin
+      result.visited += rows
+      const count = this.#findInLeaf(page, rows, firstRow + first)
+      result.found += count
+      if (count > 0) take({ page, firstRow, ...this.#lists(count) })
     }
+    if (query.waiting === 0) result.trees++
+    result.outside += query.rowsOutside
+    result.resting += query.rowsResting
+    result.leftOut += query.rowsLeftOut + (numeric.rowsWaiting(query.at) >>> 0)
   }
 
-  #findInLeaf(page: Address, place: number): number {
-    this.#query.place = place
-    const count = this.#arena.getU32(page + TREE_COUNT)
-    this.#query.found = this.#found.room(count * 4)
-    this.#query.margins = this.#margins.room(count * 8)
-    return this.#arena.numeric.findInLeaf(page, this.#query.at)
+  /** Of a tree that a search begins with, the root waits and no row is counted. */
+  #beginTree(firstRow: number, { page, bytes, checksum, first, rows }: TreeRoot): void {
+    const query = this.#query
+    const bin = this.#bin
+    query.firstRow = firstRow
+    query.rowsOutside = 0
+    query.rowsResting = 0
+    query.rowsLeftOut = 0
+    query.waiting = 0
+    this.#makeRoom(1)
+    bin.beyond = 0
+    bin.page = page
+    bin.checksum = BigInt(`0x${checksum}`)
+    bin.pageBytes = bytes
+    bin.rows = rows
+    bin.first = first
+    this.#arena.numeric.pushBin(query.at, bin.at)
+  }
+
+  /** Room for so many nodes that wait. Those that wait already move along. */
+  #makeRoom(nodes: number): void {
+    const { at, room } = this.#queue
+    if (nodes <= room) return
+    const more = Math.max(nodes, 2 * room, LEAST_QUEUE)
+    const next = this.#arena.allocate(more * BIN_BYTES, 'nodes of the index that wait')
+    const waiting = this.#query.waiting * BIN_BYTES
+    this.#arena.bytes(next, waiting).set(this.#arena.bytes(at, waiting))
+    this.#queue = { at: next, room: more }
+    this.#query.queue = next
+  }
+
+  #findInLeaf(page: Address, rows: number, place: number): number {
+    const query = this.#query
+    query.place = place
+    query.found = this.#found.room(rows * 4)
+    query.margins = this.#margins.room(rows * 8)
+    return this.#arena.numeric.findInLeaf(page, query.at)
   }
 
   #lists(count: number): { places: Uint32Array; margins: Float64Array } {

@@ -6,13 +6,14 @@ import { type Arena, formatBytes } from '../numeric/arena.ts'
 import { TREE_ENTRIES } from '../numeric/metric-tree-layout.ts'
 import { CACHE_LINE, roundDown, roundUp } from '../numeric/rounding.ts'
 import type { Address, ByteCount } from '../sizes.ts'
+import { PageList } from './page-list.ts'
 import { damagedTrees } from './tree-file.ts'
 
-/** Where a page is. */
+/** Where a page is. The checksum is asked for when it is read. */
 export interface PagePlace {
-  page: number
-  bytes: ByteCount
-  checksum: bigint
+  readonly page: number
+  readonly pageBytes: ByteCount
+  readonly checksum: bigint
 }
 
 export interface CacheRoom {
@@ -70,8 +71,7 @@ export class PageCache {
   readonly #files = new Map<number, number>()
   readonly #room: Extents
   readonly #largest: ByteCount
-  /** Where pages are, those used last at the end. */
-  readonly #held = new Map<string, CacheRoom>()
+  readonly #held = new PageList()
 
   /** `largest`: bytes of the largest page there is. */
   constructor(arena: Arena, paths: string[], { at, bytes }: CacheRoom, largest: ByteCount) {
@@ -91,15 +91,12 @@ export class PageCache {
 
   /** Address of a page; it stays there until other pages are asked for. */
   take(file: number, place: PagePlace): Address {
-    const name = `${file}:${place.page}`
-    const found = this.#held.get(name)
+    const found = this.#held.use(file, place.page)
     if (found !== undefined) {
       this.counts.pagesFound++
-      this.#held.delete(name)
-      this.#held.set(name, found)
-      return found.at
+      return found
     }
-    const bytes = roundUp(place.bytes, CACHE_LINE)
+    const bytes = roundUp(place.pageBytes, CACHE_LINE)
     if (bytes > this.#largest) throw damagedTrees(this.#where(file, place), 'it is larger than any page')
     const at = this.#make(bytes)
     try {
@@ -108,7 +105,7 @@ export class PageCache {
       this.#room.giveBack(at, bytes)
       throw error
     }
-    this.#held.set(name, { at, bytes })
+    this.#held.add(file, place.page, { at, bytes })
     return at
   }
 
@@ -117,9 +114,8 @@ export class PageCache {
     for (;;) {
       const at = this.#room.take(bytes)
       if (at !== undefined) return at
-      const [[oldest, held]] = this.#held
-      this.#held.delete(oldest)
-      this.#room.giveBack(held.at, held.bytes)
+      const oldest = this.#held.dropOldest()
+      this.#room.giveBack(oldest.at, oldest.bytes)
     }
   }
 
@@ -128,7 +124,7 @@ export class PageCache {
   }
 
   #read(file: number, place: PagePlace, at: Address): void {
-    const { page, bytes, checksum } = place
+    const { page, pageBytes: bytes, checksum } = place
     const path = this.#paths[file]
     const where = this.#where(file, place)
     const target = this.#arena.bytes(at, bytes)

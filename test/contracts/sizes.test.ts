@@ -30,6 +30,7 @@ const forBits: Record<string, [what: string, ...operators: string[]]> = {
   'input-formats/vw.ts': ['words of a hash', '<<', '| 0', 'imul', '~', '^'],
   'input-formats/zstd-frames.ts': ['fields of a header', '>>', '<<', '& 0x8…'],
   'numeric/feature-bits.ts': ['words of bits', 'imul'],
+  'sample-index/page-list.ts': ['words of a hash', 'imul'],
   'model/liblinear-file.ts': ["labels, as LIBLINEAR's C has them", '| 0'],
   'predict/predict-chunk-task.ts': ['class numbers, −1 for none', 'i32'],
   'predict/predict-store.ts': ['class numbers, −1 for none', 'i32'],

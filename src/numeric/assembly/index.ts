@@ -58,7 +58,7 @@ export { marginsOfColumns, startModel, stateOfSquared, sweepL1Logistic, sweepL1S
 export { dualOfLogistic, evaluateL1, lengthL1, shortenDual, steepest, sumsOfSquared } from './l1-certificate'
 export { clipNewton, directionL1, newtonL1, stepL1, stepL1Squared } from './l1-newton'
 export { allocate } from './memory'
-export { allBits, boundChildren, boxOf, clearRow, countBits, findInLeaf, nearestPivot, spreadAbout, sumRows } from './metric-tree'
+export { boxOf, clearRow, countBits, findInLeaf, nearestPivot, spreadAbout, sumRows } from './metric-tree'
 export { carryOn, carryOnBundle2, carryOnBundle4, carryOnBundle8 } from './momentum'
 export { growBallF32, growBallF64 } from './one-pass'
 export { findOutliersF32, findOutliersF64, leaveOut, takeOutF32, takeOutF64 } from './outliers'
@@ -86,3 +86,4 @@ export { curvatureRows, dualOfMargins, lineRows, scoreHeldOutRows, slopeRows } f
 export { curvatureSoftmax, evaluateSoftmax, slopeSoftmax } from './softmax'
 export { combine, factorCholesky, foldTriangles, gatherPieces, innerProduct, precondition, solveCholesky } from './vectors'
 export { endOfMerged, growList, listValues, mergeValues, scanColumns, scanTable } from './scan-table'
+export { childCount, openNode, popBin, pushBin, rowsWaiting } from './tree-search'

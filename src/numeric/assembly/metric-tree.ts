@@ -2,7 +2,7 @@
 // a centre is spread out into a vector (f64) when many rows are compared with it.
 import { ROW_CLASS, ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_DENSE, ROW_NORM } from '../layouts'
 import {
-  CHILD_ANGLE, CHILD_BOX, CHILD_BYTES, CHILD_CENTRE, CHILD_CLASS, CHILD_LONGEST, CHILD_RADIUS, CHILD_SHORTEST, QUERY_ALPHA, QUERY_ANCHOR,
+  CHILD_ANGLE, CHILD_BOX, CHILD_CENTRE, CHILD_CLASS, CHILD_LONGEST, CHILD_RADIUS, CHILD_SHORTEST, QUERY_ALPHA, QUERY_ANCHOR,
   QUERY_ANCHOR_BIAS, QUERY_ANCHOR_LENGTH, QUERY_BIAS, QUERY_FEATURES, QUERY_FIRST_ROW, QUERY_FOUND, QUERY_HIGH, QUERY_LENGTH, QUERY_LOW,
   QUERY_MARGINS, QUERY_NARROW, QUERY_PLACE, QUERY_POSITIVE, QUERY_REST_BEYOND, QUERY_RESTING, QUERY_TAKEN, QUERY_TOUCHED, QUERY_UNIT, QUERY_WEIGHTS, SPREAD_FURTHEST, SPREAD_LEAST_COSINE,
   SPREAD_LONGEST, SPREAD_SHORTEST, TREE_COUNT, TREE_ENTRIES, TREE_MIXED, TREE_ROW_BYTES, TREE_ROW_NUMBER, TREE_ROW_RECORD,
@@ -179,35 +179,33 @@ function beyondLow(y: f64, bias: f64, low: f64): f64 {
   return beyond(low - middle, (y > 0 ? scoreHigh + bias : -scoreLow - bias) - middle)
 }
 
-/** For each child of an inner node: how far it lies beyond what the query wants (f64 out). */
-export function boundChildren(page: usize, query: usize, out: usize): void {
-  const count = usize(load<u32>(page, TREE_COUNT))
+/** How far a child of an inner node lies beyond what the query wants. From 1 on it is not known how far. */
+export function boundChild(page: usize, child: usize, query: usize): f64 {
   const w = <usize>load<u32>(query, QUERY_WEIGHTS)
-  const anchor = <usize>load<u32>(query, QUERY_ANCHOR)
   const bias = load<f64>(query, QUERY_BIAS)
   const high = load<f64>(query, QUERY_HIGH)
   const low = load<f64>(query, QUERY_LOW)
-  const positive = load<u32>(query, QUERY_POSITIVE)
   const unit = load<u32>(query, QUERY_UNIT) != 0
   const narrow = load<u32>(query, QUERY_NARROW) != 0
   const features = load<u32>(query, QUERY_FEATURES)
-  for (let k: usize = 0; k < count; k++) {
-    const child = page + TREE_ENTRIES + k * CHILD_BYTES
-    const label = load<u32>(child, CHILD_CLASS)
-    boundScores(page, child, w, load<f64>(query, QUERY_LENGTH), features, unit, narrow)
-    let asPositive = beyondHigh(1, bias, high)
-    let asNegative = beyondHigh(-1, bias, high)
-    if (low > f64.NEGATIVE_INFINITY) {
-      let lowBias = bias
-      if (anchor != 0) {
-        lowBias = load<f64>(query, QUERY_ANCHOR_BIAS)
-        boundScores(page, child, anchor, load<f64>(query, QUERY_ANCHOR_LENGTH), features, unit, narrow)
-      }
-      asPositive = max(asPositive, beyondLow(1, lowBias, low))
-      asNegative = max(asNegative, beyondLow(-1, lowBias, low))
+  const label = load<u32>(child, CHILD_CLASS)
+  const isMixed = label == TREE_MIXED
+  const isPositive = label == load<u32>(query, QUERY_POSITIVE)
+  boundScores(page, child, w, load<f64>(query, QUERY_LENGTH), features, unit, narrow)
+  let asPositive = isMixed || isPositive ? beyondHigh(1, bias, high) : f64.POSITIVE_INFINITY
+  let asNegative = isMixed || !isPositive ? beyondHigh(-1, bias, high) : f64.POSITIVE_INFINITY
+  // The other side of the band is not asked about a node that is outside anyway.
+  if (low > f64.NEGATIVE_INFINITY && min(asPositive, asNegative) < 1) {
+    const anchor = <usize>load<u32>(query, QUERY_ANCHOR)
+    let lowBias = bias
+    if (anchor != 0) {
+      lowBias = load<f64>(query, QUERY_ANCHOR_BIAS)
+      boundScores(page, child, anchor, load<f64>(query, QUERY_ANCHOR_LENGTH), features, unit, narrow)
     }
-    store<f64>(out + (k << 3), label == TREE_MIXED ? min(asPositive, asNegative) : label == positive ? asPositive : asNegative)
+    asPositive = max(asPositive, beyondLow(1, lowBias, low))
+    asNegative = max(asNegative, beyondLow(-1, lowBias, low))
   }
+  return min(asPositive, asNegative)
 }
 
 @inline

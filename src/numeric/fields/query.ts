@@ -9,7 +9,7 @@ export class QueryFields {
 
   constructor(arena: Arena, at: Address) {
     this.at = at
-    this.#view = arena.view(at, 112)
+    this.#view = arena.view(at, 144)
   }
 
   /** u32: address of the weights w. */
@@ -179,5 +179,61 @@ export class QueryFields {
   }
   set features(value: number) {
     this.#view.setUint32(108, value, true)
+  }
+
+  /** f64: leaves that lie so far beyond the band are left out. */
+  get reach(): number {
+    return this.#view.getFloat64(112, true)
+  }
+  set reach(value: number) {
+    this.#view.setFloat64(112, value, true)
+  }
+
+  /** u32: address of BIN_ records, nodes that wait, as a binary heap. */
+  get queue(): Address {
+    return this.#view.getUint32(120, true)
+  }
+  set queue(value: Address) {
+    this.#view.setUint32(120, value, true)
+  }
+
+  /** u32: how many of them there are. */
+  get waiting(): number {
+    return this.#view.getUint32(124, true)
+  }
+  set waiting(value: number) {
+    this.#view.setUint32(124, value, true)
+  }
+
+  /** u32: rows of nodes that cannot hold a row of the band: the search counts them here. */
+  get rowsOutside(): number {
+    return this.#view.getUint32(128, true)
+  }
+  set rowsOutside(value: number) {
+    this.#view.setUint32(128, value, true)
+  }
+
+  /** u32: rows of nodes that rest, likewise. */
+  get rowsResting(): number {
+    return this.#view.getUint32(132, true)
+  }
+  set rowsResting(value: number) {
+    this.#view.setUint32(132, value, true)
+  }
+
+  /** u32: rows of leaves beyond the reach, likewise. */
+  get rowsLeftOut(): number {
+    return this.#view.getUint32(136, true)
+  }
+  set rowsLeftOut(value: number) {
+    this.#view.setUint32(136, value, true)
+  }
+
+  /** u32: 0. */
+  get spare(): number {
+    return this.#view.getUint32(140, true)
+  }
+  set spare(value: number) {
+    this.#view.setUint32(140, value, true)
   }
 }

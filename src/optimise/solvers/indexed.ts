@@ -27,7 +27,7 @@ import { type ActiveMemory, ActiveSet, leastActive, newActiveMemory, stretchesOf
 import { type AwayRound, AwayRows, FIXED } from './away-rows.ts'
 import { StepsOnSet } from './indexed-newton.ts'
 import { type Course, firstReach, IndexSearch, OUTSIDE_SHARE } from './indexed-search.ts'
-import { type IndexedFound, indexedSweepTask } from './indexed-task.ts'
+import { indexedSweepTask } from './indexed-task.ts'
 import { newton } from './newton.ts'
 import {
   type BlockSolver,
@@ -92,7 +92,7 @@ class IndexedDescent implements Run, Saved {
       },
       ...{ exact: settings.indexStop === 'exact', hasty: true, loss: 0, gap: 0, solved: false, settled: false },
       ...{ owed: { outside: 0, allowed: 0 }, ready: false, whole: false, away: null },
-      ...{ anchored: false, base: this.#memory.records.at },
+      ...{ anchored: false, sweepsFirst: false, base: this.#memory.records.at },
     }
   }
 
@@ -105,6 +105,8 @@ class IndexedDescent implements Run, Saved {
     this.#search.wake()
     Object.assign(course, { fill: set.fill, hasty: true, solved: false, settled: false, away: null })
     course.anchored ||= anchored
+    // Without the outliers w is far from what S has found: a search by it would find rows that do not matter.
+    course.sweepsFirst = set.fill.count > 0
   }
 
   async visit(group: RowGroup, turn: Turn): Promise<Seen> {
@@ -140,6 +142,7 @@ class IndexedDescent implements Run, Saved {
   /** One search, and what follows from it; visits of rows. */
   async #searchAndSweep(group: RowGroup, turn: Turn): Promise<number> {
     const course = this.#course
+    if (course.sweepsFirst) return this.#sweepFirst(group, turn)
     const found = await this.#search.search(group, course)
     const { searched } = found
     const outside = found.freshLoss * (this.#engine.rows / Math.max(1, this.#search.covered(course, found)))
@@ -147,8 +150,8 @@ class IndexedDescent implements Run, Saved {
     course.owed = { outside, allowed }
     course.ready = false
     if (course.solved && this.#search.isAllThereIs(course, found)) {
-      course.ready = !course.hasty
-      if (course.hasty) this.#search.lookClosely(course)
+      course.ready = !course.hasty || this.#search.isNoShorter(course, found)
+      if (!course.ready) this.#search.lookClosely(course)
       course.settled = course.ready && this.#settings.indexLeft !== undefined
       course.gap += found.freshLoss
       course.loss += found.freshLoss
@@ -156,22 +159,33 @@ class IndexedDescent implements Run, Saved {
     }
     if (searched.found > 0 && course.fill.count === 0) throw noRoom(this.#memory)
     if (!course.hasty) this.#search.lookHastily(course)
-    return searched.visited + (await (this.#secondOrder ? this.#step(group) : this.#sweep(group, found)))
+    if (this.#secondOrder) return searched.visited + (await this.#step(group))
+    // While many rows are missing, S is not solved to its end.
+    const whole = course.steps > 0 && outside <= NEARLY * OUTSIDE_SHARE * allowed
+    const others = Math.max(searched.visited - found.fresh, Math.ceil(course.fill.count / PARTS))
+    return searched.visited + (await this.#sweep(group, found.fresh, whole ? undefined : others))
+  }
+
+  /** Solves S as it is, before the index is asked; visits of rows. */
+  async #sweepFirst(group: RowGroup, turn: Turn): Promise<number> {
+    const course = this.#course
+    course.sweepsFirst = false
+    course.owed = { outside: 0, allowed: turn.targets[0] * this.#primal(0) }
+    course.ready = false
+    return this.#secondOrder ? this.#step(group) : this.#sweep(group, 0)
   }
 
   #primal(outside: number): number {
     return 0.5 * this.#objective.squaredLengths()[0] + this.#course.loss + outside
   }
 
-  /** Minimises the dual over the fresh rows and others of S; visits of rows. */
-  async #sweep(group: RowGroup, { fresh, searched }: IndexedFound): Promise<number> {
+  /** Minimises the dual over the fresh rows and so many others of S, or all; visits of rows. */
+  async #sweep(group: RowGroup, fresh: number, others?: number): Promise<number> {
     const course = this.#course
     const { outside, allowed } = course.owed
     const { seed, shrinking: shrink, innerPasses } = this.#settings
     const { count, away } = course.fill
-    // While many rows are missing, S is not solved to its end.
-    const whole = course.steps > 0 && outside <= NEARLY * OUTSIDE_SHARE * allowed
-    const others = Math.max(searched.visited - fresh, Math.ceil(count / PARTS))
+    const whole = others === undefined
     const swept = await this.#engine.threads.run(indexedSweepTask, {
       ...{ of: this.#objective.at(group), memory: this.#memory, fill: course.fill, sums: this.#sums },
       ...{ fresh, next: course.next, shrink, random: [seed, course.steps] },
@@ -186,7 +200,7 @@ class IndexedDescent implements Run, Saved {
     Object.assign(course, { fill: swept.fill, next: swept.next, loss: swept.loss * scale, gap: swept.gap * scale })
     course.whole = whole
     course.solved = whole && swept.gap <= INSIDE_SHARE * allowed
-    const most = whole ? course.fill.away : others
+    const most = others ?? course.fill.away
     if (course.fill.away > 0) course.away = this.#away.newRound(course.fill, course.steps, most)
     return swept.visits
   }
