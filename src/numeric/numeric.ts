@@ -152,6 +152,9 @@ export interface NumericFunctions extends ByPrecision, ByWidth {
       share: number,
     ]
   ): number
+  carryRows(problem: Address, from: number, to: number, before: Address, share: number): number
+  carryWeights(w: Address, before: Address, count: number, share: number): number
+  dualParts(problem: Address, count: number): number
   keepMarginsL2(l1: Address): void
   lossL2Logistic(l1: Address): number
   startL2Logistic(l1: Address): void

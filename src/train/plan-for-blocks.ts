@@ -57,19 +57,41 @@ export async function planFor(
     !run.folds &&
     !isTruncatedLoss(options) &&
     mayHandOver(options, { rows: store.manifest.rows, weights: rows.weights })
-  if (may) {
-    try {
-      const plan = planWith(store, solver, options, { ...run, rows, handsOver: true })
-      if (plan.weightBytes === 8 || (run.lanes ?? 1) > 1) return { ...plan, handsOver: true }
-    } catch (error) {
-      // No run is refused for what it may never need.
-      if (!(error instanceof SpillwayError)) throw error
-    }
-  }
-  return { ...planWith(store, solver, options, { ...run, rows, handsOver: false }), handsOver: false }
+  // No run is refused for what it may never need.
+  const steps = may ? planIfItFits(store, solver, options, { ...run, rows, handsOver: true }) : undefined
+  const handsOver = steps !== undefined && (steps.weightBytes === 8 || (run.lanes ?? 1) > 1)
+  const plan = handsOver ? steps : planWith(store, solver, options, { ...run, rows, handsOver })
+  const spare = plan.weightBytes === 8 ? momentumBytes(store.manifest, solver, options, { ...run, rows }) : 0
+  const roomier = spare > 0 ? planIfItFits(store, solver, options, { ...run, rows, handsOver, spare }) : undefined
+  const isAsGood = roomier?.slots === plan.slots && roomier.slotBytes >= MOST_OF_SLOT * plan.slotBytes
+  return { ...(isAsGood ? roomier : plan), handsOver }
 }
 
-type PlannedRun = ToPlan & { rows: RowsOfStore; handsOver: boolean }
+/** Runs that have no use for momentum are not to suffer from it: of the room for blocks, this share is left at least. */
+const MOST_OF_SLOT = 0.9
+
+/** Bytes for weights and dual variables of before, where they are of use. */
+function momentumBytes(
+  manifest: Manifest,
+  solver: BlockSolver,
+  options: ResolvedOptions,
+  { rows, lanes = 1, folds }: ToPlan & { rows: RowsOfStore },
+): number {
+  const isOneModel = lanes === 1 && !folds && !trainsTogether(options.multiclass) && options.ranks.size === 1
+  if (!solver.momentum || !isOneModel || isTruncatedLoss(options)) return 0
+  return (Math.ceil(rows.weights) + 1) * 8 + manifest.rows * alphaStride(options)
+}
+
+type PlannedRun = ToPlan & { rows: RowsOfStore; handsOver: boolean; spare?: number }
+
+function planIfItFits(...planned: Parameters<typeof planWith>): MemoryPlan | undefined {
+  try {
+    return planWith(...planned)
+  } catch (error) {
+    if (!(error instanceof SpillwayError)) throw error
+    return undefined
+  }
+}
 
 function planWith(store: Store, solver: BlockSolver, options: ResolvedOptions, run: PlannedRun): MemoryPlan {
   const { manifest } = store
@@ -99,7 +121,7 @@ function needsOf(
   manifest: Manifest,
   solver: BlockSolver,
   options: ResolvedOptions,
-  { fromText = false, rows, lanes = 1, bytesPerRow = 0, handsOver }: PlannedRun,
+  { fromText = false, rows, lanes = 1, bytesPerRow = 0, handsOver, spare = 0 }: PlannedRun,
 ): (weights: ResolvedOptions['weights']) => PlanNeeds {
   const { weights, entryBytes, mapBytes, expanded } = rows
   const classes = manifest.labels.filter(label => label.rows > 0).length
@@ -121,6 +143,7 @@ function needsOf(
       alphaBytes: !hasDual(solver, options) ? 0 : together ? classes * 8 : alphaStride(options) * lanes,
       mapBytes,
       weights,
+      spare,
     },
     ...{ entryBytes, expanded, slots: 2, cacheShare: solver.cacheShare },
     leastCache: solver.leastCache && ((bytes: number): number => solver.leastCache!(manifest.rows, bytes)),

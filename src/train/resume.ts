@@ -21,9 +21,10 @@ import { type SeriesStart, trainTruncated } from './truncated-over-blocks.ts'
 export async function trainResumed(training: BlockTraining): Promise<Solution[]> {
   const { engine, solver, options, objective, tell, say, began, first, handOver } = training
   const { seed, shrinking, innerPasses, innerTolerance = null, blockOrder, batch } = options
-  const { slotBytes, cacheBytes } = engine.plan
+  const { slotBytes, cacheBytes, spareBytes } = engine.plan
   const course = {
     ...{ solver: solver.name, seed, shrinking, innerPasses, innerTolerance, blockOrder, batch, slotBytes, cacheBytes },
+    spareBytes,
     memory: options.memory ?? null,
     ...(options.ranks.size > 1 && { allRows: engine.all.rows }),
     ...(isTruncated(training) && { outlierStart: options.outlierStart }),
@@ -138,7 +139,7 @@ export function refuseOtherCourse(found: RunState, fresh: RunState): void {
       'train again without --resume',
     )
   }
-  const { slotBytes, cacheBytes, memory, ...settings } = fresh.settings
+  const { slotBytes, cacheBytes, spareBytes, memory, ...settings } = fresh.settings
   for (const [name, value] of Object.entries(settings)) {
     const before = found.settings[name]
     if (before !== value) {
@@ -148,7 +149,8 @@ export function refuseOtherCourse(found: RunState, fresh: RunState): void {
       )
     }
   }
-  if (found.settings['slotBytes'] !== slotBytes || found.settings['cacheBytes'] !== cacheBytes) {
+  const { slotBytes: slot, cacheBytes: cache, spareBytes: spare = spareBytes } = found.settings
+  if (slot !== slotBytes || cache !== cacheBytes || spare !== spareBytes) {
     // Checkpoints of earlier versions do not say which memory was named.
     throw otherRoom((found.settings['memory'] ?? null) as number | null, memory as number | null)
   }

@@ -59,7 +59,7 @@ export { dualOfLogistic, evaluateL1, lengthL1, shortenDual, steepest, sumsOfSqua
 export { clipNewton, directionL1, newtonL1, stepL1, stepL1Squared } from './l1-newton'
 export { allocate } from './memory'
 export { boxOf, clearRow, countBits, findInLeaf, nearestPivot, spreadAbout, sumRows } from './metric-tree'
-export { carryOn, carryOnBundle2, carryOnBundle4, carryOnBundle8 } from './momentum'
+export { carryOn, carryOnBundle2, carryOnBundle4, carryOnBundle8, carryRows, carryWeights, dualParts } from './momentum'
 export { growBallF32, growBallF64 } from './one-pass'
 export { findOutliersF32, findOutliersF64, leaveOut, takeOutF32, takeOutF64 } from './outliers'
 export { packBatch, relabelRows, workOf } from './pack'

@@ -31,16 +31,16 @@ export function carryOn(problem: usize, count: u32, weightCount: u32, beforeAlph
   const alpha = <usize>load<u32>(problem, PROBLEM_ALPHA)
   const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
   const length = carryWeights(w, beforeWeights, weightCount, share)
-  const gain = carryRows(problem, count, beforeAlpha, share)
+  const gain = carryRows(problem, 0, count, beforeAlpha, share)
   if (gain - 0.5 * (innerProduct(w, w, weightCount) - length) >= 0) return true
   memory.copy(w, beforeWeights, usize(weightCount) << 3)
   memory.copy(alpha, beforeAlpha, usize(count) << (load<u32>(problem, PROBLEM_LOGISTIC) != 0 ? 4 : 3))
   return false
 }
 
-/** The squared length of the weights that there were. */
-@inline
-function carryWeights(w: usize, before: usize, count: u32, share: f64): f64 {
+/** Carries weights on alone: those that there were are in the place of those before them. Gives the squared length of those that
+ *  there were. Their rows follow, by `carryRows`: until all have, w is not Σ α y x. */
+export function carryWeights(w: usize, before: usize, count: u32, share: f64): f64 {
   const length = innerProduct(w, w, count)
   const shares = f64x2.splat(share)
   const end2 = w + (usize(count & ~1) << 3)
@@ -58,9 +58,9 @@ function carryWeights(w: usize, before: usize, count: u32, share: f64): f64 {
   return length
 }
 
-/** What the rows' own parts of the dual objective gain. */
-@inline
-function carryRows(problem: usize, count: u32, before: usize, share: f64): f64 {
+/** Carries the rows from..to on, whose dual variables of before begin at an address, and gives w back what clamped ones did not
+ *  take of it: what the rows' own parts of the dual objective gain. */
+export function carryRows(problem: usize, from: u32, to: u32, before: usize, share: f64): f64 {
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
   const alpha = <usize>load<u32>(problem, PROBLEM_ALPHA)
   const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
@@ -77,9 +77,9 @@ function carryRows(problem: usize, count: u32, before: usize, share: f64): f64 {
   // Where all rows cost the same, only those that are clamped are looked at.
   const alike = rowWeights == 0 && boundPositive == boundNegative && diagonalPositive == diagonalNegative
   let gain: f64 = 0
-  for (let i: u32 = 0; i < count; i++) {
-    const place = usize(i) << rowShift
-    if (isStill(alpha + place, before + place, 8, logistic)) continue
+  let at = alpha + (usize(from) << rowShift)
+  for (let i = from; i < to; i++, at += usize(1) << rowShift, before += usize(1) << rowShift) {
+    if (isStill(at, before, 8, logistic)) continue
     let bound = boundPositive
     let diagonal = diagonalPositive
     if (!alike) {
@@ -88,8 +88,8 @@ function carryRows(problem: usize, count: u32, before: usize, share: f64): f64 {
       diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i)
     }
     gain += logistic
-      ? carryPair(alpha + place, before + place, 8, bound, share)
-      : carryBox(alpha + place, before + place, bound, diagonal, share)
+      ? carryPair(at, before, 8, bound, share)
+      : carryBox(at, before, bound, diagonal, share)
     if (takenBack == 0) continue
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const back = load<u32>(row, ROW_CLASS) == positive ? takenBack : -takenBack
@@ -97,6 +97,30 @@ function carryRows(problem: usize, count: u32, before: usize, share: f64): f64 {
     addToBias<f64>(biasAt, bias, back)
   }
   return gain
+}
+
+/** The rows' own parts of the dual objective: all of it but −½‖w‖². */
+export function dualParts(problem: usize, count: u32): f64 {
+  const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
+  const alpha = <usize>load<u32>(problem, PROBLEM_ALPHA)
+  const positive = load<u32>(problem, PROBLEM_POSITIVE)
+  const boundPositive = boundForPositive(problem)
+  const boundNegative = boundForNegative(problem)
+  const diagonalPositive = diagonalForPositive(problem)
+  const diagonalNegative = diagonalForNegative(problem)
+  const rowWeights = rowWeightsOf(problem)
+  const logistic = load<u32>(problem, PROBLEM_LOGISTIC) != 0
+  let parts: f64 = 0
+  for (let i: u32 = 0; i < count; i++) {
+    const a = load<f64>(alpha + (usize(i) << (logistic ? 4 : 3)))
+    if (a <= 0) continue
+    const isPositive = load<u32>(<usize>load<u32>(rows + (usize(i) << 2)), ROW_CLASS) == positive
+    if (logistic) {
+      const bound = rowBound(isPositive, boundPositive, boundNegative, rowWeights, i)
+      parts += negativeEntropy(a, load<f64>(alpha + (usize(i) << 4), 8), bound)
+    } else parts += a * (1 - 0.5 * rowDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i) * a)
+  }
+  return parts
 }
 
 /** Whether the last sweep did not move a dual variable: neither α nor, of a pair, C − α, which stands so many bytes behind it. */

@@ -313,14 +313,22 @@ export class Driver {
     }
     const done = known.map(solution => solution !== null)
     state.solutions = known
+    state.optimism = state.optimism.map((share, k) => (reached[k] ? share : this.#doubted(k, certificates[k])))
     state.primals = certificates.map(({ primal }) => primal)
-    state.optimism = state.optimism.map((share, k) => (reached[k] ? share : share * DOUBT))
     state.resting = reached
     const ends = certificates.map((certificate, k) => ({ certificate, done: done[k] }))
     this.#progress.certified(ends, passes)
     this.#objective.activate?.(done.map(is => !is))
     this.#run.notYet?.(done)
     return undefined
+  }
+
+  /** How much of an estimate counts from now on, of a model whose certificate did not confirm it. */
+  #doubted(model: number, { primal, gap }: Certificate): number {
+    const { optimism, gaps } = this.#state
+    const share = optimism[model]
+    if (gap === null || !this.#run.isInProportion?.()) return share * DOUBT
+    return Math.min(share, gaps[model] / (gap * primal))
   }
 
   /** How models ended so far; null as long as they have not. */

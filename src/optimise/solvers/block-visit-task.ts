@@ -11,6 +11,7 @@ import {
 } from '../../numeric/layouts.ts'
 import { declareTask, type TaskContext } from '../../threads/task.ts'
 import type { ProblemAt } from '../objectives/one-problem.ts'
+import type { CarriedBlock } from './block-momentum.ts'
 import { type CacheFill, type CacheMemory, refill, unite } from './row-cache.ts'
 import { innerOf, Sweeps, startSweeps } from './sweeps.ts'
 
@@ -30,6 +31,8 @@ export interface BlockVisitOptions {
   pass: number
   innerPasses: number
   innerTolerance: number | undefined
+  /** How rows are carried on before they are swept over, if they are. */
+  carried?: CarriedBlock
   /** Rows that are worked on together with those of the block: how many there are. */
   among?: { memory: CacheOfOne; cached: number }
 }
@@ -45,9 +48,21 @@ const MOST_SWEEPS = 200
 export const blockVisitTask = declareTask(import.meta.url, 'block-visit', blockVisit)
 
 /** What the block's rows owed as they were met, and what is in the cache now. */
-function blockVisit({ arena }: TaskContext, options: BlockVisitOptions): Met & { fill?: CacheFill } {
-  if (options.among) return visitAmong(arena, options, options.among)
-  return sweepBlock(arena, options, options.of.group, outcome => outcome)
+function blockVisit({ arena }: TaskContext, options: BlockVisitOptions): Met & { parts: number; fill?: CacheFill } {
+  const { of, carried, among } = options
+  if (among) return { ...visitAmong(arena, options, among), parts: 0 }
+  if (carried) carryOn(arena, of, carried)
+  const met = sweepBlock(arena, options, of.group, outcome => outcome)
+  return { ...met, parts: carried ? arena.numeric.dualParts(of.problem, of.group.rows) : 0 }
+}
+
+/** The rows of each block lie together among all rows. */
+function carryOn(arena: Arena, { problem, group, alphaStride }: ProblemAt, { share, before }: CarriedBlock): void {
+  let from = 0
+  for (const { rows, firstRow } of group.parts) {
+    arena.numeric.carryRows(problem, from, from + rows, before + firstRow * alphaStride, share)
+    from += rows
+  }
 }
 
 function visitAmong(

@@ -29,6 +29,7 @@ export const block: BlockSolver = {
   options: ['innerPasses', 'innerTolerance', 'blockOrder', 'shrinking', 'tolerance'],
   lossNeeds: anyDual,
   overRanks: true,
+  momentum: true,
   extraOverRanks: BYTES_OVER_RANKS,
   start: blocksOfRank,
   startMany: (...start) => blockBundleRun(...start, 'alone'),

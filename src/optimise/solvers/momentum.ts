@@ -1,4 +1,4 @@
-// Momentum for coordinate descent on the dual, with all rows in memory.
+// Momentum for coordinate descent on the dual, with all rows in memory. Over blocks: block-momentum.ts.
 //
 // Before a sweep, all dual variables go a share further the way that the last sweep took them, as long as the dual objective does
 // not fall (numeric/assembly/momentum.ts). Sweeps creep where rows have much in common: each moves the same way a little. The
@@ -13,7 +13,7 @@ import type { OneProblem } from '../objectives/one-problem.ts'
 import type { RowGroup, RowSource } from '../sources/row-source.ts'
 
 /** Sweeps before the first that dual variables are carried on for. */
-const SWEEPS_BEFORE = 8
+export const SWEEPS_BEFORE = 8
 /** The share never exceeds this. */
 const LARGEST_SHARE = 0.998
 
@@ -29,7 +29,7 @@ export interface Momentum {
 export function momentumFor(
   objective: OneProblem,
   source: RowSource,
-  { rows }: RowGroup,
+  { rows }: Pick<RowGroup, 'rows'>,
   sweeps: number,
 ): Momentum | undefined {
   const { narrow, together } = objective.sweepKind
@@ -77,7 +77,7 @@ export function carryBundleOn(arena: Arena, fields: BundleFields, lanes: Lanes, 
 }
 
 /** The first time nothing is known of before: a share of 0 remembers. */
-function shareAfter(sweeps: number): number {
+export function shareAfter(sweeps: number): number {
   return Math.min(LARGEST_SHARE, sweeps / (sweeps + 3))
 }
 

@@ -162,6 +162,9 @@ export interface Run {
   rowsEvicted?(): number
   /** Of a method whose steps take several passes. */
   steps?(): Steps
+  /** Whether what rows owe as they are met is about in proportion, from pass to pass, to what all owe together: then a certificate
+   *  tells how much of it is to be believed. */
+  isInProportion?(): boolean
   /** Certificates did not confirm what was believed of the models that are not done. */
   notYet?(done: boolean[]): void
   /** A convex problem of a series begins: of the rows that are not left out now. What the run has in memory stays, if it had
@@ -261,6 +264,8 @@ export interface BlockSolver extends AnySolver, Starts<BlockEngine> {
   extra?: { perWeight: number | ((weights: number, run: RunWithExtra) => number); perRow: number }
   /** The same where there are several ranks. */
   extraOverRanks?: { perWeight: number; perRow: number }
+  /** Whether it carries dual variables on, where there is room for weights and dual variables of before. */
+  momentum?: true
   /** Whether several threads can train at the same time. */
   severalTrainers?: true
   /** Whether it can train on text while that is being read into a store. */

@@ -81,6 +81,8 @@ export class BlockEngine implements RowSource {
   readonly #direct: boolean
   readonly #alphaStride: number
   #spare = { at: 0, end: 0 }
+  /** What the plan has left for rooms that a method can do without. */
+  #spareBytes: ByteCount
   readonly #rooms = new Map<string, { at: Address; bytes: ByteCount }>()
   /** Number of each block's first row in the order of the store. */
   readonly firstRows: number[] = []
@@ -96,6 +98,7 @@ export class BlockEngine implements RowSource {
     this.arena = arena
     this.store = store
     this.plan = plan
+    this.#spareBytes = plan.spareBytes
     this.#reader = reader ?? new ThreadPool(arena.share, READERS)
     this.threads = new ThreadPool(arena.share, trainers)
     this.rows = store.manifest.rows
@@ -120,6 +123,14 @@ export class BlockEngine implements RowSource {
     this.#rooms.set(name, { at, bytes })
     if (zeroed) this.arena.bytes(at, bytes).fill(0)
     return at
+  }
+
+  spare(name: string, bytes: ByteCount): Address | undefined {
+    const known = this.#rooms.get(name)
+    if (known?.bytes === bytes) return known.at
+    if (bytes > this.#spareBytes) return undefined
+    this.#spareBytes -= bytes
+    return this.room(name, bytes)
   }
 
   /** Memory that was in use before: blocks go there first. */

@@ -26,6 +26,8 @@ export interface PlanNeeds {
   perWeight: ByteCount
   /** Bytes of other things for each row. */
   perRow?: ByteCount
+  /** Bytes of what a method can do without. */
+  spare?: ByteCount
   /** Blocks in memory at a time: the one being worked on and the one being read. */
   slots: number
   /** Share of what is left for blocks that is to be kept for a cache of rows. */
@@ -70,6 +72,8 @@ export interface MemoryPlan {
   /** What each block of the store takes of that. */
   costs: { bytes: ByteCount; rows: number }[]
   cacheBytes: ByteCount
+  /** For what a method can do without. */
+  spareBytes: ByteCount
   /** Whether the window has room beside it for what was learnt while the text was read, until that has moved. */
   firstPass: boolean
   /** Of a weight: 8 or 4. */
@@ -132,6 +136,7 @@ function besidesBlocks(manifest: Manifest, memory: number, needs: PlanNeeds, dec
       what: `dual variables of ${manifest.rows} rows`,
       bytes: Math.ceil(manifest.rows * (needs.alphaBytes + (needs.perRow ?? 0))),
     },
+    { what: 'both as the pass before began', bytes: needs.spare ?? 0 },
     { what: 'map of the features', bytes: needs.mapBytes },
     { what: "reserve for Node's file and reading text", bytes: needs.reserve?.(memory) ?? 0 },
     { what: 'rows that stay in memory, at least', bytes: leastCacheOf(manifest, needs) },
@@ -196,7 +201,8 @@ export function planMemory(manifest: Manifest, memory: ByteCount, needs: PlanNee
   })
   if (more > 0) parts.push({ what: fixed > 0 ? 'more of them' : 'cache of rows', bytes: more })
   const recordBytes = recordBytesOf(manifest, needs)
-  return { memory, parts, slots, slotBytes, slotRows, costs, cacheBytes, firstPass, weightBytes, recordBytes }
+  const rooms = { slots, slotBytes, slotRows, costs, cacheBytes, spareBytes: needs.spare ?? 0 }
+  return { memory, parts, ...rooms, firstPass, weightBytes, recordBytes }
 }
 
 /** Of what a first pass took: what slots have when they take it over, but for rounding. */
