@@ -42,7 +42,8 @@ const LEAST_PASSES = 20
 const MOST_PASSES = { usual: 80, hinge: 400 }
 /** The same for one model of the hinge with few features over blocks, where a pass of `stream` costs as much as five or six of
  *  newton. With memory for a fifth of covtype's rows, CPU: scaled, C = 0.01, `stream` is done after 3 passes and 4.0 s, newton
- *  after 25 and 8.4 s; as published, C = 1, `stream` has a gap of 1 after 12 passes and 15 s, newton is done after 59 and 13 s. */
+ *  after 25 and 8.4 s; as published, C = 1, `stream` has a gap of 1 after 7 passes and is not done after 12 and 15 s, newton is
+ *  done after 59 and 13 s. */
 const SOON = { least: 4, most: 20 }
 const LBFGS_PASSES = { least: 60, most: 300 }
 /** Without a gap of all rows to judge by, so many passes are enough. */
