@@ -32,8 +32,10 @@ export function decodedBytes(told: Record<string, unknown> | undefined): number 
   return 8 * Number(told?.['nonzeros']) + 24 * Number(told?.['rows'])
 }
 
-const TRIES = 4
+const TRIES = 5
 const NEAR = 0.1
+
+const megabytesOf = (refusal: unknown): number => Number.parseInt(leastMemory(refusal) ?? '', 10)
 
 /** The --memory whose plan has room for about so large a share of the rows, or the least that works. `train` is a short run
  *  that tells its plan. Some of what is added goes elsewhere, to pages of files, so this asks again for what is missing. */
@@ -42,11 +44,19 @@ export async function memoryHolding(
   train: (memory: string) => Promise<{ stderr: string; told?: Record<string, unknown> }>,
 ): Promise<string> {
   const refused = await train(TOO_LITTLE).catch(error => error)
-  const least = Number.parseInt(leastMemory(refused) ?? '', 10)
+  let least = megabytesOf(refused)
   if (!least) throw refused instanceof Error ? refused : new Error(`--memory ${TOO_LITTLE} was not refused`)
   let megabytes = least
   for (let k = 0; k < TRIES; k++) {
-    const { stderr, told } = await train(`${megabytes}M`)
+    const run = await train(`${megabytes}M`).catch(error => error)
+    if (run instanceof Error) {
+      // A look at the text may show that more is needed than was said without one.
+      const more = megabytesOf(run)
+      if (!more || more <= megabytes) throw run
+      megabytes = least = more
+      continue
+    }
+    const { stderr, told } = run
     const wanted = share * decodedBytes(told)
     const missing = wanted - (heldBytes(stderr) ?? wanted)
     if (Math.abs(missing) < NEAR * wanted) break

@@ -15,6 +15,8 @@ import { rowsByNumbers } from './rows-of-store.ts'
 
 /** Counts of blocks that are tried: with the blocks the room for their dictionaries does not become smaller. */
 const MOST_TRIES = 4
+/** So many times more blocks are tried where several classes would have no cache beside blocks of the usual size. */
+const FINER = [2, 3, 4]
 /** Parts of a block that is too large for certain, however rough an estimate is. */
 const MANY_PARTS = 4
 
@@ -57,6 +59,29 @@ export async function blocksForText(
       break
     }
     blocks = found.parts.reduce((sum, parts) => sum + parts, 0)
+  }
+  if (options.blocks !== undefined) return blocks
+  const planWith = (count: number): Promise<RunPlan | undefined> =>
+    planOfEstimate(estimate, solver, options, { used: estimate.usedLeast, blocks: count, segments }).catch(
+      (error: unknown) => {
+        if (error instanceof SpillwayError) return undefined
+        throw error
+      },
+    )
+  return withRoomForCache(solver, blocks, planWith)
+}
+
+/** More blocks where a solver that keeps rows would give way to one that does not, for want of room beside two blocks. */
+async function withRoomForCache(
+  solver: BlockSolver,
+  blocks: number,
+  planWith: (blocks: number) => Promise<RunPlan | undefined>,
+): Promise<number> {
+  const keepsNothing = (plan: RunPlan | undefined): boolean => plan?.solver.cacheShare === 0
+  if (solver.cacheShare === 0 || !keepsNothing(await planWith(blocks))) return blocks
+  for (const times of FINER) {
+    const plan = await planWith(times * blocks)
+    if (plan && !keepsNothing(plan)) return times * blocks
   }
   return blocks
 }

@@ -12,7 +12,7 @@ import { sizeText } from '../sizes.ts'
 import { type BlockTraining, checkpointsOf, nextPassOf } from './block-training.ts'
 import { isTruncated } from './class-problems.ts'
 import { goOnInBlocks } from './go-on-in-blocks.ts'
-import { patience } from './hand-over.ts'
+import { patienceInBlocks } from './hand-over.ts'
 import type { ResolvedOptions } from './options.ts'
 import { startElsewhere } from './resume-elsewhere.ts'
 import { type SeriesStart, trainTruncated } from './truncated-over-blocks.ts'
@@ -32,7 +32,7 @@ export async function trainResumed(training: BlockTraining): Promise<Solution[]>
   const fresh = freshState(objective.models, course, engine.store.manifest.fingerprint)
   const checkpoints = checkpointsOf(training)
   const keeping = { keeper: checkpoints, state: fresh }
-  const judging = handOver && { stalls: patience(options.tolerance) }
+  const judging = handOver && { stalls: patienceInBlocks(options, objective) }
   const driver = new Driver({ source: engine, solver, objective, settings: options, tell, ...keeping, ...judging })
   const series = (start: SeriesStart): Promise<Solution[]> => trainTruncated(training, checkpoints, fresh, start)
   const isAlone = options.ranks.size === 1

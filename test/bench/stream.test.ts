@@ -71,6 +71,12 @@ describe('the suite stream', () => {
     assert.ok(Math.abs(held / decodedBytes(told) - 0.5) < 0.05, `${megabytes}M`)
     assert.ok(asked.length <= 5)
     assert.equal(await memoryHolding(0.001, train), '100M')
+    // Once the text was looked at, more is asked for.
+    const later = async (memory: string) => {
+      if (memory === '100M') throw new Error('what would help: --memory 115M')
+      return train(memory)
+    }
+    assert.equal(await memoryHolding(0.001, later), '115M')
     await assert.rejects(
       memoryHolding(0.5, async () => Promise.reject(new Error('no such store'))),
       /no such store/,

@@ -8,11 +8,14 @@ import { gzipSync } from 'node:zlib'
 import { ingest } from '../../src/block-store/ingest.ts'
 import { openStore } from '../../src/block-store/reader.ts'
 import { SpillwayError } from '../../src/errors.ts'
+import { stream } from '../../src/optimise/solvers/stream.ts'
 import { estimateText } from '../../src/rows/sample-text.ts'
 import { usedFeatures } from '../../src/rows/used-features.ts'
 import type { TrainOptions } from '../../src/train/options.ts'
 import { resolveOptions } from '../../src/train/options.ts'
+import { planByText } from '../../src/train/plan-for-text.ts'
 import type { Progress } from '../../src/train/progress.ts'
+import { planIngest } from '../../src/train/store-for-training.ts'
 import { train } from '../../src/train/train.ts'
 import type { TrainResult } from '../../src/train/training-run.ts'
 import { run } from '../cli/run.ts'
@@ -103,6 +106,20 @@ describe('blocks that fit', () => {
     assert.ok(!again.read && !splitting(again))
     assert.equal(again.result.blocks!.count, told.result.blocks!.count)
     await assertSound(store)
+  })
+
+  it('of several classes leave room for a cache, whatever the memory is', async () => {
+    const { path } = data(someText(2 * MIB, long, 6))
+    const counts = new Set<number>()
+    for (let room = 14; room < 24; room++) {
+      const options = resolveOptions({ memory: memoryWithRoom(room, 'text'), threads: 1 })
+      const how = await planIngest([path], stream, options).catch(() => undefined)
+      if (!how) continue
+      counts.add(how.blocks)
+      const plan = await planByText([path], stream, options, how)
+      assert.equal(plan?.solver.name, 'selective', `room for ${room} MiB, ${how.blocks} blocks`)
+    }
+    assert.ok(counts.size >= 2, `${[...counts]} blocks`)
   })
 
   it('stay as they are where they fit', async () => {
