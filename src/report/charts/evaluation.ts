@@ -174,8 +174,8 @@ export function confusionChart({ evaluation }: Pick<RunRecords, 'evaluation'>): 
       const cell = (width - marginLeft - 18) / labels.length
       const hasNumbers = cell >= 34
       // Names that are wider than a cell run into each other: they are cut, and where that leaves too little, few are shown.
-      const letters = Math.min(longest, Math.max(4, Math.floor((cell - 4) / LETTER)))
-      const step = Math.ceil((LETTER * letters + 4) / cell)
+      const letters = Math.min(longest, Math.max(4, Math.floor((cell - 8) / LETTER)))
+      const step = Math.ceil((LETTER * letters + 8) / cell)
       return framed(
         { ...size, width },
         {

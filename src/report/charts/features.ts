@@ -64,7 +64,7 @@ export function featuresChart({ features: found }: Pick<RunRecords, 'features'>)
 }
 
 /** Of at most so many letters: the name is cut where all of it is too long. */
-function barText({ name, weight, label }: Weight, several: boolean, letters: number): string {
+export function barText({ name, weight, label }: Weight, several: boolean, letters: number): string {
   const spoken = several ? ` for ${shortened(label, Math.floor(LABEL_SHARE * letters))}` : ''
   const rest = `: ${Number(weight.toPrecision(4))}${spoken}`
   return `${shortened(name, Math.max(8, letters - rest.length))}${rest}`
