@@ -156,7 +156,9 @@ export async function writePage(path: string, title: string, content: ReportCont
 
 function runRecord({ verb, words, data, settings }: RunToRecord, resumes: boolean): RunRecord {
   const said = Object.entries(settings).filter(([, value]) => isSaid(value))
-  const shown = verb === 'predict' ? [] : ALWAYS.map(name => [name, DEFAULTS[name]])
+  // A tune that is given no costs finds some: it has no cost of its own.
+  const always = verb === 'predict' ? [] : ALWAYS.filter(name => verb !== 'tune' || name !== 'cost')
+  const shown = always.map(name => [name, DEFAULTS[name]])
   const memory = verb === 'predict' ? undefined : scarceMemory()
   const { seed = DEFAULTS.seed, ...others } = Object.fromEntries([
     ...shown,

@@ -25,7 +25,11 @@ export interface Plan extends Pick<PlanProgress, 'memory'> {
   seconds: Seconds | null
   /** Why `train` would refuse. */
   refused?: string
+  /** Of a plan that is refused: what would run with more memory, and with how much, in bytes. */
+  withMore?: Pick<Plan, 'solver' | 'reason' | 'memory' | 'blocks'> & { bytes: number }
 }
+
+const MEGABYTE = 2 ** 20
 
 /** What is known of the data. */
 interface DataFacts {
@@ -40,6 +44,18 @@ interface DataFacts {
   storedBytes: number
   /** Some rows to try. */
   few: FewRows
+}
+
+function residentBytes({ blocks }: Foreseen): number {
+  return blocks ? blocks.slots * blocks.slotBytes + blocks.cacheBytes : 0
+}
+
+function shownOf(foreseen: Foreseen): Pick<Plan, 'solver' | 'reason' | 'memory' | 'blocks'> {
+  const { solver, reason, memory, blocks } = foreseen
+  return {
+    ...{ solver, reason, memory },
+    ...(blocks && { blocks: { ...blocks, residentBytes: residentBytes(foreseen) } }),
+  }
 }
 
 export class Planner {
@@ -61,21 +77,44 @@ export class Planner {
   }
 
   async #plan(path: string, options: RunOptions): Promise<Plan> {
-    let foreseen: Foreseen
+    const foreseen = await this.#foresee(path, options)
+    if (typeof foreseen === 'string') {
+      const withMore = await this.#withMore(path, options)
+      return { solver: '', reason: '', seconds: null, refused: foreseen, ...(withMore && { withMore }) }
+    }
+    return {
+      ...shownOf(foreseen),
+      seconds: await this.#seconds(path, options, foreseen, residentBytes(foreseen)),
+    }
+  }
+
+  /** What would run, or why nothing would. */
+  async #foresee(path: string, options: RunOptions): Promise<Foreseen | string> {
     try {
-      foreseen = await foresee(path, trainOptionsOf(options), this.#samples.learn)
+      return await foresee(path, trainOptionsOf(options), this.#samples.learn)
     } catch (error) {
       if (!(error instanceof SpillwayError)) throw error
-      const refused = error.advice ? `${error.message}; ${error.advice}` : error.message
-      return { solver: '', reason: '', seconds: null, refused }
+      return error.advice ? `${error.message}; ${error.advice}` : error.message
     }
-    const { solver, reason, memory, blocks } = foreseen
-    const resident = blocks ? blocks.slots * blocks.slotBytes + blocks.cacheBytes : 0
-    return {
-      ...{ solver, reason, memory },
-      ...(blocks && { blocks: { ...blocks, residentBytes: resident } }),
-      seconds: await this.#seconds(path, options, foreseen, resident),
+  }
+
+  /** The least memory with which the refused run would be taken, to a few percent. Undefined where memory is not what it lacks. */
+  async #withMore(path: string, options: RunOptions): Promise<Plan['withMore']> {
+    const { memory: asked, ...others } = options
+    if (asked === undefined) return undefined
+    const unlimited = await this.#foresee(path, others)
+    if (typeof unlimited === 'string') return undefined
+    const most = unlimited.memory.allowed
+    let [refused, bytes, found]: [number, number, Foreseen] = [asked, most, unlimited]
+    while (bytes - refused > Math.max(MEGABYTE, refused / 32)) {
+      // Halfway in powers of two: what is refused lacks little, mostly.
+      const between = Math.ceil(Math.sqrt(refused * bytes) / MEGABYTE) * MEGABYTE
+      if (between >= bytes) break
+      const foreseen = await this.#foresee(path, { ...options, memory: between })
+      if (typeof foreseen === 'string') refused = between
+      else [bytes, found] = [between, foreseen]
     }
+    return { ...shownOf(found), bytes }
   }
 
   async #seconds(path: string, options: RunOptions, foreseen: Foreseen, resident: number): Promise<Seconds | null> {

@@ -6,9 +6,10 @@ import { testAccuracyChart, testPoints } from '../../src/report/charts/accuracy.
 import { allCharts, chartsOf } from '../../src/report/charts/all-charts.ts'
 import { compareCharts, seriesOf } from '../../src/report/charts/compare.ts'
 import { convergencePoints, objectiveRange } from '../../src/report/charts/convergence.ts'
-import { confusionCells } from '../../src/report/charts/evaluation.ts'
+import { confusionCells, confusionChart } from '../../src/report/charts/evaluation.ts'
+import { barText } from '../../src/report/charts/features.ts'
 import { timeSlices } from '../../src/report/charts/time.ts'
-import { bytesText, powerText, secondsText } from '../../src/report/charts/units.ts'
+import { bytesText, logTicks, powerText, secondsText } from '../../src/report/charts/units.ts'
 import { compareRuns } from '../../src/report/compare-runs.ts'
 import { inlineJson, reportPage } from '../../src/report/html.ts'
 import { collectRecords, type RunLine, type RunRecords, type TestRecord } from '../../src/report/records.ts'
@@ -70,6 +71,36 @@ describe('charts of a run', () => {
     near(points[0].dual!, points[0].primal * (1 - gap))
     const [bottom, top] = objectiveRange(points)
     assert.ok(bottom < top)
+  })
+
+  it('count the passes of one round of models after the other, from where all models are known', () => {
+    const round = (pass: number, training: number, seconds: number, primal: number) =>
+      trainLine(pass, { models: { done: 0, all: 6, training }, seconds, primal })
+    const run = collect([runLine(), round(1, 3, 1, 0), round(2, 3, 2, 8), round(3, 0, 3, 7), round(1, 3, 4, 9)])
+    assert.deepEqual(
+      convergencePoints(run).map(({ passes, problem, primal }) => [passes, problem, primal]),
+      [
+        [2, 1, 8],
+        [3, 1, 7],
+        [4, 2, 9],
+      ],
+    )
+    assert.equal(timeSlices(run).at(-1)!.to, 4)
+  })
+
+  it('name as many labels and as much of a feature as there is room for', () => {
+    const labels = Array.from({ length: 20 }, (_, k) => `+${k + 1}`)
+    const confusion = { labels, counts: labels.map((_, t) => labels.map((_, p) => (t === p ? 9 : 1))) }
+    const chart = confusionChart({ evaluation: { ...evaluation, confusion } })!
+    const named = (width: number): unknown[] => chart.options({ width }).x!.ticks as unknown[]
+    assert.equal(named(760).length, 20)
+    assert.ok(named(330).length <= 7)
+    const name = `occupation of somebody in the household=${'x'.repeat(60)}farming`
+    assert.equal(barText({ place: 0, name, weight: -1.234567, label: '+1' }, true, 40).length, 40)
+    assert.match(
+      barText({ place: 0, name, weight: -1.234567, label: '+1' }, true, 40),
+      /^occ.*….*ming: -1\.235 for \+1$/,
+    )
   })
 
   it('tell where the time went: waiting and computing add up to the clock', () => {
@@ -273,5 +304,13 @@ describe('numbers on axes', () => {
     assert.deepEqual([bytesText(1536), bytesText(300 * 2 ** 20), bytesText(12)], ['1.5 KiB', '300 MiB', '12 B'])
     assert.deepEqual([secondsText(0.1234), secondsText(75.3), secondsText(3661)], ['0.123 s', '1:15', '1:01:01'])
     assert.deepEqual([powerText(1e-5), powerText(0.1), powerText(100), powerText(3)], ['10⁻⁵', '0.1', '100', ''])
+    const names = (least: number, most: number): string[] => {
+      const { ticks, tickFormat } = logTicks(least, most, 6)
+      return ticks.map(tickFormat)
+    }
+    assert.deepEqual(names(0.00055, 0.0011), ['0.0006', '0.0007', '0.0008', '0.0009', '0.001'])
+    assert.deepEqual(names(3e-5, 4), ['10⁻⁴', '0.001', '0.01', '0.1', '1'])
+    assert.deepEqual(names(1.11, 1.19), ['1.12', '1.14', '1.16', '1.18'])
+    assert.ok(names(1e-12, 100).length <= 6)
   })
 })

@@ -167,8 +167,14 @@ describe('a plan', { concurrency: 2 }, () => {
       const none = await ask({ memory: 64 << 20 })
       assert.match(none.refused!, /^64\.0 MiB of memory cannot work: .*; give --memory \d+M or more$/)
       assert.equal(none.seconds, null)
+      // With the memory that it names, the run is taken; with a few percent less, it is not.
+      const { bytes, solver } = none.withMore!
+      assert.equal((await ask({ memory: bytes })).solver, solver)
+      assert.ok((await ask({ memory: Math.floor(bytes * 0.95) })).refused)
       // What does not go together is refused in the same words.
-      assert.match((await ask({ loss: 'logistic', multiclass: 'crammer-singer' })).refused!, /crammer-singer/)
+      const strange = await ask({ loss: 'logistic', multiclass: 'crammer-singer', memory: 64 << 20 })
+      assert.match(strange.refused!, /crammer-singer/)
+      assert.equal(strange.withMore, undefined, 'more memory would not help')
       await good(['ingest', 'a.svm', 'a.spill', '-q'], { cwd: studio.folder })
       const store = await studio.post<Plan>('/api/plan', { data: 'a.spill', options: { solver: 'block' } })
       assert.deepEqual([store.solver, store.blocks!.count], ['block', 1])

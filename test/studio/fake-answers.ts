@@ -91,7 +91,8 @@ export function planOf(data: string, { memory, label, solver = 'auto' }: RunOpti
   }
   if (memory !== undefined && memory < LEAST) {
     const refused = `${Math.round(memory / MEGABYTE)} MB of memory cannot work: give --memory 128M or more`
-    return { solver: '', reason: '', seconds: null, refused }
+    const { seconds: _, ...withMore } = planOf(data, { memory: LEAST, solver })
+    return { solver: '', reason: '', seconds: null, refused, withMore: { ...withMore, bytes: LEAST } }
   }
   const chosen = (fallback: string): string => (solver === 'auto' ? fallback : solver)
   const trial = { rows: 1800, passes: 14 }

@@ -173,8 +173,15 @@ describe("the studio's page for everybody", { skip: noBrowser }, () => {
       async ({ page }) => {
         for (const view of views) {
           await open(page, view)
-          assert.ok((await overflow(page)) <= 0, `${view} is wider than the window`)
+          for (const colorScheme of ['light', 'dark'] as const) {
+            await page.emulateMedia({ colorScheme })
+            assert.ok((await overflow(page)) <= 0, `${view} is wider than the window`)
+          }
         }
+        await page.evaluate(`location.hash = '#/file/news.svm'`)
+        await page.getByLabel('Memory', { exact: true }).press('Home')
+        await page.locator('.with-more').waitFor()
+        assert.ok((await overflow(page)) <= 0, 'a plan that is refused is wider than the window')
       },
       { width: 400, height: 800 },
     ))
@@ -197,6 +204,14 @@ describe("the studio's page for everybody", { skip: noBrowser }, () => {
       assert.equal(await page.getByLabel('Memory', { exact: true }).getAttribute('aria-valuetext'), '64 MiB')
       await shows(page, '.plan-picture', 'give --memory 128M or more')
       assert.ok(await button(page, 'Train').isDisabled())
+      // In the place of the plan stands what would run, and a way there.
+      await shows(page, '.with-more', /With 128 MiB of memory it would run, by solver selective/)
+      await shows(page, '.with-more .blocks .value', '52 blocks')
+      await button(page, 'Use 128 MiB').focus()
+      await page.keyboard.press('Enter')
+      await page.locator('.with-more').waitFor({ state: 'detached' })
+      assert.equal(await page.evaluate('document.activeElement.id'), 'memory')
+      assert.ok(await button(page, 'Train').isEnabled())
     }))
 
   it('keeps the colours that were chosen', () =>

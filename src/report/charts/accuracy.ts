@@ -31,7 +31,7 @@ export function testAccuracyChart(run: Pick<RunRecords, 'tests'>): Chart | undef
       const x = size.view === 'passes' ? 'pass' : 'seconds'
       return framed(size, {
         height: 240,
-        x: xAxis(size),
+        x: xAxis(size, points),
         y: { label: 'test accuracy', labelArrow: 'none', grid: true, ticks: 5, tickFormat: shareText, nice: true },
         marks: [
           Plot.lineY(points, { x, y: 'accuracy', stroke: BLUE, strokeWidth: 2 }),

@@ -2,7 +2,7 @@
 //
 // Each file beside this one makes one chart, or a few of a kind: a function of a run's records gives a chart, or undefined when
 // the run has nothing to show there. `page/figure.ts` puts a chart on a page. Colours are names of the page's style.
-import type { PlotOptions } from '@observablehq/plot'
+import type { PlotOptions, ScaleOptions } from '@observablehq/plot'
 import type { RunRecords } from '../records.ts'
 
 export interface ChartTable {
@@ -80,6 +80,18 @@ export function framed({ width }: ChartSize, options: PlotOptions): PlotOptions 
     ...options,
     style: { background: 'transparent', color: 'inherit', fontSize: '12px', fontFamily: 'inherit' },
   }
+}
+
+/** The left margin that a y axis needs for its longest tick. */
+export function leftFor(longest: string): number {
+  return Math.max(62, 24 + 7 * longest.length)
+}
+
+/** Time from 0 on; from the first value on where most of the time had gone by before it. */
+export function timeAxis({ width }: ChartSize, points: readonly { seconds: number }[]): ScaleOptions {
+  const first = points[0]?.seconds ?? 0
+  const last = points.at(-1)?.seconds ?? 0
+  return { label: 'time (seconds)', labelArrow: 'none', ticks: ticksFor(width), zero: first <= last / 2 }
 }
 
 /** Ticks that fit side by side. */

@@ -2,8 +2,8 @@
 import * as Plot from '@observablehq/plot'
 import { type ComparedPoint, type ComparedRun, type Comparison, compareRuns } from '../compare-runs.ts'
 import type { RunRecords } from '../records.ts'
-import { type Chart, COLOURS, framed, thinned } from './chart.ts'
-import { gapText, logTickText, numberText, secondsText, shareText } from './units.ts'
+import { type Chart, COLOURS, framed, thinned, ticksFor } from './chart.ts'
+import { gapText, logTicks, numberText, secondsText, shareText } from './units.ts'
 
 /** What is further off than this is not worth room: first guesses may be anything. */
 const MOST = 100
@@ -40,8 +40,8 @@ interface Words {
 function comparisonChart(series: Series[], words: Words, table: Chart['table']): Chart {
   const { id, title, about, text, axis } = words
   const all = series.flatMap(({ points }) => points)
-  const x = logAxis(all.map(({ seconds }) => seconds))
-  const y = logAxis(all.map(({ value }) => Math.min(value, MOST)))
+  const x = all.map(({ seconds }) => seconds)
+  const y = all.map(({ value }) => Math.min(value, MOST))
   return {
     ...{ id, title, about, text, table },
     legend: series.map(({ name, colour, dash }) => ({
@@ -52,8 +52,8 @@ function comparisonChart(series: Series[], words: Words, table: Chart['table']):
     options: size =>
       framed(size, {
         height: Math.round(Math.min(420, Math.max(240, size.width * 0.6))),
-        x: { ...x, label: 'time (seconds)' },
-        y: { ...y, label: axis },
+        x: { ...logAxis(x, ticksFor(size.width)), label: 'time (seconds)' },
+        y: { ...logAxis(y, 7), label: axis },
         marks: series.flatMap(({ colour, dash, points }) => [
           Plot.line(points, {
             x: 'seconds',
@@ -73,11 +73,11 @@ function comparisonChart(series: Series[], words: Words, table: Chart['table']):
 }
 
 /** An axis on which values that are all but the same still have room around them. */
-function logAxis(values: number[]): Plot.ScaleOptions {
+function logAxis(values: number[], ticks: number): Plot.ScaleOptions {
   const [least, most] = [Math.min(...values), Math.max(...values)]
   const room = most / least < 2 ? 2 : 1
   const domain = [least / room, most * room]
-  return { type: 'log', domain, tickFormat: logTickText(domain[0], domain[1]), labelArrow: 'none', grid: true }
+  return { type: 'log', domain, ...logTicks(domain[0], domain[1], ticks), labelArrow: 'none', grid: true }
 }
 
 const orNull = (value: number | null | undefined, text: (value: number) => string): string | null =>

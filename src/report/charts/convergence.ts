@@ -1,6 +1,6 @@
 // Primal and dual as they close in on each other, and the relative gap between them, over time or passes.
 import * as Plot from '@observablehq/plot'
-import { type RunRecords, stageOf } from '../records.ts'
+import type { RunRecords } from '../records.ts'
 import {
   BLUE,
   type Chart,
@@ -8,12 +8,15 @@ import {
   type ChartView,
   framed,
   GREEN,
+  leftFor,
   ORANGE,
   tableOf,
   thinned,
   ticksFor,
+  timeAxis,
 } from './chart.ts'
-import { gapText, logTickText, numberText, secondsText } from './units.ts'
+import { countedRecords } from './passes.ts'
+import { countText, gapText, logTicks, numberText, secondsText, shortCount } from './units.ts'
 
 export interface ConvergencePoint {
   seconds: number
@@ -31,6 +34,9 @@ export interface ConvergencePoint {
 /** A primal beyond it stands for none: nothing is known of some rows. */
 const UNKNOWN = 1e100
 
+/** A tolerance below it asks for all that numbers can tell: there is no line to draw. */
+const LEAST_GAP = 1e-16
+
 /** Points that a line has at most: more of them than pixels show nothing. */
 const MOST_POINTS = 1500
 
@@ -41,16 +47,15 @@ export const VIEWS: ChartView[] = [
 
 /** Where the run was, record by record. What was told of some rows only is left out. */
 export function convergencePoints(run: RunRecords): ConvergencePoint[] {
-  let [before, last, problem] = [0, 0, 1]
-  return stageOf(run, 'train').flatMap(one => {
-    const { seconds, pass, primal, gap, certified, models } = one
-    const now = models ? 1 : (one.problem ?? 1)
-    // The next problem counts its passes from 0.
-    if (now !== problem) before += last
-    ;[problem, last] = [now, pass]
-    if (one.partial || one.certificate !== undefined || primal >= UNKNOWN) return []
+  const counted = countedRecords(run)
+  const hasGaps = counted.some(({ record }) => record.gap !== null)
+  return counted.flatMap(({ record, passes, problem }) => {
+    const { seconds, primal, gap, certified, models, partial, certificate } = record
+    if (partial || certificate !== undefined || primal >= UNKNOWN) return []
+    // The sum over models lacks those that have not met all rows yet.
+    if (models && (primal <= 0 || (hasGaps && gap === null))) return []
     const dual = models || gap === null ? null : primal * (1 - gap)
-    return [{ seconds, passes: before + pass, primal, dual, gap, certified, problem }]
+    return [{ seconds, passes, primal, dual, gap, certified, problem }]
   })
 }
 
@@ -61,10 +66,10 @@ function fewer(points: ConvergencePoint[]): ConvergencePoint[] {
 }
 
 /** Time or passes, as the view says. */
-export function xAxis({ width, view }: ChartSize): Plot.ScaleOptions {
-  return view === 'passes'
-    ? { label: 'passes over the data', labelArrow: 'none', ticks: ticksFor(width), zero: true }
-    : { label: 'time (seconds)', labelArrow: 'none', ticks: ticksFor(width), zero: true }
+export function xAxis(size: ChartSize, points: readonly { seconds: number }[]): Plot.ScaleOptions {
+  return size.view === 'passes'
+    ? { label: 'passes over the data', labelArrow: 'none', ticks: ticksFor(size.width), zero: true }
+    : timeAxis(size, points)
 }
 
 const tableColumns = {
@@ -86,6 +91,24 @@ export function objectiveRange(points: ConvergencePoint[]): [number, number] {
   return top > bottom ? [bottom, top] : [0.9 * last, 1.1 * last || 1]
 }
 
+/** Objectives of different costs may be a thousand times each other: they are on a log axis. */
+function objectiveAxis(points: ConvergencePoint[], severalCosts: boolean): Plot.ScaleOptions {
+  const shared = { label: 'objective', labelArrow: 'none', grid: true } as const
+  const primals = points.map(({ primal }) => primal)
+  if (!severalCosts || Math.min(...primals) <= 0)
+    return { ...shared, domain: objectiveRange(points), nice: true, ticks: 5 }
+  const domain = [Math.min(...primals), Math.max(...primals)]
+  return { ...shared, type: 'log', domain, ...logTicks(domain[0], domain[1], 6), tickFormat: shortCount }
+}
+
+const ABOUT = {
+  bounds:
+    'The optimum lies between the two lines. They meet where training is done. Dots are certificates over all rows; the lines between them are estimates.',
+  sum: 'The objective as training goes on. Dots are values over all rows; the line between them is an estimate.',
+  costs:
+    'The sum over the models that are trained together. Each line is a round of costs, and a larger cost has a larger objective. Dots are values over all rows.',
+}
+
 /** Primal from above, dual from below. */
 export function objectiveChart(run: RunRecords): Chart | undefined {
   const all = convergencePoints(run)
@@ -93,14 +116,14 @@ export function objectiveChart(run: RunRecords): Chart | undefined {
   const points = fewer(all)
   const duals = points.filter(({ dual }) => dual !== null)
   const end = all[all.length - 1]
-  const [bottom, top] = objectiveRange(points)
   const bounds = duals.length > 0
+  const severalCosts = run.run.verb === 'tune'
+  const y = objectiveAxis(points, severalCosts)
+  const longest = countText(Math.ceil(Math.max(...(y.domain as number[]))))
   return {
     id: 'objective',
     title: bounds ? 'Primal and dual' : 'Objective',
-    about: bounds
-      ? 'The optimum lies between the two lines. They meet where training is done. Dots are certificates over all rows; the lines between them are estimates.'
-      : 'The objective as training goes on. Dots are values over all rows; the line between them is an estimate.',
+    about: bounds ? ABOUT.bounds : severalCosts ? ABOUT.costs : ABOUT.sum,
     text: `${bounds ? 'Primal and dual' : 'The objective'} over ${secondsText(end.seconds)} and ${numberText(end.passes)} passes: the primal ends at ${numberText(end.primal)}${end.dual === null ? '' : `, the dual at ${numberText(end.dual)}`}.`,
     legend: [
       { name: 'primal', colour: BLUE },
@@ -111,8 +134,11 @@ export function objectiveChart(run: RunRecords): Chart | undefined {
       const x = size.view === 'passes' ? 'passes' : 'seconds'
       const line = { x, z: 'problem', clip: true } as const
       return framed(size, {
-        x: xAxis(size),
-        y: { label: 'objective', labelArrow: 'none', domain: [bottom, top], nice: true, grid: true, ticks: 5 },
+        marginLeft: leftFor(longest),
+        // Dots at the end have room within what is clipped.
+        ...{ insetRight: 5, insetTop: 4, insetBottom: 4 },
+        x: xAxis(size, points),
+        y,
         marks: [
           Plot.lineY(duals, { ...line, y: 'dual', stroke: ORANGE, strokeDasharray: '5,3' }),
           Plot.lineY(points, { ...line, y: 'primal', stroke: BLUE, strokeWidth: 2 }),
@@ -136,9 +162,10 @@ export function gapChart(run: RunRecords): Chart | undefined {
   const points = fewer(convergencePoints(run).filter(({ gap }) => gap !== null && gap > 0))
   if (points.length < 2) return undefined
   // A run that was resumed may have gone on to another one.
-  const { tolerance } = (run.resumed.at(-1)?.run ?? run.run).settings as { tolerance?: number }
+  const { tolerance: asked = 0 } = (run.resumed.at(-1)?.run ?? run.run).settings as { tolerance?: number }
+  const tolerance = asked < LEAST_GAP ? undefined : asked
   const gaps = [...points.map(({ gap }) => gap!), ...(tolerance === undefined ? [] : [tolerance])]
-  const names = logTickText(Math.min(...gaps), Math.max(...gaps))
+  const ticks = logTicks(Math.min(...gaps), Math.max(...gaps), 6)
   const end = points[points.length - 1]
   return {
     id: 'gap',
@@ -154,8 +181,8 @@ export function gapChart(run: RunRecords): Chart | undefined {
     options: size => {
       const x = size.view === 'passes' ? 'passes' : 'seconds'
       return framed(size, {
-        x: xAxis(size),
-        y: { type: 'log', label: 'relative gap', labelArrow: 'none', grid: true, ticks: 5, tickFormat: names },
+        x: xAxis(size, points),
+        y: { type: 'log', label: 'relative gap', labelArrow: 'none', grid: true, ...ticks },
         marks: [
           ...(tolerance === undefined
             ? []

@@ -17,6 +17,7 @@ function barsOfBins(
   { axis, of, colour }: { axis: string; of: string; colour: string },
 ): Plot.PlotOptions {
   const places = bins.map((bin, k) => ({ ...bin, k }))
+  const most = Math.max(1, ...bins.map(({ count }) => count))
   const step = Math.ceil(bins.length / ticksFor(size.width))
   return framed(size, {
     height: 240,
@@ -29,7 +30,8 @@ function barsOfBins(
       tickFormat: (k: number) => shortNumber(bins[k].from),
       padding: 0.06,
     },
-    y: { label: of, labelArrow: 'none', grid: true, ticks: 5, tickFormat: shortCount },
+    // There is no half of a row.
+    y: { label: of, labelArrow: 'none', grid: true, ticks: Math.min(5, most), tickFormat: shortCount },
     marks: [Plot.barY(places, { x: 'k', y: 'count', fill: colour }), Plot.ruleY([0])],
   })
 }
@@ -90,7 +92,10 @@ export function labelsChart({ data }: Pick<RunRecords, 'data'>): Chart | undefin
       framed(size, {
         height: 64 + 38 * shown.length,
         marginLeft: 12,
-        x: { label: 'rows', labelArrow: 'none', ticks: ticksFor(size.width) - 1, tickFormat: shortCount, grid: true },
+        x: {
+          ...{ label: 'rows', labelArrow: 'none', tickFormat: shortCount, grid: true },
+          ticks: Math.min(ticksFor(size.width) - 1, Math.max(1, ...shown.map(({ rows }) => rows))),
+        },
         y: { type: 'band', axis: null, domain: shown.map(({ place }) => place), padding: 0 },
         marks: [
           Plot.barX(shown, { x: 'rows', y: 'place', fill: GREEN, insetTop: 18, insetBottom: 4 }),

@@ -4,6 +4,10 @@ import type { EvaluationRecord, RunRecords } from '../records.ts'
 import { BLUE, type Chart, type ChartSize, FAINT, framed, GREEN, ORANGE, PURPLE, tableOf } from './chart.ts'
 import { countText, shareText } from './units.ts'
 
+/** Pixels of a letter, about. */
+const LETTER = 7.2
+const LONGEST_LABEL = 12
+
 /** Curves of shares are square, and no wider than is good to look at. */
 function square(size: ChartSize, options: Plot.PlotOptions): Plot.PlotOptions {
   const width = Math.min(size.width, 420)
@@ -153,12 +157,12 @@ export function confusionChart({ evaluation }: Pick<RunRecords, 'evaluation'>): 
   const wrong = cells.filter(({ truth, predicted, rows }) => truth !== predicted && rows > 0)
   const worst = wrong.sort((a, b) => b.rows - a.rows)[0]
   const colour = ({ truth, predicted }: ConfusionCell): string => (truth === predicted ? BLUE : ORANGE)
-  const longest = Math.min(12, Math.max(...labels.map(label => label.length)))
+  const longest = Math.min(LONGEST_LABEL, Math.max(...labels.map(label => label.length)))
   return {
     id: 'confusion',
     title: 'Confusion matrix',
     about:
-      'Rows by their true label (down) and the predicted one (across). Blue is right, orange is wrong; the darker, the larger the share of the true label.',
+      'Rows by their true label (down) and the predicted one (across). Blue is right, orange is wrong; the stronger the colour, the larger the share of the true label.',
     text: `Of ${countText(evaluation.rows)} rows, ${shareText(evaluation.accuracy)} are predicted right${worst ? `; most often ${worst.truth} is taken for ${worst.predicted}: ${countText(worst.rows)} rows` : ''}.`,
     legend: [
       { name: 'right', colour: BLUE },
@@ -166,24 +170,40 @@ export function confusionChart({ evaluation }: Pick<RunRecords, 'evaluation'>): 
     ],
     options: size => {
       const width = Math.min(size.width, 140 + 90 * labels.length)
-      const cell = (width - 80) / labels.length
+      const marginLeft = 40 + 7 * longest
+      const cell = (width - marginLeft - 18) / labels.length
+      const hasNumbers = cell >= 34
+      // Names that are wider than a cell run into each other: they are cut, and where that leaves too little, few are shown.
+      const letters = Math.min(longest, Math.max(4, Math.floor((cell - 8) / LETTER)))
+      const step = Math.ceil((LETTER * letters + 8) / cell)
       return framed(
         { ...size, width },
         {
           height: 70 + Math.max(18, Math.min(64, cell)) * labels.length,
-          marginLeft: 40 + 7 * longest,
+          marginLeft,
           marginTop: 12,
           marginBottom: 46,
-          x: { type: 'band', label: 'predicted label', labelArrow: 'none', domain: labels, tickFormat: shortened },
-          y: { type: 'band', label: 'true label', labelArrow: 'none', domain: labels, tickFormat: shortened },
+          x: {
+            ...{ type: 'band', label: 'predicted label', labelArrow: 'none', domain: labels },
+            tickFormat: (label: string) => shortened(label, letters),
+            ticks: labels.filter((_, k) => k % step === 0),
+          },
+          y: {
+            type: 'band',
+            label: 'true label',
+            labelArrow: 'none',
+            domain: labels,
+            tickFormat: (label: string) => shortened(label),
+          },
           color: { type: 'identity' },
           opacity: { type: 'identity' },
           marks: [
             Plot.cell(cells, {
               ...{ x: 'predicted', y: 'truth', fill: colour, inset: 1 },
-              fillOpacity: ({ share, rows }: ConfusionCell) => (rows === 0 ? 0.04 : 0.1 + 0.4 * share),
+              fillOpacity: ({ share, rows }: ConfusionCell) =>
+                rows === 0 ? 0.04 : 0.1 + (hasNumbers ? 0.4 : 0.9) * share,
             }),
-            ...(cell >= 34
+            ...(hasNumbers
               ? [Plot.text(cells, { x: 'predicted', y: 'truth', text: ({ rows }: ConfusionCell) => countText(rows) })]
               : []),
             Plot.frame({ stroke: FAINT }),
@@ -198,4 +218,5 @@ export function confusionChart({ evaluation }: Pick<RunRecords, 'evaluation'>): 
   }
 }
 
-const shortened = (label: string): string => (label.length > 12 ? `${label.slice(0, 11)}…` : label)
+const shortened = (label: string, most = LONGEST_LABEL): string =>
+  label.length > most ? `${label.slice(0, most - 1)}…` : label

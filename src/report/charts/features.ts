@@ -6,7 +6,10 @@ import { countText, numberText } from './units.ts'
 
 /** More of them make a chart that nobody reads. */
 const MOST = 12
-const LONGEST_NAME = 32
+/** Pixels of a letter, about. */
+const LETTER = 6.6
+/** The share of the text that the label may take. */
+const LABEL_SHARE = 0.27
 
 interface Weight {
   /** Names may be the same: the place in the list tells them apart. */
@@ -41,16 +44,15 @@ export function featuresChart({ features: found }: Pick<RunRecords, 'features'>)
         color: { type: 'identity' },
         marks: [
           Plot.barX(shown, {
-            ...{ x: 'weight', y: 'place', insetTop: 16, insetBottom: 4 },
+            ...{ x: 'weight', y: 'place', insetTop: 18, insetBottom: 3 },
             fill: ({ weight }: Weight) => (weight < 0 ? ORANGE : BLUE),
           }),
+          Plot.ruleX([0]),
           Plot.text(shown, {
-            ...{ y: 'place', frameAnchor: 'left', textAnchor: 'start', dy: -8, dx: 2 },
-            text: ({ name, weight, label }: Weight) =>
-              `${shortened(name)}: ${numberText(weight)}${several ? ` → ${shortened(label)}` : ''}`,
+            ...{ y: 'place', frameAnchor: 'left', textAnchor: 'start', dy: -9, dx: 2 },
+            text: (one: Weight) => barText(one, several, Math.floor((size.width - 40) / LETTER)),
             ...{ stroke: 'var(--surface)', strokeWidth: 4, fill: 'currentColor', paintOrder: 'stroke' },
           }),
-          Plot.ruleX([0]),
         ],
       }),
     table: tableOf(all, {
@@ -61,4 +63,16 @@ export function featuresChart({ features: found }: Pick<RunRecords, 'features'>)
   }
 }
 
-const shortened = (text: string): string => (text.length > LONGEST_NAME ? `${text.slice(0, LONGEST_NAME - 1)}…` : text)
+/** Of at most so many letters: the name is cut where all of it is too long. */
+export function barText({ name, weight, label }: Weight, several: boolean, letters: number): string {
+  const spoken = several ? ` for ${shortened(label, Math.floor(LABEL_SHARE * letters))}` : ''
+  const rest = `: ${Number(weight.toPrecision(4))}${spoken}`
+  return `${shortened(name, Math.max(8, letters - rest.length))}${rest}`
+}
+
+/** Cut in the middle: a column and its value begin and end a name. */
+function shortened(text: string, most: number): string {
+  if (text.length <= most) return text
+  const end = Math.floor((most - 1) / 2)
+  return `${text.slice(0, most - 1 - end)}…${text.slice(text.length - end)}`
+}

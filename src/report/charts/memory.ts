@@ -1,7 +1,7 @@
 // Memory of the process against what it was allowed, and what the memory was planned for.
 import * as Plot from '@observablehq/plot'
 import { type RunRecords, stageOf } from '../records.ts'
-import { BLUE, type Chart, framed, ORANGE, tableOf, thinned, ticksFor } from './chart.ts'
+import { BLUE, type Chart, framed, ORANGE, tableOf, thinned, ticksFor, timeAxis } from './chart.ts'
 import { bytesText, byteTicks } from './units.ts'
 
 /** Bytes that the run was allowed; undefined when nobody said. */
@@ -23,7 +23,7 @@ export function memoryChart(run: RunRecords): Chart | undefined {
     about:
       allowed === undefined
         ? 'Resident memory of the process while it trained. Nobody set a limit: --memory SIZE does.'
-        : 'Resident memory of the process while it trained. It stays below the dashed line, which is what --memory allowed.',
+        : `Resident memory of the process while it trained. ${most <= allowed ? 'It stayed below' : 'It went above'} the dashed line, which is what --memory allowed.`,
     text: `Resident memory: ${bytesText(most)} at most${allowed === undefined ? '' : `, of ${bytesText(allowed)} allowed`}.`,
     legend: [
       { name: 'resident memory', colour: BLUE },
@@ -32,7 +32,7 @@ export function memoryChart(run: RunRecords): Chart | undefined {
     options: size =>
       framed(size, {
         height: 220,
-        x: { label: 'time (seconds)', labelArrow: 'none', ticks: ticksFor(size.width), zero: true },
+        x: timeAxis(size, points),
         y: {
           label: 'memory',
           labelArrow: 'none',

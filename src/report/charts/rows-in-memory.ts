@@ -1,7 +1,7 @@
 // Rows that stay in memory and rows that have left, of methods that keep some; and what was read of the store or left unread.
 import * as Plot from '@observablehq/plot'
 import { type RunRecords, stageOf } from '../records.ts'
-import { BLUE, type Chart, framed, GREEN, GREY, ORANGE, tableOf, thinned, ticksFor } from './chart.ts'
+import { BLUE, type Chart, framed, GREEN, GREY, ORANGE, tableOf, thinned, timeAxis } from './chart.ts'
 import { bytesText, byteTicks, countText, secondsText, shortCount } from './units.ts'
 
 export function rowsInMemoryChart(run: RunRecords): Chart | undefined {
@@ -25,7 +25,7 @@ export function rowsInMemoryChart(run: RunRecords): Chart | undefined {
     ],
     options: size =>
       framed(size, {
-        x: { label: 'time (seconds)', labelArrow: 'none', ticks: ticksFor(size.width), zero: true },
+        x: timeAxis(size, points),
         y: { label: 'rows', labelArrow: 'none', grid: true, ticks: 5, tickFormat: shortCount },
         marks: [
           Plot.areaY(points, { x: 'seconds', y: 'kept', fill: BLUE, fillOpacity: 0.75 }),
@@ -80,7 +80,7 @@ export function bytesReadChart(run: RunRecords): Chart | undefined {
     options: size =>
       framed(size, {
         height: 220,
-        x: { label: 'time (seconds)', labelArrow: 'none', ticks: ticksFor(size.width), zero: true },
+        x: timeAxis(size, points),
         y: { label: 'bytes', labelArrow: 'none', grid: true, ticks: byteTicks(top, 4), tickFormat: bytesText },
         marks: [
           Plot.lineY(points, { x: 'seconds', y: 'bytesRead', stroke: BLUE, strokeWidth: 2 }),

@@ -1,7 +1,8 @@
 // Where the time went, pass by pass: training and waiting on one side, what reader threads did meanwhile on the other.
 import * as Plot from '@observablehq/plot'
-import { type RunRecords, stageOf } from '../records.ts'
+import type { RunRecords } from '../records.ts'
 import { BLUE, type Chart, framed, GREEN, OCHRE, ORANGE, PURPLE, tableOf, ticksFor } from './chart.ts'
+import { countedRecords } from './passes.ts'
 import { countText, numberText, secondsText } from './units.ts'
 
 /** Seconds between two records, and what they went into. */
@@ -23,15 +24,11 @@ const MOST_BARS = 60
 
 /** Slices of at least a pass each, as many as can be looked at. */
 export function timeSlices(run: RunRecords): TimeSlice[] {
-  const records = stageOf(run, 'train')
-  if (records.length === 0) return []
-  let [before, last, problem] = [0, 0, 1]
-  const marks = records.map(({ seconds, pass, time, models, problem: which = 1 }) => {
-    const now = models ? 1 : which
-    if (now !== problem) before += last
-    ;[problem, last] = [now, pass]
-    return { seconds, passes: before + pass, ...(time ?? { read: 0, decode: 0, wait: 0 }) }
-  })
+  const marks = countedRecords(run).map(({ record: { seconds, time }, passes }) => ({
+    ...{ seconds, passes },
+    ...(time ?? { read: 0, decode: 0, wait: 0 }),
+  }))
+  if (marks.length === 0) return []
   const first = marks[0]
   const start = { from: 0, to: 0, before: Math.max(0, first.seconds), compute: 0, wait: 0, read: 0, decode: 0 }
   const slices: TimeSlice[] = [start]

@@ -68,19 +68,44 @@ export function powerText(value: number): string {
   const digits = [...String(Math.round(power))]
   const raised: Record<string, string> = { '-': '⁻' }
   for (const [k, digit] of [...'⁰¹²³⁴⁵⁶⁷⁸⁹'].entries()) raised[String(k)] = digit
-  return Math.abs(power) <= 3.5 && power >= -1.5
+  return Math.abs(power) <= 3.5
     ? String(Number(value.toPrecision(1)))
     : `10${digits.map(digit => raised[digit]).join('')}`
 }
 
-/** Names of ticks on a log axis: powers of ten where there are several, else as many as there is room for. */
-export function logTickText(least: number, most: number): (value: number) => string {
-  const decades = Math.log10(most / least)
-  if (decades >= 3) return powerText
-  return value => {
-    const digit = Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9))
-    return decades < 1 || digit === 1 || digit === 2 || digit === 5 ? String(Number(value.toPrecision(2))) : ''
+/** Ticks of a log axis, no more than there is room for: as many digits of each power as fit, or powers alone, or some of them. */
+export function logTicks(
+  least: number,
+  most: number,
+  room: number,
+): { ticks: number[]; tickFormat: (value: number) => string } {
+  const first = Math.floor(Math.log10(least) + 1e-9)
+  const powers = Array.from({ length: Math.ceil(Math.log10(most) - 1e-9) - first + 1 }, (_, k) => first + k)
+  const within = (tick: number): boolean => tick >= least * (1 - 1e-9) && tick <= most * (1 + 1e-9)
+  const of = (digits: number[]): number[] =>
+    powers.flatMap(power => digits.map(digit => Number(`${digit}e${power}`))).filter(within)
+  const plain = (value: number): string =>
+    value < 1e-4 ? value.toExponential() : value < 1e4 ? numberText(value) : shortCount(value)
+  for (const digits of [
+    [1, 2, 3, 4, 5, 6, 7, 8, 9],
+    [1, 2, 5],
+    [1, 3],
+  ]) {
+    const ticks = of(digits)
+    if (ticks.length >= 2 && ticks.length <= room) return { ticks, tickFormat: plain }
   }
+  const ticks = of([1])
+  const step = Math.ceil(ticks.length / room)
+  return ticks.length >= 2
+    ? { ticks: ticks.filter((_, k) => k % step === 0), tickFormat: powerText }
+    : { ticks: evenTicks(least, most), tickFormat: value => String(Number(value.toPrecision(3))) }
+}
+
+/** A few ticks at even steps, for a part of a log axis that is as good as linear. */
+function evenTicks(least: number, most: number): number[] {
+  const step = niceStep((most - least) / 4)
+  const first = Math.ceil(least / step)
+  return Array.from({ length: Math.floor(most / step + 1e-9) - first + 1 }, (_, k) => (first + k) * step)
 }
 
 /** Six digits, without needless zeros. */

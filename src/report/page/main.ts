@@ -72,7 +72,9 @@ function settingsOf({ run, resumed }: RunRecords): Node[] {
   const commands = [run, ...resumed.map(({ run }) => run)].map(({ command }) =>
     element('pre', { class: 'command' }, [command]),
   )
-  const shown = Object.entries({ seed: run.seed, ...run.settings }).map(([name, value]) =>
+  // Predictions draw nothing at random.
+  const seed = run.verb === 'predict' ? {} : { seed: run.seed }
+  const shown = Object.entries({ ...seed, ...run.settings }).map(([name, value]) =>
     element('div', {}, [
       element('dt', {}, [name.replace(/[A-Z]/g, letter => ` ${letter.toLowerCase()}`)]),
       element('dd', {}, [settingText(name, value)]),

@@ -16,6 +16,12 @@ export function placeOf(bytes: number): number {
   return Math.max(0, Math.round((Math.log2(bytes) - LEAST_POWER) * STEPS))
 }
 
+/** The first place with so many bytes at least. */
+export function placeFor(bytes: number): number {
+  const near = placeOf(bytes)
+  return bytesAt(near) >= bytes ? near : near + 1
+}
+
 /** The last place, beyond the memory of the machine: it stands for no limit. */
 export function lastPlace(machineBytes: number): number {
   return Math.max(1, Math.floor((Math.log2(machineBytes) - LEAST_POWER) * STEPS) + 1)

@@ -59,6 +59,15 @@ export class PlanForm {
     return optionsOf(this.#fields, this.#memory.value(), this.#choices.defaults)
   }
 
+  /** The least memory on the slider that is enough; undefined for no limit. */
+  memoryFor(bytes: number): number | undefined {
+    return this.#memory.enough(bytes)
+  }
+
+  setMemory(bytes: number): void {
+    this.#memory.set(bytes)
+  }
+
   /** What the user calls the run; empty for a name by the program. */
   name(): string {
     return this.#name.control.value.trim()

@@ -1,7 +1,7 @@
 // The plan of a run: settings on one side, and what they come to, drawn anew while a slider moves.
 import type { ListedFile, Plan } from './api-types.ts'
 import { type Child, fill, h, notice, panel, throttled } from './dom.ts'
-import { formatCount, formatSeconds } from './format.ts'
+import { formatBytes, formatCount, formatSeconds } from './format.ts'
 import { PlanForm } from './plan-form.ts'
 import { blockCells, memoryBar } from './plan-picture.ts'
 import { runLink } from './routes.ts'
@@ -67,12 +67,11 @@ export class PlanPanel {
 
   #show(plan: Plan): void {
     if (plan.refused !== undefined) {
-      this.#refuse(
-        plan.refused,
-        this.#form.wantsLabel() ? 'Choose the label column first.' : 'This cannot run as it is.',
-      )
+      const title = this.#form.wantsLabel() ? 'Choose the label column first.' : 'This cannot run as it is.'
+      this.#refuse(plan.refused, title, plan.withMore)
       return
     }
+    this.#picture.classList.remove('refused')
     this.#button.disabled = false
     fill(this.#said)
     this.#form.explainSolver(plan.reason ? `${plan.solver}: ${plan.reason}` : plan.solver)
@@ -80,11 +79,36 @@ export class PlanPanel {
     this.#outlook.textContent = plan.seconds ? outlookText(plan.seconds.all) : ''
   }
 
-  #refuse(message: string, title: string): void {
-    this.#form.explainSolver('')
+  /** In the place of the plan: why there is none, and what would run with more memory. */
+  #refuse(message: string, title: string, withMore?: Plan['withMore']): void {
+    this.#form.explainSolver(withMore ? `none with this memory; ${withMore.solver} with more` : 'none as it is')
     this.#outlook.textContent = ''
     this.#button.disabled = true
-    fill(this.#picture, notice('warning', h('strong', {}, title), h('p', {}, message)))
+    this.#picture.classList.add('refused')
+    fill(
+      this.#picture,
+      notice('warning', h('strong', {}, title), h('p', { class: 'why' }, message)),
+      withMore && this.#offer(withMore),
+    )
+  }
+
+  #offer(plan: NonNullable<Plan['withMore']>): HTMLElement {
+    const bytes = this.#form.memoryFor(plan.bytes)
+    const use = h('button', { type: 'button' }, bytes === undefined ? 'Set no limit' : `Use ${formatBytes(bytes)}`)
+    use.addEventListener('click', () => this.#form.setMemory(plan.bytes))
+    return h(
+      'div',
+      { class: 'with-more' },
+      h(
+        'p',
+        {},
+        h('strong', {}, `With ${formatBytes(plan.bytes)} of memory it would run`),
+        `, by solver ${plan.solver}:`,
+      ),
+      plan.memory && memoryBar(plan.memory),
+      blockCells(plan),
+      h('div', {}, use),
+    )
   }
 
   async #train(): Promise<void> {

@@ -53,7 +53,7 @@ export function memoryBar({ parts, allowed }: NonNullable<Plan['memory']>): HTML
 const MOST_CELLS = 240
 
 /** Which blocks are in memory at a time. Nothing where all rows are in memory. */
-export function blockCells({ blocks }: Plan): HTMLElement {
+export function blockCells({ blocks }: Pick<Plan, 'blocks'>): HTMLElement {
   if (!blocks) {
     return h(
       'figure',
