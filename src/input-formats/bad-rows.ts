@@ -7,7 +7,7 @@ import type { BadRow } from './input-format.ts'
 export function badRowMessage(name: string, lineBefore: number, bad: BadRow): string {
   const { line, column, found, expected } = bad
   const number = lineBefore + line + 1
-  const where = column === undefined ? `row ${number}` : `line ${number}, column ${column}`
+  const where = `${column === undefined ? 'row' : 'line'} ${number}${column ? `, column ${column}` : ''}`
   return `${name}, ${where}: found ${found}, expected ${expected}`
 }
 

@@ -61,6 +61,21 @@ const EXPECTED: Record<number, { expected: string; advice?: string }> = {
 const isOfCell = (code: number): boolean =>
   ![TABLE_ERROR_WIDTH, TABLE_ERROR_OPEN_QUOTE, TABLE_ERROR_AFTER_QUOTE].includes(code)
 
+const manyColumns = (count: number): string => (count === 1 ? '1 column' : `${count} columns`)
+
+/** The words for a row of the wrong width. It is about the line: no byte of it is wrong. */
+function describeWidth(width: number, names: readonly string[]): Pick<BadRow, 'found' | 'expected'> {
+  const expected = manyColumns(names.length)
+  if (width >= names.length) {
+    return {
+      found: `more than ${expected}`,
+      expected: `${expected}, the last of which is ${JSON.stringify(names.at(-1))}`,
+    }
+  }
+  const missing = `the first that is missing is ${JSON.stringify(names[width])}`
+  return { found: manyColumns(width), expected: `${expected}: ${missing}` }
+}
+
 /** The words for a row that a loop over cells has refused. */
 export function describeRow(
   arena: Arena,
@@ -70,12 +85,8 @@ export function describeRow(
 ): BadRow {
   const code = given % 2 ** TABLE_ERROR_COLUMN
   const column = Math.floor(given / 2 ** TABLE_ERROR_COLUMN)
+  if (code === TABLE_ERROR_WIDTH) return { line, column: 0, ...describeWidth(column, names), advice: skip }
   const at = { line, column: address - lineStart + 1 }
-  const expectedWidth = `${names.length} columns`
-  if (code === TABLE_ERROR_WIDTH) {
-    const found = column < names.length ? `${column} columns` : `more than ${names.length} columns`
-    return { ...at, found, expected: expectedWidth, advice: skip }
-  }
   const cell = Buffer.from(arena.bytes(address, Math.min(400, end - address)).slice()).toString()
   const stop = cell.split(/[\r\n]/)[0].split(String.fromCharCode(delimiter))[0]
   const text = isOfCell(code) ? stop.trim().replace(/^"(.*)"$/, '$1') : stop

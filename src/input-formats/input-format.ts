@@ -187,7 +187,7 @@ export interface ParsedBatch {
 export interface Place {
   /** The line, or the number of the row where there are no lines; counted from 0. */
   line: number
-  /** Of text alone: counted from 1, in bytes. */
+  /** Of text alone: counted from 1, in bytes; 0 for the line as a whole. */
   column?: number
 }
 

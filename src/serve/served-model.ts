@@ -152,7 +152,7 @@ export class ServedModel {
     }
     const [bad] = parser.bad
     if (!bad) return
-    const column = bad.column === undefined ? '' : `, column ${bad.column}`
+    const column = bad.column ? `, column ${bad.column}` : ''
     throw new RequestError(
       400,
       `${unit} ${before + bad.line + 1}${column}: found ${bad.found}, expected ${bad.expected}`,

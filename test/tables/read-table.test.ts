@@ -225,11 +225,17 @@ describe('a table is refused', () => {
   })
 
   it('with rows of other widths', async () => {
-    await refuses('y,a,b\n1,2,3\n1,2\n', /line 3, column 4: found 2 columns, expected 3 columns/)
-    await refuses('y,a,b\n1,2,3\n1,2,3,4\n', /line 3, column 7: found more than 3 columns, expected 3 columns/)
+    await refuses(
+      'y,a,b\n1,2,3\n1,2\n',
+      /line 3: found 2 columns, expected 3 columns: the first that is missing is "b"/,
+    )
+    await refuses(
+      'y,a,b\n1,2,3\n1,2,3,4\n',
+      /line 3: found more than 3 columns, expected 3 columns, the last of which is "b"/,
+    )
     const { rows, badRows } = await read('y,a\n1,2\n1\n0,3\n', { onBadRow: 'skip' })
     assert.deepEqual(rows, [{ 0: 2 }, { 0: 3 }])
-    assert.match(badRows[0], /line 3, column 2: found 1 columns, expected 2 columns/)
+    assert.match(badRows[0], /line 3: found 1 column, expected 2 columns/)
   })
 
   it('with broken quotes', async () => {
@@ -275,7 +281,7 @@ describe('a table is refused', () => {
 
   it('with a first line that does not end, and with a long one among short ones', async () => {
     await refuses(`y,${'a'.repeat(1 << 20)}`, /found no row that ends within 262144 bytes, expected a table/)
-    await refuses(`y,a\n1,2\n1,${'3,'.repeat(4 << 20)}\n`, /line 3, .*found more than 2 columns, expected 2 columns/)
+    await refuses(`y,a\n1,2\n1,${'3,'.repeat(4 << 20)}\n`, /line 3: found more than 2 columns, expected 2 columns/)
   })
 
   it('with columns of one name, or with one column', async () => {

@@ -14,6 +14,9 @@ import {
 } from '../table-layout'
 import { noteBadRow } from './bad-rows'
 import { xxh64, XXH64_OF_NOTHING, xxh64OfWord } from './hash'
+import {
+  beginRuns, numberRun, runAhead, runAt, runBase, runEnded, runEntries, runNext, runRecord, runStop, runUnsorted, runZeros,
+} from './number-run'
 import { labelEnd, labelError, textLabel } from './parse-label'
 import { CR, LF, numberEnd, numberExact, SPACE, slowNumber, spellsNotFinite, TAB } from './parse-number'
 import {
@@ -227,12 +230,14 @@ function parse<V>(state: usize, batch: usize, table: usize): void {
   const slowRoom = load<u32>(state, PARSE_SLOW_CAPACITY)
   const columns = load<u32>(table, TABLE_COLUMNS)
   const columnAt = <usize>load<u32>(table, TABLE_COLUMN_AT)
+  const lastRecord = columnAt + usize(columns - 1) * COLUMN_BYTES
   const delimiter = load<u32>(table, TABLE_DELIMITER)
   const scratch = <usize>load<u32>(table, TABLE_SCRATCH)
   const lineOf = <usize>load<u32>(table, TABLE_LINE_OF)
   const weights = <usize>load<u32>(table, TABLE_WEIGHTS)
   const needsLabel = load<u32>(table, TABLE_NEEDS_LABEL) != 0
   beginBatch(batch, table)
+  beginRuns(indices, values, room)
   const toIndices = indices
   const toValues = values
   let p = <usize>load<u32>(state, PARSE_CURSOR)
@@ -283,6 +288,23 @@ function parse<V>(state: usize, batch: usize, table: usize): void {
       let after = next
       let quick = false
       while (filled < room) {
+        if (role == ROLE_NUMBER) {
+          const before = record
+          numberRun<V>(p, base, ahead, delimiter, record, lastRecord, filled, after)
+          p = runAt
+          stop = runStop
+          base = runBase
+          ahead = runAhead
+          record = runRecord
+          filled = runEntries
+          after = runNext
+          zeros += runZeros
+          unsorted = unsorted || runUnsorted
+          quick = runEnded
+          if (quick || record == before) break
+          role = load<u32>(record, COLUMN_ROLE)
+          if (role == ROLE_NUMBER) break
+        }
         while (ahead == 0) {
           base += 64
           ahead = separatorsFrom(base, delimiter)
@@ -290,15 +312,7 @@ function parse<V>(state: usize, batch: usize, table: usize): void {
         stop = base + usize(ctz(ahead))
         let feature = load<u32>(record, COLUMN_FEATURE)
         let kept = <V>1
-        if (role == ROLE_NUMBER) {
-          if (p == stop) {
-            feature = load<u32>(record, COLUMN_MISSING)
-            if (feature == NO_FEATURE) kept = <V>0
-          } else if (quickNumber(p, delimiter, sizeof<V>() == 8) == stop) {
-            kept = <V>quickValue
-            if (kept == 0) zeros++
-          } else break
-        } else if (role == ROLE_HASHED) {
+        if (role == ROLE_HASHED) {
           if (!isPlainText(p, stop)) break
           feature += hashedShort(p, stop, load<u32>(record, COLUMN_BITS))
         } else if (role == ROLE_LABEL) {
@@ -317,15 +331,15 @@ function parse<V>(state: usize, batch: usize, table: usize): void {
           after = feature + 1
         }
         quick = true
-        if (<u32>load<u8>(p) == LF || column + 1 == columns) break
+        if (<u32>load<u8>(p) == LF || record == lastRecord) break
         p++
-        column++
         quick = false
         record += COLUMN_BYTES
         role = load<u32>(record, COLUMN_ROLE)
       }
       entries = filled
       next = after
+      column = u32(record - columnAt) / COLUMN_BYTES
       const cell = p
       if (!quick) {
         readCell(p, end, delimiter)
