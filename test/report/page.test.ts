@@ -106,6 +106,22 @@ describe('the page of a report', { skip, timeout: 180_000 }, () => {
     }
   })
 
+  it('cuts no text of a chart at any width, however long the names are', async () => {
+    const url = oneRun('long', 30, {
+      label: 'less-or-equal-to-50000',
+      name: `occupation of somebody=${'administrative assistance '.repeat(3)}`,
+    })
+    for (const width of [400, 900, 1600]) {
+      const { page } = await openPage(url, { width, dark: width === 900 })
+      const cut = await page.evaluate(`[...document.querySelectorAll('.drawing text')].filter(text => {
+        const [inner, outer] = [text, text.closest('.drawing')].map(element => element.getBoundingClientRect())
+        return inner.left < outer.left - 1 || inner.right > outer.right + 1 || inner.bottom > outer.bottom + 1
+      }).map(text => text.textContent)`)
+      assert.deepEqual(cut, [], `${width} pixels`)
+      await page.context().close()
+    }
+  })
+
   it('changes between light and dark', async () => {
     const { page } = await openPage(oneRun('themes', 3))
     const ground = (): Promise<unknown> => page.evaluate('getComputedStyle(document.body).backgroundColor')

@@ -156,8 +156,6 @@ export function confusionChart({ evaluation }: Pick<RunRecords, 'evaluation'>): 
   const { labels } = evaluation.confusion
   const wrong = cells.filter(({ truth, predicted, rows }) => truth !== predicted && rows > 0)
   const worst = wrong.sort((a, b) => b.rows - a.rows)[0]
-  const colour = ({ truth, predicted }: ConfusionCell): string => (truth === predicted ? BLUE : ORANGE)
-  const longest = Math.min(LONGEST_LABEL, Math.max(...labels.map(label => label.length)))
   return {
     id: 'confusion',
     title: 'Confusion matrix',
@@ -168,54 +166,57 @@ export function confusionChart({ evaluation }: Pick<RunRecords, 'evaluation'>): 
       { name: 'right', colour: BLUE },
       { name: 'wrong', colour: ORANGE },
     ],
-    options: size => {
-      const width = Math.min(size.width, 140 + 90 * labels.length)
-      const marginLeft = 40 + 7 * longest
-      const cell = (width - marginLeft - 18) / labels.length
-      const hasNumbers = cell >= 34
-      // Names that are wider than a cell run into each other: they are cut, and where that leaves too little, few are shown.
-      const letters = Math.min(longest, Math.max(4, Math.floor((cell - 8) / LETTER)))
-      const step = Math.ceil((LETTER * letters + 8) / cell)
-      return framed(
-        { ...size, width },
-        {
-          height: 70 + Math.max(18, Math.min(64, cell)) * labels.length,
-          marginLeft,
-          marginTop: 12,
-          marginBottom: 46,
-          x: {
-            ...{ type: 'band', label: 'predicted label', labelArrow: 'none', domain: labels },
-            tickFormat: (label: string) => shortened(label, letters),
-            ticks: labels.filter((_, k) => k % step === 0),
-          },
-          y: {
-            type: 'band',
-            label: 'true label',
-            labelArrow: 'none',
-            domain: labels,
-            tickFormat: (label: string) => shortened(label),
-          },
-          color: { type: 'identity' },
-          opacity: { type: 'identity' },
-          marks: [
-            Plot.cell(cells, {
-              ...{ x: 'predicted', y: 'truth', fill: colour, inset: 1 },
-              fillOpacity: ({ share, rows }: ConfusionCell) =>
-                rows === 0 ? 0.04 : 0.1 + (hasNumbers ? 0.4 : 0.9) * share,
-            }),
-            ...(hasNumbers
-              ? [Plot.text(cells, { x: 'predicted', y: 'truth', text: ({ rows }: ConfusionCell) => countText(rows) })]
-              : []),
-            Plot.frame({ stroke: FAINT }),
-          ],
-        },
-      )
-    },
+    options: size => confusionOptions(size, labels, cells),
     table: {
       columns: ['true label', ...labels],
       rows: evaluation.confusion.counts.map((row, t) => [labels[t], ...row]),
     },
   }
+}
+
+function confusionOptions(size: ChartSize, labels: string[], cells: ConfusionCell[]): Plot.PlotOptions {
+  const longest = Math.min(LONGEST_LABEL, Math.max(...labels.map(label => label.length)))
+  const colour = ({ truth, predicted }: ConfusionCell): string => (truth === predicted ? BLUE : ORANGE)
+  const width = Math.min(size.width, 140 + 90 * labels.length)
+  const marginLeft = 40 + 7 * longest
+  const cell = (width - marginLeft - 18) / labels.length
+  const hasNumbers = cell >= 34
+  // Names that are wider than a cell run into each other: they are cut, and where that leaves too little, few are shown.
+  const letters = Math.min(longest, Math.max(4, Math.floor((cell - 8) / LETTER)))
+  const step = Math.ceil((LETTER * letters + 8) / cell)
+  return framed(
+    { ...size, width },
+    {
+      height: 70 + Math.max(18, Math.min(64, cell)) * labels.length,
+      marginLeft,
+      marginTop: 12,
+      marginBottom: 46,
+      x: {
+        ...{ type: 'band', label: 'predicted label', labelArrow: 'none', domain: labels },
+        tickFormat: (label: string) => shortened(label, letters),
+        ticks: labels.filter((_, k) => k % step === 0),
+      },
+      y: {
+        type: 'band',
+        label: 'true label',
+        labelArrow: 'none',
+        domain: labels,
+        tickFormat: (label: string) => shortened(label),
+      },
+      color: { type: 'identity' },
+      opacity: { type: 'identity' },
+      marks: [
+        Plot.cell(cells, {
+          ...{ x: 'predicted', y: 'truth', fill: colour, inset: 1 },
+          fillOpacity: ({ share, rows }: ConfusionCell) => (rows === 0 ? 0.04 : 0.1 + (hasNumbers ? 0.4 : 0.9) * share),
+        }),
+        ...(hasNumbers
+          ? [Plot.text(cells, { x: 'predicted', y: 'truth', text: ({ rows }: ConfusionCell) => countText(rows) })]
+          : []),
+        Plot.frame({ stroke: FAINT }),
+      ],
+    },
+  )
 }
 
 const shortened = (label: string, most = LONGEST_LABEL): string =>
