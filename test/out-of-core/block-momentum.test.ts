@@ -105,7 +105,7 @@ describe('the plan', () => {
   it('has room for weights and dual variables of before where blocks lose little by it', async () => {
     const plan = await planOf(await memoryFor(store, 2))
     assert.equal(plan.spareBytes, bytes(8))
-    assert.ok(plan.parts.some(part => part.what === 'both as the pass before began' && part.bytes === bytes(8)))
+    assert.ok(plan.parts.some(part => part.what === 'weights and dual variables of before' && part.bytes === bytes(8)))
     assert.equal((await planOf(await memoryFor(store, 2), { loss: 'logistic' })).spareBytes, bytes(16))
   })
 

@@ -136,7 +136,7 @@ function besidesBlocks(manifest: Manifest, memory: number, needs: PlanNeeds, dec
       what: `dual variables of ${manifest.rows} rows`,
       bytes: Math.ceil(manifest.rows * (needs.alphaBytes + (needs.perRow ?? 0))),
     },
-    { what: 'both as the pass before began', bytes: needs.spare ?? 0 },
+    { what: 'weights and dual variables of before', bytes: needs.spare ?? 0 },
     { what: 'map of the features', bytes: needs.mapBytes },
     { what: "reserve for Node's file and reading text", bytes: needs.reserve?.(memory) ?? 0 },
     { what: 'rows that stay in memory, at least', bytes: leastCacheOf(manifest, needs) },
