@@ -62,7 +62,7 @@ export function numberRun<V>(p: usize, base: usize, ahead: u64, delimiter: u32, 
       ahead = separatorsFrom(base, delimiter)
     }
     stop = base + usize(ctz(ahead))
-    const length = i32(stop - p)
+    const length = u32(stop - p)
     let feature: u32
     let kept = <V>1
     if (length == 0) feature = load<u32>(record, COLUMN_MISSING)
@@ -73,7 +73,7 @@ export function numberRun<V>(p: usize, base: usize, ahead: u64, delimiter: u32, 
       } else {
         const negative = u64(<u32>load<u8>(p) == MINUS)
         // The bytes up to the cell's end, those before its digits wiped out.
-        let word = (load<u64>(stop - 8) ^ ZEROS) & unchecked(FROM_BYTE[8 - length + i32(negative)])
+        let word = (load<u64>(stop - 8) ^ ZEROS) & unchecked(FROM_BYTE[8 - length + u32(negative)])
         // The high bit of the point's byte. The lowest bit that is found is right, higher ones need not be.
         const off = word ^ POINTS
         let point = (off - EVERY_BYTE) & ~off & (EVERY_BYTE << 7)
@@ -83,8 +83,8 @@ export function numberRun<V>(p: usize, base: usize, ahead: u64, delimiter: u32, 
         word = point != 0 ? (word & ~((point << 1) - 1)) | (whole << 8) : word
         if (notDigits(word) != 0) break
         // There may be no digit at all.
-        if (word == 0 && length <= i32(negative) + i32(point != 0)) break
-        const value = f64(i64(eightDigits(word))) / unchecked(PLACES[i32(clz(point) >> 3)])
+        if (word == 0 && length <= u32(negative) + u32(point != 0)) break
+        const value = f64(i64(eightDigits(word))) / unchecked(PLACES[u32(clz(point) >> 3)])
         kept = <V>reinterpret<f64>(reinterpret<u64>(value) | (negative << 63))
       }
       feature = load<u32>(record, COLUMN_FEATURE)

@@ -12,6 +12,7 @@ import {
 import { noteBadRow } from './bad-rows'
 import { xxh64 } from './hash'
 import { CR, LF, numberEnd, SPACE, slowNumber, TAB } from './parse-number'
+import { plainRows, plainRowsPassed } from './plain-rows'
 import { cellDoubled, cellEnd, cellError, cellLines, cellStart, cellStop, isMissing, quickNumber, readCell, sameBytes, setCell, setScratch } from './read-cell'
 
 /** Scans from the cursor until the text ends, a list is full, or (unless bad rows are skipped) a row is bad. Rows of the wrong
@@ -28,8 +29,27 @@ export function scanTable(state: usize, table: usize): void {
   // Values are listed as they stand in the text.
   setScratch(0)
 
+  // Rows to read before plain ones are looked for again. Where there are none, it is seldom.
+  let wait: u32 = 0
+  let pause: u32 = 1
   // A row adds one value to a list at most, so that lists are looked at behind each row.
   while (p < end && !full) {
+    if (wait > 0) wait--
+    else {
+      const plain = listsNone(scannedAt, columns) ? plainRows(p, end, delimiter, columns) : p
+      if (plain > p) {
+        for (let k: u32 = 0; k < columns; k++) {
+          const scanned = scannedAt + usize(k) * SCANNED_BYTES
+          store<u32>(scanned, load<u32>(scanned, SCANNED_NUMBERS) + plainRowsPassed, SCANNED_NUMBERS)
+        }
+        lines += plainRowsPassed
+        p = plain
+        pause = 1
+        continue
+      }
+      pause = min<u32>(pause << 1, 256)
+      wait = pause
+    }
     const line = p
     let c = <u32>load<u8>(p)
     while (c == SPACE || c == CR || (c == TAB && delimiter != TAB)) c = <u32>load<u8>(++p)
@@ -82,6 +102,14 @@ export function scanTable(state: usize, table: usize): void {
   store<u32>(state, u32(p), PARSE_CURSOR)
   store<u32>(state, lines, PARSE_LINES)
   store<u32>(state, full ? 1 : 0, PARSE_NEEDS_ROOM)
+}
+
+/** Whether no column has its values listed. */
+function listsNone(scannedAt: usize, columns: u32): bool {
+  for (let k: u32 = 0; k < columns; k++) {
+    if (load<u32>(scannedAt + usize(k) * SCANNED_BYTES, SCANNED_LOOK) == LOOK_VALUES) return false
+  }
+  return true
 }
 
 /** Scans columns of cells from the row at the cursor on, until the rows end or a list is full. */
