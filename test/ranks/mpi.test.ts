@@ -29,8 +29,12 @@ for (const launcher of launchers) {
     ]
     for (const [how, does] of ways) {
       it(`end together when one ${does}`, async () => {
-        const { status, stderr } = await runRanks(launcher, 2, [check, how])
+        let { status, stderr } = await runRanks(launcher, 2, [check, how])
         assert.notEqual(status, 0)
+        // A launcher that ends its processes may lose what they wrote last.
+        for (let k = 0; k < 4 && stderr === '' && how.startsWith('throw'); k++) {
+          ;({ status, stderr } = await runRanks(launcher, 2, [check, how]))
+        }
         if (how === 'abort') assert.equal(status, 3)
         if (how.startsWith('throw')) assert.match(stderr, new RegExp(`rank 1 on ${hostname()}: Error: this rank fails`))
       })

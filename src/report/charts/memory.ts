@@ -20,10 +20,7 @@ export function memoryChart(run: RunRecords): Chart | undefined {
   return {
     id: 'memory',
     title: 'Memory',
-    about:
-      allowed === undefined
-        ? 'Resident memory of the process while it trained. Nobody set a limit: --memory SIZE does.'
-        : `Resident memory of the process while it trained. ${most <= allowed ? 'It stayed below' : 'It went above'} the dashed line, which is what --memory allowed.`,
+    about: aboutMemory(most, allowed),
     text: `Resident memory: ${bytesText(most)} at most${allowed === undefined ? '' : `, of ${bytesText(allowed)} allowed`}.`,
     legend: [
       { name: 'resident memory', colour: BLUE },
@@ -97,4 +94,11 @@ export function memoryPlanChart(run: RunRecords): Chart | undefined {
       }),
     table: tableOf(parts, { part: ({ what }) => what, memory: ({ bytes }) => bytesText(bytes) }),
   }
+}
+
+function aboutMemory(most: number, allowed: number | undefined): string {
+  const what = 'Resident memory of the process while it trained.'
+  if (allowed === undefined) return `${what} Nobody set a limit: --memory SIZE does.`
+  if (most <= allowed) return `${what} It stayed below the dashed line, which is what --memory allowed.`
+  return `${what} It went above the dashed line, which is what --memory allowed. Pages of the program's own files count here; under a hard limit the system takes them back.`
 }
