@@ -296,3 +296,41 @@ describe('a table is refused', () => {
     await refuses('1 1:2\n', /label is for tables, and the data is LIBSVM text/, { label: 'y' })
   })
 })
+
+describe('numbers of a table', () => {
+  const random = randomNumbers(5)
+  const digits = (most: number): string =>
+    Array.from({ length: Math.floor(random() * (most + 1)) }, () => Math.floor(random() * 10)).join('')
+  /** Signs, points, zeros in front, and lengths on both sides of the eight bytes that are read at a time. */
+  const drawn = (): string => {
+    const [whole, rest] = [digits(9), digits(9)]
+    const sign = random() < 0.3 ? '-' : ''
+    if (whole === '' && rest === '') return `${sign}7`
+    return `${sign}${whole}${rest === '' ? '' : `.${rest}`}`
+  }
+
+  for (const [name, end] of [
+    ['LF', '\n'],
+    ['CR LF', '\r\n'],
+  ]) {
+    it(`are what JavaScript reads in them, lines ending in ${name}`, async () => {
+      const table = Array.from({ length: 600 }, () => Array.from({ length: 7 }, drawn))
+      const lines = ['y,a,b,c,d,e,f,g', ...table.map((cells, k) => `${k % 2},${cells.join(',')}`)]
+      const { rows } = await read(lines.join(end) + end)
+      const expected = table.map(cells =>
+        Object.fromEntries(
+          cells.map((cell, k): [number, number] => [k, Number(cell)]).filter(([, value]) => value !== 0),
+        ),
+      )
+      for (const [k, row] of rows.entries()) assert.deepEqual(row, expected[k], lines[k + 1])
+      assert.equal(rows.length, table.length)
+    })
+  }
+
+  for (const cell of ['-', '.', '-.', '1.2.3', '1-2', '--1']) {
+    it(`are not spelt ${cell}`, async () => {
+      const { schema } = await read('y,a,b\n1,2,3\n0,4,5\n')
+      await refuses(`y,a,b\n1,2,3\n0,4,${cell}\n`, /line 3, column 5: .*expected/, { schema })
+    })
+  }
+})
