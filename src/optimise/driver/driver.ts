@@ -54,7 +54,7 @@ export class Driver {
     if (series) this.#run.nextProblem?.(series.anchored)
     const run = this.#run
     const progress = new Progress(driving, run)
-    const checkpoints = new RunCheckpoints({ source, objective, run, settings, keeper })
+    const checkpoints = new RunCheckpoints({ source, objective, run, settings, keeper, dual: solver.dual })
     const look = new LastLook(objective, source, settings)
     this.#progress = progress
     this.#checkpoints = checkpoints

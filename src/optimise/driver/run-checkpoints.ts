@@ -16,6 +16,8 @@ interface Checkpointed {
   run: Run
   settings: DriverSettings
   keeper: StateKeeper
+  /** Whether the method moves dual variables. */
+  dual: boolean
 }
 
 export class RunCheckpoints {
@@ -42,8 +44,10 @@ export class RunCheckpoints {
     return this.#of.run.saved?.stretches?.() ?? []
   }
 
-  /** The dual variables of a group have moved. */
+  /** A group has been visited: its dual variables have moved, if the method has any. Those of another method only say which rows are
+   *  left out. */
   touch(group: RowGroup): void {
+    if (!this.#of.dual) return
     // Rows that stay in memory belong to any block.
     if (this.keepsRows) this.touchAll()
     else this.#of.keeper.touch(group.parts.map(part => part.block))
