@@ -44,6 +44,10 @@ const PARSER_BYTES = 48 << 20
 const PARSER_TIMES = 2
 /** Weights in memory, with what renumbering the features and making the model take besides. */
 const BYTES_PER_WEIGHT = 40
+/** Of a row: dual variables, its place in the order, and its place in a table. */
+const DUAL_BYTES = 24
+/** Samples from all over a text may miss its long rows. */
+const SAMPLE_MARGIN = 1.1
 /** Of an entry: its index, where its value is that of others. */
 const LEAST_ENTRY_BYTES = 4
 /** Text has an entry of a new feature every so many bytes, at most. */
@@ -251,7 +255,27 @@ async function bytesOfRows(paths: string[], options: ResolvedOptions): Promise<n
   const sample = await sampleText(paths[0], options)
   if (sample || options.expand !== undefined) return sampledBytes(sample, text, options)
   const usual = text * BYTES_PER_TEXT_BYTE * (options.values === 'f64' ? 1.5 : 1)
-  return withProgram(Math.max(usual, await bytesWithWeights(paths, text, options)), options)
+  const most = withProgram(Math.max(usual, await bytesWithWeights(paths, text, options)), options)
+  if (options.memory !== undefined || most <= Math.min(allowedMemory(options), WINDOW_BYTES)) return most
+  // Numbers of many digits take less than their text. It is worth a look where they would fit by that.
+  const sampled = await bytesBySamples(paths, text, options)
+  return sampled === undefined ? most : Math.min(most, withProgram(sampled, options))
+}
+
+/** Rows, dual variables and weights by samples from all over the text; undefined where these are not to be had. */
+export async function bytesBySamples(
+  paths: string[],
+  text: number,
+  options: Pick<ResolvedOptions, 'values' | 'format' | 'indexBase' | 'schema'>,
+): Promise<ByteCount | undefined> {
+  const sizes = await Promise.all(paths.map(statInput))
+  // Of what is compressed, only the beginning is looked at: that promises nothing.
+  const isPlain = text === sizes.reduce((sum, found) => sum + (found?.size ?? 0), 0)
+  const estimate = isPlain ? await estimateText(paths, text, options) : undefined
+  if (!estimate) return undefined
+  const { rows, nonzeros, usedMost } = estimate
+  const records = rows * (ROW_BOUND + DUAL_BYTES) + nonzeros * (options.values === 'f64' ? 12 : 8)
+  return SAMPLE_MARGIN * records + usedMost * BYTES_PER_WEIGHT
 }
 
 /** Rows and weights by samples of the text. Where hardly a feature comes twice, weights take more than rows leave of the text's size:

@@ -7,7 +7,7 @@ import { ingest } from '../../src/block-store/ingest.ts'
 import { SpillwayError, UsageError } from '../../src/errors.ts'
 import { Arena } from '../../src/numeric/arena.ts'
 import { NODE_BYTES, PROGRAM_PAGES } from '../../src/sizes.ts'
-import { chooseSolver, roomForModels } from '../../src/train/choose-solver.ts'
+import { bytesBySamples, chooseSolver, roomForModels } from '../../src/train/choose-solver.ts'
 import { resolveOptions, type TrainOptions } from '../../src/train/options.ts'
 import { train } from '../../src/train/train.ts'
 import { noisyRows } from '../contracts/small-problems.ts'
@@ -115,6 +115,21 @@ describe('the choice of the solver', () => {
     // Beside few rows there are buffers that are not needed.
     assert.equal(roomForModels(arena, 4 << 20, { memory }), memory - besides)
     assert.equal(roomForModels(arena, 100 << 20, { memory: 100 << 20 }), 0)
+  })
+
+  it('may look at samples: numbers of many digits take less than their text', async () => {
+    const [rows, entries] = [8000, 50]
+    const line = (row: number): string =>
+      `${row % 2 ? '+1' : '-1'} ${Array.from({ length: entries }, (_, k) => `${k + 1}:${Math.sin(row + k).toFixed(16)}`).join(' ')}\n`
+    const lines = Array.from({ length: rows }, (_, row) => line(row)).join('')
+    const long = folder.write('long-numbers.svm', lines)
+    const bytes = (await bytesBySamples([long], lines.length, resolveOptions({})))!
+    // What rows take at least, and what they take at most with the margin.
+    const records = rows * 24 + rows * entries * 8
+    assert.ok(bytes > records && bytes < 1.4 * records, `${bytes} bytes, and rows take ${records}`)
+    assert.ok(bytes < 0.5 * lines.length, `${bytes} bytes of ${lines.length}`)
+    // The size of what is unpacked is not the size of the file.
+    assert.equal(await bytesBySamples([long], 3 * lines.length, resolveOptions({})), undefined)
   })
 
   it('adds files up, takes compressed ones for larger, and f64 values too', async () => {
