@@ -23,6 +23,8 @@ export interface RunOptions {
   test?: string
   /** Of a table: the column with the labels. */
   label?: string
+  /** What is done with rows that cannot be read: `fail` or `skip`. */
+  onBadRow?: string
   seed?: number
   maxPasses?: number
 }
@@ -32,7 +34,7 @@ type Kind = 'text' | 'number'
 const KINDS: Record<keyof RunOptions, Kind> = {
   ...{ loss: 'text', cost: 'number', solver: 'text', kernel: 'text', memory: 'number', tolerance: 'number' },
   ...{ bias: 'number', normalize: 'text', scale: 'text', multiclass: 'text', test: 'text', label: 'text' },
-  ...{ seed: 'number', maxPasses: 'number' },
+  ...{ onBadRow: 'text', seed: 'number', maxPasses: 'number' },
 }
 
 const MOST_TEXT = 1024

@@ -30,6 +30,9 @@ export interface Sample {
   least: number
   most: number
   labels: LabelCount[]
+  /** Rows that could not be read, and what is wrong with the first. */
+  badRows: number
+  firstBad: string | undefined
   /** Nonzeros of each row. */
   lengths: number[]
   /** The first rows, as features and values; for data that is no text. */
@@ -147,6 +150,7 @@ async function takeSample(path: string, learnt: LearntSchema | undefined): Promi
   const { least, most, lengths, firstRows, few } = seen
   return {
     ...{ format: reader.format.name, ...found, whole, labels, least, most, lengths, firstRows, few },
+    ...{ badRows: reader.badRows, firstBad: reader.badRowMessages[0] },
     textBytes: whole ? found.sampledBytes : Math.max(found.sampledBytes, (await textSize(path)) ?? 0),
     bytesPerSecond: found.sampledBytes / Math.max(seconds, 1e-3),
     ...(learnt && { schema: learnt.schema, features: learnt.schema.features }),

@@ -24,6 +24,8 @@ export interface Summary {
   columns?: { name: string; became: string }[]
   /** Of a table: there when somebody has to say which column is the label. */
   needsLabel?: true
+  /** Rows among those looked at that could not be read, and what is wrong with the first; there when there are any. */
+  bad?: { rows: number; first: string }
   lines: string[]
 }
 
@@ -46,7 +48,7 @@ export async function summarise({ name, path, label }: FileToSum, samples: Sampl
   const found = await stat(path)
   if (found.isDirectory()) return ofStore(name, await openStore(path), samples)
   const sample = await samples.get(path, label)
-  const { rows, nonzeros, lengths, least, most, schema, whole } = sample
+  const { rows, nonzeros, lengths, least, most, schema, whole, badRows, firstBad } = sample
   const times = whole || sample.sampledBytes === 0 ? 1 : sample.textBytes / sample.sampledBytes
   const isText = findInputFormat(sample.format).cut.by === 'lines'
   return {
@@ -57,6 +59,8 @@ export async function summarise({ name, path, label }: FileToSum, samples: Sampl
     labels: sample.labelUnknown ? [] : labelsOf(sample.labels, times),
     ...(schema && { columns: columnsOf(schema) }),
     ...(sample.labelUnknown && { needsLabel: true as const }),
+    // Pages know the names of files, not where they are.
+    ...(firstBad !== undefined && { bad: { rows: badRows, first: firstBad.replace(path, name) } }),
     lines: isText ? await firstLines(path) : sample.firstRows,
   }
 }

@@ -117,6 +117,18 @@ describe('files', { concurrency: 2 }, () => {
       assert.ok(Math.abs(long - 20_000) < 5000, `${long} long rows`)
     }))
 
+  it('with rows that cannot be read say so, and are trained on without them when told to', () =>
+    inStudio(async studio => {
+      studio.write('a.svm', smallData.replace('\n', '\n+1 3:x\n'))
+      const { rows, bad } = await studio.get<Summary>('/api/summary?file=a.svm')
+      assert.equal(rows, 300)
+      assert.equal(bad!.rows, 1)
+      assert.match(bad!.first, /^a\.svm, line 2, column 4: found "3:x", expected a number/)
+      const planned = (onBadRow: string) => studio.post<Plan>('/api/plan', { data: 'a.svm', options: { onBadRow } })
+      assert.equal((await planned('skip')).refused, undefined)
+      assert.match((await planned('guess')).refused!, /on-?bad-?row/i)
+    }))
+
   it('of every format are summed up', () =>
     inStudio(async studio => {
       const fixtures = new URL('../fixtures/input-formats/', import.meta.url)

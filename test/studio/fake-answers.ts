@@ -76,6 +76,9 @@ export function summaryOf(file: string, label: string | null): Summary {
         { name: 'churned', became: 'the label' },
       ],
     }),
+    ...(file === 'broken.svm' && {
+      bad: { rows: 2, first: 'broken.svm, line 3: found "x" where a feature was expected' },
+    }),
     lines: ['+1 3:1 7:0.5 19:2.25', '-1 1:0.125 3:1', '+1 2:1 4:0.5 8:0.25'],
   }
 }

@@ -58,6 +58,7 @@ describe("the studio's page", { skip: noBrowser }, () => {
 
   it('shows the sentence of a run that fails', () =>
     inPage(`${studio.address}#/file/broken.svm`, async ({ page, troubles }) => {
+      await shows(page, '.summary .warning', '2 rows of the beginning cannot be read. The first is broken.svm, line 3')
       await button(page, 'Train').click()
       await shows(page, '.run-head .chip', 'failed')
       await shows(page, '.problem', 'broken.svm, line 3: found "x" where a feature was expected')

@@ -37,12 +37,14 @@ export class PlanForm {
     this.#memory = memorySlider(usableBytes ?? memoryBytes, before.memory, () => this.#changed())
     this.#fields = makeFields(choices, before, others)
     this.#name = text('run-name', 'Name of the run', '', { placeholder: file.name, maxlength: 80 })
-    const { label, loss, solver } = this.#fields
+    const { label, loss, solver, onBadRow } = this.#fields
     loss.element.append(this.#lossHint)
     solver.element.append(this.#reason)
     solver.control.setAttribute('aria-describedby', 'solver-reason')
     // Only tables have columns.
     label.element.hidden = !file.isTable
+    // What a store holds could be read.
+    onBadRow.element.hidden = file.kind === 'store'
     this.element = this.#lay()
     this.element.addEventListener('input', event => {
       // The slider tells by itself, and a name changes no plan.
@@ -144,6 +146,12 @@ function makeFields(choices: Choices, before: RunOptions, others: ListedFile[]):
     normalize: select('normalize', 'Normalize rows', withEmpty('no', choices.normalizes), before.normalize),
     scale: select('scale', 'Scale features', withEmpty('as usual', choices.scales), before.scale),
     multiclass: select('multiclass', 'More than two classes', asChoices(choices.multiclass), first.multiclass),
+    onBadRow: select(
+      'on-bad-row',
+      'Rows that cannot be read',
+      withEmpty('stop at the first', ['skip']),
+      before.onBadRow,
+    ),
     seed: text('seed', 'Seed', before.seed ?? '', { inputmode: 'numeric', placeholder: String(defaults.seed ?? '') }),
   }
 }

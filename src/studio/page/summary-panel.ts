@@ -66,10 +66,20 @@ function partsOf(summary: Summary, charts: HTMLElement, linesTitle: string): Chi
         { class: 'quiet small' },
         `Lengths and values are those of ${formatCount(sampledRows)} rows from all over the store.`,
       ),
+    summary.bad && badRows(summary.bad, sampled),
     charts,
     summary.columns && columnsTable(summary.columns),
     firstLines(linesTitle, summary.lines),
   ]
+}
+
+function badRows({ rows, first }: NonNullable<Summary['bad']>, sampled: boolean): HTMLElement {
+  const counted = `${formatCount(rows)} ${rows === 1 ? 'row' : 'rows'}${sampled ? ' of the beginning' : ''}`
+  return notice(
+    'warning',
+    h('p', {}, `${counted} cannot be read. ${rows === 1 ? 'It is' : 'The first is'} ${first}.`),
+    h('p', {}, 'Training stops there, unless More settings say that such rows are skipped.'),
+  )
 }
 
 function nonzerosText({ mean, most }: Summary['nonzeros']): string {
