@@ -96,6 +96,7 @@ export const dataSets: Record<string, DataSet> = {
   'epsilon-medium': generated('epsilon', 'dense', '2,000 features, all present', MEDIUM_SIZE),
   'kddb-medium': generated('kddb', 'ones', 'every value 1, 29.9 M features', MEDIUM_SIZE),
   'webspam-large': generated('webspam', 'text', 'long sparse rows, ten times the memory allowed', LARGE_SIZE),
+  'epsilon-large': generated('epsilon', 'dense', '2,000 features, all present, 2.6 GB', LARGE_SIZE),
   'webspam-sorted': {
     ...{ kind: 'generated', values: 'text', about: 'webspam, all rows of one label before those of the next' },
     async prepare(size) {
@@ -180,6 +181,7 @@ export const dataSets: Record<string, DataSet> = {
   'apart-100k': apart(100_000),
   'apart-300k': apart(300_000),
   'apart-1m': apart(1_000_000),
+  'apart-10m': apart(10_000_000),
   'visual-words': generated('visual-words', 'text', 'histograms of 21,000 visual words, 100 classes', WORDS_SIZE),
   'covtype-unit': {
     ...{ kind: 'real', values: 'text', about: 'each feature from 0 to 1, every tenth row for testing' },

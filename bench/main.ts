@@ -81,7 +81,7 @@ async function main(): Promise<number> {
 
 function makeContext({ suite, only, settings }: Asked, results: Results, before: Section[]): SuiteContext {
   const wants = (name: string): boolean => {
-    const groups = [suite.sections, suite.methods ?? [], suite.dataSets]
+    const groups = [suite.sections, ...(suite.choices ?? []), suite.dataSets]
     const group = groups.find(each => each.includes(name)) ?? []
     const named = only.filter(each => group.includes(each))
     return named.length === 0 || named.includes(name)

@@ -10,7 +10,7 @@ import { allSuites } from './suites/all-suites.ts'
 export const OPTIONS = `Options:
   --rounds N          times each peer is run (3)
   --size small|full   generated files of about 60 MB or 600 MB, 2.6 GB for budget (full)
-  --only NAMES        data sets and sections to run, of indexed also methods, separated by commas (all)
+  --only NAMES        data sets and sections to run, of indexed also methods and problems, separated by commas (all)
   --cold              drop the page cache before every timed run
   --limit M           a memory cap for every timed run, page cache included, e.g. 2G
   --losses NAMES      hard, second-order: hinge, squared-hinge, logistic, separated by commas (all that apply)
@@ -96,7 +96,7 @@ function checked({ positionals, values }: ReturnType<typeof parse>): Asked | str
   if (foreign) return `--${foreign} is not for ${suite.name}; it is for ${takersOf(foreign).join(', ')}`
   const list = (text: string | undefined): string[] | undefined => text?.split(',').filter(Boolean)
   const only = list(values.only) ?? []
-  const known = [...suite.sections, ...suite.dataSets, ...(suite.methods ?? [])]
+  const known = [...suite.sections, ...suite.dataSets, ...(suite.choices ?? []).flat()]
   const strange = only.find(each => !known.includes(each))
   if (strange) return `--only names "${strange}"; ${suite.name} has ${known.join(', ')}`
   const losses = list(values.losses)

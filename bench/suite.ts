@@ -90,8 +90,8 @@ export interface Suite {
   summary: string
   sections: string[]
   dataSets: string[]
-  /** What else --only names: methods that a suite compares. */
-  methods?: string[]
+  /** What else --only names, in groups such as methods that a suite compares. Of a group that nobody names all is run. */
+  choices?: string[][]
   options?: SuiteOption[]
   /** Names that --solvers takes. */
   solvers?: string[]

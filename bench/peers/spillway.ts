@@ -67,11 +67,13 @@ export const spillway = {
   /** What bin/spillway.js runs: sources when dist/ is missing or older, which makes every start slower. */
   async build(): Promise<'dist' | 'sources'> {
     const root = dirname(dirname(program))
-    const main = await stat(join(root, 'dist/main.js')).catch(() => undefined)
-    if (!main) return 'sources'
+    const changed = async (name: string): Promise<number> =>
+      (await stat(join(root, name)).catch(() => undefined))?.mtimeMs ?? 0
+    const built = Math.min(await changed('dist/main.js'), await changed('dist/numeric.wasm'))
+    if (built === 0) return 'sources'
     const names = await readdir(join(root, 'src'), { recursive: true }).catch(() => [])
-    for (const name of names.filter(name => name.endsWith('.ts') && !name.includes('assembly'))) {
-      if ((await stat(join(root, 'src', name))).mtimeMs > main.mtimeMs) return 'sources'
+    for (const name of names.filter(name => /\.(ts|wasm)$/.test(name) && !name.includes('assembly'))) {
+      if ((await changed(join('src', name))) > built) return 'sources'
     }
     return 'dist'
   },

@@ -43,8 +43,12 @@ const METHODS: {
   },
 ]
 
+/** How losses and places are called, in tables and by --only. */
+const lossOf = (isTruncated: boolean): string => (isTruncated ? 'truncated' : 'convex')
+const PLACES: Record<Where, string> = { memory: 'in-memory', tenth: 'a-tenth' }
+
 /** What --only may name. */
-export const growthMethods = METHODS.map(({ name }) => name)
+export const growthChoices = [METHODS.map(({ name }) => name), [true, false].map(lossOf), Object.values(PLACES)]
 
 /** Sets of the same kind and of different size, by how their names begin. */
 const FAMILIES = ['digits', 'apart']
@@ -139,7 +143,9 @@ async function growthOf(context: SuiteContext, data: PreparedData): Promise<Sect
     say(`${data.name}: a tenth is --memory ${memory}`)
     section.notes.push(`${data.name}: a tenth is --memory ${memory}.`)
     await warm(data.file)
-    const runs = runsOf(workFolder, memory).filter(({ method }) => context.wants(method))
+    const runs = runsOf(workFolder, memory).filter(({ method, isTruncated, where }) =>
+      [method, lossOf(isTruncated), PLACES[where]].every(context.wants),
+    )
     const timed = await time(context, data, store, runs)
     const rows = await judge(data, Number(told?.['rows']), runs, timed)
     table.rows.push(...rows)
@@ -242,7 +248,7 @@ async function judge(
     const { passes, relaxations, supportVectors, exitReason } = told as Record<string, Cell>
     rows.push({
       ...{ data: data.name, rows: rowCount, where: run.where === 'memory' ? 'all' : 'a tenth' },
-      ...{ method: run.method, loss: run.isTruncated ? 'truncated' : 'convex', solver: run.solver },
+      ...{ method: run.method, loss: lossOf(run.isTruncated), solver: run.solver },
       ...{ seconds, spread, cpuSeconds, peakMemoryBytes, passes, relaxations, supportVectors, exitReason },
       ...{ touched: index ? index.rowsTouched / rowCount : 1, objective, accuracy: tested?.accuracy },
     })

@@ -41,6 +41,8 @@ export interface RankRun {
   ranks: number
   /** Of each rank; undefined for as many as the program takes by itself. */
   threads?: number
+  /** Whether the ranks have one core in all. */
+  onOneCore?: boolean
   stop?: number
   maxPasses?: number
   /** Other data than the file of the set, e.g. `part-{rank}.svm`. */
@@ -129,7 +131,10 @@ export class RankRuns {
       ...(run.words ?? []),
     ]
     const { loss } = run.method
-    const launcher = launcherFor(this.#mpirun, run.ranks, ['--timeout', String(PATIENCE[size]), ...launcherWords])
+    const launcher = [
+      ...launcherFor(this.#mpirun, run.ranks, ['--timeout', String(PATIENCE[size]), ...launcherWords]),
+      ...(run.onOneCore ? ['taskset', '-c', '0'] : []),
+    ]
     const request = {
       loss,
       cost: COST,

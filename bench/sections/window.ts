@@ -1,5 +1,6 @@
 // Rows that no process has room for: one holds 4 GiB of them, two ranks hold 5. Their speed is compared with that of the same two
 // ranks on a file of a tenth, which fits anywhere.
+import { rm } from 'node:fs/promises'
 import type { PreparedData } from '../data.ts'
 import type { Cell, Section, SuiteContext, Table } from '../suite.ts'
 import { decodedBytes } from './memory-words.ts'
@@ -41,7 +42,11 @@ export async function windowSection(context: SuiteContext, large: string, small:
       { name: 'two ranks', method: LBFGS, ranks: RANKS, threads: Math.max(1, Math.floor(CORES / RANKS)), stop: GAP },
       { name: 'one process', method: AUTO, ranks: 1, stop: GAP },
     ]
+    // A store of an earlier run would be taken, and no text be read.
+    const store = `${data.file}.spill`
+    await rm(store, { recursive: true, force: true })
     const timings = await runs.time(plan)
+    await rm(store, { recursive: true, force: true })
     table.rows.push(...timings.map(timing => rowOf(data, timing)))
     section.details.push({ data: data.name, timings })
   }

@@ -5,7 +5,7 @@ import { simulateSection } from '../sections/simulate.ts'
 import { windowSection } from '../sections/window.ts'
 import type { Suite } from '../suite.ts'
 
-const SCALING = ['epsilon', 'webspam']
+const SCALING = ['epsilon', 'webspam', 'epsilon-large']
 const AVERAGING = ['a9a', 'imdb', 'covtype-unit', 'news20bydate']
 const SIMULATED = ['clicks', 'epsilon', 'webspam']
 const WINDOW = { large: 'epsilon-window', small: 'epsilon' }
@@ -14,7 +14,7 @@ export const cluster: Suite = {
   name: 'cluster',
   summary: 'ranks of mpirun: 1 to 4 of them, bytes sent, averaging and ADMM, more rows than a process holds (goal 13)',
   sections: ['scaling', 'averaging', 'window'],
-  dataSets: [...new Set([...SCALING, ...AVERAGING, ...SIMULATED, WINDOW.large])],
+  dataSets: [...new Set([...SCALING, ...AVERAGING, ...SIMULATED, ...Object.values(WINDOW)])],
   options: ['simulate', 'network'],
   async *run(context) {
     if (context.simulate) {

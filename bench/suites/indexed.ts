@@ -1,5 +1,5 @@
 // Indexed learning beside solvers that look at every row, and truncated losses: what flipped labels do to them, and how support vectors, errors and times go with s and C.
-import { growthMethods, growthSections } from '../sections/growth.ts'
+import { growthChoices, growthSections } from '../sections/growth.ts'
 import { costsSection, flippedSection, marginsSection } from '../sections/truncated.ts'
 import type { Suite } from '../suite.ts'
 
@@ -13,6 +13,7 @@ const GROWTH = [
   'apart-100k',
   'apart-300k',
   'apart-1m',
+  'apart-10m',
 ]
 
 export const indexed: Suite = {
@@ -20,7 +21,7 @@ export const indexed: Suite = {
   summary: 'truncated losses: flipped labels, support vectors over s, costs; solver indexed over numbers of rows',
   sections: ['flipped', 'margins', 'costs', 'growth'],
   dataSets: [...new Set([...DATA, ...GROWTH])],
-  methods: growthMethods,
+  choices: growthChoices,
   options: ['costs', 'seconds'],
   async *run(context) {
     const names = DATA.filter(name => context.wants(name))

@@ -55,7 +55,8 @@ describe('what ranks send', () => {
     const traffic = [5e6, 5e6 + 9 * 17e6].map(sentByRank => {
       return { givenByRank: 2 * sentByRank, sentByRank, sentInAll: 2 * sentByRank, messages: 1 }
     })
-    const timings = [timing(1, 2, 4), timing(2, 1, 2.2, 100.01)]
+    const alone = timing(1, 2, 4)
+    const timings = [{ ...alone, run: { ...alone.run, onOneCore: true } }, timing(2, 1, 2.2, 100.01)]
     const [one, two] = rowsOf({ name: 'made' }, 1e6, timings, new Map([[2, traffic]]))
     assert.deepEqual([one['faster'], one['sent'], one['difference']], [1, undefined, 0])
     assert.deepEqual([two['given'], two['givenShare']], [34e6, 17 / 8])
