@@ -6,6 +6,7 @@ import { type Arena, formatBytes } from '../numeric/arena.ts'
 import { TREE_ENTRIES } from '../numeric/metric-tree-layout.ts'
 import { CACHE_LINE, roundDown, roundUp } from '../numeric/rounding.ts'
 import type { Address, ByteCount } from '../sizes.ts'
+import { FreeRoom } from './free-room.ts'
 import { PageList } from './page-list.ts'
 import { damagedTrees } from './tree-file.ts'
 
@@ -21,55 +22,12 @@ export interface CacheRoom {
   bytes: ByteCount
 }
 
-/** Room that is handed out piece by piece, each as large as is asked for. Free pieces that touch become one. */
-class Extents {
-  /** In the order of their addresses. */
-  readonly #free: CacheRoom[]
-
-  constructor(at: Address, bytes: ByteCount) {
-    this.#free = [{ at, bytes }]
-  }
-
-  /** A piece of the first that is large enough; undefined when there is none. */
-  take(bytes: ByteCount): Address | undefined {
-    const place = this.#free.findIndex(piece => piece.bytes >= bytes)
-    if (place < 0) return undefined
-    const piece = this.#free[place]
-    const { at } = piece
-    piece.at += bytes
-    piece.bytes -= bytes
-    if (piece.bytes === 0) this.#free.splice(place, 1)
-    return at
-  }
-
-  giveBack(at: Address, bytes: ByteCount): void {
-    let [low, high] = [0, this.#free.length]
-    while (low < high) {
-      const middle = Math.floor((low + high) / 2)
-      if (this.#free[middle].at < at) low = middle + 1
-      else high = middle
-    }
-    const [before, behind] = [this.#free[low - 1], this.#free[low]]
-    const joinsBefore = before !== undefined && before.at + before.bytes === at
-    const joinsBehind = behind !== undefined && at + bytes === behind.at
-    if (joinsBefore) {
-      before.bytes += bytes
-      if (!joinsBehind) return
-      before.bytes += behind.bytes
-      this.#free.splice(low, 1)
-    } else if (joinsBehind) {
-      behind.at = at
-      behind.bytes += bytes
-    } else this.#free.splice(low, 0, { at, bytes })
-  }
-}
-
 export class PageCache {
   readonly counts = { pagesRead: 0, bytesRead: 0, pagesFound: 0 }
   readonly #arena: Arena
   readonly #paths: string[]
   readonly #files = new Map<number, number>()
-  readonly #room: Extents
+  readonly #room: FreeRoom
   readonly #largest: ByteCount
   readonly #held = new PageList()
 
@@ -86,7 +44,7 @@ export class PageCache {
         'give more --memory',
       )
     }
-    this.#room = new Extents(first, room)
+    this.#room = new FreeRoom(first, room)
   }
 
   /** Address of a page; it stays there until other pages are asked for. */

@@ -45,7 +45,7 @@ export interface ActiveFill {
 const PER_ROW = 4 + 4 + 4 + 8 + 8
 /** And its weight, where rows have them. */
 const PER_WEIGHT = 8
-/** Share of the room that pages of the index get, and the least. */
+/** Share of the room that pages of the index get at least, and the least. */
 const PAGES_SHARE = 0.25
 const LEAST_PAGES: ByteCount = 256 << 10
 /** Rows that must find room in memory, others away or not. */
@@ -63,11 +63,14 @@ export function newActiveMemory(engine: BlockEngine, remembered: number): Active
   const room = (what: string, bytes: ByteCount, zeroed = false): Address =>
     engine.room(`the active set: ${what}`, bytes, zeroed)
   const all = rows * plan.recordBytes
-  const pages = Math.floor(Math.max(LEAST_PAGES, Math.min(PAGES_SHARE * plan.cacheBytes, 2 * all)))
-  const left = Math.max(0, plan.cacheBytes - pages)
   const perRow = PER_ROW + (engine.weighted ? PER_WEIGHT : 0)
+  const allRecords = all * 1.2 + 4096
+  // What all rows would leave is for pages, too.
+  const share = Math.max(PAGES_SHARE * plan.cacheBytes, plan.cacheBytes - allRecords - rows * perRow)
+  const pages = Math.floor(Math.max(LEAST_PAGES, Math.min(share, 2 * all)))
+  const left = Math.max(0, plan.cacheBytes - pages)
   const capacity = Math.min(rows, Math.floor(left / (plan.recordBytes + perRow)))
-  const bytes = Math.floor(Math.min(left - capacity * perRow, all * 1.2 + 4096))
+  const bytes = Math.floor(Math.min(left - capacity * perRow, allRecords))
   const bitmapBytes = Math.ceil(rows / 8)
   return {
     records: { at: room('records', bytes), bytes },
