@@ -76,7 +76,9 @@ describe('a command line', () => {
   it('on a little text starts no worker, on much text, or when it is told how many, it does', () =>
     inFolder(async cwd => {
       writeFileSync(join(cwd, 'two.svm'), '+1 1:1 2:0.5\n-1 1:-1 3:2\n')
-      writeFileSync(join(cwd, 'much.svm'), asText(someRows(12_000, 10)).repeat(8))
+      // More than is called a little: of less, a fast machine is done before workers would pay.
+      const some = asText(someRows(12_000, 10))
+      writeFileSync(join(cwd, 'much.svm'), some.repeat(Math.ceil((20 << 20) / some.length)))
       const lines = [
         ['train', 'two.svm', 'two.model', '-q'],
         ['predict', 'two.svm', 'two.model', 'labels.txt', '-q'],
