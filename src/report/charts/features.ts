@@ -29,7 +29,7 @@ export function featuresChart({ features: found }: Pick<RunRecords, 'features'>)
     id: 'features',
     title: 'Weightiest features',
     about:
-      'Each bar names the label that the feature speaks for. Weights of features with different scales cannot be compared: `spillway inspect MODEL --data FILE` shows what a usual step of each does.',
+      'Each bar names the label that the feature speaks for. Weights of features with different scales cannot be compared: spillway inspect MODEL --data FILE shows what a usual step of each does.',
     text: `${countText(found.nonzero)} of ${countText(found.all)} weights are not zero. The largest is ${numberText(first.weight)}, of ${first.name}, for label ${first.label}.`,
     legend: [
       { name: 'positive weight', colour: BLUE },
