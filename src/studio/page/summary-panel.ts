@@ -78,7 +78,7 @@ function badRows({ rows, first }: NonNullable<Summary['bad']>, sampled: boolean)
   return notice(
     'warning',
     h('p', {}, `${counted} cannot be read. ${rows === 1 ? 'It is' : 'The first is'} ${first}.`),
-    h('p', {}, 'Training stops there, unless More settings say that such rows are skipped.'),
+    h('p', {}, 'Training stops there. To leave such rows out, choose “skip” under More settings.'),
   )
 }
 
