@@ -342,6 +342,38 @@ export const SWEEP_BEGAN = 112
 export const SWEEP_MOMENTUM = 116
 export const SWEEP_BYTES = 120
 
+// --- A sweep by two trainers, each of which has half of the weights: see assembly/halves.ts.
+/** u32: address of u32[rows], how many entries of each row, its first ones, are the first half. */
+export const HALVES_SPLITS = 0
+/** u32: address of what trainers hand to each other. HALVES_SLOT bytes for each of the last HALVES_RING rows. */
+export const HALVES_SLOTS = 4
+/** u32: next position of the first trainer (in and out). */
+export const HALVES_FIRST = 8
+/** u32: next position of the second trainer (in and out). */
+export const HALVES_SECOND = 12
+/** u32: so far slots have the rows that the second trainer meets (in and out). */
+export const HALVES_LOADED = 16
+/** u32: active rows that were met and not shrunk (in and out). */
+export const HALVES_KEPT = 20
+/** u32: 1 when the first trainer has stopped. */
+export const HALVES_STOP = 24
+/** u32: 1 when it stopped because the second one did not answer (out). */
+export const HALVES_GAVE_UP = 28
+export const HALVES_BYTES = 32
+
+/** Rows whose slots are told apart; a power of two. */
+export const HALVES_RING = 16
+/** Each number of a slot has a cache line to itself. */
+export const HALVES_SLOT = 256
+/** u64: the second trainer's part of the dot product; its last bit tells one round of the ring from the next. */
+export const SLOT_SECOND = 0
+/** u64: the step along the row, in the same way. */
+export const SLOT_STEP = 64
+/** f64: the first trainer's part of the dot product. */
+export const SLOT_FIRST = 128
+/** u32: the row, for the second trainer: its place in the order may have another by then. */
+export const SLOT_ROW = 192
+
 // --- Sums that a certificate is made of.
 /** f64: Σ loss. */
 export const SUMS_LOSS = 0

@@ -101,6 +101,13 @@ export interface NumericFunctions extends ByPrecision, ByWidth {
   bringRows(rows: Address, order: Address, from: number, to: number, beside: Address, bytesBeside: ByteCount): void
   bringColumns(starts: Address, order: Address, from: number, to: number, entries: Address, values: Address): void
   wordsTouched(): number
+  halvesKind(table: Address, rows: number): number
+  halvesTouched(): number
+  splitRows(table: Address, from: number, to: number, splits: Address, half: number): void
+  startHalves(halves: Address): void
+  sweepHalvesFirst(problem: Address, sweep: Address, halves: Address, budget: number): number
+  sweepHalvesAlone(problem: Address, sweep: Address, halves: Address, budget: number): number
+  sweepHalvesSecond(problem: Address, sweep: Address, halves: Address, active: number): void
   recordBytes(row: Address): ByteCount
   finishRow(row: Address, unit: boolean): void
   nearestPivot(

@@ -10,6 +10,7 @@ import type { BinaryObjective } from '../optimise/objectives/binary.ts'
 import { shortenScores } from '../optimise/objectives/line-search.ts'
 import type { ManyModels, Objective } from '../optimise/objectives/objective.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
+import { LEAST_TO_HALVE } from '../optimise/solvers/dual-halves.ts'
 import type { Solver } from '../optimise/solvers/solver.ts'
 import type { RowSource, SourceCounts } from '../optimise/sources/row-source.ts'
 import type { FoldedProblem } from './class-problems.ts'
@@ -135,7 +136,7 @@ export abstract class Place {
     const { solver, options } = this.facts
     // In memory, threads that were named are for reading: the bits of a model do not depend on them.
     const alone = solver.data === 'memory' && !options.given.has('trainers')
-    const settings = alone ? { ...options, trainers: 1 } : options
+    const settings = alone ? { ...options, trainers: 1, halves: LEAST_TO_HALVE } : options
     return { source: this.sourceOf(objective), solver, objective, settings: { ...settings, ...limits }, tell }
   }
 

@@ -15,7 +15,7 @@ let touched: u32 = 0
 export function wordsTouched(): u32 { return touched }
 
 @inline
-function touchLines(from: usize, bytes: usize): u32 {
+export function touchLines(from: usize, bytes: usize): u32 {
   let sum: u32 = 0
   const end = from + min(bytes, MOST_BYTES)
   for (let at = from; at < end; at += LINE) sum += load<u8>(at)

@@ -109,7 +109,7 @@ export function dotParted<W, S>(row: usize, w: usize, own: usize, hot: u32): f64
 }
 
 @inline
-function denseDot<W>(values: usize, n: u32, w: usize): f64 {
+export function denseDot<W>(values: usize, n: u32, w: usize): f64 {
   let lo = f64x2.splat(0), hi = f64x2.splat(0)
   const end4 = values + (usize(n & ~3) << 2)
   const end = values + (usize(n) << 2)
@@ -166,7 +166,7 @@ export function axpyParted<W, S>(row: usize, step: f64, w: usize, own: usize, ho
 }
 
 @inline
-function denseAxpy<W>(values: usize, n: u32, s: f64, w: usize): void {
+export function denseAxpy<W>(values: usize, n: u32, s: f64, w: usize): void {
   const end4 = values + (usize(n & ~3) << 2)
   const end = values + (usize(n) << 2)
   let v = values

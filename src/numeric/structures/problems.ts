@@ -69,6 +69,39 @@ export const problems: readonly Part[] = [
     size: { bytes: 120 },
   },
   {
+    structure: 'Halves',
+    prefix: 'HALVES_',
+    title: 'A sweep by two trainers, each of which has half of the weights: see assembly/halves.ts.',
+    fields: [
+      ['SPLITS', 'address of u32[rows]', 'how many entries of each row, its first ones, are the first half.'],
+      [
+        'SLOTS',
+        'address of what trainers hand to each other',
+        'HALVES_SLOT bytes for each of the last HALVES_RING rows.',
+      ],
+      ['FIRST', 'u32', 'next position of the first trainer (in and out).'],
+      ['SECOND', 'u32', 'next position of the second trainer (in and out).'],
+      ['LOADED', 'u32', 'so far slots have the rows that the second trainer meets (in and out).'],
+      ['KEPT', 'u32', 'active rows that were met and not shrunk (in and out).'],
+      ['STOP', 'u32', '1 when the first trainer has stopped.'],
+      ['GAVE_UP', 'u32', '1 when it stopped because the second one did not answer (out).'],
+    ],
+  },
+  {
+    constants: [
+      ['HALVES_RING', 16, 'Rows whose slots are told apart; a power of two.'],
+      ['HALVES_SLOT', 256, 'Each number of a slot has a cache line to itself.'],
+      [
+        'SLOT_SECOND',
+        0,
+        "u64: the second trainer's part of the dot product; its last bit tells one round of the ring from the next.",
+      ],
+      ['SLOT_STEP', 64, 'u64: the step along the row, in the same way.'],
+      ['SLOT_FIRST', 128, "f64: the first trainer's part of the dot product."],
+      ['SLOT_ROW', 192, 'u32: the row, for the second trainer: its place in the order may have another by then.'],
+    ],
+  },
+  {
     structure: 'Sums',
     accessors: false,
     prefix: 'SUMS_',

@@ -14,6 +14,7 @@ import { alone } from '../../ranks/communicator.ts'
 import type { OneProblem } from '../objectives/one-problem.ts'
 import type { RowGroup } from '../sources/row-source.ts'
 import { bundleRun } from './bundle-run.ts'
+import { type Halves, halveRows, pays } from './dual-halves.ts'
 import { dualOverRanks } from './dual-over-ranks.ts'
 import { dualSweepsTask } from './dual-sweeps-task.ts'
 import { dualTogether } from './dual-together.ts'
@@ -23,37 +24,42 @@ import { activateAll, startSweeps } from './sweeps.ts'
 
 /** Nonzeros of a binary model between two looks at the abort signal and the clock: some tens of milliseconds. */
 const SLICE = 4e6
+/** The same of two trainers: each slice, they have to be brought together. */
+const HALVES_SLICE = 16e6
 
 /** Sweeps over all rows, in slices. It estimates the gap, so that it asks for the certificate when that is likely to hold. */
-const sweepingRun: Start<OneProblem> = (objective, source, { seed, shrinking: shrink }) => {
+const sweepingRun: Start<OneProblem> = (objective, source, settings) => {
+  const { seed, shrinking: shrink } = settings
   const { arena, threads } = source
-  const slice = Math.max(1, SLICE / objective.visitWork)
-  let started: { group: RowGroup; problem: number; passWork: number } | undefined
+  const sliceOf = (halves?: Halves): number => Math.max(1, (halves ? HALVES_SLICE : SLICE) / objective.visitWork)
+  let started: { group: RowGroup; problem: number; passWork: number; halves: Halves | undefined } | undefined
   /** Whether the last finished sweep left rows out. */
   let partial = false
   let sweeps = 0
-  const start = (group: RowGroup) => {
+  const start = async (group: RowGroup) => {
     const { numeric } = arena
     const { sweep, order, rows, table } = group
     const problem = objective.of(group)
     const { logistic, narrow } = objective.sweepKind
     if (logistic) (narrow ? numeric.startEntropicF32 : numeric.startEntropicF64)(problem, 0, rows)
     startSweeps(arena, { sweep, order, rows, random: BigInt(seed) })
-    return { group, problem, passWork: numeric.workOf(table, rows) }
+    const halves = pays(objective, source, settings) ? await halveRows(objective, source, group) : undefined
+    return { group, problem, passWork: numeric.workOf(table, rows), halves }
   }
   return {
     async visit(group, { most, primals, targets, signal }) {
-      started ??= start(group)
-      const { problem, passWork } = started
+      started ??= await start(group)
+      const { problem, passWork, halves } = started
       const limit = most * passWork
       let work = 0
       for (;;) {
-        const step = await threads.run(dualSweepsTask, {
+        const options = {
           ...{ ...objective.sweepKind, problem, sweep: group.sweep, rows: group.rows, shrink },
           momentum: momentumFor(objective, source, group, sweeps),
-          budget: Math.min(slice, Math.max(limit - work, 1)),
+          budget: Math.min(sliceOf(halves), Math.max(limit - work, 1)),
           targetGap: targets[0] * primals[0],
-        })
+        }
+        const step = await (halves?.run(options) ?? threads.run(dualSweepsTask, options))
         work += step.work
         sweeps += step.ended
         if (step.all !== undefined) partial = !step.all

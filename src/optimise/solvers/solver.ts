@@ -13,6 +13,7 @@ import { EachObjective } from '../objectives/each.ts'
 import type { Objective } from '../objectives/objective.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
 import type { RowGroup, RowSource } from '../sources/row-source.ts'
+import type { LeastToHalve } from './dual-halves.ts'
 import type { WorkingSet } from './working-set.ts'
 
 export interface SolverSettings {
@@ -22,6 +23,8 @@ export interface SolverSettings {
   shrinking: boolean
   /** Threads that train at the same time, for a solver that can have several. */
   trainers: number
+  /** From which size on two share out the weights, which gives the same bits every time; not said where the user said how many train. */
+  halves?: LeastToHalve
   /** Sweeps over a block each time it is in memory. */
   innerPasses: number
   /** Or sweeps until the projected gradients of a block lie within so much of each other. */

@@ -1,8 +1,10 @@
 // The bookkeeping around the sweeps of numeric/assembly/dual.ts, over one problem's rows. The solver decides how many
 // sweeps there are. All state is in the SWEEP_ structure.
 import type { Arena } from '../../numeric/arena.ts'
+import { HalvesFields } from '../../numeric/fields/halves.ts'
 import { SweepFields } from '../../numeric/fields/sweep.ts'
 import { SWEEP_BYTES, SWEEP_RANDOM } from '../../numeric/layouts.ts'
+import type { Address } from '../../sizes.ts'
 import type { SweepKind } from '../objectives/one-problem.ts'
 import { carryOn, type Momentum } from './momentum.ts'
 
@@ -52,6 +54,8 @@ export interface SweepSettings extends SweepKind {
   parted?: boolean
   /** What carries dual variables on before each sweep, if anything does. */
   momentum?: Momentum | undefined
+  /** Of a sweep by two trainers, each with half of the weights: its structure, and who sweeps. See dual-halves.ts. */
+  halves?: { at: Address; by: 'both' | 'alone' } | undefined
 }
 
 /** What a finished sweep saw. */
@@ -76,14 +80,16 @@ export class Sweeps {
 
   constructor(arena: Arena, problem: number, sweep: number, settings: SweepSettings) {
     const { numeric } = arena
-    const { logistic, narrow, parted = false, together = false } = settings
+    const { logistic, narrow, parted = false, together = false, halves } = settings
     this.#arena = arena
     this.#problem = problem
     this.#settings = settings
     const bits = narrow ? 'F32' : 'F64'
-    this.#run = together
-      ? numeric.sweepTogether
-      : numeric[`sweep${logistic ? 'Logistic' : 'Box'}${parted ? 'Parted' : ''}${bits}`]
+    this.#run = halves
+      ? this.#overHalves(halves)
+      : together
+        ? numeric.sweepTogether
+        : numeric[`sweep${logistic ? 'Logistic' : 'Box'}${parted ? 'Parted' : ''}${bits}`]
     this.#fields = new SweepFields(arena, sweep)
     this.#fields.shrink = settings.shrink ? 1 : 0
     this.#fields.visited = 0
@@ -108,10 +114,21 @@ export class Sweeps {
 
   /** Goes on with the present sweep, or begins one, until about `budget` nonzeros were visited; its outcome if it ended. */
   advance(budget: number): SweepOutcome | undefined {
-    if (this.#fields.began === 0) this.#begin()
+    this.begin()
     // The loop needs the sweep to have begun even when no row is active.
     if (!this.#run(this.#problem, this.#fields.at, budget)) return undefined
     return this.#end()
+  }
+
+  #overHalves({ at, by }: NonNullable<SweepSettings['halves']>): (...args: [number, number, number]) => number {
+    const { numeric } = this.#arena
+    const run = by === 'alone' ? numeric.sweepHalvesAlone : numeric.sweepHalvesFirst
+    return (problem, sweep, budget) => run(problem, sweep, at, budget)
+  }
+
+  /** Begins a sweep, unless one is under way. */
+  begin(): void {
+    if (this.#fields.began === 0) this.#begin()
   }
 
   #begin(): void {
@@ -128,12 +145,14 @@ export class Sweeps {
     fields.loss = 0
     fields.gap = 0
     fields.newton = 0
+    if (this.#settings.halves) this.#arena.numeric.startHalves(this.#settings.halves.at)
   }
 
   #end(): SweepOutcome {
     const fields = this.#fields
-    const { rows, logistic } = this.#settings
+    const { rows, logistic, halves } = this.#settings
     const all = fields.began === rows + 1
+    if (halves) fields.active = new HalvesFields(this.#arena, halves.at).kept
     fields.began = 0
     const { gap, loss } = fields
     fields.lastGap = gap
