@@ -204,8 +204,8 @@ export const optionsOfTrain: Command['options'] = {
   },
   trainers: {
     value: 'N',
-    help: 'threads that train one model at the same time (solver dual or stream); its bits then vary',
-    fallback: '1',
+    help: 'threads that train one model at the same time (solver dual or stream); with several, its bits vary',
+    fallback: '1; for long rows 2, with bits that do not vary',
     group: 'The solver',
   },
   normalize: { value: 'unit', help: 'scale every row to length 1', choices: ['unit'], group: 'The data' },
