@@ -369,6 +369,7 @@ export interface NumericFunctions extends ByPrecision, ByWidth {
   ): void
   adoptRows(set: Address, from: Address, places: Address, features: Address, map: Address): void
   followWeights(w: Address, copy: Address, count: number): number
+  slotsTouched(): number
   numberFeatures(dictionary: Address, rows: Address, count: number, order: Address): number
   placeRows(seed: bigint, chunk: number, rows: number, blocks: number, next: Address, places: Address): void
   placeAlpha(from: Address, places: Address, rows: number, to: Address, stride: number): void

@@ -9,10 +9,23 @@ import {
 import { lookup } from './feature-map'
 import { mix } from './random'
 
+/** Entries whose slots are loaded before any of them is looked at: see ahead.ts. A branch that waits for memory and was foreseen
+ *  wrongly would keep all later loads waiting, too. */
+const AT_A_TIME: usize = 64
+
+@inline
+function slotOf(feature: u32, mask: u32): u32 {
+  return ((feature * 0x9e3779b1) >>> 7) & mask
+}
+
+// The sum of what was loaded ahead. It can be asked for, so no compiler may leave the loads out.
+let touched: u32 = 0
+export function slotsTouched(): u32 { return touched }
+
 /** Number of a feature, a new one if it has none; 2^32 − 1 when there is no room for it. */
 @inline
 function numberOf(dictionary: usize, table: usize, mask: u32, feature: u32): u32 {
-  let slot = ((feature * 0x9e3779b1) >>> 7) & mask
+  let slot = slotOf(feature, mask)
   let at = table + (usize(slot) << 3)
   let key = load<u32>(at)
   while (key != feature + 1 && key != 0) {
@@ -40,13 +53,20 @@ export function numberFeatures(dictionary: usize, rows: usize, count: u32, order
     if (isDense(row)) continue
     let at = row + ROW_ENTRIES
     let whole = true
-    for (const end = at + (usize(load<u32>(row, ROW_COUNT)) << 2); at < end; at += 4) {
-      const number = numberOf(dictionary, table, mask, load<u32>(at))
-      if (number == 0xffffffff) {
-        whole = false
-        break
+    const end = at + (usize(load<u32>(row, ROW_COUNT)) << 2)
+    while (at < end && whole) {
+      const upTo = min(at + (AT_A_TIME << 2), end)
+      let sum: u32 = 0
+      for (let ahead = at; ahead < upTo; ahead += 4) sum += load<u32>(table + (usize(slotOf(load<u32>(ahead), mask)) << 3))
+      touched += sum
+      for (; at < upTo; at += 4) {
+        const number = numberOf(dictionary, table, mask, load<u32>(at))
+        if (number == 0xffffffff) {
+          whole = false
+          break
+        }
+        store<u32>(at, number)
       }
-      store<u32>(at, number)
     }
     if (!whole) continue
     store<u32>(order + (usize(listed) << 2), k)
