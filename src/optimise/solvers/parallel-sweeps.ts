@@ -310,7 +310,7 @@ export class ParallelSweeps {
     )
     numeric.sumReplicasF64(weights, weights, this.#replicas, this.#replicaBytes, this.#trainers, weightCount)
     const gain = gains.reduce((sum, gain) => sum + gain, 0)
-    if (gain - 0.5 * (numeric.squaredLengthF64(weights, weightCount) - length) >= 0) return true
+    if (gain - 0.5 * (numeric.innerProduct(weights, weights, weightCount) - length) >= 0) return true
     const alpha = arena.getU32(problem + PROBLEM_ALPHA)
     arena.bytes(alpha, rows * stride).set(arena.bytes(before, rows * stride))
     arena.bytes(weights, weightCount * 8).set(arena.bytes(beforeWeights, weightCount * 8))
