@@ -99,6 +99,15 @@ export interface NumericFunctions extends ByPrecision, ByWidth {
   shuffle(array: Address, count: number, state: Address): void
   squaredNorm(row: Address): number
   bringRows(rows: Address, order: Address, from: number, to: number, beside: Address, bytesBeside: ByteCount): void
+  bringOn(
+    rows: Address,
+    order: Address,
+    from: number,
+    to: number,
+    end: number,
+    beside: Address,
+    bytesBeside: ByteCount,
+  ): void
   bringColumns(starts: Address, order: Address, from: number, to: number, entries: Address, values: Address): void
   wordsTouched(): number
   halvesKind(table: Address, rows: number): number

@@ -25,16 +25,20 @@ function bytesOf(name: string, n: number): number {
 for (const [name, kind] of kinds) {
   test(`rows of ${name} at the very end of the memory are loaded ahead`, () => {
     const arena = new Arena()
-    const tables = arena.allocate(64, 'tables')
+    const tables = arena.allocate(256, 'tables')
     const end = arena.share.memory.buffer.byteLength
     for (let n = 0; n < 200; n++) {
       const row = end - bytesOf(name, n)
-      if (row < tables + 64) break
+      if (row < tables + 256) break
       arena.bytes(row, end - row).fill(0)
       arena.u32(row + layout.ROW_COUNT, 1)[0] = n
       arena.u32(row + layout.ROW_KIND, 1)[0] = kind
       arena.u32(tables, 2).set([row, 0])
       arena.numeric.bringRows(tables, tables + 4, 0, 1, tables, 8)
+      arena.numeric.bringOn(tables, tables + 4, 0, 1, 1, tables, 8)
+      // The same row comes next, and once more: as one of those behind, it is not looked at.
+      arena.u32(tables + 8, 40).fill(0)
+      arena.numeric.bringOn(tables, tables + 4, 0, 1, 40, tables, 8)
     }
   })
 }
@@ -56,6 +60,14 @@ test('every line of a row, of what stands beside it, and of a column is loaded',
   const lines = Math.ceil(bytes / 64) - 1
   // The first line holds the count: it is met twice, as a number and by its lowest byte.
   assert.equal(touched() - before, n + (n & 255) + lines)
+  // A second row comes next: of it, the header and what stands beside it.
+  arena.u32(row + 2048 + layout.ROW_COUNT, 1)[0] = 7
+  arena.u32(at, 4).set([row, row + 2048, 0, 1])
+  arena.bytes(at + 64, 16).set([1, 0, 0, 0, 0, 0, 0, 1, 3])
+  const beside = touched()
+  arena.numeric.bringOn(at, at + 8, 0, 1, 2, at + 64, 8)
+  assert.equal(touched() - beside, (n & 255) + lines + 2 + 7 + 3)
+  arena.u32(at, 2).set([row, 0])
   const columns = at + 12288
   arena.u32(columns, 3).set([0, 0, 40])
   arena.bytes(columns + 1024, 160).fill(1)

@@ -1,7 +1,7 @@
 // Loads ahead of time. Sweeps meet rows in random order, so each row's first lines miss every cache. A sweep that waits for
 // one miss after the other spends most of its time that way. So before every few rows one loop loads a word of each cache
 // line of all of them: these loads do not depend on each other, and the misses overlap. No result changes.
-import { ROW_COUNT, ROW_KIND, ROW_KIND_F64 } from '../layouts'
+import { ROW_COUNT, ROW_ENTRIES, ROW_KIND, ROW_KIND_CONSTANT, ROW_KIND_F64 } from '../layouts'
 import { recordBytes } from './row'
 
 /** So many rows are loaded at a time: enough misses to keep the memory busy, few enough rows to stay in the first cache. */
@@ -33,10 +33,40 @@ export function bringRows(rows: usize, order: usize, from: u32, to: u32, beside:
   }
   for (let k = from; k < to; k++) {
     const row = usize(load<u32>(rows + (usize(load<u32>(order + (usize(k) << 2))) << 2)))
-    // A record of f64 values ends 8 bytes before the room that is reckoned for it.
-    sum += touchLines(row, recordBytes(row) - (load<u32>(row, ROW_KIND) == ROW_KIND_F64 ? 8 : 0))
+    sum += touchLines(row, bytesToTouch(row))
   }
   touched += sum
+}
+
+/** Loads rows as bringRows does, for a sweep that goes on to `end`. Of the rows that come next, it loads the headers and what stands
+ *  beside them, and of those behind, where they are: the next call waits for no address and no length then. */
+export function bringOn(rows: usize, order: usize, from: u32, to: u32, end: u32, beside: usize, bytesBeside: usize): void {
+  let sum: u32 = 0
+  for (let k = from; k < to; k++) {
+    const i = load<u32>(order + (usize(k) << 2))
+    const row = usize(load<u32>(rows + (usize(i) << 2)))
+    sum += touchLines(row, bytesToTouch(row))
+    if (bytesBeside != 0) sum += touchLines(beside + usize(i) * bytesBeside, bytesBeside)
+  }
+  const headers = min(to + AHEAD, end)
+  for (let k = to; k < headers; k++) {
+    const i = load<u32>(order + (usize(k) << 2))
+    sum += load<u32>(usize(load<u32>(rows + (usize(i) << 2))), ROW_COUNT)
+    if (bytesBeside != 0) sum += load<u8>(beside + usize(i) * bytesBeside)
+  }
+  const addresses = min(headers + AHEAD, end)
+  for (let k = headers; k < addresses; k++) sum += load<u32>(rows + (usize(load<u32>(order + (usize(k) << 2))) << 2))
+  touched += sum
+}
+
+/** Bytes of a record that are surely in the memory. */
+@inline
+function bytesToTouch(row: usize): usize {
+  const kind = load<u32>(row, ROW_KIND)
+  // Most short rows are of this kind.
+  if (kind == ROW_KIND_CONSTANT) return usize(ROW_ENTRIES) + (usize(load<u32>(row, ROW_COUNT)) << 2)
+  // A record of f64 values ends 8 bytes before the room that is reckoned for it.
+  return recordBytes(row) - (kind == ROW_KIND_F64 ? 8 : 0)
 }
 
 /** Loads the next rows of an order when a sweep has come to where it had loaded; returns how far it has loaded then. */
@@ -44,7 +74,7 @@ export function bringRows(rows: usize, order: usize, from: u32, to: u32, beside:
 export function bringNext(rows: usize, order: usize, cursor: u32, loaded: u32, end: u32, beside: usize, bytesBeside: usize): u32 {
   if (cursor != loaded) return loaded
   const to = min(cursor + AHEAD, end)
-  bringRows(rows, order, cursor, to, beside, bytesBeside)
+  bringOn(rows, order, cursor, to, end, beside, bytesBeside)
   return to
 }
 

@@ -1,6 +1,6 @@
 // What the compiled module exports. One line a file.
 
-export { bringColumns, bringRows, wordsTouched } from './ahead'
+export { bringColumns, bringOn, bringRows, wordsTouched } from './ahead'
 export { alongBundle2, alongBundle4, alongBundle8, alongF32, alongF64, alongSoftmax, alongTogether } from './along'
 export {
   addDualBundle2,

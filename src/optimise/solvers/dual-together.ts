@@ -3,6 +3,7 @@
 import { SWEEP_RANDOM } from '../../numeric/layouts.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
 import type { RowGroup } from '../sources/row-source.ts'
+import { momentumFor } from './momentum.ts'
 import { ParallelSweeps } from './parallel-sweeps.ts'
 import type { Run, Start } from './solver.ts'
 import { startSweeps } from './sweeps.ts'
@@ -18,6 +19,7 @@ export const dualTogether =
     let one: Run | undefined
     let started: { sweeps: ParallelSweeps; passWork: number } | undefined
     let atWork = false
+    let swept = 0
     const start = (group: RowGroup) => {
       const { numeric } = arena
       const { rows, table, sweep, order } = group
@@ -43,7 +45,7 @@ export const dualTogether =
         const target = targets[0] * primals[0]
         let [work, ready] = [0, false]
         while (work < most * passWork && !ready && !signal?.aborted && !sweeps.isAlone) {
-          work += await sweeps.sweep(target)
+          work += await sweeps.sweep(target, momentumFor(objective, source, group, swept++))
           ready = sweeps.gap <= target
         }
         if (ready || left <= 1 || signal?.aborted || sweeps.isAlone) {

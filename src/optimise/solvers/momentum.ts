@@ -64,7 +64,7 @@ export function carryOn(arena: Arena, problem: Address, fields: SweepFields, mom
   const { rows, weightCount, alpha, weights } = momentum
   const { momentum: sweeps } = fields
   const isTaken = arena.numeric.carryOn(problem, rows, weightCount, alpha, weights, shareAfter(sweeps))
-  fields.momentum = next(sweeps, isTaken)
+  fields.momentum = sweepsAfter(sweeps, isTaken)
 }
 
 /** The same for the models of a bundle: each has a share of its own, those that rest have none. */
@@ -73,7 +73,7 @@ export function carryBundleOn(arena: Arena, fields: BundleFields, lanes: Lanes, 
   const { models, active, momentum: sweeps, shares } = fields
   for (let k = 0; k < models; k++) shares[k] = active & (1 << k) ? shareAfter(sweeps[k]) : 0
   const taken = arena.numeric[`carryOnBundle${lanes}`](fields.at, rows, weightCount, alpha, weights)
-  for (let k = 0; k < models; k++) sweeps[k] = next(sweeps[k], (taken & (1 << k)) !== 0)
+  for (let k = 0; k < models; k++) sweeps[k] = sweepsAfter(sweeps[k], (taken & (1 << k)) !== 0)
 }
 
 /** The first time nothing is known of before: a share of 0 remembers. */
@@ -81,6 +81,7 @@ export function shareAfter(sweeps: number): number {
   return Math.min(LARGEST_SHARE, sweeps / (sweeps + 3))
 }
 
-function next(sweeps: number, isTaken: boolean | number): number {
+/** Sweeps that the next share goes by. */
+export function sweepsAfter(sweeps: number, isTaken: boolean | number): number {
   return isTaken ? sweeps + 1 : Math.max(1, sweeps - 1)
 }

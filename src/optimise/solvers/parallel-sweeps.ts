@@ -14,6 +14,7 @@
 
 import type { Arena } from '../../numeric/arena.ts'
 import {
+  PROBLEM_ALPHA,
   PROBLEM_BIAS,
   PROBLEM_BIAS_FEATURE,
   PROBLEM_BYTES,
@@ -29,6 +30,8 @@ import {
 import { CACHE_LINE, roundUp } from '../../numeric/rounding.ts'
 import { loopTask, runLoop } from '../../threads/loop-task.ts'
 import type { ThreadPool } from '../../threads/pool.ts'
+import { carryRowsTask } from './carry-rows-task.ts'
+import { type Momentum, shareAfter, sweepsAfter } from './momentum.ts'
 import { type MergeLevel, partedSweepsTask } from './parted-sweeps-task.ts'
 import { startListed } from './sweeps.ts'
 import type { Allocate } from './working-set.ts'
@@ -79,6 +82,13 @@ const FALLEN = 0.9
 /** Bytes that the trainers need for each weight, besides the weights. */
 export function bytesForTrainers(trainers: number, weightBytes: number, scaled: boolean): number {
   return trainers > 1 ? (trainers + 1) * weightBytes + 8 + (scaled ? 8 : 0) : 0
+}
+
+/** The rows of a trainer, which are a problem of its own. */
+interface TrainersRows {
+  problem: number
+  from: number
+  to: number
 }
 
 /** How often features occur in so many rows, in falling order, the rare ones left out; how many entries the rows have; and
@@ -136,6 +146,9 @@ export class ParallelSweeps {
   #thresholds: [number, number][] = []
   #period = 1
   #since = 0
+  /** What the last sweep was carried on by, and the sweeps that its next share goes by. */
+  #momentum: Momentum | undefined
+  #carried = 0
   /** Largest and smallest projected gradient of the last sweep. */
   highest = 0
   lowest = 0
@@ -228,9 +241,11 @@ export class ParallelSweeps {
     this.#deal(this.#dealt!)
   }
 
-  /** Sweeps of all trainers at once; how many nonzeros were visited. */
-  async sweep(targetGap: number): Promise<number> {
+  /** Sweeps of all trainers at once, after dual variables were carried on; how many nonzeros were visited. */
+  async sweep(targetGap: number, momentum?: Momentum): Promise<number> {
     const { logistic, narrow, shrink, weights } = this.#shared
+    this.#momentum = momentum
+    if (momentum) this.#carried = sweepsAfter(this.#carried, await this.#carryOn(momentum, shareAfter(this.#carried)))
     const outcomes = await Promise.all(
       this.#sweeps.map((sweep, k) =>
         this.#pool.run(partedSweepsTask, {
@@ -263,10 +278,12 @@ export class ParallelSweeps {
     if (this.#since > 0) await this.#repair()
     await this.#renumber(this.#numbersBack)
     arena.setU32(SPACE_FACTORS, this.#factors)
-    // Rows that were set aside wrongly come back when the others are done.
-    this.#thresholds = ready
-      ? []
-      : this.#sweeps.map(sweep => [arena.getF64(sweep + SWEEP_UPPER), arena.getF64(sweep + SWEEP_LOWER)])
+    this.#thresholds = this.#sweeps.map(sweep => [arena.getF64(sweep + SWEEP_UPPER), arena.getF64(sweep + SWEEP_LOWER)])
+    if (!ready) return
+    // Rows that were set aside wrongly come back when the others are done, and what they owe to the gap with them.
+    this.#thresholds = []
+    this.#least = Number.POSITIVE_INFINITY
+    this.#stalled = 0
   }
 
   /** w = Σ α y x. */
@@ -282,22 +299,48 @@ export class ParallelSweeps {
     this.#period = Math.sqrt(squared) <= matters ? Math.min(LONGEST_PERIOD, this.#period * 2) : 1
   }
 
-  /** Σ α y x over all rows, by all trainers, each into weights of its own. */
-  async #addUp(): Promise<void> {
-    const { stride, narrow, weights } = this.#shared
+  /** Carries dual variables on, each trainer those of its rows (momentum.ts); whether the point was taken. */
+  async #carryOn({ alpha: before, weights: beforeWeights, rows }: Momentum, share: number): Promise<boolean> {
     const arena = this.#arena
-    await Promise.all(
-      this.#problems.map((problem, k) => {
-        const replica = this.#replicas + k * this.#replicaBytes
-        arena.setU32(problem + PROBLEM_WEIGHTS, replica)
-        return this.#pool.run(loopTask, {
-          loop: narrow ? 'addDualF32' : 'addDualF64',
-          numbers: [problem, this.#parts[k], this.#parts[k + 1], stride],
-          clear: { at: replica, bytes: this.#replicaBytes },
-        })
+    const { numeric } = arena
+    const { weights, weightCount, stride, problem } = this.#shared
+    const length = numeric.carryWeights(weights, beforeWeights, weightCount, share)
+    const gains = await this.#inReplicas((part, clear) =>
+      this.#pool.run(carryRowsTask, { ...part, before: before + part.from * stride, share, clear }),
+    )
+    numeric.sumReplicasF64(weights, weights, this.#replicas, this.#replicaBytes, this.#trainers, weightCount)
+    const gain = gains.reduce((sum, gain) => sum + gain, 0)
+    if (gain - 0.5 * (numeric.innerProduct(weights, weights, weightCount) - length) >= 0) return true
+    const alpha = arena.getU32(problem + PROBLEM_ALPHA)
+    arena.bytes(alpha, rows * stride).set(arena.bytes(before, rows * stride))
+    arena.bytes(weights, weightCount * 8).set(arena.bytes(beforeWeights, weightCount * 8))
+    return false
+  }
+
+  /** Σ α y x over all rows, by all trainers. */
+  async #addUp(): Promise<void> {
+    const { stride, narrow } = this.#shared
+    await this.#inReplicas(({ problem, from, to }, clear) =>
+      this.#pool.run(loopTask, {
+        loop: narrow ? 'addDualF32' : 'addDualF64',
+        numbers: [problem, from, to, stride],
+        clear,
       }),
     )
-    for (const problem of this.#problems) arena.setU32(problem + PROBLEM_WEIGHTS, weights)
+  }
+
+  /** Runs a task for each trainer's rows that adds into weights of its own, which are to be cleared. */
+  async #inReplicas<T>(run: (part: TrainersRows, replica: { at: number; bytes: number }) => Promise<T>): Promise<T[]> {
+    const arena = this.#arena
+    const found = await Promise.all(
+      this.#problems.map((problem, k) => {
+        const at = this.#replicas + k * this.#replicaBytes
+        arena.setU32(problem + PROBLEM_WEIGHTS, at)
+        return run({ problem, from: this.#parts[k], to: this.#parts[k + 1] }, { at, bytes: this.#replicaBytes })
+      }),
+    )
+    for (const problem of this.#problems) arena.setU32(problem + PROBLEM_WEIGHTS, this.#shared.weights)
+    return found
   }
 
   get #ownBytes(): number {
@@ -344,6 +387,7 @@ export class ParallelSweeps {
     const table = this.#arena.getU32(problem + PROBLEM_ROWS)
     const renumberWeights = narrow ? numeric.renumberWeightsF32 : numeric.renumberWeightsF64
     renumberWeights(numbers, weightCount, weights, this.#replicas)
+    if (this.#momentum) renumberWeights(numbers, weightCount, this.#momentum.weights, this.#replicas)
     await Promise.all(
       this.#sweeps.map((_, k) =>
         runLoop(this.#pool, 'renumberEntries', numbers, table, this.#parts[k], this.#parts[k + 1]),
