@@ -77,7 +77,7 @@ export function plainEntries<V>(p: usize, last: i64, entries: u32, batch: usize,
     // Eight bytes up to the colon, and eight up to the end.
     let x = v128.load64_lane(next - 8, v128.load64_zero(p + length - 7), 1)
     x = v128.and(i8x16.sub(x, zeros), lastBytes(length, digits))
-    if (v128.any_true(i8x16.gt_u(x, nines))) break
+    if (v128.any_true(i8x16.sub_sat_u(x, nines))) break
     x = i32x4.dot_i16x8_s(i16x8.shr_u(i16x8.mul(x, tens), 8), hundreds)
     x = i32x4.dot_i16x8_s(i16x8.narrow_i32x4_u(x, x), myriads)
     const both = u64(i64x2.extract_lane(x, 0))
@@ -89,8 +89,8 @@ export function plainEntries<V>(p: usize, last: i64, entries: u32, batch: usize,
       whole += both >> 32
       // Zeros are not kept.
       if (whole == 0) break
-      const number = f64(i64(whole)) / unchecked(POWERS[u32(decimals)])
-      store<V>(values + usize(entries) * sizeof<V>(), <V>(negative ? -number : number))
+      const signed = negative ? -i64(whole) : i64(whole)
+      store<V>(values + usize(entries) * sizeof<V>(), <V>(f64(signed) / unchecked(POWERS[u32(decimals)])))
     }
     c = <u32>load<u8>(next)
     if (c != SPACE) {
