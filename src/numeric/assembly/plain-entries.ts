@@ -1,11 +1,11 @@
-// Entries of LIBSVM text as most are written, `index:value` and one blank: an index of up to eight digits, and a value without
-// exponent and with few digits. Where an entry ends is found by one comparison of 32 bytes, before its numbers are read. The next
-// entry waits for that alone, so the processor works on several at a time. Index and value become numbers together, in one vector.
+// Plain entries of LIBSVM text, as most are: `index:value` and one blank. The index has up to eight digits, the value has few and
+// no exponent. Where an entry ends is found by one comparison of 32 bytes, before its numbers are read. The next entry waits for
+// that alone, so the processor works on several at a time. Index and value become numbers together, in one vector.
 import { BATCH_INDICES, BATCH_NONZERO_CAPACITY, BATCH_VALUES } from '../layouts'
 import { DOT, eightDigits, LF, MINUS, notDigits, POWERS, SPACE, WHOLE_POWERS, ZEROS } from './parse-number'
 
 const ONE_AND_SPACE: u32 = 0x2031
-/** Zeros before the point and this many behind it are a number that a double holds exactly before it is divided. */
+/** One digit before the point and so many behind it are a whole number that a double holds exactly. */
 const MOST_DECIMALS: u32 = 14
 /** The last bytes of eight, as many as the place in the list. */
 const LAST_BYTES: StaticArray<u64> = [
