@@ -13,6 +13,7 @@ const PRIME_3 = [0x165667b1, 0x9e3779f9] as const
 const PRIME_4 = [0x85ebca77, 0xc2b2ae63] as const
 const PRIME_5 = [0x27d4eb2f, 0x165667c5] as const
 const STRIPE = 32
+const MANY_BYTES = 1 << 16
 
 function add(aHigh: number, aLow: number, bHigh: number, bLow: number): void {
   const sum = (aLow >>> 0) + (bLow >>> 0)
@@ -57,20 +58,26 @@ function foldDown(bits: number): void {
   low ^= shiftedLow
 }
 
+/** Takes whole stripes into the lanes, by other means than this file's: four 64-bit numbers, the low half first. */
+export type TakeStripes = (lanes: Int32Array, stripes: Uint8Array) => void
+
 /** Takes bytes in any number of pieces; the seed is 0. */
 export class Xxh64 {
-  /** Four lanes, each high then low. */
+  readonly #takeMany: TakeStripes | undefined
+  /** Four lanes, each low then high. */
   readonly #lanes = new Int32Array(8)
   readonly #rest = new Uint8Array(STRIPE)
   #restLength = 0
   #total = 0
 
-  constructor() {
+  /** `takeMany` is for pieces of many bytes. */
+  constructor(takeMany?: TakeStripes) {
+    this.#takeMany = takeMany
     add(PRIME_1[0], PRIME_1[1], PRIME_2[0], PRIME_2[1])
-    this.#lanes.set([high, low, PRIME_2[0] | 0, PRIME_2[1] | 0, 0, 0])
+    this.#lanes.set([low, high, PRIME_2[1] | 0, PRIME_2[0] | 0, 0, 0])
     add(0, 0, ~PRIME_1[0], ~PRIME_1[1])
     add(high, low, 0, 1)
-    this.#lanes.set([high, low], 6)
+    this.#lanes.set([low, high], 6)
   }
 
   update(bytes: Uint8Array): this {
@@ -92,14 +99,18 @@ export class Xxh64 {
   }
 
   #stripes(bytes: Uint8Array, from: number, to: number): void {
+    if (this.#takeMany && to - from >= MANY_BYTES) {
+      this.#takeMany(this.#lanes, bytes.subarray(from, to))
+      return
+    }
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
     const lanes = this.#lanes
     for (let at = from; at < to; at += STRIPE) {
       for (let lane = 0; lane < 8; lane += 2) {
         const word = at + lane * 4
-        round(lanes[lane], lanes[lane + 1], view.getInt32(word + 4, true), view.getInt32(word, true))
-        lanes[lane] = high
-        lanes[lane + 1] = low
+        round(lanes[lane + 1], lanes[lane], view.getInt32(word + 4, true), view.getInt32(word, true))
+        lanes[lane] = low
+        lanes[lane + 1] = high
       }
     }
   }
@@ -152,13 +163,13 @@ export class Xxh64 {
       [4, 12],
       [6, 18],
     ]) {
-      rotateLeft(lanes[lane], lanes[lane + 1], bits)
+      rotateLeft(lanes[lane + 1], lanes[lane], bits)
       add(high, low, sumHigh, sumLow)
       sumHigh = high
       sumLow = low
     }
     for (let lane = 0; lane < 8; lane += 2) {
-      round(0, 0, lanes[lane], lanes[lane + 1])
+      round(0, 0, lanes[lane + 1], lanes[lane])
       multiply(sumHigh ^ high, sumLow ^ low, PRIME_1[0], PRIME_1[1])
       add(high, low, PRIME_4[0], PRIME_4[1])
       sumHigh = high

@@ -1,5 +1,7 @@
 // The list of model files: a new format is one file and one line here, and `spillway convert` offers it.
+
 import { SpillwayError } from '../errors.ts'
+import type { Xxh64 } from '../files/xxh64.ts'
 import { isJsonModel, writeJson } from './json-file.ts'
 import { isLiblinearFile, liblinearWarnings, readLiblinear, writeLiblinear } from './liblinear-file.ts'
 import type { Model } from './model.ts'
@@ -18,8 +20,8 @@ export interface ModelFormat {
   summary: string
   /** Tells by the first bytes of a file, a few kilobytes at most. */
   detect(bytes: Uint8Array): boolean
-  /** `file` is the name in complaints. Formats without it are for others to read. */
-  read?(bytes: Uint8Array, file: string): Model
+  /** `file` is the name in complaints, `hash` what makes a checksum. Formats without it are for others to read. */
+  read?(bytes: Uint8Array, file: string, hash?: Xxh64): Model
   /** Throws before the first piece when the format cannot hold the model. */
   write(model: Model, options?: ModelWriteOptions): Iterable<Uint8Array>
   /** What the user should know about the file written. */
@@ -32,7 +34,7 @@ export const allModelFormats: readonly ModelFormat[] = [
     summary: "Spillway's own file, which keeps everything",
     detect: isOwnFile,
     read: decodeModel,
-    write: encodeModelChunks,
+    write: model => encodeModelChunks(model),
   },
   {
     name: 'liblinear',

@@ -4,6 +4,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { fileError, SpillwayError } from '../errors.ts'
 import { writeAtomically } from '../files/atomic-file.ts'
 import { type ReadableModelFormat, readableModelFormat } from './all-model-formats.ts'
+import { newChecksum } from './checksum.ts'
 import type { Model } from './model.ts'
 import { encodeModelChunks } from './own-file.ts'
 import { type Predicts, withPredict } from './predict-row.ts'
@@ -25,7 +26,7 @@ export async function loadModelFile(path: string): Promise<{ model: Model; forma
     const start = await readUpTo(file, DETECT_BYTES)
     const format = readableModelFormat(start, path)
     const bytes = await readRest(file, start)
-    return { model: format.read(bytes, path), format }
+    return { model: format.read(bytes, path, newChecksum()), format }
   } catch (error) {
     throw error instanceof SpillwayError ? error : fileError(error, path, 'read the model')
   } finally {
@@ -60,5 +61,5 @@ async function readRest(file: FileHandle, start: Uint8Array): Promise<Uint8Array
 
 /** Writes the model in its own format. */
 export async function saveModel(path: string, model: Model): Promise<void> {
-  await writeAtomically(path, encodeModelChunks(model))
+  await writeAtomically(path, encodeModelChunks(model, newChecksum()))
 }

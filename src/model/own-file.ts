@@ -37,9 +37,8 @@ export function isOwnFile(bytes: Uint8Array): boolean {
   return bytes.length >= MAGIC.length && MAGIC === String.fromCharCode(...bytes.subarray(0, MAGIC.length))
 }
 
-/** The file's bytes, piece by piece. */
-export function* encodeModelChunks(model: Model): Generator<Uint8Array> {
-  const hash = new Xxh64()
+/** The file's bytes, piece by piece; `hash` makes their checksum. */
+export function* encodeModelChunks(model: Model, hash = new Xxh64()): Generator<Uint8Array> {
   for (const chunk of unsealedChunks(model)) {
     hash.update(chunk)
     yield chunk
@@ -151,12 +150,12 @@ function sectionsBytes({ biasWeights, weights, vectors, transforms: { scale, ran
   return biasWeights * 8 + sectionBytes(weights, vectors) + scaling + names
 }
 
-/** Reads a file's bytes; `file` is its name in complaints. */
-export function decodeModel(bytes: Uint8Array, file = 'the model'): Model {
+/** Reads a file's bytes; `file` is its name in complaints, and `hash` makes their checksum. */
+export function decodeModel(bytes: Uint8Array, file = 'the model', hash = new Xxh64()): Model {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   const headerBytes = checkPrelude(bytes, view, file)
   const end = bytes.length - CHECKSUM_BYTES
-  checkSeal(bytes, view, end, file)
+  checkSeal(hash.update(bytes.subarray(0, end)).digest(), view, end, file)
   const headerEnd = PRELUDE_BYTES + headerBytes
   const header = parseHeader(bytes.subarray(PRELUDE_BYTES, headerEnd), file)
   checkShapes(header, end - headerEnd, file)
@@ -206,8 +205,7 @@ function cutOff(file: string, found: number, expected: string): SpillwayError {
   )
 }
 
-function checkSeal(bytes: Uint8Array, view: DataView, end: number, file: string): void {
-  const found = new Xxh64().update(bytes.subarray(0, end)).digest()
+function checkSeal(found: { high: number; low: number }, view: DataView, end: number, file: string): void {
   const expected = { low: view.getUint32(end, true), high: view.getUint32(end + 4, true) }
   if (found.low === expected.low && found.high === expected.high) return
   throw new SpillwayError(

@@ -4,7 +4,7 @@ import { spaceOf } from '../features/additive-kernel.ts'
 import { type Arena, windowFull } from '../numeric/arena.ts'
 import { placeOfLent } from './lent-weights.ts'
 import { inputFeatures, type Model } from './model.ts'
-import { positionOf, toDense, type WeightVectors } from './weights.ts'
+import { positionOf, scatterInto, toDense, type WeightVectors } from './weights.ts'
 
 /** Plain data: it crosses to worker threads. */
 export interface ScorerMemory {
@@ -49,11 +49,19 @@ export function placeModel(arena: Arena, model: Model, sparing = false): ScorerM
     return { ...common, weights: lent.weights, narrow: lent.narrow, features, factors: 0, map: lent.map }
   }
   if (!sparse) {
+    // Sparse ones are spread out where they are to be: a model may have millions, and another copy of them takes its time.
+    const spread = (from: WeightVectors, width: number, fill: number, what: string): number => {
+      if (from.layout !== 'sparse') return place(toDense(from, model.features, width, fill), what)
+      const count = model.features * width
+      const at = arena.allocate(Math.max(count, 1) * 8, what)
+      scatterInto(arena.f64(at, count), from, width, fill)
+      return at
+    }
     return {
       ...common,
-      weights: place(toDense(weights, model.features, vectors), 'the weights'),
+      weights: spread(weights, vectors, 0, 'the weights'),
       features: model.features,
-      factors: factors ? place(toDense(factors, model.features, 1, 1), 'the scale factors') : 0,
+      factors: factors ? spread(factors, 1, 1, 'the scale factors') : 0,
       map: 0,
     }
   }

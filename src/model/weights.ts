@@ -89,12 +89,18 @@ function gather(
 }
 
 function scatter(from: SparseVectors, features: number, vectors: number, fill: number): DenseVectors {
-  const values = new Float64Array(features * vectors).fill(fill)
+  const values = new Float64Array(features * vectors)
+  scatterInto(values, from, vectors, fill)
+  return { layout: 'dense', values }
+}
+
+/** Writes every feature of sparse vectors into one flat array, which holds them all. */
+export function scatterInto(values: Float64Array, from: SparseVectors, vectors: number, fill: number): void {
+  values.fill(fill)
   for (let row = 0; row < from.indices.length; row++) {
     const at = from.indices[row] * vectors
     for (let k = 0; k < vectors; k++) values[at + k] = from.values[row * vectors + k]
   }
-  return { layout: 'dense', values }
 }
 
 /** Every feature as one flat array. The caller has made sure that features × vectors numbers fit in memory. */

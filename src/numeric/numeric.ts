@@ -310,6 +310,7 @@ export interface NumericFunctions extends ByPrecision, ByWidth {
   workOf(table: Address, rows: number): number
   relabelRows(table: Address, rows: number, map: Address): void
   xxh64(data: Address, bytes: ByteCount): bigint
+  xxh64Stripes(lanes: Address, data: Address, bytes: ByteCount): void
   assignRows(
     ...args: [
       batch: Address,

@@ -12,6 +12,21 @@ function merge(hash: u64, lane: u64): u64 {
   return (hash ^ round(0, lane)) * P1 + P4
 }
 
+/** Takes so many bytes, whole stripes of 32, into the four lanes of a checksum that is made piece by piece: u64[4]. */
+export function xxh64Stripes(lanes: usize, data: usize, bytes: u32): void {
+  let a = load<u64>(lanes), b = load<u64>(lanes, 8), c = load<u64>(lanes, 16), d = load<u64>(lanes, 24)
+  for (const end = data + usize(bytes); data < end; data += 32) {
+    a = round(a, load<u64>(data))
+    b = round(b, load<u64>(data, 8))
+    c = round(c, load<u64>(data, 16))
+    d = round(d, load<u64>(data, 24))
+  }
+  store<u64>(lanes, a)
+  store<u64>(lanes, b, 8)
+  store<u64>(lanes, c, 16)
+  store<u64>(lanes, d, 24)
+}
+
 export function xxh64(data: usize, bytes: u32): u64 {
   let p = data
   const end = data + usize(bytes)

@@ -3,7 +3,7 @@
 import {
   COLUMN_BYTES, COLUMN_FEATURE, COLUMN_MISSING, COLUMN_ROLE, NO_FEATURE, ROLE_NUMBER,
 } from '../table-layout'
-import { eightDigits, notDigits, ZEROS } from './parse-libsvm'
+import { eightDigits, notDigits, ZEROS } from './parse-number'
 import { LF, MINUS } from './parse-number'
 import { quickNumber, quickValue, separatorsFrom } from './read-cell'
 

@@ -23,6 +23,15 @@ function isBlank(c: u32): bool {
 /** The label at p: a number, or the bits of a text. */
 @inline
 export function readLabel(p: usize): f64 {
+  // Most are a digit, with a sign or without.
+  const first = <u32>load<u8>(p)
+  const at = first == PLUS || first == MINUS ? p + 1 : p
+  const digit = <u32>load<u8>(at) - 48
+  if (digit <= 9 && <u32>load<u8>(at, 1) == SPACE) {
+    labelError = 0
+    labelEnd = at + 1
+    return first == MINUS ? -f64(digit) : f64(digit)
+  }
   const number = slowNumber(p)
   if (numberEnd == p || !isBreak(<u32>load<u8>(numberEnd))) return textLabel(p, numberEnd)
   const fits = abs(number) < Infinity

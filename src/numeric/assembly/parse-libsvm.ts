@@ -1,6 +1,6 @@
-// LIBSVM text to a batch. Digits are read eight at a time: a word is loaded, the run of digits at its start is found
-// with one mask, and three multiplications turn it into a number. The common case of an entry, `index:value`, goes
-// through no loop at all.
+// LIBSVM text to a batch. Plain entries are read in plain-entries.ts, others here: errors, blanks of all kinds, comments, and
+// numbers of any form. Digits are read eight at a time: a word is loaded, the run of digits at its start is found with one mask,
+// and three multiplications turn it into a number.
 import {
   BATCH_FEATURES, BATCH_INDICES, BATCH_LABELS, BATCH_LABEL_AT, BATCH_NONZEROS, BATCH_NONZERO_CAPACITY, BATCH_ROWS,
   BATCH_ROW_CAPACITY, BATCH_STARTS, BATCH_VALUES, BATCH_VALUE_BYTES, LABEL_TEXT_UPPER, MOST_FEATURES, PARSE_CURSOR,
@@ -11,29 +11,17 @@ import {
 } from '../layouts'
 import { noteBadRow } from './bad-rows'
 import { labelEnd, labelError, readLabel, sameText } from './parse-label'
-import { CR, DOT, HASH, isBreak, LF, MINUS, numberEnd, numberExact, POWERS, SPACE, slowNumber, spellsNotFinite, TAB } from './parse-number'
+import {
+  CR, DOT, eightDigits, HASH, isBreak, LF, MINUS, notDigits, numberEnd, numberExact, POWERS, SPACE, slowNumber, spellsNotFinite, TAB,
+  WHOLE_POWERS, ZEROS,
+} from './parse-number'
+import { plainCount, plainEntries, plainLast } from './plain-entries'
 
-export const ZEROS: u64 = 0x3030303030303030
 const COLON: u32 = 58
 /** Of data that counts from 1; where it counts from 0, the last feature has an index less by one. */
 const LARGEST_INDEX: u64 = u64(MOST_FEATURES)
 const ONE_AND_SPACE: u16 = 0x2031
 const ZERO_AND_POINT: u16 = 0x2e30
-export const WHOLE_POWERS: StaticArray<u64> = [1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000]
-
-/** High bit of every byte that is not a digit, given the word with '0' taken off each byte. */
-@inline
-export function notDigits(word: u64): u64 {
-  return ((word + 0x7676767676767676) | word) & 0x8080808080808080
-}
-
-/** The number written by eight digits, first digit in the lowest byte; '0' already taken off. */
-@inline
-export function eightDigits(word: u64): u64 {
-  word = (word * 2561) >> 8
-  word = ((word & 0x00ff00ff00ff00ff) * 6553601) >> 16
-  return ((word & 0x0000ffff0000ffff) * 42949672960001) >> 32
-}
 
 /** Parses from the cursor until the text ends, the batch is full, or (unless bad rows are skipped) a row is bad. */
 export function parseLibsvm(state: usize, batch: usize): void {
@@ -89,8 +77,17 @@ function parse<V>(state: usize, batch: usize): void {
 
     // The entries.
     let previous: i64 = -1
+    let plain = true
     if (error == 0) {
       while (true) {
+        if (plain) {
+          const before = entries
+          p = plainEntries<V>(p, previous, entries, batch, i64(base))
+          entries = plainCount
+          previous = plainLast
+          // Where the way for plain entries reads none, it is not tried again in this row.
+          plain = entries > before
+        }
         c = <u32>load<u8>(p)
         while (c == SPACE || c == TAB) c = <u32>load<u8>(++p)
         let word = load<u64>(p) ^ ZEROS

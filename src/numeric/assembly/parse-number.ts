@@ -9,6 +9,28 @@ export const POWERS: StaticArray<f64> = [
   1e21, 1e22,
 ]
 
+/** Eight characters 0. */
+export const ZEROS: u64 = 0x3030303030303030
+/** Powers of ten as whole numbers. */
+export const WHOLE_POWERS: StaticArray<u64> = [
+  1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000, 10000000000, 100000000000, 1000000000000,
+  10000000000000, 100000000000000, 1000000000000000,
+]
+
+/** High bit of every byte that is not a digit, given the word with '0' taken off each byte. */
+@inline
+export function notDigits(word: u64): u64 {
+  return ((word + 0x7676767676767676) | word) & 0x8080808080808080
+}
+
+/** The number written by eight digits, first digit in the lowest byte; '0' already taken off. */
+@inline
+export function eightDigits(word: u64): u64 {
+  word = (word * 2561) >> 8
+  word = ((word & 0x00ff00ff00ff00ff) * 6553601) >> 16
+  return ((word & 0x0000ffff0000ffff) * 42949672960001) >> 32
+}
+
 /** Whether a character ends a token. */
 @inline
 export function isBreak(c: u32): bool {

@@ -1,6 +1,6 @@
 // One cell of delimited text: where its content stands, with or without quotes around it, and whether it is a number or missing.
 import { TABLE_ERROR_AFTER_QUOTE, TABLE_ERROR_OPEN_QUOTE } from '../table-layout'
-import { eightDigits, notDigits, WHOLE_POWERS, ZEROS } from './parse-libsvm'
+import { eightDigits, notDigits, WHOLE_POWERS, ZEROS } from './parse-number'
 import { CR, DOT, LF, MINUS, POWERS, SPACE, TAB } from './parse-number'
 
 const QUOTE: u32 = 34
