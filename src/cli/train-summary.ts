@@ -91,11 +91,13 @@ export function trainSummary(
         `waited ${formatSeconds(blocks.waitSeconds)})`,
     )
     if (blocks.index) {
-      const { rowsTouched, pagesRead, bytesRead } = blocks.index
+      const { rowsTouched, pagesRead, bytesRead, leftFor } = blocks.index
       lines.push(
         `index: ${formatCount(rowsTouched)} rows were looked at, ${formatShare(rowsTouched / rows)} of all; ` +
           `${formatCount(pagesRead)} pages read, ${formatBytes(bytesRead)}`,
       )
+      if (leftFor)
+        lines.push(`searches looked at most rows: from there on all rows were trained on, as by --solver ${leftFor}`)
     }
     if (blocks.bytesSkipped > 0) {
       lines.push(`${formatBytes(blocks.bytesSkipped)} were left unread: their rows cannot change anything`)

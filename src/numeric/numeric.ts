@@ -102,6 +102,7 @@ export interface NumericFunctions extends ByPrecision, ByWidth {
   bringColumns(starts: Address, order: Address, from: number, to: number, entries: Address, values: Address): void
   wordsTouched(): number
   recordBytes(row: Address): ByteCount
+  copyRecords(table: Address, count: number, to: Address, listed: Address): Address
   finishRow(row: Address, unit: boolean): void
   nearestPivot(
     ...args: [
