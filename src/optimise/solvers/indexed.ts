@@ -126,6 +126,11 @@ class IndexedDescent implements Run, Saved {
     return this.#all?.rowsEvicted?.bind(this.#all)
   }
 
+  /** Second-order steps on all rows move weights alone. */
+  get leavesDual(): boolean {
+    return this.#all !== undefined && this.#secondOrder
+  }
+
   /** Where the index saves nothing, all rows are trained on from the next pass on. Sweeps over a set that fits in memory are those of
    *  a method that looks at all rows anyway. */
   nextPass(): void {
