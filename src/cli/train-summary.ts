@@ -6,6 +6,7 @@ import { findLoss } from '../losses/all-losses.ts'
 import { isSparse } from '../losses/formulations.ts'
 import { shortfallJson, shortfallLines } from '../model/shortfall.ts'
 import { countNonzeros } from '../model/weights.ts'
+import type { IndexCounts } from '../optimise/sources/row-source.ts'
 import type { PredictResult } from '../predict/predict.ts'
 import type { ResultFields } from '../report/records.ts'
 import { schemaLines } from '../tables/describe-schema.ts'
@@ -90,13 +91,7 @@ export function trainSummary(
         `(disk ${formatSeconds(blocks.readSeconds)}, decoding ${formatSeconds(blocks.decodeSeconds)}, ` +
         `waited ${formatSeconds(blocks.waitSeconds)})`,
     )
-    if (blocks.index) {
-      const { rowsTouched, pagesRead, bytesRead } = blocks.index
-      lines.push(
-        `index: ${formatCount(rowsTouched)} rows were looked at, ${formatShare(rowsTouched / rows)} of all; ` +
-          `${formatCount(pagesRead)} pages read, ${formatBytes(bytesRead)}`,
-      )
-    }
+    if (blocks.index) lines.push(...indexLines(blocks.index, rows))
     if (blocks.bytesSkipped > 0) {
       lines.push(`${formatBytes(blocks.bytesSkipped)} were left unread: their rows cannot change anything`)
     }
@@ -105,6 +100,15 @@ export function trainSummary(
   if (accuracy) lines.push(accuracy)
   lines.push(`model: ${saved.model}`, ...keptLines(saved), ...evaluation)
   return lines.join('\n')
+}
+
+/** What the index was asked, and who went on without it. */
+function indexLines({ rowsTouched, pagesRead, bytesRead, leftFor }: IndexCounts, rows: number): string[] {
+  const asked =
+    `index: ${formatCount(rowsTouched)} rows were looked at, ${formatShare(rowsTouched / rows)} of all; ` +
+    `${formatCount(pagesRead)} pages read, ${formatBytes(bytesRead)}`
+  if (!leftFor) return [asked]
+  return [asked, `searches looked at most rows: from there on all rows were trained on, as by --solver ${leftFor}`]
 }
 
 /** The same for people: the accuracy, and behind it what --evaluate asks for. */

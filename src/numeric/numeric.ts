@@ -118,6 +118,7 @@ export interface NumericFunctions extends ByPrecision, ByWidth {
   sweepHalvesAlone(problem: Address, sweep: Address, halves: Address, budget: number): number
   sweepHalvesSecond(problem: Address, sweep: Address, halves: Address, active: number): void
   recordBytes(row: Address): ByteCount
+  copyRecords(table: Address, count: number, to: Address, listed: Address): Address
   finishRow(row: Address, unit: boolean): void
   nearestPivot(
     ...args: [

@@ -4,6 +4,7 @@ import type { LabelCount } from '../input-formats/label-numbers.ts'
 import type { Calibration } from '../model/calibration.ts'
 import type { WeightVectors } from '../model/weights.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
+import type { IndexCounts } from '../optimise/sources/row-source.ts'
 import type { AllRows } from '../rows/agree-on-rows.ts'
 
 /** Where a run began: from zero, from the dual variables of the last training, or from a checkpoint. */
@@ -56,8 +57,8 @@ export interface TrainingOutcome {
     decodeSeconds: number
     waitSeconds: number
     store: string
-    /** Of a method that asks an index for rows: rows that it looked at, and what was read of the index. */
-    index?: { rowsTouched: number; pagesRead: number; bytesRead: number }
+    /** Of a method that asks an index for rows. */
+    index?: IndexCounts
   }
 }
 

@@ -197,9 +197,12 @@ describe('an active set that outgrows the memory', () => {
   ] as const) {
     it(`leaves rows in their blocks, and ends at the same objective: ${loss}, ${indexMethod}`, async () => {
       const options: TrainOptions = { loss, cost: 1e-4 }
-      const small = await told(large, indexed({ ...options, indexMethod, memory, cold: true }))
+      // Who asks for searches of the whole index gets them, though they look at most rows.
+      const own: TrainOptions = { indexMethod, indexStop: 'exact', memory, cold: true }
+      const small = await told(large, indexed({ ...options, ...own }))
       assert.equal(small.result.exitReason, 'converged')
-      const { supportVectors, primal } = small.result
+      const { supportVectors, primal, blocks } = small.result
+      assert.equal(blocks!.index!.leftFor, undefined)
       const kept = mostKept(small.records)
       assert.ok(supportVectors! > 1.5 * kept, `${supportVectors} support vectors, ${kept} of them in memory`)
       const other = await told(large, { solver: 'dual', tolerance: 1e-5, ...options })
@@ -208,18 +211,53 @@ describe('an active set that outgrows the memory', () => {
   }
 
   it('is the same however often a run is stopped', async () => {
-    const options = indexed({ cost: 1e-3, loss: 'squared-hinge', memory, checkpointSeconds: 0 })
-    const whole = await told(copyStore(large, join(folder.path, 'large-whole.spill')), options)
-    const copy = copyStore(large, join(folder.path, 'large-stopped.spill'))
+    await assertSameWhenStopped({ cost: 1e-3, loss: 'squared-hinge', memory, indexStop: 'exact' }, 'large')
+  })
+
+  const assertSameWhenStopped = async (more: TrainOptions, name: string): Promise<void> => {
+    const options = indexed({ checkpointSeconds: 0, ...more })
+    const whole = await told(copyStore(large, join(folder.path, `${name}-whole.spill`)), options)
+    const copy = copyStore(large, join(folder.path, `${name}-stopped.spill`))
     let stops = 0
     for (; stops < 50; stops++) {
       const { result } = await abortAfter(copy, { ...options, resume: true }, (isSlow ? 2 : 4) + 2 * stops)
       if (result.exitReason === 'interrupted') continue
       assertSameModel(result, whole.result)
+      // Pages that were in memory are read again.
+      const asked = ({ blocks }: typeof result) => [blocks!.index!.rowsTouched, blocks!.index!.leftFor]
+      assert.deepEqual(asked(result), asked(whole.result))
       break
     }
     assert.ok(stops > 1 && stops < 50, `${stops} stops`)
-  })
+  }
+
+  for (const { loss, own, leftFor } of [
+    { loss: 'hinge', own: { memory }, leftFor: 'stream' },
+    { loss: 'ramp', own: { memory }, leftFor: 'stream' },
+    { loss: 'squared-hinge', own: { memory, indexMethod: 'newton' }, leftFor: 'newton' },
+    { loss: 'truncated-squared-hinge', own: { memory, indexMethod: 'newton' }, leftFor: 'newton' },
+    { loss: 'truncated-squared-hinge', own: { indexMethod: 'newton' }, leftFor: 'newton' },
+  ] as { loss: NonNullable<TrainOptions['loss']>; own: TrainOptions; leftFor: string }[]) {
+    const place = own.memory ? 'over blocks' : 'in memory'
+    it(`is left for ${leftFor} ${place} where searches look at most rows: ${loss}`, async () => {
+      const options: TrainOptions = { loss, cost: 1e-4, outlierStart: 'full' }
+      if (!/ramp|truncated/.test(loss)) delete options.outlierStart
+      const { result } = await told(large, indexed({ ...options, ...own, cold: true }))
+      assert.equal(result.exitReason, 'converged')
+      const { index, count, read } = result.blocks!
+      assert.equal(index!.leftFor, leftFor)
+      assert.ok(index!.rowsTouched < result.rows, 'searches end when it is known that they look at most rows')
+      // Rows in memory are read once, but for the looks at outliers.
+      if (!own.memory) assert.ok(read <= (2 + result.relaxations! + 1) * count, `${read} blocks`)
+      const batch = await told(large, { solver: leftFor, tolerance: 1e-4, ...options, cold: true })
+      assert.ok(Math.abs(result.primal! - batch.result.primal!) <= 1e-3 * batch.result.primal!)
+    })
+
+    it(`and is the same however often it is stopped: ${loss}, ${leftFor} ${place}`, async () => {
+      const outlierStart = /ramp|truncated/.test(loss) ? { outlierStart: 'full' as const } : {}
+      await assertSameWhenStopped({ cost: 1e-4, loss, ...outlierStart, ...own }, `left-${loss}-${place.slice(0, 2)}`)
+    })
+  }
 
   it('is refused where the memory has no room for a few rows of it, with the arithmetic', async () => {
     await refused(told(large, indexed({ memory: '100M' })), /rows that stay in memory, at least/)

@@ -203,6 +203,7 @@ export function dualOfMargins(problem: usize, count: u32, alpha: usize): void {
   const diagonalNegative = diagonalForNegative(problem)
   const rowWeights = rowWeightsOf(problem)
   for (let i: u32 = 0; i < count; i++) {
+    if (load<f64>(alpha + (usize(i) << 3)) < 0) continue
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
     const bound = rowBound(isPositive, boundPositive, boundNegative, rowWeights, i)

@@ -304,6 +304,18 @@ function squaredLength<W>(w: usize, count: u32): f64 {
   return a + b
 }
 
+/** Copies the records of a table to an address, one after the other, and lists them in another table; where they end. */
+export function copyRecords(table: usize, count: u32, to: usize, listed: usize): usize {
+  for (let k: u32 = 0; k < count; k++) {
+    const row = usize(load<u32>(table + (usize(k) << 2)))
+    const bytes = recordBytes(row)
+    memory.copy(to, row, bytes)
+    store<u32>(listed + (usize(k) << 2), u32(to))
+    to += bytes
+  }
+  return to
+}
+
 /** Bytes of a record, padding included, its dictionary not. Rows of a block have no dictionaries, so a record is one piece. */
 export function recordBytes(row: usize): usize {
   const count = usize(load<u32>(row, ROW_COUNT))

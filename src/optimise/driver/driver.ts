@@ -127,6 +127,7 @@ export class Driver {
       if (done) return done
       if (this.#hasStalled()) return this.#leave()
       await this.#settings.watcher?.passEnd(this.#objective)
+      this.#run.nextPass?.()
       this.#nextPass(this.#run.ledger?.owing(this.#settings.tolerance * this.#state.primals[0]) ?? null)
     }
   }

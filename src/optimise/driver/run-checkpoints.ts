@@ -47,7 +47,7 @@ export class RunCheckpoints {
   /** A group has been visited: its dual variables have moved, if the method has any. Those of another method only say which rows are
    *  left out. */
   touch(group: RowGroup): void {
-    if (!this.#of.dual) return
+    if (!this.#of.dual || this.#of.run.leavesDual) return
     // Rows that stay in memory belong to any block.
     if (this.keepsRows) this.touchAll()
     else this.#of.keeper.touch(group.parts.map(part => part.block))

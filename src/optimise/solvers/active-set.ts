@@ -4,6 +4,7 @@
 import type { Stretch } from '../../block-store/checkpoint.ts'
 import type { Arena } from '../../numeric/arena.ts'
 import { TREE_ENTRIES, TREE_ROW_BYTES, TREE_ROW_NUMBER, TREE_ROW_RECORD } from '../../numeric/metric-tree-layout.ts'
+import { roundDown } from '../../numeric/rounding.ts'
 import type { FoundRows } from '../../sample-index/metric-forest.ts'
 import type { Address, ByteCount } from '../../sizes.ts'
 import type { ProblemAt } from '../objectives/one-problem.ts'
@@ -32,6 +33,8 @@ export interface ActiveMemory {
   bitmapBytes: ByteCount
   /** Room for pages of the index. */
   pages: { at: Address; bytes: ByteCount }
+  /** What all of it lies in, but for the rows that were looked at and the weights of all rows. */
+  stretches: { at: Address; bytes: ByteCount }[]
 }
 
 /** How full it is: rows in memory and bytes of their records; and rows that are away, for there is no room for them. */
@@ -60,8 +63,6 @@ export function leastActive(rows: number, recordBytes: ByteCount): ByteCount {
 /** `remembered`: so many weights are remembered from before a sweep, and the dual variables with them. */
 export function newActiveMemory(engine: BlockEngine, remembered: number): ActiveMemory {
   const { plan, rows } = engine
-  const room = (what: string, bytes: ByteCount, zeroed = false): Address =>
-    engine.room(`the active set: ${what}`, bytes, zeroed)
   const all = rows * plan.recordBytes
   const perRow = PER_ROW + (engine.weighted ? PER_WEIGHT : 0)
   const allRecords = all * 1.2 + 4096
@@ -70,28 +71,42 @@ export function newActiveMemory(engine: BlockEngine, remembered: number): Active
   const pages = Math.floor(Math.max(LEAST_PAGES, Math.min(share, 2 * all)))
   const left = Math.max(0, plan.cacheBytes - pages)
   const capacity = Math.min(rows, Math.floor(left / (plan.recordBytes + perRow)))
-  const bytes = Math.floor(Math.min(left - capacity * perRow, allRecords))
+  const bytes = roundDown(Math.min(left - capacity * perRow, allRecords), 8)
   const bitmapBytes = Math.ceil(rows / 8)
-  return {
-    records: { at: room('records', bytes), bytes },
-    capacity,
-    table: room('table', capacity * 4),
-    numbers: room('numbers', capacity * 4),
-    alpha: room('dual variables', capacity * 8),
-    order: room('order', capacity * 4),
-    rowWeights: engine.weighted ? room('weights', capacity * 8) : 0,
-    allWeights: engine.weighted ? room('weights of all rows', rows * 8) : 0,
-    before: {
-      alpha: remembered > 0 ? room('dual variables of before', capacity * 8) : 0,
-      weights: remembered > 0 ? room('weights of before', remembered * 8) : 0,
-    },
-    taken: room('taken', bitmapBytes, true),
-    // Classes are trained one after the other: what the index was asked for is counted over all of them.
-    touched: room('touched', bitmapBytes, engine.counts.index === undefined),
-    resting: room('resting', bitmapBytes, true),
-    bitmapBytes,
-    pages: { at: room('pages', pages), bytes: pages },
+  // Those of 8 bytes come first: all of them lie at multiples of their size.
+  const parts = {
+    ...{ records: bytes, alpha: capacity * 8, rowWeights: engine.weighted ? capacity * 8 : 0 },
+    ...{ alphaBefore: remembered > 0 ? capacity * 8 : 0, weightsBefore: remembered * 8 },
+    ...{ table: capacity * 4, numbers: capacity * 4, order: capacity * 4, pages },
   }
+  const sum = Object.values(parts).reduce((total, each) => total + each, 0)
+  const room = { at: engine.room('the active set', sum, false), bytes: sum }
+  const places = divided(room.at, parts)
+  const bitmaps = { at: engine.room('the active set: bitmaps', 2 * bitmapBytes), bytes: 2 * bitmapBytes }
+  const { records, table, numbers, alpha, order, rowWeights, alphaBefore, weightsBefore } = places
+  return {
+    ...{ records: { at: records, bytes }, capacity, table, numbers, alpha, order, bitmapBytes },
+    rowWeights: engine.weighted ? rowWeights : 0,
+    allWeights: engine.weighted ? engine.room('the active set: weights of all rows', rows * 8, false) : 0,
+    before: remembered > 0 ? { alpha: alphaBefore, weights: weightsBefore } : { alpha: 0, weights: 0 },
+    taken: bitmaps.at,
+    // Classes are trained one after the other: what the index was asked for is counted over all of them.
+    touched: engine.room('the active set: touched', bitmapBytes, engine.counts.index === undefined),
+    resting: bitmaps.at + bitmapBytes,
+    pages: { at: places.pages, bytes: pages },
+    stretches: [room, bitmaps],
+  }
+}
+
+/** Addresses of parts that lie one after the other. */
+function divided<Name extends string>(from: Address, parts: Record<Name, ByteCount>): Record<Name, Address> {
+  let at = from
+  const places = {} as Record<Name, Address>
+  for (const name of Object.keys(parts) as Name[]) {
+    places[name] = at
+    at += parts[name]
+  }
+  return places
 }
 
 /** What a checkpoint holds of it. */

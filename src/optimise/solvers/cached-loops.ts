@@ -14,6 +14,7 @@ import type { Stretch } from '../../block-store/checkpoint.ts'
 import type { Arena } from '../../numeric/arena.ts'
 import { ProblemFields } from '../../numeric/fields/problem.ts'
 import { ROW_NORM, SUMS_BYTES, SWEEP_LOWER, SWEEP_RANDOM, SWEEP_UPPER } from '../../numeric/layouts.ts'
+import type { ByteCount } from '../../sizes.ts'
 import { runLoop } from '../../threads/loop-task.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
 import { piecesOf, sumInPieces } from '../objectives/certificate.ts'
@@ -24,7 +25,7 @@ import { ParallelSweeps } from './parallel-sweeps.ts'
 import type { Account, Ledger, Run, Saved, Seen, SolverSettings, Turn } from './solver.ts'
 import { streamEvaluateTask, streamVisitTask } from './stream-task.ts'
 import { startSweeps } from './sweeps.ts'
-import { type StreamMemory, WorkingSet } from './working-set.ts'
+import { type Allocate, type StreamMemory, WorkingSet } from './working-set.ts'
 
 /** The smallest radius of a ledger, for rows of length 1; the largest is 2^14 times that. */
 const FIRST_RADIUS = 2 ** -12
@@ -56,6 +57,14 @@ interface Course {
   thresholds: string[]
 }
 
+/** Where the rows that stay have their room. */
+export interface LoopsRooms {
+  /** Bytes that somebody else keeps for each row in memory. */
+  besides?: ByteCount
+  /** Room that somebody else had before, and the bytes of it for rows; else what the plan has for a cache. */
+  rooms?: { room: Allocate; bytes: ByteCount }
+}
+
 const NO_THRESHOLDS = ['Infinity', '-Infinity']
 
 export class DualCachedLoops implements Run, Ledger, Saved {
@@ -70,8 +79,12 @@ export class DualCachedLoops implements Run, Ledger, Saved {
   readonly ledger: Ledger = this
   readonly saved: Saved = this
 
-  /** `besides`: bytes that somebody else keeps for each row in memory. */
-  constructor(engine: BlockEngine, problem: BinaryObjective, settings: SolverSettings, besides = 0) {
+  constructor(
+    engine: BlockEngine,
+    problem: BinaryObjective,
+    settings: SolverSettings,
+    { besides = 0, rooms }: LoopsRooms = {},
+  ) {
     this.#engine = engine
     this.#problem = problem
     this.#settings = settings
@@ -80,10 +93,10 @@ export class DualCachedLoops implements Run, Ledger, Saved {
     const metAt = blocks.map(() => null)
     this.#course = { path: 0, metAt, rounds: 0, met: 0, extremes: [0, 0], thresholds: NO_THRESHOLDS }
     const allRecords = plan.costs.reduce((sum, cost) => sum + cost.bytes, 0)
-    const room = (what: string, bytes: number, zeroed?: boolean): number =>
-      engine.room(`the working set: ${what}`, bytes, zeroed)
+    const room = rooms?.room ?? ((what, bytes, zeroed) => engine.room(`the working set: ${what}`, bytes, zeroed))
+    const forRows = (rooms?.bytes ?? plan.cacheBytes) - plan.slotRows * 12
     this.kept = new WorkingSet(arena, room, {
-      ...{ bytes: plan.cacheBytes - plan.slotRows * 12, mostBytes: allRecords, rows, firstRows: engine.firstRows },
+      ...{ bytes: forRows, mostBytes: allRecords, rows, firstRows: engine.firstRows },
       ...{ recordBytes: allRecords / Math.max(rows, 1), alpha: problem.alpha, alphaStride: problem.alphaStride },
       ...{ weights: problem.weights, biasFeature: problem.weightCount - 1, problem: problem.settings },
       ...{ seed: settings.seed, followed: !problem.narrow, weighted: engine.weighted, besides },

@@ -49,6 +49,13 @@ export class StepsOnSet {
     return { fill: await engine.threads.run(indexedDualTask, dual), primal, gap, passes }
   }
 
+  /** Steps on all rows of the store, whoever visits them. */
+  overAll(): DescentsRun {
+    const { objective, settings, engine } = this.#of
+    const source = this.#asSource(engine.rows)
+    return new DescentsRun(source, [new NewtonDescent(objective, source, settings)], settings)
+  }
+
   /** Half of the squared gradient over all rows is the gap. */
   async certificate(): Promise<Certificate> {
     const { engine, objective } = this.#of

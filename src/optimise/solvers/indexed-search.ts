@@ -27,6 +27,10 @@ export const OUTSIDE_SHARE = 0.4
 /** Of an index that knows fewer rows than this share to be outside, most rows are looked at. */
 const MOST_OUTSIDE = 0.5
 
+/** What searches must have looked at before they tell whether the index leaves rows out: so many rows, or such a share of all. */
+const TELLING_ROWS = 20_000
+const TELLING_SHARE = 0.25
+
 /** How far a run has come: plain data, for checkpoints. */
 export interface Course {
   fill: ActiveFill
@@ -61,6 +65,9 @@ export interface Course {
   sweepsFirst: boolean
   /** Where the records of S are. */
   base: number
+  /** Rows that searches have looked at, and rows that they knew to be outside without a look. */
+  looked: number
+  known: number
 }
 
 /** What rows outside of S owe to the gap, by a search, and what the gap may be. */
@@ -121,7 +128,14 @@ export class IndexSearch {
     course.fill = found.fill
     const { touched: rowsTouched, pagesRead, bytesRead } = found
     const before = counts.index!
-    counts.index = { rowsTouched, pagesRead: before.pagesRead + pagesRead, bytesRead: before.bytesRead + bytesRead }
+    counts.index = {
+      ...before,
+      rowsTouched,
+      pagesRead: before.pagesRead + pagesRead,
+      bytesRead: before.bytesRead + bytesRead,
+    }
+    course.looked += found.searched.visited
+    course.known += found.searched.outside
     course.tree += found.searched.trees
     if (course.tree >= found.trees) nextRound(course)
     return found
@@ -153,6 +167,15 @@ export class IndexSearch {
   isNoShorter({ exact }: Course, { searched: { outside } }: IndexedFound): boolean {
     const { indexStop, indexLeft } = this.#of.settings
     return exact && indexStop !== 'exact' && indexLeft === undefined && outside < MOST_OUTSIDE * this.#of.engine.rows
+  }
+
+  /** Whether searches look at most rows, by all of them so far: then the index saves nothing. Who asks for a rule of searches gets
+   *  searches. */
+  looksAtMost({ looked, known }: Course): boolean {
+    const { indexStop, indexLeft } = this.#of.settings
+    if (indexStop === 'exact' || indexLeft !== undefined) return false
+    const telling = Math.min(TELLING_ROWS, TELLING_SHARE * this.#of.engine.rows)
+    return looked >= telling && known < MOST_OUTSIDE * (looked + known)
   }
 
   /** A search that is to say whether S is all there is leaves nothing out. */

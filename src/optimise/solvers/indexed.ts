@@ -13,6 +13,8 @@
 // Where S outgrows the memory, rows of it stay in the blocks of the store. Some of those blocks are read after each step, and their
 // rows of S are swept over together with the ones in memory.
 //
+// Where searches look at most rows, a method goes on that looks at all of them: see indexed-all.ts.
+//
 // Of a truncated loss this solves each convex problem of the series. Outliers leave S when one ends, and are not wanted: a row is
 // one by the weights at the end of the last problem, the anchor, wherever w goes meanwhile.
 import type { Stretch } from '../../block-store/checkpoint.ts'
@@ -24,7 +26,8 @@ import type { Certificate } from '../objectives/certificate.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
 import type { RowGroup } from '../sources/row-source.ts'
 import { type ActiveMemory, ActiveSet, leastActive, newActiveMemory, stretchesOf } from './active-set.ts'
-import { type AwayRound, AwayRows, FIXED } from './away-rows.ts'
+import { type AwayRound, AwayRows, FIXED, type SetOfRun } from './away-rows.ts'
+import { holdsAll, loopsOverAll, type OverAll, StepsInMemory } from './indexed-all.ts'
 import { StepsOnSet } from './indexed-newton.ts'
 import { type Course, firstReach, IndexSearch, OUTSIDE_SHARE } from './indexed-search.ts'
 import { indexedSweepTask } from './indexed-task.ts'
@@ -55,8 +58,8 @@ const LOOSE = 0.01
 const NEARLY = 20
 
 class IndexedDescent implements Run, Saved {
-  readonly findsRows = true
   readonly saved: Saved = this
+  readonly #of: SetOfRun
   readonly #objective: BinaryObjective
   readonly #engine: BlockEngine
   readonly #settings: SolverSettings
@@ -64,8 +67,10 @@ class IndexedDescent implements Run, Saved {
   readonly #sums: number
   readonly #search: IndexSearch
   readonly #away: AwayRows
-  readonly #steps: StepsOnSet
+  readonly #newton: StepsOnSet
   #course: Course
+  /** What it goes on with where searches look at most rows. */
+  #all: OverAll | undefined
   #moved = 0
   #weightsKnown = false
 
@@ -77,8 +82,9 @@ class IndexedDescent implements Run, Saved {
     this.#memory = newActiveMemory(engine, remembers ? objective.weightCount : 0)
     this.#sums = engine.room('the active set: sums', SUMS_BYTES)
     const of = { objective, engine, settings, memory: this.#memory, sums: this.#sums }
+    this.#of = of
     this.#away = new AwayRows(of)
-    this.#steps = new StepsOnSet(of, this.#away)
+    this.#newton = new StepsOnSet(of, this.#away)
     this.#search = new IndexSearch(of)
     engine.counts.index ??= { rowsTouched: 0, pagesRead: 0, bytesRead: 0 }
     this.#course = {
@@ -92,13 +98,65 @@ class IndexedDescent implements Run, Saved {
       },
       ...{ exact: settings.indexStop === 'exact', hasty: true, loss: 0, gap: 0, solved: false, settled: false },
       ...{ owed: { outside: 0, allowed: 0 }, ready: false, whole: false, away: null },
-      ...{ anchored: false, sweepsFirst: false, base: this.#memory.records.at },
+      ...{ anchored: false, sweepsFirst: false, base: this.#memory.records.at, looked: 0, known: 0 },
+    }
+  }
+
+  get findsRows(): Run['findsRows'] {
+    return this.#all ? this.#all.findsRows : true
+  }
+
+  get ledger(): Run['ledger'] {
+    return this.#all?.ledger
+  }
+
+  get settle(): Run['settle'] {
+    return this.#all?.settle?.bind(this.#all)
+  }
+
+  get endPass(): Run['endPass'] {
+    return this.#all?.endPass?.bind(this.#all)
+  }
+
+  get steps(): Run['steps'] {
+    return this.#all?.steps?.bind(this.#all)
+  }
+
+  get rowsEvicted(): Run['rowsEvicted'] {
+    return this.#all?.rowsEvicted?.bind(this.#all)
+  }
+
+  /** Second-order steps on all rows move weights alone. */
+  get leavesDual(): boolean {
+    return this.#all !== undefined && this.#secondOrder
+  }
+
+  /** Where the index saves nothing, all rows are trained on from the next pass on. Sweeps over a set that fits in memory are those of
+   *  a method that looks at all rows anyway. */
+  nextPass(): void {
+    const { fill, away } = this.#course
+    const isWorse = this.#secondOrder || fill.away > 0
+    if (!this.#all && !away && isWorse && this.#search.looksAtMost(this.#course)) this.#goOnWithAll()
+  }
+
+  #goOnWithAll(): void {
+    const before = this.#all
+    this.#engine.counts.index!.leftFor = this.#secondOrder ? 'newton' : 'stream'
+    if (!this.#secondOrder) this.#all = loopsOverAll(this.#of)
+    else if (before instanceof StepsInMemory) this.#all = before.next(this.#newton.overAll())
+    else {
+      const steps = this.#newton.overAll()
+      this.#all = holdsAll(this.#of) ? new StepsInMemory(this.#of, steps) : steps
     }
   }
 
   /** Outliers leave S, and are not wanted. */
   nextProblem(anchored: boolean): void {
     const course = this.#course
+    if (this.#all) {
+      this.#goOnWithAll()
+      return
+    }
     const { arena, rows } = this.#engine
     const set = new ActiveSet(arena, this.#memory, course.fill)
     set.leaveOut(this.#objective.alpha, rows)
@@ -112,6 +170,7 @@ class IndexedDescent implements Run, Saved {
   async visit(group: RowGroup, turn: Turn): Promise<Seen> {
     const course = this.#course
     await this.#learnWeights()
+    if (this.#all) return this.#all.visit(group, turn)
     let visits = 0
     // A round that an abort has ended goes on where it was.
     if (!course.away) visits += await this.#searchAndSweep(group, turn)
@@ -228,37 +287,42 @@ class IndexedDescent implements Run, Saved {
     const { count, away } = course.fill
     // While many rows are missing, S need not be solved to its end.
     const target = Math.max(0.5 * INSIDE_SHARE * allowed, LOOSE * outside)
-    const { fill, primal, gap, passes } = await this.#steps.solve(group, course.fill, target, course.steps)
+    const { fill, primal, gap, passes } = await this.#newton.solve(group, course.fill, target, course.steps)
     const loss = primal - 0.5 * this.#objective.squaredLengths()[0]
     Object.assign(course, { fill, loss, gap, solved: gap <= INSIDE_SHARE * allowed })
     return passes * (count + away)
   }
 
   async certificates(): Promise<Certificate[] | undefined> {
-    return this.#secondOrder ? [await this.#steps.certificate()] : undefined
+    if (this.#all) return this.#all.certificates?.()
+    return this.#secondOrder ? [await this.#newton.certificate()] : undefined
   }
 
   /** The certificate did not confirm what a sample showed: from now on the whole index is searched. */
   notYet(): void {
+    if (this.#all) return
     this.#course.exact = true
     this.#course.solved = false
     this.#search.lookHastily(this.#course)
   }
 
   endsByItself(): boolean {
-    return this.#course.settled
+    return !this.#all && this.#course.settled
   }
 
   rowsKept(): number {
-    return this.#course.fill.count
+    return this.#all ? (this.#all.rowsKept?.() ?? 0) : this.#course.fill.count
   }
 
   state(): unknown {
-    return { ...this.#course, index: this.#engine.counts.index }
+    const { index } = this.#engine.counts
+    return { ...this.#course, index, ...(this.#all && { all: this.#all.saved.state() }) }
   }
 
   stretches(): Stretch[] {
     const { weightCount, weightBytes } = this.#objective
+    const { touched, bitmapBytes } = this.#memory
+    if (this.#all) return [...this.#all.saved.stretches!(), { at: touched, bytes: bitmapBytes }]
     const stretches = stretchesOf(this.#memory, this.#course.fill)
     const { anchor } = this.#search
     if (anchor !== undefined) stretches.push({ at: anchor, bytes: weightCount * weightBytes })
@@ -266,19 +330,29 @@ class IndexedDescent implements Run, Saved {
   }
 
   restore(state: unknown): void {
-    const { index, ...course } = structuredClone(state) as Course & { index: BlockEngine['counts']['index'] }
+    const { index, all, ...course } = structuredClone(state) as SavedCourse
     this.#moved = this.#memory.records.at - course.base
-    this.#course = { ...course, base: this.#memory.records.at }
+    this.#course = { ...course, base: this.#memory.records.at, looked: course.looked ?? 0, known: course.known ?? 0 }
     this.#engine.counts.index = index
+    if (all === undefined) return
+    this.#goOnWithAll()
+    this.#all!.saved.restore(all)
   }
 
   /** The records lie where this run has put its set, not where the earlier one had it. */
   restored(): void {
+    if (this.#all) {
+      this.#all.saved.restored?.()
+      return
+    }
     const table = this.#engine.arena.u32(this.#memory.table, this.#course.fill.count)
     for (let k = 0; k < table.length; k++) table[k] += this.#moved
     this.#moved = 0
   }
 }
+
+/** What a checkpoint has of a run: its course, what the index was asked, and the state of what it goes on with, if it does. */
+type SavedCourse = Course & { index: NonNullable<BlockEngine['counts']['index']>; all?: unknown }
 
 /** Not one row has room. */
 function noRoom({ records }: ActiveMemory): SpillwayError {

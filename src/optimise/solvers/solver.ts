@@ -155,6 +155,10 @@ export interface Run {
   settle?(gap: number, most: number): Promise<number>
   /** Of a method that looks at all rows before it moves: the pass is over. `target` is the relative gap to reach. */
   endPass?(target: number): Promise<PassEnd>
+  /** Of a method with dual variables: whether visits leave them as they are, so that a checkpoint need not write them. */
+  readonly leavesDual?: boolean
+  /** A pass has ended, and another one follows. */
+  nextPass?(): void
   /** Of a method that is not certified by dual variables of its own: the certificates of the weights as they are. */
   certificates?(): Certificate[] | undefined | Promise<Certificate[] | undefined>
   ledger?: Ledger

@@ -67,7 +67,7 @@ class LoopsOverRanks implements Run, Ledger, Saved {
     this.#objective = objective
     this.#settings = settings
     this.#ranks = ranks
-    this.#loops = new DualCachedLoops(engine, objective, settings, BYTES_OVER_RANKS.perRow)
+    this.#loops = new DualCachedLoops(engine, objective, settings, { besides: BYTES_OVER_RANKS.perRow })
     this.#together = new RanksTogether(objective, engine, ranks)
     this.#diagonals = objective.logistic ? 0 : engine.room('diagonals of rows', Math.max(1, engine.rows) * 8)
     this.#kept = new KeptRows(engine, this.#loops.kept)

@@ -35,13 +35,22 @@ export interface BlockOrder {
   blockOrder: 'random' | 'fixed'
 }
 
+/** What an index was asked: rows that were looked at, and what was read of it. */
+export interface IndexCounts {
+  rowsTouched: number
+  pagesRead: number
+  bytesRead: number
+  /** Where most rows were looked at: the method that went on with all of them. */
+  leftFor?: 'stream' | 'newton'
+}
+
 /** Blocks and bytes that were read, and bytes of blocks that a pass or a certificate left out. */
 export interface SourceCounts {
   blocksRead: number
   bytesRead: number
   bytesSkipped: number
-  /** Of a method that asks an index for rows: rows that it looked at, and what was read of the index. */
-  index?: { rowsTouched: number; pagesRead: number; bytesRead: number }
+  /** Of a method that asks an index for rows. */
+  index?: IndexCounts
   /** Of a source that reads: seconds of its threads, and seconds that the solver waited for them. */
   readSeconds?: number
   decodeSeconds?: number
