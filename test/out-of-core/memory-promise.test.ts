@@ -15,15 +15,15 @@ import { limit, published, whyNot } from './cap.ts'
 const folder = testFolder()
 
 describe('the promise of --memory', () => {
-  it('from 60 MB of text to a gap of 1e-2 inside 184M', async t => {
+  it('from 60 MB of text to a gap of 1e-2 inside 192M', async t => {
     const why = whyNot()
     if (why) return t.skip(why)
     const text = join(folder.path, 'korea.svm')
     await generate(text, { like: 'yahoo-korea', size: 60e6, seed: 3 })
-    const words = ['train', 'korea.svm', 'korea.model', '--memory', '184M', '--tolerance', '1e-2', '--json', '-q']
+    const words = ['train', 'korea.svm', 'korea.model', '--memory', '192M', '--tolerance', '1e-2', '--json', '-q']
     const child = spawn(
       limit,
-      ['--memory', '184M', '--report', '--', process.execPath, published(folder.path), ...words],
+      ['--memory', '192M', '--report', '--', process.execPath, published(folder.path), ...words],
       {
         cwd: folder.path,
       },
@@ -40,15 +40,15 @@ describe('the promise of --memory', () => {
     rmSync(text)
   })
 
-  it('from 2 MB of strings, which degree 8 makes 64 MB of rows and 5 million weights, inside 171M', async t => {
+  it('from 2 MB of strings, which degree 8 makes 64 MB of rows and 5 million weights, inside 179M', async t => {
     const why = whyNot()
     if (why) return t.skip(why)
     folder.write('strings.txt', asStrings(motifStrings(5000, 400, 3)))
     const words = ['train', 'strings.txt', 'strings.model', '--expand', 'weighted-degree:8', '--normalize', 'unit']
-    const limits = ['--memory', '171M', '--tolerance', '1e-2', '--test', 'strings.txt', '--json', '-q']
+    const limits = ['--memory', '179M', '--tolerance', '1e-2', '--test', 'strings.txt', '--json', '-q']
     const child = spawn(
       limit,
-      ['--memory', '171M', '--report', '--', process.execPath, published(folder.path), ...words, ...limits],
+      ['--memory', '179M', '--report', '--', process.execPath, published(folder.path), ...words, ...limits],
       { cwd: folder.path },
     )
     child.stdin.end()
@@ -60,7 +60,7 @@ describe('the promise of --memory', () => {
     assert.ok(test.accuracy > 0.9)
   })
 
-  it('in a container of 181M, nothing named: from text, and from a store whose blocks are too large', async t => {
+  it('in a container of 189M, nothing named: from text, and from a store whose blocks are too large', async t => {
     const why = whyNot()
     if (why) return t.skip(why)
     const text = join(folder.path, 'contained.svm')
@@ -68,7 +68,7 @@ describe('the promise of --memory', () => {
     await ingest(text, join(folder.path, 'large.spill'), { blocks: 1 })
     for (const data of ['contained.svm', 'large.spill']) {
       const words = ['train', data, 'contained.model', '--solver', 'stream', '--tolerance', '1e-1', '--json', '-q']
-      const cap = ['--memory', '181M', '--report', '--', process.execPath, published(folder.path)]
+      const cap = ['--memory', '189M', '--report', '--', process.execPath, published(folder.path)]
       const child = spawn(limit, [...cap, ...words], { cwd: folder.path })
       child.stdin.end()
       const { status, stdout, stderr } = await outcomeOf(child)
@@ -86,13 +86,13 @@ describe('the promise of --memory', () => {
         cwd: folder.path,
       })
       assert.equal(status, 1)
-      assert.match(stderr, /of memory cannot work: Node takes 84\.0 MiB, its pages 32\.0 MiB, what reading the text /)
-      assert.match(stderr, /leaves behind 12\.0 MiB, blocks at least 7\.00 MiB\n {2}give --memory 135M or more/)
+      assert.match(stderr, /of memory cannot work: Node takes 84\.0 MiB, its pages 40\.0 MiB, what reading the text /)
+      assert.match(stderr, /leaves behind 12\.0 MiB, blocks at least 7\.00 MiB\n {2}give --memory 143M or more/)
       assert.ok(!existsSync(join(folder.path, 'small.model')))
       assert.ok(!existsSync(join(folder.path, 'small.svm.spill')))
     }
     for (const solver of ['auto', 'stream']) {
-      const words = ['train', text, 'small.model', '--memory', '135M', '--solver', solver, '-q']
+      const words = ['train', text, 'small.model', '--memory', '143M', '--solver', solver, '-q']
       const { status, stderr } = await run(words, { cwd: folder.path })
       assert.equal(status, 0, stderr)
     }
