@@ -15,15 +15,15 @@ import { limit, published, whyNot } from './cap.ts'
 const folder = testFolder()
 
 describe('the promise of --memory', () => {
-  it('from 60 MB of text to a gap of 1e-2 inside 192M', async t => {
+  it('from 60 MB of text to a gap of 1e-2 inside 200M', async t => {
     const why = whyNot()
     if (why) return t.skip(why)
     const text = join(folder.path, 'korea.svm')
     await generate(text, { like: 'yahoo-korea', size: 60e6, seed: 3 })
-    const words = ['train', 'korea.svm', 'korea.model', '--memory', '192M', '--tolerance', '1e-2', '--json', '-q']
+    const words = ['train', 'korea.svm', 'korea.model', '--memory', '200M', '--tolerance', '1e-2', '--json', '-q']
     const child = spawn(
       limit,
-      ['--memory', '192M', '--report', '--', process.execPath, published(folder.path), ...words],
+      ['--memory', '200M', '--report', '--', process.execPath, published(folder.path), ...words],
       {
         cwd: folder.path,
       },
@@ -40,15 +40,15 @@ describe('the promise of --memory', () => {
     rmSync(text)
   })
 
-  it('from 2 MB of strings, which degree 8 makes 64 MB of rows and 5 million weights, inside 179M', async t => {
+  it('from 2 MB of strings, which degree 8 makes 64 MB of rows and 5 million weights, inside 187M', async t => {
     const why = whyNot()
     if (why) return t.skip(why)
     folder.write('strings.txt', asStrings(motifStrings(5000, 400, 3)))
     const words = ['train', 'strings.txt', 'strings.model', '--expand', 'weighted-degree:8', '--normalize', 'unit']
-    const limits = ['--memory', '179M', '--tolerance', '1e-2', '--test', 'strings.txt', '--json', '-q']
+    const limits = ['--memory', '187M', '--tolerance', '1e-2', '--test', 'strings.txt', '--json', '-q']
     const child = spawn(
       limit,
-      ['--memory', '179M', '--report', '--', process.execPath, published(folder.path), ...words, ...limits],
+      ['--memory', '187M', '--report', '--', process.execPath, published(folder.path), ...words, ...limits],
       { cwd: folder.path },
     )
     child.stdin.end()
