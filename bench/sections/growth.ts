@@ -243,14 +243,16 @@ async function judge(
     const [{ primal: objective }] = await evaluateFiles(data.file, [text], problem)
     const [tested] = data.testFile === undefined ? [] : await evaluateFiles(data.testFile, [text], problem)
     for (const file of [text, run.model]) await rm(file, { force: true })
-    const index = (told['blocks'] as { index?: { rowsTouched: number } } | undefined)?.index
+    const index = (told['blocks'] as { index?: { rowsTouched: number; leftFor?: string } } | undefined)?.index
+    // A run that left the index looked at all rows from there on.
+    const share = index && !index.leftFor ? index.rowsTouched / rowCount : 1
     const { seconds, spread, cpuSeconds, peakMemoryBytes } = timingOf(all)
     const { passes, relaxations, supportVectors, exitReason } = told as Record<string, Cell>
     rows.push({
       ...{ data: data.name, rows: rowCount, where: run.where === 'memory' ? 'all' : 'a tenth' },
       ...{ method: run.method, loss: lossOf(run.isTruncated), solver: run.solver },
       ...{ seconds, spread, cpuSeconds, peakMemoryBytes, passes, relaxations, supportVectors, exitReason },
-      ...{ touched: index ? index.rowsTouched / rowCount : 1, objective, accuracy: tested?.accuracy },
+      ...{ touched: share, objective, accuracy: tested?.accuracy },
     })
   }
   for (const row of rows) {
