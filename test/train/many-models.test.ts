@@ -271,7 +271,7 @@ describe('folds and costs over blocks', () => {
     const store = join(folder.path, 'folds.spill')
     await ingest(data.path, store, { blocks: 8 })
     const inMemory = await tune(store, options)
-    const memory = memoryWithRoom(15, 'store')
+    const memory = memoryWithRoom(8, 'store')
     const plans: string[] = []
     const progress = (p: { stage: string; reason?: string }) => p.stage === 'plan' && plans.push(p.reason ?? '')
     const over = await tune(store, { ...options, memory, progress })
@@ -293,10 +293,10 @@ describe('folds and costs over blocks', () => {
   })
 
   it('the final model is trained by stream, on smaller blocks where that needs more memory than the folds', async () => {
-    const store = await noisyStore(folder, 'one-block', { rows: 5000, features: 250, blocks: 1, memory: 101 << 20 })
+    const store = await noisyStore(folder, 'one-block', { rows: 10000, features: 250, blocks: 1, memory: 101 << 20 })
     const reasons: string[] = []
     const found = await tune(store, {
-      ...{ costs: [0.01, 0.1], memory: memoryWithRoom(20, 'store'), tolerance: 0.01 },
+      ...{ costs: [0.01, 0.1], memory: memoryWithRoom(33, 'store'), tolerance: 0.01 },
       progress: progress => progress.stage === 'plan' && reasons.push(progress.reason),
     })
     assert.match(reasons.join('\n'), /1 block, for 10 models together[\s\S]*splitting 1 block/)
@@ -308,8 +308,8 @@ describe('folds and costs over blocks', () => {
   it('from text that does not fit: the store is made, and the final model comes from it', async () => {
     const data = some('a9a', 0.2)
     const store = join(folder.path, 'made.spill')
-    const text = folder.write('long.svm', padded(writeData(data.rows), 10e6))
-    const found = await tune(text, { costs: [0.01, 1], folds: 2, memory: '140M', store })
+    const text = folder.write('long.svm', padded(writeData(data.rows), 16e6))
+    const found = await tune(text, { costs: [0.01, 1], folds: 2, memory: '148M', store })
     assert.ok(found.final!.model.cost === found.best.cost)
     assert.ok(found.best.accuracy > 0.8)
   })
