@@ -10,7 +10,7 @@ import { interleave, timingOf } from '../rounds.ts'
 import type { Cell, Section, SuiteContext, Table } from '../suite.ts'
 
 const SPEED = 0.8
-const BYTES_PER_NONZERO = { text: 5, ones: 2, dense: 4.2 }
+const BYTES_PER_NONZERO = { text: 2.5, ones: 1.5, dense: 4 }
 /** Below this, starting the program takes longer than reading the file: the speed is shown but not judged. */
 const LEAST_BYTES = 200e6
 

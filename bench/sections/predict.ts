@@ -11,7 +11,7 @@ import { reachedOf } from '../results.ts'
 import { type Contestant, interleave, timingOf } from '../rounds.ts'
 import type { Cell, Section, SuiteContext, Table } from '../suite.ts'
 
-const FASTER = 20
+const FASTER = 10
 
 export async function predictSection(context: SuiteContext, names: string[]): Promise<Section> {
   const table: Table = { columns, rows: [] }

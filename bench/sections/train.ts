@@ -27,7 +27,7 @@ export interface TrainCase {
 
 const COST = 1
 const LADDER = [1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 1e-7]
-const FASTER = 10
+const FASTER = 5
 const MEMORY = 0.5
 
 export async function trainSection(context: SuiteContext, cases: TrainCase[]): Promise<Section> {
@@ -36,7 +36,7 @@ export async function trainSection(context: SuiteContext, cases: TrainCase[]): P
   const section: Section = {
     name: 'train',
     title: 'Training: text file to model',
-    goal: `${FASTER} times faster than LIBLINEAR in ${MEMORY} of its memory or less, at the same distance from the optimum (goal 1).`,
+    goal: `at least ${FASTER} times faster than LIBLINEAR in ${MEMORY} of its memory or less, at the same distance from the optimum (goal 1).`,
     protocol: [
       `C = ${COST}, no bias; wall clock and peak resident memory of the whole process, reading the text included.`,
       'Differences are (P − P*) / P*, from the evaluator; Spillway runs at the loosest tolerance of the ladder that comes at least as close as LIBLINEAR.',
