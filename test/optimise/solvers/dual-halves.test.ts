@@ -63,6 +63,18 @@ async function prepared({ threads, kind = 'coded', loss = 'hinge', bias = 0 }: G
   return { arena, pool, rows, objective }
 }
 
+/** Rows cut in halves, and what a sweep over them is told. */
+async function ready(given: Given) {
+  const { arena, pool, rows, objective } = await prepared(given)
+  const source = new RowsInMemory(arena, pool, rows)
+  const group = (await source.pass(source.groups()).next()).value as RowGroup
+  const problem = objective.of(group)
+  const halves = (await halveRows(objective, source, group))!
+  startSweeps(arena, { sweep: group.sweep, order: group.order, rows: rows.rows, random: 5n })
+  const slice = { ...objective.sweepKind, problem, sweep: group.sweep, rows: rows.rows, shrink: true }
+  return { arena, pool, rows, objective, group, halves, slice }
+}
+
 async function solved(given: Given) {
   const { arena, pool, rows, objective } = await prepared(given)
   try {
@@ -103,13 +115,7 @@ describe('two trainers, each with half of the weights', () => {
   it('stop and go on anywhere, by both or by one, with the same bits', async () => {
     const outcomes: unknown[] = []
     for (const budget of [1e9, 1, 300, 4000]) {
-      const { arena, pool, rows, objective } = await prepared({ threads: 2 })
-      const source = new RowsInMemory(arena, pool, rows)
-      const group = (await source.pass(source.groups()).next()).value as RowGroup
-      const problem = objective.of(group)
-      const halves = (await halveRows(objective, source, group))!
-      startSweeps(arena, { sweep: group.sweep, order: group.order, rows: rows.rows, random: 5n })
-      const slice = { ...objective.sweepKind, problem, sweep: group.sweep, rows: rows.rows, shrink: true }
+      const { arena, pool, rows, objective, group, halves, slice } = await ready({ threads: 2 })
       let ended = 0
       for (let k = 0; ended < 6; k++) {
         const step = await halves.run({ ...slice, budget, targetGap: 0 }, k % 3 === 2)
@@ -124,13 +130,8 @@ describe('two trainers, each with half of the weights', () => {
   it('a trainer that gets no answer gives up, and the sweep goes on from there', async () => {
     const weights: unknown[] = []
     for (const leavesAlone of [false, true]) {
-      const { arena, pool, rows, objective } = await prepared({ threads: 1 })
-      const source = new RowsInMemory(arena, pool, rows)
-      const group = (await source.pass(source.groups()).next()).value as RowGroup
-      const problem = objective.of(group)
-      const halves = (await halveRows(objective, source, group))!
-      startSweeps(arena, { sweep: group.sweep, order: group.order, rows: rows.rows, random: 5n })
-      const slice = { ...objective.sweepKind, problem, sweep: group.sweep, rows: rows.rows, shrink: true }
+      const { arena, pool, rows, objective, group, halves, slice } = await ready({ threads: 1 })
+      const { problem } = slice
       const fields = new HalvesFields(arena, halves.at)
       if (leavesAlone) {
         const { at } = fields
