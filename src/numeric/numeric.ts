@@ -111,7 +111,6 @@ export interface NumericFunctions extends ByPrecision, ByWidth {
   bringColumns(starts: Address, order: Address, from: number, to: number, entries: Address, values: Address): void
   wordsTouched(): number
   halvesKind(table: Address, rows: number): number
-  halvesTouched(): number
   splitRows(table: Address, from: number, to: number, splits: Address, half: number): void
   startHalves(halves: Address): void
   sweepHalvesFirst(problem: Address, sweep: Address, halves: Address, budget: number): number
@@ -380,7 +379,6 @@ export interface NumericFunctions extends ByPrecision, ByWidth {
   ): void
   adoptRows(set: Address, from: Address, places: Address, features: Address, map: Address): void
   followWeights(w: Address, copy: Address, count: number): number
-  slotsTouched(): number
   numberFeatures(dictionary: Address, rows: Address, count: number, order: Address): number
   placeRows(seed: bigint, chunk: number, rows: number, blocks: number, next: Address, places: Address): void
   placeAlpha(from: Address, places: Address, rows: number, to: Address, stride: number): void

@@ -14,6 +14,10 @@ const MOST_BYTES: usize = 64 * LINE
 let touched: u32 = 0
 export function wordsTouched(): u32 { return touched }
 
+/** Adds to that sum what a loop elsewhere has loaded. */
+@inline
+export function noteTouched(sum: u32): void { touched += sum }
+
 @inline
 export function touchLines(from: usize, bytes: usize): u32 {
   let sum: u32 = 0

@@ -2,6 +2,7 @@
 // weights in the order in which they are met, for nobody knows yet which there are. Rows are numbered as they come, for
 // nobody knows yet how many each block will have.
 import { ROW_COUNT, ROW_ENTRIES } from '../layouts'
+import { noteTouched } from './ahead'
 import { isDense } from './row'
 import {
   DICTIONARY_CAPACITY, DICTIONARY_COUNT, DICTIONARY_FEATURES, DICTIONARY_SLOTS, DICTIONARY_TABLE,
@@ -17,10 +18,6 @@ const AT_A_TIME: usize = 64
 function slotOf(feature: u32, mask: u32): u32 {
   return ((feature * 0x9e3779b1) >>> 7) & mask
 }
-
-// The sum of what was loaded ahead. It can be asked for, so no compiler may leave the loads out.
-let touched: u32 = 0
-export function slotsTouched(): u32 { return touched }
 
 /** Number of a feature, a new one if it has none; 2^32 − 1 when there is no room for it. */
 @inline
@@ -58,7 +55,7 @@ export function numberFeatures(dictionary: usize, rows: usize, count: u32, order
       const upTo = min(at + (AT_A_TIME << 2), end)
       let sum: u32 = 0
       for (let ahead = at; ahead < upTo; ahead += 4) sum += load<u32>(table + (usize(slotOf(load<u32>(ahead), mask)) << 3))
-      touched += sum
+      noteTouched(sum)
       for (; at < upTo; at += 4) {
         const number = numberOf(dictionary, table, mask, load<u32>(at))
         if (number == 0xffffffff) {

@@ -15,7 +15,7 @@ import {
   SLOT_SECOND, SLOT_STEP, SWEEP_ACTIVE, SWEEP_GAP, SWEEP_GRADIENT_MAX, SWEEP_GRADIENT_MIN, SWEEP_LOSS, SWEEP_LOWER,
   SWEEP_ORDER, SWEEP_SHRINK, SWEEP_UPPER, SWEEP_VISITED,
 } from '../layouts'
-import { touchLines } from './ahead'
+import { noteTouched, touchLines } from './ahead'
 import { boxLoss } from './losses'
 import { swap } from './order'
 import { denseAxpy, denseDot } from './row'
@@ -227,12 +227,8 @@ function bringHalves(rows: usize, order: usize, splits: usize, from: u32, to: u3
     if (kind == ROW_KIND_F32) sum += touchLines(entries + (usize(n + first) << 2), usize(count) << 2)
     else if (kind == ROW_KIND_CODED) sum += touchLines(entries + (usize(n) << 2) + usize(first), usize(count))
   }
-  touched += sum
+  noteTouched(sum)
 }
-
-// As in ahead.ts: no compiler may leave the loads out.
-let touched: u32 = 0
-export function halvesTouched(): u32 { return touched }
 
 /** Makes a sweep over halves ready to begin. */
 export function startHalves(halves: usize): void {
