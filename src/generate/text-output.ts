@@ -1,9 +1,8 @@
 // Where generated text goes: a file, standard output, or a compressed file. A file appears under its name only when it
 // is whole; until then it is a neighbour named `….partial`.
-import { createWriteStream } from 'node:fs'
 import { open, rename, rm, stat } from 'node:fs/promises'
 import type { Writable } from 'node:stream'
-import { finished } from 'node:stream/promises'
+import { finished, pipeline } from 'node:stream/promises'
 import { createGzip, createZstdCompress } from 'node:zlib'
 import { fileError } from '../errors.ts'
 import { writeStandard } from '../files/standard-output.ts'
@@ -45,12 +44,7 @@ export async function openTextOutput(file: string): Promise<TextOutput> {
   }
   const compressor = Object.entries(compressors).find(([ending]) => file.endsWith(ending))
   if (compressor) {
-    await handle.close()
-    const packed = compressor[1]()
-    const target = createWriteStream(partial)
-    packed.pipe(target)
-    target.on('error', error => packed.destroy(error))
-    const inner = streamOutput(packed, file, target)
+    const inner = compressedOutput(compressor[1](), handle.createWriteStream(), file)
     return {
       write: inner.write,
       close: () => inner.close().then(keep),
@@ -76,30 +70,29 @@ export async function openTextOutput(file: string): Promise<TextOutput> {
   }
 }
 
-function streamOutput(stream: Writable, file: string, last: Writable): TextOutput {
-  let failure: unknown
-  const remember = (error: unknown): void => {
-    failure ??= error
-  }
-  stream.on('error', remember)
+function compressedOutput(packed: NodeJS.ReadWriteStream & Writable, target: Writable, file: string): TextOutput {
+  const written = pipeline(packed, target).catch(error => {
+    throw fileError(error, file, 'write')
+  })
+  // A compressor that ends in the middle of a piece never answers for it: a full disk is then all that is heard.
+  let stopWaiting = (_: unknown): void => {}
+  written.catch(error => stopWaiting(error))
   return {
     write: bytes =>
       new Promise((resolve, reject) => {
-        const fail = (error: unknown): void => reject(fileError(error, file, 'write'))
-        if (failure) return fail(failure)
+        stopWaiting = reject
         // A copy, because streams hold on to what they are given, and shared memory is written anew.
-        stream.write(Buffer.from(bytes), error => (error ? fail(error) : resolve()))
+        packed.write(Buffer.from(bytes), error => (error ? written.catch(reject) : resolve()))
       }),
-    async close() {
-      stream.end()
-      await finished(last).catch(error => {
-        throw fileError(failure ?? error, file, 'write')
-      })
+    close() {
+      packed.end()
+      return written
     },
     async discard() {
-      stream.destroy()
-      last.destroy()
-      await finished(last).catch(() => {})
+      packed.destroy()
+      await written.catch(() => {})
+      target.destroy()
+      await finished(target).catch(() => {})
     },
   }
 }

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { ingest } from '../../src/block-store/ingest.ts'
+import { generate } from '../../src/generate/generate.ts'
 import { loadModel } from '../../src/model/files.ts'
 import { train } from '../../src/train/train.ts'
 import { filesIn, inFolder, type Outcome, shell } from './run.ts'
@@ -181,4 +182,15 @@ describe('a disk that fills up', () => {
       }
     })
   }
+
+  it('ends a compressed file that is in the middle of a piece, each of 20 times', async t => {
+    if (why) return t.skip(why)
+    for (let time = 0; time < 10; time++) {
+      for (const ending of ['gz', 'zst']) {
+        const made = generate(join(disk, `out.${ending}`), { like: 'webspam', rows: 300 })
+        await assert.rejects(made, /the disk is full/)
+      }
+    }
+    assert.deepEqual(readdirSync(disk), [])
+  })
 })
