@@ -8,9 +8,9 @@ import { fileURLToPath } from 'node:url'
 
 const program = fileURLToPath(new URL('../bin/spillway.js', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'spillway-demo-'))
-const MEMORY = '224M'
+const MEMORY = '256M'
 /** More than five times that. */
-const SIZE = '1200M'
+const SIZE = '1300M'
 
 function step(what: string, words: string): void {
   process.stdout.write(`\n${what}\n$ spillway ${words}\n`)

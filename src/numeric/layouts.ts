@@ -340,7 +340,19 @@ export const SWEEP_BEGAN = 112
 /** u32: how sure it is that dual variables may be carried on before a sweep; 0 when there was no sweep to learn
  *  from. */
 export const SWEEP_MOMENTUM = 116
-export const SWEEP_BYTES = 120
+/** f64: steps go further than to the optimum of their row by such a share; 0 for plain steps. */
+export const SWEEP_EXTRA = 120
+/** f64: sum of the magnitudes of projected gradients in this pass (in and out). */
+export const SWEEP_STEEPNESS = 128
+/** f64: how many of them are not zero (in and out). */
+export const SWEEP_STEEP = 136
+/** u32: address of u64[], a bit for each row number, to sort by; 0 unless rows are many: see many-rows.ts. */
+export const SWEEP_MARKS = 144
+/** u32: row numbers that have a bit. */
+export const SWEEP_MARKED = 148
+/** u32: sweeps over many rows that have ended. */
+export const SWEEP_SWEPT = 152
+export const SWEEP_BYTES = 160
 
 // --- A sweep by two trainers, each of which has half of the weights: see assembly/halves.ts.
 /** u32: address of u32[rows], how many entries of each row, its first ones, are the first half. */

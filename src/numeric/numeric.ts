@@ -97,17 +97,12 @@ export interface NumericFunctions extends ByPrecision, ByWidth {
   allocate(bytes: ByteCount): number
   iota(array: Address, count: number): void
   shuffle(array: Address, count: number, state: Address): void
+  shuffleNear(array: Address, count: number, bound: number, marks: Address, state: Address): void
   squaredNorm(row: Address): number
   bringRows(rows: Address, order: Address, from: number, to: number, beside: Address, bytesBeside: ByteCount): void
-  bringOn(
-    rows: Address,
-    order: Address,
-    from: number,
-    to: number,
-    end: number,
-    beside: Address,
-    bytesBeside: ByteCount,
-  ): void
+  bringWeightsF64(rows: Address, order: Address, from: number, to: number, weights: Address): void
+  bringWeightsF32(rows: Address, order: Address, from: number, to: number, weights: Address): void
+  bringOn(rows: Address, order: Address, to: number, end: number, beside: Address, bytesBeside: ByteCount): void
   bringColumns(starts: Address, order: Address, from: number, to: number, entries: Address, values: Address): void
   wordsTouched(): number
   halvesKind(table: Address, rows: number): number

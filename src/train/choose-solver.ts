@@ -40,7 +40,7 @@ export const WINDOW_BYTES = 3.5 * 2 ** 30
 /** Row records take at most about as much as the text they come from, and dual variables and order a little more. */
 const BYTES_PER_TEXT_BYTE = 1.1
 /** Buffers for reading and parsing; of few rows, at most so many times what those take. */
-const PARSER_BYTES = 48 << 20
+const PARSER_BYTES = 56 << 20
 const PARSER_TIMES = 2
 /** Weights in memory, with what renumbering the features and making the model take besides. */
 const BYTES_PER_WEIGHT = 40

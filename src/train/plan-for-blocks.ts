@@ -8,7 +8,6 @@ import { SpillwayError } from '../errors.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { trainsTogether } from '../losses/formulations.ts'
-import { memoryLimit } from '../machine-memory.ts'
 import { formatBytes } from '../numeric/arena.ts'
 import { even } from '../optimise/objectives/all-classes.ts'
 import { lanesOf } from '../optimise/objectives/bundles.ts'
@@ -136,7 +135,7 @@ function needsOf(
   // features are lent to the model, unless there are several vectors to put together.
   const forModel = expanded && vectors === 1 ? 0 : (mapBytes > 0 ? 12 : 8) * vectors + scaled
   const reserveOf = (bytes: number, ingested: boolean): number =>
-    programPages(bytes) +
+    PROGRAM_PAGES +
     (ingested ? ingestRemains(bytes, growing(options, inputFormatOf(manifest))) : 0) +
     (classes > 2 ? forManyModels(bytes) : 0)
   const needs = {
@@ -278,15 +277,6 @@ export async function planRun(
   return { solver, options, together, plan }
 }
 
-/** Pages of the program that must stay in memory. Where a hard cap is no larger than the memory itself there is more to be had in
- *  it than a run asks for: what the disk reads ahead, and the pages of whatever else the group runs. With 8 MiB less, a run
- *  of a million features took five times as long at the least memory. */
-export function programPages(memory: number): number {
-  return PROGRAM_PAGES + (memoryLimit() - memory < TIGHT ? FOR_A_TIGHT_CAP : 0)
-}
-const TIGHT = 16 << 20
-const FOR_A_TIGHT_CAP = 8 << 20
-
 /** With so much memory there is little room besides Node and the pages of the program. */
 const LITTLE = NODE_BYTES + PROGRAM_PAGES + (12 << 20)
 
@@ -308,11 +298,10 @@ const LEAST_FOR_BLOCKS = 7 << 20
 /** Refuses a memory in which no text can be read and trained on, however few its rows are: before anything is read. */
 export function refuseTooLittle(memory: number): void {
   const remains = afterIngest(memory)
-  const pages = programPages(memory)
-  const least = NODE_BYTES + pages + remains + LEAST_FOR_BLOCKS
+  const least = NODE_BYTES + PROGRAM_PAGES + remains + LEAST_FOR_BLOCKS
   if (memory >= least) return
   throw new SpillwayError(
-    `${formatBytes(memory)} of memory cannot work: Node takes ${formatBytes(NODE_BYTES)}, its pages ${formatBytes(pages)}, what reading the text leaves behind ${formatBytes(remains)}, blocks at least ${formatBytes(LEAST_FOR_BLOCKS)}`,
+    `${formatBytes(memory)} of memory cannot work: Node takes ${formatBytes(NODE_BYTES)}, its pages ${formatBytes(PROGRAM_PAGES)}, what reading the text leaves behind ${formatBytes(remains)}, blocks at least ${formatBytes(LEAST_FOR_BLOCKS)}`,
     `give --memory ${Math.ceil(least / 2 ** 20)}M or more`,
   )
 }

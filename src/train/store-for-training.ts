@@ -26,14 +26,7 @@ import { defaultThreads } from '../threads/pool.ts'
 import { allowedMemory, recordBytes } from './choose-solver.ts'
 import { classProblems } from './class-problems.ts'
 import { type ResolvedOptions, refuseTextOptions } from './options.ts'
-import {
-  afterIngest,
-  ingestMemory,
-  ingestRemains,
-  mayTrainWhileReading,
-  programPages,
-  refuseTooLittle,
-} from './plan-for-blocks.ts'
+import { afterIngest, ingestMemory, ingestRemains, mayTrainWhileReading, refuseTooLittle } from './plan-for-blocks.ts'
 import { blocksForText } from './plan-for-text.ts'
 import type { ProgressListener } from './progress.ts'
 
@@ -228,7 +221,7 @@ function sampledBlocks(
   if (text === undefined || !sample) return options.expand === undefined ? undefined : BLOCKS_OF_A_STREAM
   const memory = allowedMemory(options)
   const weights = Math.min(sample.features, sample.entries * text) * 4
-  const reserve = programPages(memory) + ingestRemains(memory, true)
+  const reserve = PROGRAM_PAGES + ingestRemains(memory, true)
   const room = Math.max(memory / 16, memory - NODE_BYTES - reserve - weights)
   const blockBytes = Math.min(room / 8, LARGEST_SAMPLED_BLOCK)
   return Math.min(100_000, Math.max(1, Math.ceil((text * recordBytes(sample, options)) / blockBytes)))

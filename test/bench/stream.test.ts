@@ -41,7 +41,7 @@ describe('the suite stream', () => {
       assert.deepEqual(solversIn(helpPage(trainCommand, '', columns)), trainCommand.options['solver'].choices)
     await inFolder(async cwd => {
       writeFileSync(join(cwd, 'a.svm'), asText(someRows(300, 40)))
-      const words = ['train', 'a.svm', 'a.model', '--solver', 'stream', '--memory', '150M', '--json', '--verbose']
+      const words = ['train', 'a.svm', 'a.model', '--solver', 'stream', '--memory', '158M', '--json', '--verbose']
       const { stderr } = await good(words, { cwd })
       assert.ok(heldBytes(stderr)! > 0, stderr)
       assert.equal(piecesOf(stderr), 1)

@@ -13,13 +13,13 @@ const withData = (check: (cwd: string) => Promise<void>): Promise<void> =>
   })
 
 const commands = {
-  train: ['train', 'a.svm', '--solver', 'stream', '--memory', '150M'],
-  tune: ['tune', 'a.svm', '--solver', 'block', '--memory', '150M', '--cost', '1,2', '--folds', '2', '--no-model'],
-  'cross-validate': ['cross-validate', 'a.svm', '--solver', 'block', '--memory', '150M', '--folds', '2'],
+  train: ['train', 'a.svm', '--solver', 'stream', '--memory', '158M'],
+  tune: ['tune', 'a.svm', '--solver', 'block', '--memory', '158M', '--cost', '1,2', '--folds', '2', '--no-model'],
+  'cross-validate': ['cross-validate', 'a.svm', '--solver', 'block', '--memory', '158M', '--folds', '2'],
 }
 
 const PLAN =
-  /^plan: \d+ blocks?.*; (all|\d+ pieces) in memory( at a time)?, [\d.]+ MiB of 150 MiB planned \(--verbose: what for\)$/
+  /^plan: \d+ blocks?.*; (all|\d+ pieces) in memory( at a time)?, [\d.]+ MiB of 158 MiB planned \(--verbose: what for\)$/
 const TABLE = /^ {2}(\S.*\S) {2,}[\d.]+ ([KMG]i)?B$/
 
 describe('the plan', { concurrency: 2 }, () => {

@@ -35,10 +35,12 @@ for (const [name, kind] of kinds) {
       arena.u32(row + layout.ROW_KIND, 1)[0] = kind
       arena.u32(tables, 2).set([row, 0])
       arena.numeric.bringRows(tables, tables + 4, 0, 1, tables, 8)
-      arena.numeric.bringOn(tables, tables + 4, 0, 1, 1, tables, 8)
-      // The same row comes next, and once more: as one of those behind, it is not looked at.
+      arena.numeric.bringOn(tables, tables + 4, 0, 1, tables, 8)
+      // The same row comes again and again: its entries are loaded, then its header, then its address.
       arena.u32(tables + 8, 40).fill(0)
-      arena.numeric.bringOn(tables, tables + 4, 0, 1, 40, tables, 8)
+      arena.numeric.bringOn(tables, tables + 4, 0, 40, tables, 8)
+      arena.numeric.bringWeightsF64(tables, tables + 4, 0, 1, tables)
+      arena.numeric.bringWeightsF32(tables, tables + 4, 0, 1, tables)
     }
   })
 }
@@ -60,13 +62,24 @@ test('every line of a row, of what stands beside it, and of a column is loaded',
   const lines = Math.ceil(bytes / 64) - 1
   // The first line holds the count: it is met twice, as a number and by its lowest byte.
   assert.equal(touched() - before, n + (n & 255) + lines)
-  // A second row comes next: of it, the header and what stands beside it.
+  // The row comes next, sixteen times, and then a second one: of it, the header and what stands beside it.
   arena.u32(row + 2048 + layout.ROW_COUNT, 1)[0] = 7
-  arena.u32(at, 4).set([row, row + 2048, 0, 1])
-  arena.bytes(at + 64, 16).set([1, 0, 0, 0, 0, 0, 0, 1, 3])
+  arena.u32(at, 2).set([row, row + 2048])
+  arena.u32(at + 8, 18).fill(0)[17] = 1
+  arena.bytes(at + 128, 16).set([1, 0, 0, 0, 0, 0, 0, 1, 3])
   const beside = touched()
-  arena.numeric.bringOn(at, at + 8, 0, 1, 2, at + 64, 8)
-  assert.equal(touched() - beside, (n & 255) + lines + 2 + 7 + 3)
+  arena.numeric.bringOn(at, at + 8, 1, 18, at + 128, 8)
+  assert.equal(touched() - beside, 16 * ((n & 255) + lines + 2) + 7 + 3)
+  // Rows of up to 64 entries have their weights loaded, f64 or f32; longer ones have not.
+  arena.u32(row + 2048 + layout.ROW_KIND, 1)[0] = layout.ROW_KIND_CONSTANT
+  arena.u32(row + 2048 + layout.ROW_ENTRIES, 7).set([0, 9, 18, 27, 36, 45, 54])
+  arena.bytes(at + 8192, 55).fill(2)
+  arena.bytes(at + 8192 + 55, 54 * 8 - 54).fill(3)
+  const weights = touched()
+  arena.numeric.bringWeightsF32(at, at + 8 + 17 * 4, 0, 1, at + 8192)
+  assert.equal(touched() - weights, 2 * 2 + 5 * 3)
+  arena.numeric.bringWeightsF64(at, at + 8, 16, 18, at + 8192)
+  assert.equal(touched() - weights, 2 * 2 + 5 * 3 + 2 + 6 * 3)
   arena.u32(at, 2).set([row, 0])
   const columns = at + 12288
   arena.u32(columns, 3).set([0, 0, 40])

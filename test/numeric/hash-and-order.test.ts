@@ -113,6 +113,55 @@ describe('shuffle', () => {
   })
 })
 
+describe('shuffleNear', () => {
+  const arena = new Arena()
+  const mark = arena.mark()
+  const shuffled = (numbers: number[], bound: number, start: bigint): number[] => {
+    arena.release(mark)
+    const state = arena.allocate(8, 'test')
+    const array = arena.allocate(numbers.length * 4 + 4, 'test')
+    const words = Math.ceil(bound / 64)
+    const marks = arena.allocate(words * 8 + 8, 'test')
+    arena.u64(state, 1)[0] = start
+    arena.u32(array, numbers.length + 1).set([...numbers, 0xdeadbeef])
+    arena.u64(marks, words + 1).fill(0xdeadbeefn)
+    arena.numeric.shuffleNear(array, numbers.length, bound, marks, state)
+    assert.equal(arena.u32(array, numbers.length + 1)[numbers.length], 0xdeadbeef)
+    assert.equal(arena.u64(marks, words + 1)[words], 0xdeadbeefn, 'no word behind the marks is written')
+    return [...arena.u32(array, numbers.length)]
+  }
+  it('is a permutation of the numbers that were there, the same for the same seed', () => {
+    const distinct = fc.uniqueArray(fc.nat(5000), { maxLength: 3000, size: 'max' })
+    fc.assert(
+      fc.property(distinct, fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), (numbers, start) => {
+        const bound = Math.max(-1, ...numbers) + 1
+        const order = shuffled(numbers, bound, start)
+        const sorted = numbers.toSorted((a, b) => a - b)
+        assert.deepEqual(
+          order.toSorted((a, b) => a - b),
+          sorted,
+        )
+        // The order does not depend on how the numbers stood before.
+        assert.deepEqual(shuffled(sorted, bound, start), order)
+      }),
+      { seed, numRuns: 100 },
+    )
+  })
+  it('keeps near numbers near, draws each group from everywhere, and goes by the seed', () => {
+    const count = 1 << 16
+    const all = Array.from({ length: count }, (_, k) => k)
+    const order = shuffled(all, count, 1n)
+    for (let from = 0; from < count; from += 2048) {
+      const group = order.slice(from, from + 2048)
+      assert.equal(new Set(group.map(number => number >> 6)).size, 32, 'a group is 32 whole pieces')
+      const mean = group.reduce((sum, number) => sum + number, 0) / group.length
+      // The mean of 32 pieces of 1,024; six standard deviations.
+      assert.ok(Math.abs(mean / count - 0.5) < (6 * Math.sqrt(1 / 12)) / Math.sqrt(32), `${mean}`)
+    }
+    assert.notDeepEqual(shuffled(all, count, 2n), order)
+  })
+})
+
 describe('numberLabels', () => {
   const arena = new Arena()
   const mark = arena.mark()

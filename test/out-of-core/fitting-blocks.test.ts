@@ -27,7 +27,7 @@ const MIB = 2 ** 20
 /** Room for a few blocks of a MiB or two. All rows would fit as well, and so tests that mean blocks name a solver. */
 const small = memoryWithRoom(22, 'text')
 /** Memory for training while text is read. */
-const medium = '235M'
+const medium = '257M'
 const smallForStore = memoryWithRoom(20, 'store')
 
 /** About so many bytes of rows. `entries` makes the features of a row: short rows take 10 times their text in memory. */

@@ -179,7 +179,7 @@ describe('the plan of solver indexed', () => {
 })
 
 describe('an active set that outgrows the memory', () => {
-  const memory = '137M'
+  const memory = '145M'
   let large = ''
   before(async () => {
     large = await storeOf(folder, 'large', clusteredRows(60_000, 24, { seed: 31, density: 1 }), { blocks: 24 })
@@ -260,7 +260,7 @@ describe('an active set that outgrows the memory', () => {
   }
 
   it('is refused where the memory has no room for a few rows of it, with the arithmetic', async () => {
-    await refused(told(large, indexed({ memory: '108M' })), /rows that stay in memory, at least/)
+    await refused(told(large, indexed({ memory: '116M' })), /rows that stay in memory, at least/)
   })
 })
 

@@ -136,7 +136,7 @@ describe('killed at any moment', () => {
     it(`train from text, ${solver}: ${killsOf('text')} kills`, async () => {
       const words = ['train', 'rows.svm', 'rows.model', '--blocks', '20', '--store', 'rows.spill', '--solver', solver]
       // With memory for it, stream trains while the text is read.
-      const memory = solver === 'stream' ? '229M' : memoryWithRoom(14, 'text')
+      const memory = solver === 'stream' ? '253M' : memoryWithRoom(14, 'text')
       await killTraining([...words, '--memory', memory, ...trainWords], killsOf('text'))
     })
 

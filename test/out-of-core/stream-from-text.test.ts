@@ -29,7 +29,7 @@ describe('from text', () => {
     const path = folder.write(`${name}.svm`, text)
     const base: TrainOptions = { cost: 0.1, tolerance: 1e-5, ...more }
     const result = await train(path, {
-      ...{ solver: 'stream', blocks: 8, memory: '238M', store: join(folder.path, `${name}.spill`) },
+      ...{ solver: 'stream', blocks: 8, memory: '262M', store: join(folder.path, `${name}.spill`) },
       ...base,
     }).result
     if (converged) assert.equal(result.exitReason, 'converged')
@@ -176,7 +176,7 @@ describe('the same seed', () => {
       const results: TrainResult[] = []
       for (const threads of isSlow || loss === 'hinge' ? [undefined, undefined, 2] : [undefined, undefined]) {
         const to = join(folder.path, `text-${++count}.spill`)
-        const options: TrainOptions = { solver: 'stream', loss, cost: 0.1, blocks: 8, memory: '246M', store: to }
+        const options: TrainOptions = { solver: 'stream', loss, cost: 0.1, blocks: 8, memory: '270M', store: to }
         if (threads) options.threads = threads
         results.push((await told(path, options)).result)
         rmSync(to, { recursive: true })
@@ -193,7 +193,7 @@ describe('the same seed', () => {
   it('gives the same model to a run from text that is stopped and resumed', async () => {
     const path = folder.write('to-resume.svm', text)
     const options = (): TrainOptions => ({
-      ...{ solver: 'stream', checkpointSeconds: 0, cost: 0.1, tolerance: 1e-5, blocks: 8, memory: '238M' },
+      ...{ solver: 'stream', checkpointSeconds: 0, cost: 0.1, tolerance: 1e-5, blocks: 8, memory: '262M' },
       store: join(folder.path, `text-${++count}.spill`),
     })
     const whole = await told(path, options())
@@ -208,7 +208,7 @@ describe('the same seed', () => {
   it('gives the same model to a run from text that was killed before its first checkpoint', async () => {
     const path = folder.write('killed.svm', text)
     const to = join(folder.path, `text-${++count}.spill`)
-    const options: TrainOptions = { solver: 'stream', cost: 0.1, blocks: 8, memory: '238M', store: to }
+    const options: TrainOptions = { solver: 'stream', cost: 0.1, blocks: 8, memory: '262M', store: to }
     const whole = await told(path, options)
     // What a kill just after the store was finished leaves behind: the store, marked, and no state.
     writeFileSync(join(to, 'first-pass-unsaved'), '')
@@ -233,7 +233,7 @@ describe('memory for fewer rows than there are', () => {
     const to = join(folder.path, 'large.spill')
     const options: TrainOptions = {
       solver: 'stream',
-      memory: '241M',
+      memory: '265M',
       blocks: BLOCKS,
       store: to,
       cost: 0.01,

@@ -127,7 +127,7 @@ for (const solver of solvers)
 describe('few features that do not fit, left to auto', () => {
   it('a run that was stopped goes on under the same options', async () => {
     const many = await noisyStore(folder, 'many', { rows: 12_000, features: 12, blocks: BLOCKS })
-    const options: TrainOptions = { loss: 'logistic', memory: '132M', tolerance: 1e-8 }
+    const options: TrainOptions = { loss: 'logistic', memory: '140M', tolerance: 1e-8 }
     const whole = await told(copyStore(many, join(folder.path, 'many-whole.spill')), options)
     assert.equal(whole.result.solver, 'newton')
     const stopped = await abortAfter(many, options, 3)

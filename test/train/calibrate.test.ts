@@ -80,7 +80,7 @@ describe('train --calibrate', () => {
       const asOdds = logLossOf(raw.map((score, i) => 1 / (1 + Math.exp(truth[i] === first ? -score : score))))
       const inMemory = await train(train_, { ...options, calibrate }).result
       const store = join(folder.path, `${calibrate}.spill`)
-      const over = await train(train_, { ...options, calibrate, memory: '151M', store, solver: 'stream' }).result
+      const over = await train(train_, { ...options, calibrate, memory: '159M', store, solver: 'stream' }).result
       for (const [where, { model, primal }] of [
         ['memory', inMemory],
         ['blocks', over],

@@ -142,7 +142,7 @@ for (const solver of solvers)
       const folded = { solver, loss: 'squared-hinge', folds: 3, tolerance: 0.1 }
       const whole = await crossValidate(path, folded)
       const grouped = await crossValidate(path, {
-        ...{ ...folded, memory: 140 << 20 },
+        ...{ ...folded, memory: 148 << 20 },
         progress: progress => progress.stage === 'plan' && said.push(progress.reason),
       })
       assert.match(said.join('\n'), /60 models in \d+ groups of at most \d+: .* weights and gradients/)

@@ -255,7 +255,7 @@ describe('tune', () => {
     const grouped = await crossValidate(data.path, {
       folds: 20,
       tolerance: 0.2,
-      memory: 140 << 20,
+      memory: 148 << 20,
       progress: progress => progress.stage === 'plan' && plans.push(progress.reason),
     })
     assert.match(plans.join('\n'), /400 models in \d+ groups/)
@@ -309,7 +309,7 @@ describe('folds and costs over blocks', () => {
     const data = some('a9a', 0.2)
     const store = join(folder.path, 'made.spill')
     const text = folder.write('long.svm', padded(writeData(data.rows), 16e6))
-    const found = await tune(text, { costs: [0.01, 1], folds: 2, memory: '148M', store })
+    const found = await tune(text, { costs: [0.01, 1], folds: 2, memory: '156M', store })
     assert.ok(found.final!.model.cost === found.best.cost)
     assert.ok(found.best.accuracy > 0.8)
   })

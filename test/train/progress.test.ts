@@ -37,7 +37,7 @@ describe('progress', () => {
 
   it('of a resumed run that keeps rows tells the last stock until the next, not what single blocks show', () =>
     withData(20_000, async path => {
-      const options = { solver: 'stream', memory: '146M', blocks: 8, store: `${path}.spill`, cost: 10 }
+      const options = { solver: 'stream', memory: '154M', blocks: 8, store: `${path}.spill`, cost: 10 }
       await train(path, { ...options, maxPasses: 3 }).result
       const run = train(path, { ...options, maxPasses: 4, resume: true })
       const records: Progress[] = []
@@ -50,7 +50,7 @@ describe('progress', () => {
 
   for (const [where, options] of [
     ['in memory', { solver: 'dual' }],
-    ['in blocks', { solver: 'block', memory: '150M' }],
+    ['in blocks', { solver: 'block', memory: '158M' }],
   ] as const) {
     it(`of many models ${where} has the worst gap of those that are not done, or none`, () =>
       withData(2000, async path => {

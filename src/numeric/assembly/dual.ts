@@ -4,17 +4,18 @@
 //
 // One visit of row i:  G = y_i wᵀx_i − 1 + D_i α_i;  α_i ← clamp(α_i − G / (Q_ii + D_i), 0, U_i);  w += (Δα) y_i x_i.
 // Rows at a bound whose gradient lies beyond the last pass's extremes are shrunk: moved behind the active part of the
-// order. The sweep runs in slices, so that its thread can hear of an abort between them.
+// order. The sweep runs in slices, so that its thread can hear of an abort between them. Over many rows, steps go further than to the
+// optimum of their row at first (SWEEP_EXTRA): see optimise/solvers/many-rows.ts.
 //
 // Over ranks, each sweeps over its own rows, and others move w as well: a damping σ makes Q_ii σ times as large, and w moves σ times
 // as far, as if the others moved alike. See optimise/solvers/over-ranks.ts.
 import {
   PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_DAMPING, PROBLEM_GRADIENTS, PROBLEM_HOT, PROBLEM_LOGISTIC, PROBLEM_MARGINS,
   PROBLEM_OWN, PROBLEM_POSITIVE, PROBLEM_ROWS, PROBLEM_WEIGHTS, ROW_CLASS,
-  ROW_COUNT, ROW_NORM, SWEEP_ACTIVE, SWEEP_CURSOR, SWEEP_GAP, SWEEP_GRADIENT_MAX, SWEEP_GRADIENT_MIN, SWEEP_INNER,
-  SWEEP_LOSS, SWEEP_LOWER, SWEEP_NEWTON, SWEEP_ORDER, SWEEP_SHRINK, SWEEP_UPPER, SWEEP_VISITED,
+  ROW_COUNT, ROW_NORM, SWEEP_ACTIVE, SWEEP_CURSOR, SWEEP_EXTRA, SWEEP_GAP, SWEEP_GRADIENT_MAX, SWEEP_GRADIENT_MIN,
+  SWEEP_INNER, SWEEP_LOSS, SWEEP_LOWER, SWEEP_NEWTON, SWEEP_ORDER, SWEEP_SHRINK, SWEEP_STEEP, SWEEP_STEEPNESS, SWEEP_UPPER, SWEEP_VISITED,
 } from '../layouts'
-import { bringLast, bringNext } from './ahead'
+import { areFar, bringLast, bringNext, bringWeights } from './ahead'
 import { addToBias } from './bias'
 import { boxLoss, logisticLoss, negativeEntropy } from './losses'
 import { swap } from './order'
@@ -44,6 +45,7 @@ function sweepBox<W, S>(problem: usize, sweep: usize, budget: f64): bool {
   const own = isBoolean<S>() ? <usize>load<u32>(problem, PROBLEM_OWN) : w
   const hot = isBoolean<S>() ? load<u32>(problem, PROBLEM_HOT) : 0
   const biasAt = place<W, S>(w, own, hot, load<u32>(problem, PROBLEM_BIAS_FEATURE))
+  const isFar = areFar<W>(load<u32>(problem, PROBLEM_BIAS_FEATURE))
   const boundPositive = boundForPositive(problem)
   const boundNegative = boundForNegative(problem)
   const diagonalPositive = diagonalForPositive(problem)
@@ -56,18 +58,24 @@ function sweepBox<W, S>(problem: usize, sweep: usize, budget: f64): bool {
   const shrink = load<u32>(sweep, SWEEP_SHRINK) != 0
   const upper = load<f64>(sweep, SWEEP_UPPER)
   const lower = load<f64>(sweep, SWEEP_LOWER)
+  const relaxation = 1 + load<f64>(sweep, SWEEP_EXTRA)
   let active = load<u32>(sweep, SWEEP_ACTIVE)
   let cursor = load<u32>(sweep, SWEEP_CURSOR)
   let gradientMax = load<f64>(sweep, SWEEP_GRADIENT_MAX)
   let gradientMin = load<f64>(sweep, SWEEP_GRADIENT_MIN)
   let lossSum = load<f64>(sweep, SWEEP_LOSS)
   let gapSum = load<f64>(sweep, SWEEP_GAP)
+  let steepness = load<f64>(sweep, SWEEP_STEEPNESS)
+  let steep = load<f64>(sweep, SWEEP_STEEP)
   let visited: f64 = 0
 
   let loaded = cursor
   let lastLoaded = active
   while (cursor < active && visited < budget) {
-    loaded = bringNext(rows, order, cursor, loaded, active, alpha, 8)
+    if (cursor == loaded) {
+      loaded = bringNext(rows, order, cursor, loaded, active, alpha, 8)
+      if (isFar) bringWeights<W, S>(rows, order, cursor, loaded, w, own, hot)
+    }
     const i = load<u32>(order + (usize(cursor) << 2))
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive
@@ -116,9 +124,11 @@ function sweepBox<W, S>(problem: usize, sweep: usize, budget: f64): bool {
     gradientMin = min(gradientMin, projected)
 
     if (abs(projected) > 1e-12) {
+      steepness += abs(projected)
+      steep += 1
       const curvature = damping * (load<f64>(row, ROW_NORM) + bias * bias) + diagonal
       // A row without entries does not move w: its best α is at the bound.
-      const next = curvature > 0 ? min(max(a - gradient / curvature, 0), bound) : (gradient < 0 ? bound : 0)
+      const next = curvature > 0 ? min(max(a - relaxation * gradient / curvature, 0), bound) : (gradient < 0 ? bound : 0)
       if (next != a) {
         store<f64>(alphaAt, next)
         const step = damping * (next - a) * y
@@ -136,6 +146,8 @@ function sweepBox<W, S>(problem: usize, sweep: usize, budget: f64): bool {
   store<f64>(sweep, gradientMin, SWEEP_GRADIENT_MIN)
   store<f64>(sweep, lossSum, SWEEP_LOSS)
   store<f64>(sweep, gapSum, SWEEP_GAP)
+  store<f64>(sweep, steepness, SWEEP_STEEPNESS)
+  store<f64>(sweep, steep, SWEEP_STEEP)
   store<f64>(sweep, load<f64>(sweep, SWEEP_VISITED) + visited, SWEEP_VISITED)
   return cursor >= active
 }
@@ -153,6 +165,7 @@ function sweepLogistic<W, S>(problem: usize, sweep: usize, budget: f64): bool {
   const own = isBoolean<S>() ? <usize>load<u32>(problem, PROBLEM_OWN) : w
   const hot = isBoolean<S>() ? load<u32>(problem, PROBLEM_HOT) : 0
   const biasAt = place<W, S>(w, own, hot, load<u32>(problem, PROBLEM_BIAS_FEATURE))
+  const isFar = areFar<W>(load<u32>(problem, PROBLEM_BIAS_FEATURE))
   const boundPositive = boundForPositive(problem)
   const boundNegative = boundForNegative(problem)
   const rowWeights = rowWeightsOf(problem)
@@ -174,7 +187,10 @@ function sweepLogistic<W, S>(problem: usize, sweep: usize, budget: f64): bool {
 
   let loaded = cursor
   while (cursor < active && visited < budget) {
-    loaded = bringNext(rows, order, cursor, loaded, active, alpha, 16)
+    if (cursor == loaded) {
+      loaded = bringNext(rows, order, cursor, loaded, active, alpha, 16)
+      if (isFar) bringWeights<W, S>(rows, order, cursor, loaded, w, own, hot)
+    }
     const i = load<u32>(order + (usize(cursor) << 2))
     const row = <usize>load<u32>(rows + (usize(i) << 2))
     const isPositive = load<u32>(row, ROW_CLASS) == positive

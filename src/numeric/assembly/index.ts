@@ -1,6 +1,6 @@
 // What the compiled module exports. One line a file.
 
-export { bringColumns, bringOn, bringRows, wordsTouched } from './ahead'
+export { bringColumns, bringOn, bringRows, bringWeightsF32, bringWeightsF64, wordsTouched } from './ahead'
 export { alongBundle2, alongBundle4, alongBundle8, alongF32, alongF64, alongSoftmax, alongTogether } from './along'
 export {
   addDualBundle2,
@@ -70,7 +70,7 @@ export { parseLabelString } from './parse-label-string'
 export { numberLabels, parseLibsvm } from './parse-libsvm'
 export { parseTable } from './parse-table'
 export { pegasosBlockF32, pegasosBlockF64, pegasosRowsF32, pegasosRowsF64 } from './pegasos'
-export { iota, shuffle } from './random'
+export { iota, shuffle, shuffleNear } from './random'
 export { axpyF32, axpyF64, copyRecords, dotF32, dotF64, finishRow, recordBytes, squaredLengthF32, squaredLengthF64, squaredNorm } from './row'
 export { addRowTogether, addSome, addSquaresTogether, scoreSome, scoreTogether } from './row-together'
 export { binRows, findOutside, roundBatch } from './bin-rows'

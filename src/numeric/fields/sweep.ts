@@ -9,7 +9,7 @@ export class SweepFields {
 
   constructor(arena: Arena, at: Address) {
     this.at = at
-    this.#view = arena.view(at, 120)
+    this.#view = arena.view(at, 160)
   }
 
   /** u32: address of u32[rows], row numbers, the active ones first. */
@@ -155,5 +155,53 @@ export class SweepFields {
   }
   set momentum(value: number) {
     this.#view.setUint32(116, value, true)
+  }
+
+  /** f64: steps go further than to the optimum of their row by such a share; 0 for plain steps. */
+  get extra(): number {
+    return this.#view.getFloat64(120, true)
+  }
+  set extra(value: number) {
+    this.#view.setFloat64(120, value, true)
+  }
+
+  /** f64: sum of the magnitudes of projected gradients in this pass (in and out). */
+  get steepness(): number {
+    return this.#view.getFloat64(128, true)
+  }
+  set steepness(value: number) {
+    this.#view.setFloat64(128, value, true)
+  }
+
+  /** f64: how many of them are not zero (in and out). */
+  get steep(): number {
+    return this.#view.getFloat64(136, true)
+  }
+  set steep(value: number) {
+    this.#view.setFloat64(136, value, true)
+  }
+
+  /** u32: address of u64[], a bit for each row number, to sort by; 0 unless rows are many: see many-rows.ts. */
+  get marks(): Address {
+    return this.#view.getUint32(144, true)
+  }
+  set marks(value: Address) {
+    this.#view.setUint32(144, value, true)
+  }
+
+  /** u32: row numbers that have a bit. */
+  get marked(): number {
+    return this.#view.getUint32(148, true)
+  }
+  set marked(value: number) {
+    this.#view.setUint32(148, value, true)
+  }
+
+  /** u32: sweeps over many rows that have ended. */
+  get swept(): number {
+    return this.#view.getUint32(152, true)
+  }
+  set swept(value: number) {
+    this.#view.setUint32(152, value, true)
   }
 }

@@ -1,8 +1,10 @@
 // Solver `dual` with several trainers: the sweeps of parallel-sweeps.ts over all rows in memory. Features have other numbers
 // as long as trainers are at work, so w is put in order whenever somebody may look at it.
 import { SWEEP_RANDOM } from '../../numeric/layouts.ts'
+import type { Address } from '../../sizes.ts'
 import type { BinaryObjective } from '../objectives/binary.ts'
 import type { RowGroup } from '../sources/row-source.ts'
+import { roomForMarks } from './many-rows.ts'
 import { momentumFor } from './momentum.ts'
 import { ParallelSweeps } from './parallel-sweeps.ts'
 import type { Run, Start } from './solver.ts'
@@ -17,7 +19,7 @@ export const dualTogether =
     const { arena, threads } = source
     const { seed, shrinking: shrink, trainers } = settings
     let one: Run | undefined
-    let started: { sweeps: ParallelSweeps; passWork: number } | undefined
+    let started: { sweeps: ParallelSweeps; marks: Address | undefined; passWork: number } | undefined
     let atWork = false
     let swept = 0
     const start = (group: RowGroup) => {
@@ -31,16 +33,18 @@ export const dualTogether =
       const shared = { ...sweepKind, problem, weights, weightCount, stride, shrink }
       const room = (what: string, bytes: number) => arena.allocateZeroed(bytes, what)
       const sweeps = new ParallelSweeps(arena, threads, trainers, shared, room)
-      return { sweeps, passWork: numeric.workOf(table, rows) }
+      const marks = roomForMarks(objective, source, group, settings)
+      return { sweeps, marks, passWork: numeric.workOf(table, rows) }
     }
     return {
       async visit(group, turn) {
         if (one) return one.visit(group, turn)
         const { most, left, pass, primals, targets, signal } = turn
         started ??= start(group)
-        const { sweeps, passWork } = started
+        const { sweeps, marks, passWork } = started
         const { order, rows } = group
-        if (!atWork) await sweeps.start({ order, rows, others: false, seed: BigInt(seed + pass), inner: FIRST_INNER })
+        const dealt = { order, rows, others: false, seed: BigInt(seed + pass), inner: FIRST_INNER, marks }
+        if (!atWork) await sweeps.start(dealt)
         atWork = true
         const target = targets[0] * primals[0]
         let [work, ready] = [0, false]

@@ -18,6 +18,7 @@ import { type Halves, halveRows, pays } from './dual-halves.ts'
 import { dualOverRanks } from './dual-over-ranks.ts'
 import { dualSweepsTask } from './dual-sweeps-task.ts'
 import { dualTogether } from './dual-together.ts'
+import { markMany, roomForMarks } from './many-rows.ts'
 import { momentumFor } from './momentum.ts'
 import { anyDual, type MemorySolver, type SolverSettings, type Start } from './solver.ts'
 import { activateAll, startSweeps } from './sweeps.ts'
@@ -44,6 +45,8 @@ const sweepingRun: Start<OneProblem> = (objective, source, settings) => {
     if (logistic) (narrow ? numeric.startEntropicF32 : numeric.startEntropicF64)(problem, 0, rows)
     startSweeps(arena, { sweep, order, rows, random: BigInt(seed) })
     const halves = pays(objective, source, settings) ? await halveRows(objective, source, group) : undefined
+    const marks = halves ? undefined : roomForMarks(objective, source, group, settings)
+    if (marks) markMany(arena, sweep, marks, rows)
     return { group, problem, passWork: numeric.workOf(table, rows), halves }
   }
   return {

@@ -13,6 +13,7 @@
 // the result exact. The order of additions depends on the threads' timing, so the bits of the result do too.
 
 import type { Arena } from '../../numeric/arena.ts'
+import { SweepFields } from '../../numeric/fields/sweep.ts'
 import {
   PROBLEM_ALPHA,
   PROBLEM_BIAS,
@@ -31,6 +32,7 @@ import { CACHE_LINE, roundUp } from '../../numeric/rounding.ts'
 import { loopTask, runLoop } from '../../threads/loop-task.ts'
 import type { ThreadPool } from '../../threads/pool.ts'
 import { carryRowsTask } from './carry-rows-task.ts'
+import { bytesOfMarks, markMany } from './many-rows.ts'
 import { type Momentum, shareAfter, sweepsAfter } from './momentum.ts'
 import { type MergeLevel, partedSweepsTask } from './parted-sweeps-task.ts'
 import { startListed } from './sweeps.ts'
@@ -57,6 +59,8 @@ export interface DealtRows {
   seed: bigint
   /** How finely Newton steps go at first. */
   inner?: number
+  /** Where rows are many: room for the marks of each trainer (many-rows.ts). */
+  marks?: number | undefined
 }
 
 /** Drift of w, beside the distance to the optimum that the gap allows, from which on it is repaired after every sweep. */
@@ -211,7 +215,7 @@ export class ParallelSweeps {
   }
 
   /** Gives each trainer its rows. Rows that have too much in common are left to one. */
-  #deal({ order, rows, seed, inner }: DealtRows): void {
+  #deal({ order, rows, seed, inner, marks }: DealtRows): void {
     const arena = this.#arena
     this.#levels = mergeLevels(this.#frequent, this.#hot, this.#inCommon)
     const several = this.#levels.every(({ weights, period }) => period >= LEAST_PERIOD * weights)
@@ -220,7 +224,9 @@ export class ParallelSweeps {
     this.#sweeps.forEach((sweep, k) => {
       const first = this.#parts[k]
       const part = { order: order + first * 4, rows: this.#parts[k + 1] - first }
+      const { swept } = new SweepFields(arena, sweep)
       startListed(arena, { sweep, ...part, random: seed * 31n + BigInt(k + 1), inner })
+      if (marks) markMany(arena, sweep, marks + k * bytesOfMarks(rows), rows, swept)
       if (!this.#thresholds[k]) return
       arena.setF64(sweep + SWEEP_UPPER, this.#thresholds[k][0])
       arena.setF64(sweep + SWEEP_LOWER, this.#thresholds[k][1])

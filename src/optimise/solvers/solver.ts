@@ -25,6 +25,8 @@ export interface SolverSettings {
   trainers: number
   /** From which size on two share out the weights, which gives the same bits every time; not said where the user said how many train. */
   halves?: LeastToHalve
+  /** Rows from which on sweeps over all of them go by the rules of many-rows.ts; as many as are named there unless said. */
+  many?: number
   /** Sweeps over a block each time it is in memory. */
   innerPasses: number
   /** Or sweeps until the projected gradients of a block lie within so much of each other. */

@@ -6,6 +6,7 @@ import { SweepFields } from '../../numeric/fields/sweep.ts'
 import { SWEEP_BYTES, SWEEP_RANDOM } from '../../numeric/layouts.ts'
 import type { Address } from '../../sizes.ts'
 import type { SweepKind } from '../objectives/one-problem.ts'
+import { areMany, beginOverMany, endOverMany } from './many-rows.ts'
 import { carryOn, type Momentum } from './momentum.ts'
 
 export interface SweepStart {
@@ -136,7 +137,8 @@ export class Sweeps {
     const { active } = fields
     const { momentum } = this.#settings
     if (momentum) carryOn(this.#arena, this.#problem, fields, momentum)
-    this.#arena.numeric.shuffle(fields.order, active, fields.at + SWEEP_RANDOM)
+    if (areMany(fields)) beginOverMany(this.#arena, fields)
+    else this.#arena.numeric.shuffle(fields.order, active, fields.at + SWEEP_RANDOM)
     // One more than the active rows, so that 0 can say that no sweep is under way.
     fields.began = active + 1
     fields.cursor = 0
@@ -145,6 +147,8 @@ export class Sweeps {
     fields.loss = 0
     fields.gap = 0
     fields.newton = 0
+    fields.steepness = 0
+    fields.steep = 0
     if (this.#settings.halves) this.#arena.numeric.startHalves(this.#settings.halves.at)
   }
 
@@ -164,6 +168,7 @@ export class Sweeps {
     const lower = fields.gradientMin
     fields.upper = upper > 0 ? upper : Number.POSITIVE_INFINITY
     fields.lower = lower < 0 ? lower : Number.NEGATIVE_INFINITY
+    if (areMany(fields)) endOverMany(fields, rows)
     const [highest, lowest] = upper >= lower ? [upper, lower] : [0, 0]
     return { gap, loss, all, highest, lowest, spread: highest - lowest }
   }
