@@ -11,6 +11,7 @@ import { shortenScores } from '../optimise/objectives/line-search.ts'
 import type { ManyModels, Objective } from '../optimise/objectives/objective.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
 import { LEAST_TO_HALVE } from '../optimise/solvers/dual-halves.ts'
+import { LEAST_FOR_ROUGH } from '../optimise/solvers/rough-weights.ts'
 import type { Solver } from '../optimise/solvers/solver.ts'
 import type { RowSource, SourceCounts } from '../optimise/sources/row-source.ts'
 import type { FoldedProblem } from './class-problems.ts'
@@ -136,7 +137,8 @@ export abstract class Place {
     const { solver, options } = this.facts
     // In memory, threads that were named are for reading: the bits of a model do not depend on them.
     const alone = solver.data === 'memory' && !options.given.has('trainers')
-    const settings = alone ? { ...options, trainers: 1, halves: LEAST_TO_HALVE } : options
+    const rough = options.given.has('weights') ? {} : { rough: LEAST_FOR_ROUGH }
+    const settings = alone ? { ...options, ...rough, trainers: 1, halves: LEAST_TO_HALVE } : options
     return { source: this.sourceOf(objective), solver, objective, settings: { ...settings, ...limits }, tell }
   }
 

@@ -12,7 +12,7 @@
 // certificate is asked for when it is likely to hold.
 import { alone } from '../../ranks/communicator.ts'
 import type { OneProblem } from '../objectives/one-problem.ts'
-import type { RowGroup } from '../sources/row-source.ts'
+import type { RowGroup, RowSource } from '../sources/row-source.ts'
 import { bundleRun } from './bundle-run.ts'
 import { type Halves, halveRows, pays } from './dual-halves.ts'
 import { dualOverRanks } from './dual-over-ranks.ts'
@@ -20,6 +20,7 @@ import { dualSweepsTask } from './dual-sweeps-task.ts'
 import { dualTogether } from './dual-together.ts'
 import { markMany, roomForMarks } from './many-rows.ts'
 import { momentumFor } from './momentum.ts'
+import { RoughWeights, roughWeights } from './rough-weights.ts'
 import { anyDual, type MemorySolver, type SolverSettings, type Start } from './solver.ts'
 import { activateAll, startSweeps } from './sweeps.ts'
 
@@ -28,37 +29,56 @@ const SLICE = 4e6
 /** The same of two trainers: each slice, they have to be brought together. */
 const HALVES_SLICE = 16e6
 
+/** What a run works with, once it has its rows: the work of a sweep, and halves or rough weights where they pay. */
+interface Started {
+  group: RowGroup
+  passWork: number
+  halves: Halves | undefined
+  rough: RoughWeights | undefined
+}
+
+async function start(
+  objective: OneProblem,
+  source: RowSource,
+  settings: SolverSettings,
+  group: RowGroup,
+): Promise<Started> {
+  const { arena } = source
+  const { numeric } = arena
+  const { sweep, order, rows, table } = group
+  const rough = roughWeights(objective, source, settings)
+  const problem = objective.of(group, rough?.at)
+  const { logistic, narrow } = objective.sweepKind
+  if (logistic) (narrow || rough ? numeric.startEntropicF32 : numeric.startEntropicF64)(problem, 0, rows)
+  startSweeps(arena, { sweep, order, rows, random: BigInt(settings.seed) })
+  const halves = !rough && pays(objective, source, settings) ? await halveRows(objective, source, group) : undefined
+  const marks = halves ? undefined : roomForMarks(objective, source, group, settings)
+  if (marks) markMany(arena, sweep, marks, rows)
+  return { group, passWork: numeric.workOf(table, rows), halves, rough }
+}
+
 /** Sweeps over all rows, in slices. It estimates the gap, so that it asks for the certificate when that is likely to hold. */
 const sweepingRun: Start<OneProblem> = (objective, source, settings) => {
-  const { seed, shrinking: shrink } = settings
+  const { shrinking: shrink } = settings
   const { arena, threads } = source
   const sliceOf = (halves?: Halves): number => Math.max(1, (halves ? HALVES_SLICE : SLICE) / objective.visitWork)
-  let started: { group: RowGroup; problem: number; passWork: number; halves: Halves | undefined } | undefined
+  let started: Started | undefined
   /** Whether the last finished sweep left rows out. */
   let partial = false
   let sweeps = 0
-  const start = async (group: RowGroup) => {
-    const { numeric } = arena
-    const { sweep, order, rows, table } = group
-    const problem = objective.of(group)
-    const { logistic, narrow } = objective.sweepKind
-    if (logistic) (narrow ? numeric.startEntropicF32 : numeric.startEntropicF64)(problem, 0, rows)
-    startSweeps(arena, { sweep, order, rows, random: BigInt(seed) })
-    const halves = pays(objective, source, settings) ? await halveRows(objective, source, group) : undefined
-    const marks = halves ? undefined : roomForMarks(objective, source, group, settings)
-    if (marks) markMany(arena, sweep, marks, rows)
-    return { group, problem, passWork: numeric.workOf(table, rows), halves }
-  }
   return {
     async visit(group, { most, primals, targets, signal }) {
-      started ??= await start(group)
-      const { problem, passWork, halves } = started
+      started ??= await start(objective, source, settings, group)
+      const { passWork, halves } = started
+      let { rough } = started
       const limit = most * passWork
+      // Whoever looked at the weights meanwhile had the exact ones in the problem.
+      if (rough) objective.of(group, rough.at)
       let work = 0
       for (;;) {
         const options = {
-          ...{ ...objective.sweepKind, problem, sweep: group.sweep, rows: group.rows, shrink },
-          momentum: momentumFor(objective, source, group, sweeps),
+          ...{ ...objective.sweepKind, problem: group.problem, sweep: group.sweep, rows: group.rows, shrink },
+          ...(rough ? { narrow: true } : { momentum: momentumFor(objective, source, group, sweeps) }),
           budget: Math.min(sliceOf(halves), Math.max(limit - work, 1)),
           targetGap: targets[0] * primals[0],
         }
@@ -66,7 +86,12 @@ const sweepingRun: Start<OneProblem> = (objective, source, settings) => {
         work += step.work
         sweeps += step.ended
         if (step.all !== undefined) partial = !step.all
+        if (rough && step.ended > 0 && !step.ready && RoughWeights.areDone(sweeps, step.gap, primals[0])) {
+          await rough.end(source, group)
+          rough = started.rough = undefined
+        }
         if (step.ready || work >= limit || signal?.aborted) {
+          rough?.show()
           return { work: work / passWork, losses: [step.loss], gaps: [step.gap], ready: step.ready, partial }
         }
       }

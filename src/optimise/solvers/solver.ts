@@ -14,6 +14,7 @@ import type { Objective } from '../objectives/objective.ts'
 import type { BlockEngine } from '../sources/block-engine.ts'
 import type { RowGroup, RowSource } from '../sources/row-source.ts'
 import type { LeastToHalve } from './dual-halves.ts'
+import type { LeastForRough } from './rough-weights.ts'
 import type { WorkingSet } from './working-set.ts'
 
 export interface SolverSettings {
@@ -25,6 +26,8 @@ export interface SolverSettings {
   trainers: number
   /** From which size on two share out the weights, which gives the same bits every time; not said where the user said how many train. */
   halves?: LeastToHalve
+  /** From which size on first sweeps are on weights in f32; not said where the user said what weights are. */
+  rough?: LeastForRough
   /** Rows from which on sweeps over all of them go by the rules of many-rows.ts; as many as are named there unless said. */
   many?: number
   /** Sweeps over a block each time it is in memory. */

@@ -1,77 +1,26 @@
 // Sweeps over many rows: the optimum of plain sweeps, the same bits for any number of threads, rows that come back.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { findLoss } from '../../../src/losses/all-losses.ts'
 import { Arena } from '../../../src/numeric/arena.ts'
 import { SweepFields } from '../../../src/numeric/fields/sweep.ts'
-import { BinaryObjective } from '../../../src/optimise/objectives/binary.ts'
-import { findSolver } from '../../../src/optimise/solvers/all-solvers.ts'
 import { beginOverMany, bytesOfMarks, endOverMany, markMany } from '../../../src/optimise/solvers/many-rows.ts'
 import { startSweeps } from '../../../src/optimise/solvers/sweeps.ts'
 import { RowsInMemory } from '../../../src/optimise/sources/rows-in-memory.ts'
-import { loadRows } from '../../../src/rows/load-rows.ts'
 import { ThreadPool } from '../../../src/threads/pool.ts'
-import { driven } from '../../contracts/driving.ts'
-import { settings as readSettings, testFolder } from '../../input-formats/fixture.ts'
-import { bitsOf, randomNumbers } from '../../numeric/reference.ts'
+import { solved } from './clicks-fixture.ts'
 
-const folder = testFolder()
-const ROWS = 3000
-
-/** Clicks: a few frequent features and many rare ones, all values 1, labels that no weights explain. Sorted by label, if asked. */
-function clicks(sorted: boolean): string {
-  const random = randomNumbers(11)
-  const lines = Array.from({ length: ROWS }, () => {
-    const features = new Set<number>()
-    for (let k = 0; k < 8; k++) features.add(1 + Math.floor(random() ** 4 * 2000))
-    const list = [...features].sort((a, b) => a - b)
-    const score = list.reduce((sum, j) => sum + ((j * 7919) % 13) - 6, 0) + (random() - 0.5) * 30
-    return `${score > 0 ? 1 : -1} ${list.map(j => `${j}:1`).join(' ')}`
-  })
-  return `${(sorted ? lines.sort() : lines).join('\n')}\n`
-}
-
-interface Given {
-  loss?: string
-  cost?: number
-  bias?: number
-  threads?: number
-  trainers?: number
-  sorted?: boolean
-  weightBits?: 32 | 64
-  /** Whether rows are taken for many. */
-  many: boolean
-}
-
-async function solved(given: Given) {
-  const { loss = 'hinge', cost = 1, bias = 0, threads = 2, trainers = 1, sorted = false, weightBits = 64 } = given
-  const arena = new Arena()
-  const pool = new ThreadPool(arena.share, threads)
-  try {
-    const path = folder.write(`clicks-${sorted}.svm`, clicks(sorted))
-    const { rows } = await loadRows(arena, pool, [path], readSettings, { unit: false, plain: false }, () => {})
-    const objective = new BinaryObjective(arena, rows, {
-      ...{ loss: findLoss(loss), costPositive: cost, costNegative: 0.5 * cost, bias, weightBits },
-      positive: rows.labels.findIndex(label => label.value === 1),
-    })
-    const tolerance = weightBits === 32 ? 1e-4 : 1e-7
-    const settings = { tolerance, trainers, many: given.many ? 0 : Number.POSITIVE_INFINITY }
-    const { certificate, exitReason } = await driven(pool, findSolver('dual'), objective, rows, settings)
-    assert.equal(exitReason, 'converged')
-    return { primal: certificate!.primal, w: bitsOf([...objective.copyWeights()]) }
-  } finally {
-    await pool.close()
-  }
-}
+/** All rows are many, or none. */
+const many = { many: 0 }
+const plainly = { many: Number.POSITIVE_INFINITY }
 
 describe('sweeps over many rows', () => {
   for (const loss of ['hinge', 'squared-hinge', 'logistic']) {
     it(`${loss}: the optimum of plain sweeps, with the same bits for any number of threads`, async () => {
       for (const given of [{}, { cost: 20, bias: 1 }, { sorted: true }]) {
         const [one, two, plain] = [
-          await solved({ loss, ...given, threads: 1, many: true }),
-          await solved({ loss, ...given, threads: 2, many: true }),
-          await solved({ loss, ...given, many: false }),
+          await solved({ loss, ...given, threads: 1, settings: many }),
+          await solved({ loss, ...given, threads: 2, settings: many }),
+          await solved({ loss, ...given, settings: plainly }),
         ]
         assert.deepEqual(two.w, one.w)
         assert.notDeepEqual(plain.w, one.w, 'rows were taken for many')
@@ -81,10 +30,10 @@ describe('sweeps over many rows', () => {
   }
 
   it('two trainers, and weights of 32 bits, come to the same optimum', async () => {
-    const { primal: best } = await solved({ many: false })
-    const { primal } = await solved({ many: true, trainers: 2 })
+    const { primal: best } = await solved({ settings: plainly })
+    const { primal } = await solved({ settings: { ...many, trainers: 2 } })
     assert.ok(Math.abs(primal - best) <= 2e-7 * best, `${primal}, plain ${best}`)
-    const narrow = await solved({ many: true, weightBits: 32 })
+    const narrow = await solved({ settings: many, weightBits: 32 })
     assert.ok(Math.abs(narrow.primal - best) <= 2e-4 * best, `${narrow.primal}, plain ${best}`)
   })
 
