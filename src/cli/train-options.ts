@@ -189,7 +189,7 @@ export const optionsOfTrain: Command['options'] = {
     value: 'TYPE',
     help: 'precision of the weights while training',
     choices: ['f64', 'f32'],
-    fallback: 'f64',
+    fallback: 'f64; with long rows and many weights f32 at first',
     group: 'The solver',
   },
   ...readingOptions,

@@ -16,21 +16,22 @@ import type { RowGroup, RowSource } from '../sources/row-source.ts'
 import { beginSweepTask, type DualSweepsOptions, dualSweepsTask, type SweptSlice } from './dual-sweeps-task.ts'
 import type { SolverSettings } from './solver.ts'
 
-/** Entries of a row, on average, and of all rows, from which on two trainers pay. */
+/** Entries of a row, on average, and of all rows, from which on rows are long: two trainers pay then. */
 export interface LeastToHalve {
   row: number
   nonzeros: number
 }
+export const areLong = ({ rows, nonzeros }: RowSource, least: LeastToHalve): boolean =>
+  nonzeros >= least.nonzeros && nonzeros >= rows * least.row
 export const LEAST_TO_HALVE: LeastToHalve = { row: 96, nonzeros: 4e6 }
 /** Slices that one thread sweeps for both when the second one did not answer in time, and the most: twice as many each time. */
 const ALONE_FOR = 4
 const LONGEST_ALONE = 256
 
 /** Whether halves are worth their while. It goes by the data alone, so that no bit depends on the machine. */
-export function pays({ sweepKind }: OneProblem, { rows, nonzeros }: RowSource, { halves }: SolverSettings): boolean {
+export function pays({ sweepKind }: OneProblem, source: RowSource, { halves }: SolverSettings): boolean {
   const { logistic, narrow, together = false } = sweepKind
-  if (!halves || logistic || narrow || together) return false
-  return nonzeros >= halves.nonzeros && nonzeros >= rows * halves.row
+  return halves !== undefined && !logistic && !narrow && !together && areLong(source, halves)
 }
 
 /** What sweeps over halves work with; undefined where there is no room for it, or rows have other kinds. */

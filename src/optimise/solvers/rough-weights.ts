@@ -11,15 +11,14 @@ import type { Arena } from '../../numeric/arena.ts'
 import type { Address } from '../../sizes.ts'
 import type { OneProblem } from '../objectives/one-problem.ts'
 import type { RowGroup, RowSource } from '../sources/row-source.ts'
+import { areLong, LEAST_TO_HALVE, type LeastToHalve } from './dual-halves.ts'
 import type { SolverSettings } from './solver.ts'
 
-/** Weights, entries of a row on average, and entries of all rows, from which on rough weights pay. */
-export interface LeastForRough {
+/** From which size on rough weights pay: rows that are long, as for two trainers, and so many weights. */
+export interface LeastForRough extends LeastToHalve {
   weights: number
-  row: number
-  nonzeros: number
 }
-export const LEAST_FOR_ROUGH: LeastForRough = { weights: 1 << 17, row: 96, nonzeros: 4e6 }
+export const LEAST_FOR_ROUGH: LeastForRough = { ...LEAST_TO_HALVE, weights: 1 << 17 }
 /** Entries for each weight: the copies must cost little beside a sweep. */
 const LEAST_SHARE = 8
 /** Sweeps on rough weights at most: from then on momentum is of more use. */
@@ -35,9 +34,8 @@ export function roughWeights(
   { rough }: SolverSettings,
 ): RoughWeights | undefined {
   const { sweepKind, weightCount } = objective
-  const { rows, nonzeros } = source
-  if (!rough || sweepKind.narrow || sweepKind.together || weightCount < rough.weights) return undefined
-  if (nonzeros < rough.nonzeros || nonzeros < rows * rough.row || nonzeros < weightCount * LEAST_SHARE) return undefined
+  if (!rough || sweepKind.narrow || sweepKind.together || !areLong(source, rough)) return undefined
+  if (weightCount < rough.weights || source.nonzeros < weightCount * LEAST_SHARE) return undefined
   const at = source.spare?.('weights in f32', weightCount * 4)
   return at === undefined ? undefined : new RoughWeights(objective, at)
 }
