@@ -4,10 +4,10 @@ import { predictSection } from '../sections/predict.ts'
 import { trainSection } from '../sections/train.ts'
 import type { Suite } from '../suite.ts'
 
-const GENERATED = ['webspam', 'yahoo-korea', 'epsilon', 'kddb', 'clicks', 'connections']
+const GENERATED = ['webspam', 'yahoo-korea', 'words-million', 'epsilon', 'kddb', 'clicks', 'connections']
 /** Short rows in random order: what a sweep waits for is memory. */
 const SHORT = ['clicks', 'connections']
-const REAL = ['a9a', 'w8a', 'imdb', 'news20bydate-11', 'covtype']
+const REAL = ['a9a', 'w8a', 'imdb', 'news20bydate-11', 'news20bydate', 'covtype']
 const ALL = [...GENERATED, ...REAL]
 
 export const inMemory: Suite = {

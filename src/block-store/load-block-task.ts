@@ -8,8 +8,9 @@ import type { Binning } from '../rows/place-space.ts'
 import { RowPacker } from '../rows/row-packer.ts'
 import { type Address, type ByteCount, READ_BYTES } from '../sizes.ts'
 import { declareTask, type TaskContext } from '../threads/task.ts'
+import { ReadBuffer } from './block-file.ts'
 import { SegmentDecoder, weightsOfBatch } from './codecs.ts'
-import { openStore, ReadBuffer, type Store } from './reader.ts'
+import { openStore, type Store } from './reader.ts'
 import { StoredLabels, unlistedLabel } from './stored-labels.ts'
 
 export interface LoadBlockOptions {

@@ -7,10 +7,11 @@ import type { Arena } from '../numeric/arena.ts'
 import type { ReadReport } from '../rows/load-rows.ts'
 import { RowCollector, type RowMaking, type RowSet } from '../rows/row-set.ts'
 import type { ThreadPool } from '../threads/pool.ts'
+import { ReadBuffer } from './block-file.ts'
 import type { DecodedRows } from './decode-rows-task.ts'
 import { decodeRowsTask } from './decode-rows-task.ts'
 import { inputFormatOf } from './manifest.ts'
-import { ReadBuffer, type Store } from './reader.ts'
+import type { Store } from './reader.ts'
 import { storedKey, unlistedLabel } from './stored-labels.ts'
 
 export async function loadStore(

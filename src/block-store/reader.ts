@@ -1,13 +1,11 @@
 // Reads a store: opens block files, hands out their segments in shared memory, checks what the manifest promises.
-import { constants } from 'node:fs'
-import { type FileHandle, open, readdir } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileError, SpillwayError } from '../errors.ts'
 import type { Arena } from '../numeric/arena.ts'
-import { Region } from '../numeric/region.ts'
-import { roundUp } from '../numeric/rounding.ts'
 import { SEGMENT_HEADER_BYTES } from '../numeric/segment-layout.ts'
 import type { Address, ByteCount } from '../sizes.ts'
+import { BlockFile, ReadBuffer } from './block-file.ts'
 import { checkSegment, SegmentDecoder } from './codecs.ts'
 import {
   BLOCK_FILE_PATTERN,
@@ -33,10 +31,6 @@ export interface LoadedSegment {
   /** Names file and segment, for errors of the decoder. */
   where: string
 }
-
-const DEFAULT_READ_BYTES = 8 << 20
-/** What positions, sizes and addresses of reads past the page cache are multiples of. */
-const PAGE_BYTES = 4096
 
 export interface VerifyResult {
   blocks: number
@@ -70,30 +64,6 @@ export async function openStore(folder: string): Promise<Store> {
   return new Store(folder, await readManifest(folder))
 }
 
-/** A buffer in the arena through which block files are read, to be used again for the next block. */
-export class ReadBuffer {
-  readonly arena: Arena
-  readonly readBytes: ByteCount
-  /** Whether files are read past the page cache. */
-  readonly direct: boolean
-  /** 16 bytes for checksums. */
-  readonly scratch: Address
-  readonly #region: Region
-
-  constructor(arena: Arena, readBytes = DEFAULT_READ_BYTES, direct = false) {
-    this.arena = arena
-    this.readBytes = Math.max(readBytes, FILE_HEADER_BYTES + SEGMENT_HEADER_BYTES)
-    this.direct = direct
-    this.#region = new Region(arena, 'reading a block')
-    this.scratch = arena.allocate(16, 'reading a block')
-  }
-
-  /** Room that begins with a page. */
-  room(bytes: ByteCount): Address {
-    return roundUp(this.#region.room(bytes + PAGE_BYTES), PAGE_BYTES)
-  }
-}
-
 export class Store {
   readonly folder: string
   readonly manifest: Manifest
@@ -114,59 +84,32 @@ export class Store {
   async *blockSegments(
     block: number,
     buffer: ReadBuffer,
-    wanted: (segment: number) => boolean = () => true,
+    wanted?: (segment: number) => boolean,
   ): AsyncGenerator<LoadedSegment, void, void> {
     const { arena } = buffer
     const entry = this.manifest.blocks[block]
     const path = this.blockPath(block)
-    await using file = await BlockFile.open(path, buffer.direct)
-    const size = await file.size()
-    // What is in memory: `held` bytes from `offset` of the file on, of which `used` are done with. They lie as they do in the
-    // pages of the file, so that every read begins and ends with a page.
-    let room = roundUp(buffer.readBytes, PAGE_BYTES)
-    let base = buffer.room(room)
-    let [at, offset, held, used] = [base, 0, 0, 0]
-    const fill = async (bytes: ByteCount) => {
-      if (held - used >= bytes) return
-      const kept = arena.bytes(at + used, held - used)
-      offset += used
-      const before = offset % PAGE_BYTES
-      if (before + bytes > room) {
-        const copy = kept.slice()
-        room = roundUp(before + bytes, PAGE_BYTES)
-        base = buffer.room(room)
-        arena.bytes(base + before, copy.length).set(copy)
-      } else arena.bytes(base, room).copyWithin(before, at + used - base, at + held - base)
-      at = base + before
-      held -= used
-      used = 0
-      const end = Math.min(room - before, size - offset)
-      await file.read(arena, at + held, end - held, offset + held)
-      held = end
-    }
-    await fill(Math.min(size, FILE_HEADER_BYTES))
-    let checksum = checkFileHeader(arena, at, held, blockNumber(entry.file), path)
+    await using file = await BlockFile.open(path, buffer, wanted === undefined)
+    const { size } = file
+    const start = await file.bytes(0, Math.min(size, FILE_HEADER_BYTES))
+    let checksum = checkFileHeader(arena, start, file.heldFrom(0), blockNumber(entry.file), path)
     checkSize(path, size, entry)
-    used = FILE_HEADER_BYTES
+    let position = FILE_HEADER_BYTES
     let [rows, nonzeros, segments] = [0, 0, 0]
-    while (offset + used < size) {
-      const where = `segment ${segments} (at byte ${offset + used}) of ${path}`
-      const left = size - offset - used
-      await fill(Math.min(left, SEGMENT_HEADER_BYTES))
-      const header = readSegmentHeader(arena, at + used, held - used, where)
+    while (position < size) {
+      const where = `segment ${segments} (at byte ${position}) of ${path}`
+      const left = size - position
+      const head = await file.bytes(position, Math.min(left, SEGMENT_HEADER_BYTES))
+      const header = readSegmentHeader(arena, head, file.heldFrom(position), where)
       const bytes = SEGMENT_HEADER_BYTES + header.payloadBytes
       if (bytes > left) throw damaged(where, `it is truncated, ${left} bytes were found, ${bytes} expected`)
       if (header.block !== blockNumber(entry.file)) throw damaged(where, `it belongs to block ${header.block}`)
       rows += header.rows
       nonzeros += header.nonzeros
       checksum = chainChecksum(arena, buffer.scratch, checksum, header.headerHash)
-      if (wanted(segments++)) {
-        await fill(bytes)
-        yield { header, at: at + used, bytes, where }
-      }
-      used += bytes
-      // What was not read is passed over: reading goes on behind it.
-      if (used > held) [offset, held, used] = [offset + used, 0, 0]
+      if (!wanted || wanted(segments)) yield { header, at: await file.bytes(position, bytes), bytes, where }
+      segments++
+      position += bytes
     }
     checkCounts(path, { rows, nonzeros, segments, checksum: hexChecksum(checksum) }, entry)
   }
@@ -223,70 +166,3 @@ function checkCounts(path: string, found: BlockCounts, expected: BlockCounts): v
 }
 
 type BlockCounts = Pick<BlockEntry, 'segments' | 'rows' | 'nonzeros' | 'checksum'>
-
-/** A file of a block, read past the page cache where that is asked for and the file system can: some refuse to open it so,
- *  others refuse to read. */
-class BlockFile implements AsyncDisposable {
-  readonly #path: string
-  #handle: FileHandle
-  #direct: boolean
-
-  private constructor(path: string, handle: FileHandle, direct: boolean) {
-    this.#path = path
-    this.#handle = handle
-    this.#direct = direct
-  }
-
-  static async open(path: string, direct: boolean): Promise<BlockFile> {
-    try {
-      if (direct && constants.O_DIRECT) {
-        return new BlockFile(path, await open(path, constants.O_RDONLY | constants.O_DIRECT), true)
-      }
-    } catch (error) {
-      if (!isRefused(error)) throw fileError(error, path, 'read')
-    }
-    return new BlockFile(path, await openPlainly(path), false)
-  }
-
-  async size(): Promise<ByteCount> {
-    return (await this.#handle.stat()).size
-  }
-
-  /** Reads so many bytes, and what follows them up to the end of a page or of the file: reads past the page cache must. */
-  async read(arena: Arena, at: Address, bytes: ByteCount, position: number): Promise<void> {
-    for (let done = 0; done < bytes; ) {
-      const wanted = roundUp(bytes - done, PAGE_BYTES)
-      const bytesRead = await this.#readOnce(arena.bytes(at + done, wanted), position + done)
-      if (bytesRead === 0) throw damaged(this.#path, 'it became shorter while it was read')
-      done += bytesRead
-    }
-  }
-
-  async #readOnce(target: Uint8Array, position: number): Promise<number> {
-    try {
-      return (await this.#handle.read(target, 0, target.length, position)).bytesRead
-    } catch (error) {
-      if (!this.#direct || !isRefused(error)) throw fileError(error, this.#path, 'read')
-    }
-    const plain = await openPlainly(this.#path)
-    await this.#handle.close()
-    this.#handle = plain
-    this.#direct = false
-    return this.#readOnce(target, position)
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#handle.close()
-  }
-}
-
-/** What a file system says that cannot read past the page cache, or not from there. */
-const isRefused = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EINVAL'
-
-async function openPlainly(path: string): Promise<FileHandle> {
-  try {
-    return await open(path, 'r')
-  } catch (error) {
-    throw fileError(error, path, 'read')
-  }
-}

@@ -5,9 +5,10 @@ import { BATCH_BYTES } from '../numeric/layouts.ts'
 import { Region } from '../numeric/region.ts'
 import { roundUp } from '../numeric/rounding.ts'
 import type { Address, ByteCount } from '../sizes.ts'
+import { ReadBuffer } from './block-file.ts'
 import { type EncodedSegment, SegmentDecoder, SegmentEncoder } from './codecs.ts'
 import type { Manifest } from './manifest.ts'
-import { ReadBuffer, type Store } from './reader.ts'
+import type { Store } from './reader.ts'
 import { StoredLabels } from './stored-labels.ts'
 
 /** Rows of one segment, until the next is asked for. */

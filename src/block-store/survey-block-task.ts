@@ -6,8 +6,9 @@ import { newFeatureMap } from '../numeric/feature-map.ts'
 import type { ExpansionOptions } from '../rows/parse-rows-task.ts'
 import { type Address, type ByteCount, READ_BYTES } from '../sizes.ts'
 import { declareTask, type TaskContext } from '../threads/task.ts'
+import { ReadBuffer } from './block-file.ts'
 import { SegmentDecoder } from './codecs.ts'
-import { openStore, ReadBuffer, type Store } from './reader.ts'
+import { openStore, type Store } from './reader.ts'
 
 export interface SurveyBlockOptions {
   folder: string

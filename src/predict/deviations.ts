@@ -1,8 +1,9 @@
 // Standard deviations of what a model's weights multiply: by them, features of different scales can be compared. The data is
 // read once, in memory that depends on the model alone.
 import { stat } from 'node:fs/promises'
+import { ReadBuffer } from '../block-store/block-file.ts'
 import { SegmentDecoder } from '../block-store/codecs.ts'
-import { openStore, ReadBuffer } from '../block-store/reader.ts'
+import { openStore } from '../block-store/reader.ts'
 import { UsageError } from '../errors.ts'
 import { usualInputFormat } from '../input-formats/all-input-formats.ts'
 import { denseScaleFactors, type Model } from '../model/model.ts'

@@ -1,8 +1,9 @@
 // The rows of a store to predictions. Rows were drawn into blocks, and within a block they stand in the order of the data: where
 // the order matters, all blocks are read side by side and their rows merged.
 import { stat } from 'node:fs/promises'
+import { ReadBuffer } from '../block-store/block-file.ts'
 import { SegmentDecoder, weightsOfBatch } from '../block-store/codecs.ts'
-import { openStore, ReadBuffer, type Store } from '../block-store/reader.ts'
+import { openStore, type Store } from '../block-store/reader.ts'
 import { StoredLabels } from '../block-store/stored-labels.ts'
 import { UsageError } from '../errors.ts'
 import { checkExpandable } from '../features/expansion-steps.ts'

@@ -1,6 +1,8 @@
 // Nonzeros a row and values of features, counted on a sample of the data: a few pieces from all over it, in little memory.
+
+import { ReadBuffer } from '../block-store/block-file.ts'
 import { SegmentDecoder } from '../block-store/codecs.ts'
-import { openStore, ReadBuffer } from '../block-store/reader.ts'
+import { openStore } from '../block-store/reader.ts'
 import { Chunks } from '../input-formats/chunks.ts'
 import { statInput } from '../input-formats/file-part.ts'
 import { Reading } from '../input-formats/reading.ts'

@@ -1,6 +1,8 @@
 // Rows of a store as they are: decoded segment by segment, and a sample of them from blocks all over the store.
+
+import { ReadBuffer } from '../block-store/block-file.ts'
 import { SegmentDecoder } from '../block-store/codecs.ts'
-import { ReadBuffer, type Store } from '../block-store/reader.ts'
+import type { Store } from '../block-store/reader.ts'
 import { StoredLabels, unlistedLabel } from '../block-store/stored-labels.ts'
 import { Arena } from '../numeric/arena.ts'
 import { BatchFields } from '../numeric/fields/batch.ts'
