@@ -17,6 +17,8 @@ import { damaged, mostPayload, readSegmentHeader, type SegmentHeader } from './f
 export interface EncoderOptions {
   /** Number of blocks. */
   blocks: number
+  /** How many of them get rows of a chunk; all when not given. */
+  spread?: number
   /** Seed of the draw that gives each row its block. */
   seed: number
   /** random: each row is drawn into a block. sequential: the caller names the block of each batch. */
@@ -76,7 +78,8 @@ export class SegmentEncoder {
     const drawn = order + rows * 4
     const counts = drawn + rows * 4
     const draws = BigInt.asUintN(64, BigInt(Math.trunc(seed)))
-    arena.numeric.assignRows(batch, blocks, draws, chunk, firstRowInChunk, order, counts, drawn)
+    const spread = Math.min(blocks, this.#options.spread ?? blocks)
+    arena.numeric.assignRows(batch, blocks, spread, draws, chunk, firstRowInChunk, order, counts, drawn)
     const sizes = arena.u32(counts, blocks * 2).slice()
 
     let [mostRows, mostNonzeros, room] = [0, 0, 0]

@@ -85,6 +85,8 @@ export interface Piece {
   /** Number of the chunk, and all of its rows. */
   chunk: number
   rows: number
+  /** To how many blocks they go: see spreadOf. */
+  spread: number
   nonzeros: number
   features: number
   packed: number
@@ -126,6 +128,9 @@ const BLOCK_TEXT_BYTES = 128 << 20
 const LEAST_TO_MEASURE = 256 << 20
 /** Pages of 65,536 features that a thread's map may take: 48 MiB, features up to 2^28 if they are spread evenly. */
 const MAP_PAGES = 4096
+/** Text whose rows make a segment, at least, and chunks that a block has rows of, at least, where there are so many. */
+const SEGMENT_TEXT_BYTES = 256 << 10
+const LEAST_CHUNKS = 32
 /** A stream of unknown length. */
 const BLOCKS_OF_A_STREAM = 16
 export const LEAST_BUFFERS = 16 << 20
@@ -157,6 +162,7 @@ export async function readIntoBlocks(
     ...{ format, indexBase, onBadRow, valueBits, signal, table: { schema } },
     ...{ chunkBytes: sizes.chunk, longestLine: sizes.line },
   })
+  const spread = spreadOf(blocks, sizes.chunk, settings.textBytes)
   const labels: LabelCount[] = settings.labels.map(label => ({ ...label }))
   const byKey = new Map(labels.map((label, k) => [labelKey(label), k]))
   const codes = new LabelCodes()
@@ -173,7 +179,7 @@ export async function readIntoBlocks(
     return pool.run(encodeChunkTask, {
       ...toParse,
       chunk: chunk.number,
-      encoder: { blocks, seed, mode: split, compression: compress },
+      encoder: { blocks, spread, seed, mode: split, compression: compress },
       bins: settings.bins,
       block: split === 'random' ? 0 : sequentialBlock(reader, blocks),
       mapPages: sizes.mapPages,
@@ -202,7 +208,8 @@ export async function readIntoBlocks(
     const map = mergeLabels(labels, byKey, encoded.labels)
     const complaint = codes.complaint(labels)
     if (complaint) throw new SpillwayError(complaint, 'rename one of them')
-    settings.follower?.take({ ...encoded, chunk: chunk.number, room: rooms.get(chunk.number), labels, map })
+    const room = rooms.get(chunk.number)
+    settings.follower?.take({ ...encoded, chunk: chunk.number, spread, room, labels, map })
     rooms.delete(chunk.number)
     await writer.append(encoded.segments, settings.firstPosition + total.rows)
     free.push(encoded.out)
@@ -261,6 +268,15 @@ export function bufferSizes(memory = scarceMemory()): BufferSizes {
 /** Blocks that text goes into when nobody says how many. */
 export function blocksOf(textBytes: ByteCount | undefined, { blockText }: Pick<BufferSizes, 'blockText'>): number {
   return textBytes === undefined ? BLOCKS_OF_A_STREAM : Math.max(1, Math.ceil(textBytes / blockText))
+}
+
+/** To how many blocks rows of a chunk go. A segment is to hold rows of so much text: each costs some microseconds to read,
+ *  however short it is. And a block is to have rows of many chunks, for neighbours in the text are often alike. */
+export function spreadOf(blocks: number, chunk: ByteCount, textBytes: ByteCount | undefined): number {
+  if (textBytes === undefined) return blocks
+  const forSegments = Math.floor(chunk / SEGMENT_TEXT_BYTES)
+  const forChunks = Math.ceil((LEAST_CHUNKS * blocks) / Math.max(1, textBytes / chunk))
+  return Math.min(blocks, Math.max(1, forSegments, forChunks))
 }
 
 /** One map of the threads' maps and of those of an earlier feature set, on disk; 0 when one of them was given up. */

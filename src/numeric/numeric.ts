@@ -310,6 +310,7 @@ export interface NumericFunctions extends ByPrecision, ByWidth {
     ...args: [
       batch: Address,
       blocks: number,
+      spread: number,
       seed: bigint,
       chunk: number,
       first: number,
@@ -375,7 +376,9 @@ export interface NumericFunctions extends ByPrecision, ByWidth {
   adoptRows(set: Address, from: Address, places: Address, features: Address, map: Address): void
   followWeights(w: Address, copy: Address, count: number): number
   numberFeatures(dictionary: Address, rows: Address, count: number, order: Address): number
-  placeRows(seed: bigint, chunk: number, rows: number, blocks: number, next: Address, places: Address): void
+  placeRows(
+    ...args: [seed: bigint, chunk: number, rows: number, blocks: number, spread: number, next: Address, places: Address]
+  ): void
   placeAlpha(from: Address, places: Address, rows: number, to: Address, stride: number): void
   placeFeatures(features: Address, map: Address, row: Address): void
   copyStrided(

@@ -172,6 +172,22 @@ describe('assignment of rows to blocks', () => {
     assert.notDeepEqual(encode(1, 1), counts)
   })
 
+  test('gives rows of a chunk to some of many blocks, and all of them the same share in the end', () => {
+    const [blocks, spread, chunks] = [50, 6, 400]
+    const few = makeBatch(arena, rows.slice(0, 200))
+    const mark = arena.mark()
+    const counts = new Array<number>(blocks).fill(0)
+    for (let chunk = 0; chunk < chunks; chunk++) {
+      arena.release(mark)
+      const encoder = new SegmentEncoder(arena, { blocks, spread, seed: 3, mode: 'random' })
+      const segments = encoder.encode(few, chunk, 0)
+      assert.ok(segments.length <= spread)
+      for (const { block, rows: drawn } of segments) counts[block] += drawn
+    }
+    const share = (chunks * 200) / blocks
+    for (const count of counts) assert.ok(Math.abs(count - share) < share / 8, `${counts}`)
+  })
+
   test('does not depend on how a chunk is cut into batches', () => {
     arena.release(start)
     const whole = new SegmentEncoder(arena, { blocks: 3, seed: 9, mode: 'random' })

@@ -45,25 +45,30 @@ describe('what the first pass moves', () => {
     const random = randomNumbers(4)
     // Each row says which it is. More than one chunk, and more than one batch in a chunk.
     const rows = 30_000
-    writeFileSync(
-      text,
-      Array.from({ length: rows }, (_, k) => `${random() < 0.5 ? 1 : -1} ${k + 1}:1 ${k + 40_000}:0.5\n`).join(''),
-    )
+    const write = (entries: number): void => {
+      const others = Array.from({ length: entries }, (_, j) => ` ${80_000 + j}:0.5`).join('')
+      const lines = Array.from({ length: rows }, (_, k) => `${random() < 0.5 ? 1 : -1} ${k + 1}:1${others}\n`)
+      writeFileSync(text, lines.join(''))
+    }
     try {
-      for (const [blocks, draws] of [
-        [1, 1],
-        [7, 1],
-        [40, 2 ** 40 + 3],
+      for (const [blocks, draws, entries, mostSpread] of [
+        [1, 1, 1, 1],
+        [7, 1, 1, 7],
+        [40, 2 ** 40 + 3, 1, 40],
+        // So many chunks that each goes to some of the blocks only.
+        [40, 3, 60, 39],
       ]) {
-        const chunks: { chunk: number; rows: number }[] = []
+        write(entries)
+        const chunks: { chunk: number; rows: number; spread: number }[] = []
         const follower = {
           room: async () => undefined,
-          take: (piece: { chunk: number; rows: number }) => chunks.push({ chunk: piece.chunk, rows: piece.rows }),
+          take: ({ chunk, rows, spread }: (typeof chunks)[number]) => chunks.push({ chunk, rows, spread }),
         }
         // The least memory makes the smallest chunks.
         const options = { blocks, seed: draws, memory: 100 << 20, follower, overwrite: true, indexBase: 1 } as const
         await ingest(text, folder, options)
         assert.ok(chunks.length > 1, `${chunks.length} chunks`)
+        for (const { spread } of chunks) assert.ok(spread <= mostSpread, `${spread} of ${blocks} blocks`)
         const store = await openStore(folder)
         const arena = new Arena()
         const { manifest } = store
@@ -74,8 +79,8 @@ describe('what the first pass moves', () => {
         arena.u32(next, blocks).set(firsts)
         const places = arena.allocate(rows * 4, 'test')
         let row = 0
-        for (const { chunk, rows: count } of chunks) {
-          arena.numeric.placeRows(BigInt(manifest.seed), chunk, count, blocks, next, places + row * 4)
+        for (const { chunk, rows: count, spread } of chunks) {
+          arena.numeric.placeRows(BigInt(manifest.seed), chunk, count, blocks, spread, next, places + row * 4)
           row += count
         }
         assert.equal(row, rows)

@@ -44,11 +44,11 @@ import {
   SEGMENT_VERSION,
   SEGMENT_VERSION_VALUE,
 } from '../segment-layout'
+import { drawnBlock, firstBlockOf, seededDraw } from './draw-block'
 import { tryIntervals } from './encode-intervals'
 import { encodeLabels, encodeValues, encodeWeights } from './encode-values'
 import { xxh64 } from './hash'
 import { planStream, writeStream } from './packed-stream'
-import { mix } from './random'
 
 /** Gaps of at most so many bits a nonzero are good enough: looking for intervals would not pay. */
 const GOOD_GAP_BITS: u64 = 11
@@ -58,6 +58,7 @@ const GOOD_GAP_BITS: u64 = 11
 export function assignRows(
   batch: usize,
   blocks: u32,
+  spread: u32,
   seed: u64,
   chunk: u32,
   first: u32,
@@ -68,10 +69,10 @@ export function assignRows(
   const rows = load<u32>(batch, BATCH_ROWS)
   const starts = <usize>load<u32>(batch, BATCH_STARTS)
   memory.fill(counts, 0, usize(blocks) << 3)
-  const stream = mix(seed + 0x9e3779b97f4a7c15) ^ (u64(chunk) << 32)
+  const seeded = seededDraw(seed)
+  const firstBlock = firstBlockOf(seeded, chunk, blocks, spread)
   for (let r: u32 = 0; r < rows; r++) {
-    const draw = mix(mix(stream ^ u64(first + r)) + 0x9e3779b97f4a7c15)
-    const block = u32(((draw >> 32) * u64(blocks)) >> 32)
+    const block = drawnBlock(seeded, chunk, first + r, firstBlock, blocks, spread)
     store<u32>(drawn + (usize(r) << 2), block)
     const at = counts + (usize(block) << 3)
     store<u32>(at, load<u32>(at) + 1)

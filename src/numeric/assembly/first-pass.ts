@@ -3,12 +3,12 @@
 // nobody knows yet how many each block will have.
 import { ROW_COUNT, ROW_ENTRIES } from '../layouts'
 import { noteTouched } from './ahead'
+import { drawnBlock, firstBlockOf, seededDraw } from './draw-block'
 import { isDense } from './row'
 import {
   DICTIONARY_CAPACITY, DICTIONARY_COUNT, DICTIONARY_FEATURES, DICTIONARY_SLOTS, DICTIONARY_TABLE,
 } from '../working-set-layout'
 import { lookup } from './feature-map'
-import { mix } from './random'
 
 /** Entries whose slots are loaded before any of them is looked at: see ahead.ts. A branch that waits for memory and was foreseen
  *  wrongly would keep all later loads waiting, too. */
@@ -73,11 +73,13 @@ export function numberFeatures(dictionary: usize, rows: usize, count: u32, order
 }
 
 /** Places in the store of the rows of a chunk, which were drawn into blocks: `next` has the place of each block's next row. */
-export function placeRows(seed: u64, chunk: u32, rows: u32, blocks: u32, next: usize, places: usize): void {
-  const stream = mix(seed + 0x9e3779b97f4a7c15) ^ (u64(chunk) << 32)
+export function placeRows(
+  seed: u64, chunk: u32, rows: u32, blocks: u32, spread: u32, next: usize, places: usize,
+): void {
+  const seeded = seededDraw(seed)
+  const first = firstBlockOf(seeded, chunk, blocks, spread)
   for (let r: u32 = 0; r < rows; r++) {
-    const draw = mix(mix(stream ^ u64(r)) + 0x9e3779b97f4a7c15)
-    const at = next + (usize(u32(((draw >> 32) * u64(blocks)) >> 32)) << 2)
+    const at = next + (usize(drawnBlock(seeded, chunk, r, first, blocks, spread)) << 2)
     const place = load<u32>(at)
     store<u32>(at, place + 1)
     store<u32>(places + (usize(r) << 2), place)

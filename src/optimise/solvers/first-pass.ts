@@ -71,6 +71,8 @@ export class FirstPass {
   readonly #free: PieceRoom[] = []
   readonly #waiting: ((room: PieceRoom) => void)[] = []
   readonly #chunks: { chunk: number; rows: number }[] = []
+  /** Blocks that rows of a chunk were drawn into. */
+  #spread = 0
   #rows = 0
   #trained = 0
   #pieces = 0
@@ -117,6 +119,7 @@ export class FirstPass {
   take(piece: Piece): void {
     const firstRow = this.#rows
     this.#rows += piece.rows
+    this.#spread = piece.spread
     this.#chunks.push({ chunk: piece.chunk, rows: piece.rows })
     const { room } = piece
     // The trainer knows the costs of classes alone.
@@ -288,7 +291,7 @@ export class FirstPass {
     const seed = BigInt.asUintN(64, BigInt(store.manifest.seed))
     let row = 0
     for (const { chunk, rows } of this.#chunks) {
-      numeric.placeRows(seed, chunk, rows, firstRows.length, next, places + row * 4)
+      numeric.placeRows(seed, chunk, rows, firstRows.length, this.#spread, next, places + row * 4)
       row += rows
     }
     if (this.#split) {
