@@ -49,6 +49,8 @@ const LARGEST_BUFFER = 256 << 10
 const SMALLEST_BUFFER = 4 << 10
 /** Files held open; the others are opened for each write. */
 const MOST_OPEN = 200
+/** Buffers that are being written while others fill up. To wait for each would keep those waiting who parse and encode. */
+const MOST_UNDER_WAY = 4
 
 interface OpenBlock {
   number: number
@@ -56,8 +58,12 @@ interface OpenBlock {
   handle: FileHandle | undefined
   buffer: Buffer | undefined
   filled: number
-  /** Bytes in the file; what is in the buffer comes after them. */
+  /** Bytes that were given to the file; what is in the buffer comes after them. */
   written: number
+  /** Ends when the file has them. It never fails: a failure is kept by the writer. */
+  pending: Promise<void>
+  /** Writes that have not ended. */
+  writes: number
   rows: number
   nonzeros: number
   segments: number
@@ -77,6 +83,11 @@ export class StoreWriter {
   #featureFile: string | undefined
   #open = 0
   #uses = 0
+  /** Buffers that wait for bytes, and how many are being written. */
+  readonly #free: Buffer[] = []
+  #underWay = 0
+  #whenOneEnds: (() => void) | undefined
+  #failure: { error: unknown } | undefined
   #ownsLock = true
   /** Whether a segment had weights of rows. */
   #weighted = false
@@ -87,7 +98,7 @@ export class StoreWriter {
     this.#arena = options.arena
     this.#durable = options.durable ?? true
     this.#made = made
-    const share = Math.floor((options.bufferBytes ?? DEFAULT_BUFFER_BYTES) / options.blocks)
+    const share = Math.floor((options.bufferBytes ?? DEFAULT_BUFFER_BYTES) / (options.blocks + MOST_UNDER_WAY))
     this.#bufferBytes = Math.min(LARGEST_BUFFER, Math.max(SMALLEST_BUFFER, share))
     this.#scratch = options.arena.allocate(FILE_HEADER_BYTES, 'the store writer')
   }
@@ -133,7 +144,8 @@ export class StoreWriter {
   /** Appends the segments of one chunk. Chunks come in order and one call at a time; `basePosition` is the number of
    *  the chunk's first row in the whole input. The segments' memory is free again when the promise resolves. */
   async append(segments: readonly EncodedSegment[], basePosition: number): Promise<void> {
-    if (this.#state !== 'writing') throw new Error(`the store is ${this.#state}`)
+    this.#check()
+    const touched = new Set<OpenBlock>()
     for (const segment of segments) {
       const block = this.#blocks[segment.block]
       if (!block) throw new Error(`block ${segment.block} of ${this.#blocks.length}`)
@@ -146,7 +158,10 @@ export class StoreWriter {
       block.segments++
       block.checksum = chainChecksum(this.#arena, this.#scratch, block.checksum, header.headerHash)
       await this.#write(block, segment.at, segment.bytes)
+      touched.add(block)
     }
+    // What is written straight from the segments' memory must be out of it.
+    for (const block of touched) if (block.writes > 0) await block.pending
   }
 
   /** Bytes of all block files so far, those in buffers included. */
@@ -165,12 +180,10 @@ export class StoreWriter {
   /** Empties the buffers and makes the files durable; the manifest that is to be. `arrange` makes the list of blocks
    *  of those written, where there are others. */
   async prepare(parts: ManifestParts, arrange = (written: BlockEntry[]) => written): Promise<Manifest> {
-    if (this.#state !== 'writing') throw new Error(`the store is ${this.#state}`)
-    for (const block of this.#blocks) {
-      await this.#flush(block)
-      block.buffer = undefined
-      await this.#close(block, this.#durable)
-    }
+    this.#check()
+    for (const block of this.#blocks) await this.#flush(block)
+    for (const block of this.#blocks) await this.#close(block, this.#durable)
+    this.#free.length = 0
     return checkManifest(this.#manifest(parts, arrange), join(this.folder, MANIFEST_FILE))
   }
 
@@ -202,6 +215,7 @@ export class StoreWriter {
     this.#state = 'aborted'
     for (const block of this.#blocks) {
       block.buffer = undefined
+      await block.pending
       await block.handle?.close().catch(() => {})
       block.handle = undefined
       await removeFile(join(this.folder, block.file))
@@ -262,6 +276,8 @@ export class StoreWriter {
       buffer: undefined,
       filled: 0,
       written: 0,
+      pending: Promise.resolve(),
+      writes: 0,
       rows: 0,
       nonzeros: 0,
       segments: 0,
@@ -282,30 +298,66 @@ export class StoreWriter {
     if (this.#open >= MOST_OPEN) await this.#close(block, false)
   }
 
-  /** Through the block's buffer. Bytes leave shared memory before the next await that the caller sees. */
+  /** Through the block's buffer; what would fill an empty one is written from where it is. */
   async #write(block: OpenBlock, at: Address, bytes: ByteCount): Promise<void> {
     for (let done = 0; done < bytes; ) {
-      block.buffer ??= Buffer.allocUnsafeSlow(this.#bufferBytes)
-      const part = Math.min(bytes - done, block.buffer.length - block.filled)
-      block.buffer.set(this.#arena.bytes(at + done, part), block.filled)
+      const rest = this.#arena.bytes(at + done, bytes - done)
+      if (block.filled === 0 && rest.length >= this.#bufferBytes) return await this.#begin(block, rest)
+      block.buffer ??= this.#free.pop() ?? Buffer.allocUnsafeSlow(this.#bufferBytes)
+      const part = Math.min(rest.length, block.buffer.length - block.filled)
+      block.buffer.set(rest.subarray(0, part), block.filled)
       block.filled += part
       done += part
       if (block.filled === block.buffer.length) await this.#flush(block)
     }
   }
 
+  /** Begins to write what is in the buffer. */
   async #flush(block: OpenBlock): Promise<void> {
-    const path = join(this.folder, block.file)
-    try {
-      const handle = await this.#handle(block)
-      for (let done = 0; done < block.filled; ) {
-        const { bytesWritten } = await handle.write(block.buffer!, done, block.filled - done, block.written)
-        done += bytesWritten
-        block.written += bytesWritten
-      }
-      block.filled = 0
-    } catch (error) {
-      throw this.#failed(error, path)
+    const { buffer, filled } = block
+    block.buffer = undefined
+    block.filled = 0
+    if (buffer) await this.#begin(block, buffer.subarray(0, filled), () => this.#free.push(buffer))
+  }
+
+  /** Begins to write bytes at the end of a block, and waits until not too many others are being written. A failure is told to
+   *  whoever comes next. */
+  async #begin(block: OpenBlock, bytes: Uint8Array, done?: () => void): Promise<void> {
+    const position = block.written
+    block.written += bytes.length
+    this.#underWay++
+    block.writes++
+    block.pending = block.pending
+      .then(() => this.#writeAt(block, bytes, position))
+      .catch(error => {
+        this.#failure ??= { error: this.#failed(error, join(this.folder, block.file)) }
+      })
+      .then(() => {
+        done?.()
+        this.#underWay--
+        block.writes--
+        this.#whenOneEnds?.()
+      })
+    while (this.#underWay >= MOST_UNDER_WAY) {
+      await new Promise<void>(resolve => {
+        this.#whenOneEnds = resolve
+      })
+    }
+    this.#check()
+  }
+
+  /** Tells of a write that failed meanwhile. */
+  #check(): void {
+    const failure = this.#failure
+    this.#failure = undefined
+    if (failure) throw failure.error
+    if (this.#state !== 'writing') throw new Error(`the store is ${this.#state}`)
+  }
+
+  async #writeAt(block: OpenBlock, bytes: Uint8Array, position: number): Promise<void> {
+    const handle = await this.#handle(block)
+    for (let done = 0; done < bytes.length; ) {
+      done += (await handle.write(bytes, done, bytes.length - done, position + done)).bytesWritten
     }
   }
 
@@ -315,22 +367,30 @@ export class StoreWriter {
     if (this.#open >= MOST_OPEN) {
       let oldest: OpenBlock | undefined
       for (const other of this.#blocks) {
-        if (other.handle && (!oldest || other.lastUse < oldest.lastUse)) oldest = other
+        if (other.handle && other.writes === 0 && (!oldest || other.lastUse < oldest.lastUse)) oldest = other
       }
-      if (oldest) await this.#close(oldest, false)
+      if (oldest) await this.#closeHandle(oldest)
     }
     block.handle = await open(join(this.folder, block.file), 'r+')
     this.#open++
     return block.handle
   }
 
+  /** The handle is nobody's from the start: another write may want the file open again meanwhile. */
+  async #closeHandle(block: OpenBlock): Promise<void> {
+    const { handle } = block
+    block.handle = undefined
+    if (!handle) return
+    this.#open--
+    await handle.close()
+  }
+
   async #close(block: OpenBlock, sync: boolean): Promise<void> {
+    await block.pending
+    this.#check()
     try {
       if (sync) await (await this.#handle(block)).sync()
-      if (!block.handle) return
-      await block.handle.close()
-      block.handle = undefined
-      this.#open--
+      await this.#closeHandle(block)
     } catch (error) {
       throw this.#failed(error, join(this.folder, block.file))
     }
