@@ -75,6 +75,8 @@ export const DICTIONARY_CAPACITY = 4
 export const DICTIONARY_FEATURES = 8
 /** u32: slots of the hash table, a power of two. */
 export const DICTIONARY_SLOTS = 12
-/** u32: address of u32[2 × slots], a feature plus 1 and its number in each slot, or 0. */
+/** u32: address of u32[2 × most slots], a feature plus 1 and its number in each slot, or 0. */
 export const DICTIONARY_TABLE = 16
+/** u32: how many slots the table may grow to. */
+export const DICTIONARY_MOST_SLOTS = 20
 export const DICTIONARY_BYTES = 24

@@ -6,13 +6,15 @@ import { noteTouched } from './ahead'
 import { drawnBlock, firstBlockOf, seededDraw } from './draw-block'
 import { isDense } from './row'
 import {
-  DICTIONARY_CAPACITY, DICTIONARY_COUNT, DICTIONARY_FEATURES, DICTIONARY_SLOTS, DICTIONARY_TABLE,
+  DICTIONARY_CAPACITY, DICTIONARY_COUNT, DICTIONARY_FEATURES, DICTIONARY_MOST_SLOTS, DICTIONARY_SLOTS, DICTIONARY_TABLE,
 } from '../working-set-layout'
 import { lookup } from './feature-map'
 
 /** Entries whose slots are loaded before any of them is looked at: see ahead.ts. A branch that waits for memory and was foreseen
  *  wrongly would keep all later loads waiting, too. */
 const AT_A_TIME: usize = 64
+/** Slots of the dictionary's table for each feature, at least, as long as it may grow. */
+const SLOTS_A_FEATURE: u32 = 2
 
 @inline
 function slotOf(feature: u32, mask: u32): u32 {
@@ -40,10 +42,30 @@ function numberOf(dictionary: usize, table: usize, mask: u32, feature: u32): u32
   return count
 }
 
+/** Makes the table so large that some more features have room: slots that are few stay in the caches. Numbers stay as they are. */
+function growTable(dictionary: usize): void {
+  const count = load<u32>(dictionary, DICTIONARY_COUNT)
+  const most = load<u32>(dictionary, DICTIONARY_MOST_SLOTS)
+  let slots = load<u32>(dictionary, DICTIONARY_SLOTS)
+  while (slots < most && slots < (count + u32(AT_A_TIME)) * SLOTS_A_FEATURE) slots <<= 1
+  const table = usize(load<u32>(dictionary, DICTIONARY_TABLE))
+  const features = usize(load<u32>(dictionary, DICTIONARY_FEATURES))
+  memory.fill(table, 0, usize(slots) << 3)
+  store<u32>(dictionary, slots, DICTIONARY_SLOTS)
+  for (let number: u32 = 0; number < count; number++) {
+    const feature = load<u32>(features + (usize(number) << 2))
+    let slot = slotOf(feature, slots - 1)
+    while (load<u32>(table + (usize(slot) << 3)) != 0) slot = (slot + 1) & (slots - 1)
+    store<u32>(table + (usize(slot) << 3), feature + 1)
+    store<u32>(table + (usize(slot) << 3), number, 4)
+  }
+}
+
 /** Renumbers the entries of rows by the dictionary, and lists the rows whose features all have a number. */
 export function numberFeatures(dictionary: usize, rows: usize, count: u32, order: usize): u32 {
   const table = usize(load<u32>(dictionary, DICTIONARY_TABLE))
-  const mask = load<u32>(dictionary, DICTIONARY_SLOTS) - 1
+  const most = load<u32>(dictionary, DICTIONARY_MOST_SLOTS)
+  let mask = load<u32>(dictionary, DICTIONARY_SLOTS) - 1
   let listed: u32 = 0
   for (let k: u32 = 0; k < count; k++) {
     const row = usize(load<u32>(rows + (usize(k) << 2)))
@@ -53,6 +75,10 @@ export function numberFeatures(dictionary: usize, rows: usize, count: u32, order
     const end = at + (usize(load<u32>(row, ROW_COUNT)) << 2)
     while (at < end && whole) {
       const upTo = min(at + (AT_A_TIME << 2), end)
+      if (mask + 1 < most && mask + 1 < (load<u32>(dictionary, DICTIONARY_COUNT) + u32(AT_A_TIME)) * SLOTS_A_FEATURE) {
+        growTable(dictionary)
+        mask = load<u32>(dictionary, DICTIONARY_SLOTS) - 1
+      }
       let sum: u32 = 0
       for (let ahead = at; ahead < upTo; ahead += 4) sum += load<u32>(table + (usize(slotOf(load<u32>(ahead), mask)) << 3))
       noteTouched(sum)

@@ -306,11 +306,17 @@ export function listNear(set: usize, problem: usize, order: usize, nearness: f64
   let listed: u32 = 0
   const boundPositive = boundForPositive(problem)
   const boundNegative = boundForNegative(problem)
+  // Rows lie far apart in memory: one is only looked at where its class decides.
+  const alike = boundPositive == boundNegative && weights == 0
   for (let k: u32 = 0; k < count; k++) {
     if (!logistic) {
-      const row = usize(load<u32>(table + (usize(k) << 2)))
-      const bound = rowBound(load<u32>(row, ROW_CLASS) == positive, boundPositive, boundNegative, weights, k)
-      if (distanceOf(false, load<f64>(alpha + usize(k) * stride), bound, load<f64>(gradients + (usize(k) << 3))) > nearness) continue
+      const a = load<f64>(alpha + usize(k) * stride)
+      let bound = boundPositive
+      if (a > 0 && !alike) {
+        const row = usize(load<u32>(table + (usize(k) << 2)))
+        bound = rowBound(load<u32>(row, ROW_CLASS) == positive, boundPositive, boundNegative, weights, k)
+      }
+      if (distanceOf(false, a, bound, load<f64>(gradients + (usize(k) << 3))) > nearness) continue
     }
     store<u32>(order + (usize(listed) << 2), k)
     listed++

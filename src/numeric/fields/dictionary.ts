@@ -44,11 +44,19 @@ export class DictionaryFields {
     this.#view.setUint32(12, value, true)
   }
 
-  /** u32: address of u32[2 × slots], a feature plus 1 and its number in each slot, or 0. */
+  /** u32: address of u32[2 × most slots], a feature plus 1 and its number in each slot, or 0. */
   get table(): Address {
     return this.#view.getUint32(16, true)
   }
   set table(value: Address) {
     this.#view.setUint32(16, value, true)
+  }
+
+  /** u32: how many slots the table may grow to. */
+  get mostSlots(): number {
+    return this.#view.getUint32(20, true)
+  }
+  set mostSlots(value: number) {
+    this.#view.setUint32(20, value, true)
   }
 }

@@ -39,6 +39,8 @@ const ALPHA_SHARE = 0.15
 /** A row of text is hardly shorter; of chunks with shorter rows, the first ones are trained on. */
 const ROW_TEXT = 16
 const VISITS = 3
+/** Slots of the dictionary of features to begin with. */
+const FIRST_SLOTS = 1 << 14
 /** Record bytes for a byte of text. */
 const RECORD_SHARE = 1.1
 
@@ -228,8 +230,10 @@ export class FirstPass {
     const fields = new DictionaryFields(this.#arena, at)
     fields.capacity = Math.min(capacity, Math.floor(slots * 0.7))
     fields.features = this.#allocate(capacity * 4, false)
-    fields.slots = slots
-    fields.table = this.#allocate(slots * 8, true)
+    fields.mostSlots = slots
+    fields.slots = Math.min(slots, FIRST_SLOTS)
+    fields.table = this.#allocate(slots * 8, false)
+    this.#arena.bytes(fields.table, fields.slots * 8).fill(0)
     return at
   }
 
