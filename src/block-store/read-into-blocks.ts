@@ -172,7 +172,6 @@ export async function readIntoBlocks(
   const maps = new Set<number>()
   let compression = askedCompression(settings.compress)
   if ((settings.textBytes ?? 0) < LEAST_TO_MEASURE) compression ??= 'none'
-
   const rooms = new Map<number, PieceRoom | undefined>()
   const encode = (chunk: Chunk, toParse: ChunkToParse, compress: 'zstd' | 'none'): Promise<EncodedChunk> => {
     const room = rooms.get(chunk.number)

@@ -360,7 +360,7 @@ export interface NumericFunctions extends ByPrecision, ByWidth {
     ]
   ): number
   keepListed(order: Address, count: number, table: Address, alpha: Address, stride: number, weights: Address): void
-  listNear(set: Address, problem: Address, order: Address, nearness: number): number
+  listNear(set: Address, problem: Address, order: Address, nearness: number, most: number): number
   settleAlpha(set: Address): void
   enterEvaluated(
     ...args: [

@@ -50,7 +50,9 @@ export const WORKING_EVICTED = 100
 export const WORKING_DRAWN = 104
 /** u32: address of f64[capacity], the weights of the rows, or 0 where they have none. */
 export const WORKING_WEIGHTS = 108
-export const WORKING_BYTES = 112
+/** u32: the row where the next look for some near ones begins. */
+export const WORKING_CURSOR = 112
+export const WORKING_BYTES = 120
 
 // --- A block's record in the ledger: what is known of its rows that are not in memory.
 /** f64: their part of the dual objective. */

@@ -163,8 +163,21 @@ for (const loss of losses) {
                 return world.logistic || plain.distance({ number, a, rest, gradient: gradients[k] }) <= by
               })
               .map(([k]) => k)
-            const count = arena.numeric.listNear(set.at, set.problem, set.order, by)
-            assert.deepEqual([...arena.u32(set.order, count)], expected)
+            const list = (most: number): number[] => {
+              const count = arena.numeric.listNear(set.at, set.problem, set.order, by, most)
+              return [...arena.u32(set.order, count)]
+            }
+            assert.deepEqual(list(set.count), expected)
+            // Some at a time: each time those that come next, and after the last ones the first.
+            const most = Math.floor(set.count / 3)
+            const turns = [...expected, ...expected, ...expected]
+            let from = 0
+            for (let turn = 0; turn < 3; turn++) {
+              const some = list(most)
+              assert.deepEqual(some, turns.slice(from, from + Math.min(most, expected.length)))
+              from += some.length
+            }
+            assert.deepEqual(list(set.count), expected)
           },
         ),
         { seed, numRuns: 60 },

@@ -9,7 +9,7 @@ import {
 } from '../layouts'
 import {
   LEDGER_BYTES, LEDGER_CORRECT, LEDGER_DUAL, LEDGER_OWED, LEDGER_SUPPORT, WORKING_ALL_ALPHA, WORKING_ALPHA, WORKING_BLOCKS,
-  WORKING_CAPACITY, WORKING_COUNT, WORKING_DISMISSED, WORKING_DRAWN, WORKING_EPSILON, WORKING_EVICTED,
+  WORKING_CAPACITY, WORKING_COUNT, WORKING_CURSOR, WORKING_DISMISSED, WORKING_DRAWN, WORKING_EPSILON, WORKING_EVICTED,
   WORKING_FIRST_ROWS, WORKING_GRADIENTS, WORKING_LEDGER, WORKING_MOVED, WORKING_NUMBERS, WORKING_RADII, WORKING_RADIUS,
   WORKING_RANDOM, WORKING_RECORDS, WORKING_RESIDENT, WORKING_ROOM, WORKING_STRIDE, WORKING_TABLE, WORKING_USED, WORKING_WEIGHTS,
 } from '../working-set-layout'
@@ -293,8 +293,9 @@ function makeRoom<W>(set: usize, problem: usize): void {
   store<u32>(set, load<u32>(set, WORKING_DRAWN) + drawn, WORKING_DRAWN)
 }
 
-/** Lists the rows of the working set that may move at their next visit, or nearly: those within `nearness` of it. */
-export function listNear(set: usize, problem: usize, order: usize, nearness: f64): u32 {
+/** Lists the rows of the working set that may move at their next visit, or nearly: those within `nearness` of it. `most` of them at
+ *  most: where there may be more, they are looked for from the cursor on, which then stands behind the last one. */
+export function listNear(set: usize, problem: usize, order: usize, nearness: f64, most: u32): u32 {
   const positive = load<u32>(problem, PROBLEM_POSITIVE)
   const logistic = load<u32>(problem, PROBLEM_LOGISTIC) != 0
   const table = usize(load<u32>(set, WORKING_TABLE))
@@ -308,7 +309,10 @@ export function listNear(set: usize, problem: usize, order: usize, nearness: f64
   const boundNegative = boundForNegative(problem)
   // Rows lie far apart in memory: one is only looked at where its class decides.
   const alike = boundPositive == boundNegative && weights == 0
-  for (let k: u32 = 0; k < count; k++) {
+  const cursor = load<u32>(set, WORKING_CURSOR)
+  let k: u32 = most < count && cursor < count ? cursor : 0
+  let looked: u32 = 0
+  for (; looked < count && listed < most; looked++, k = k + 1 < count ? k + 1 : 0) {
     if (!logistic) {
       const a = load<f64>(alpha + usize(k) * stride)
       let bound = boundPositive
@@ -321,6 +325,7 @@ export function listNear(set: usize, problem: usize, order: usize, nearness: f64
     store<u32>(order + (usize(listed) << 2), k)
     listed++
   }
+  if (most < count) store<u32>(set, k, WORKING_CURSOR)
   return listed
 }
 

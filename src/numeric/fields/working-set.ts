@@ -9,7 +9,7 @@ export class WorkingSetFields {
 
   constructor(arena: Arena, at: Address) {
     this.at = at
-    this.#view = arena.view(at, 112)
+    this.#view = arena.view(at, 120)
   }
 
   /** u32: address of the row records. */
@@ -202,5 +202,13 @@ export class WorkingSetFields {
   }
   set weights(value: Address) {
     this.#view.setUint32(108, value, true)
+  }
+
+  /** u32: the row where the next look for some near ones begins. */
+  get cursor(): number {
+    return this.#view.getUint32(112, true)
+  }
+  set cursor(value: number) {
+    this.#view.setUint32(112, value, true)
   }
 }

@@ -41,8 +41,9 @@ export const workingSet: LayoutFile = {
         ['EVICTED', 'u32', 'rows that left so far by the rule, later.'],
         ['DRAWN', 'u32', 'rows that left so far because they were drawn at random.'],
         ['WEIGHTS', 'address of f64[capacity]', 'the weights of the rows, or 0 where they have none.'],
+        ['CURSOR', 'u32', 'the row where the next look for some near ones begins.'],
       ],
-      size: { bytes: 112 },
+      size: { bytes: 120 },
     },
     {
       structure: 'Ledger',

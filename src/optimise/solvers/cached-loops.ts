@@ -146,6 +146,7 @@ export class DualCachedLoops implements Run, Ledger, Saved {
     this.#begin(block)
     const met = await this.#engine.threads.run(streamVisitTask, {
       ...{ memory: this.#memory, of: this.#problem.at(block), pass, budget: innerPasses * block.nonzeros },
+      budgetRows: innerPasses * block.rows,
       random: [seed, this.#course.rounds, block.group],
     })
     const course = this.#course

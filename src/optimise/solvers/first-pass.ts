@@ -30,9 +30,13 @@ export interface FirstPassSizes {
   text: number | undefined
 }
 
-/** With so few features, each has its weight by its number. */
+/** With so few features, each has its weight by its number; there is room for so many more of them. */
 const FEW_FEATURES = 1 << 18
-const WINDOW_FEATURES = 1 << 20
+const WINDOW_SHARE = 4
+/** The same where weights of all of them are a small share of the room: a look into a dictionary costs more than weights that
+ *  lie apart. */
+const MORE_FEATURES = 1 << 21
+const SMALL_SHARE = 0.1
 /** Of the bytes: shares for weights and their dictionary, and for dual variables. */
 const WEIGHT_SHARE = 0.35
 const ALPHA_SHARE = 0.15
@@ -171,6 +175,7 @@ export class FirstPass {
       ...{ memory: learner.memory, labelMap: piece.map ? learner.labelMap : 0, dictionary },
       ...{ random: [seed, 0, this.#pieces++], pass: 0 },
       budget: (visits * piece.nonzeros * rows) / Math.max(piece.rows, 1),
+      budgetRows: visits * rows,
     })
     this.#trained += met.rows
     this.#loss += met.loss
@@ -184,10 +189,12 @@ export class FirstPass {
     const arena = this.#arena
     const stride = problem.loss.entropicDual ? 16 : 8
     const weightBytes = problem.weightBits / 8
-    const few = piece.features <= FEW_FEATURES
+    const apart = WINDOW_SHARE * piece.features * weightBytes
+    const few = piece.features <= FEW_FEATURES || (piece.features <= MORE_FEATURES && apart <= SMALL_SHARE * bytes)
     const perFeature = few ? weightBytes : weightBytes + 4 + 16
     const mostFeatures = Math.floor((bytes * WEIGHT_SHARE) / perFeature)
-    const window = few ? Math.min(WINDOW_FEATURES, mostFeatures) : mostFeatures
+    const wanted = WINDOW_SHARE * Math.max(piece.features, FEW_FEATURES)
+    const window = few ? Math.min(wanted, mostFeatures) : mostFeatures
     const allocate = (_: string, size: number, zeroed = true): number => this.#allocate(size, zeroed)
     const weights = allocate('weights', (window + 1) * weightBytes)
     const dictionary = few ? 0 : this.#newDictionary(window)

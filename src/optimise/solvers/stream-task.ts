@@ -14,8 +14,9 @@ export interface StreamVisitOptions {
   of: ProblemAt
   random: [number, number, number]
   pass: number
-  /** Nonzeros to visit in the working set. */
+  /** Nonzeros to visit in the working set, and about how many rows have so many. */
   budget: number
+  budgetRows: number
 }
 
 export interface StreamVisitResult {
@@ -39,6 +40,10 @@ interface Extremes {
 /** Rows that are far from moving are left out of most rounds over the working set. */
 const NEAR = 0.5
 const ALL_EVERY = 4
+/** Rows that are listed for each one that will be visited; where the working set has so many times as many, some are listed, in turn,
+ *  and else all: to look at 300,000 rows for each chunk of text took as long as to train on it. */
+const LISTED_FOR_A_VISIT = 2
+const MANY_TIMES = 4
 /** The working set has done its part when it owes so much of what the new rows owed. */
 const ENOUGH = 0.05
 
@@ -117,12 +122,14 @@ function visitTogether(arena: Arena, options: StreamVisitOptions, first: Sweeps,
 /** Sweeps over rows of the working set, those near enough to moving, in an order drawn for this turn. */
 function overSet(
   arena: Arena,
-  { memory, of, random }: StreamVisitOptions,
+  { memory, of, random, budgetRows }: StreamVisitOptions,
   { nearness, turn, inner }: { nearness: number; turn: number; inner: number },
 ): { sweeps: Sweeps; near: number } {
   const { set, problem, sweep, order } = memory
-  arena.setU32(problem + PROBLEM_COUNT, arena.getU32(set + WORKING_COUNT))
-  const near = arena.numeric.listNear(set, problem, order, nearness)
+  const count = arena.getU32(set + WORKING_COUNT)
+  arena.setU32(problem + PROBLEM_COUNT, count)
+  const some = Math.ceil(LISTED_FOR_A_VISIT * budgetRows)
+  const near = arena.numeric.listNear(set, problem, order, nearness, count > MANY_TIMES * some ? some : count)
   startListed(arena, { sweep, order, rows: near, random: drawFrom([...random, turn]), inner })
   const { logistic, narrow } = of
   return { sweeps: new Sweeps(arena, problem, sweep, { rows: near, logistic, narrow, shrink: false }), near }

@@ -229,6 +229,7 @@ export class WorkingSet {
       count: this.count,
       used: this.#fields.used,
       base: this.#fields.records,
+      cursor: this.#fields.cursor,
       epsilon: this.#fields.epsilon,
       radius: this.radius,
       random: String(this.#fields.random),
@@ -253,6 +254,7 @@ export class WorkingSet {
   restore(state: Record<string, number | string>): void {
     this.#fields.count = Number(state['count'])
     this.#fields.used = Number(state['used'])
+    this.#fields.cursor = Number(state['cursor'] ?? 0)
     this.#fields.epsilon = Number(state['epsilon'])
     this.radius = Number(state['radius'])
     this.#fields.random = BigInt(state['random'])

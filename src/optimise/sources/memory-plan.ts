@@ -182,10 +182,11 @@ export function planMemory(manifest: Manifest, memory: ByteCount, needs: PlanNee
   const firstPass = needs.firstPass === true && beside >= least
   const most = firstPass ? Math.min(left * share, beside) : left * share
   const fixed = leastCacheOf(manifest, needs)
-  const more = Math.floor(Math.max(0, Math.min(most, Math.max(least, left - needs.slots * largest))))
+  const forCache = Math.floor(Math.max(0, Math.min(most, Math.max(least, left - needs.slots * largest))))
+  const more = fill ? forCache : Math.min(forCache, MOST_UNNAMED)
   const cacheBytes = more + fixed
   const forSlots = firstPass && needs.slots * largest <= FOR_SLOTS ? FOR_SLOTS : Number.POSITIVE_INFINITY
-  const room = Math.floor(Math.min(left - more, forSlots) / needs.slots)
+  const room = Math.floor(Math.min(left - forCache, forSlots) / needs.slots)
   if (largest > room) throw refused(manifest, memory, needs, fill, { parts, costs, largest, perRow })
   const all = sum(costs, 'bytes') + sum(costs, 'rows') * perRow
   // As many blocks together as the memory holds, or, with no limit to fill, two.
@@ -204,6 +205,10 @@ export function planMemory(manifest: Manifest, memory: ByteCount, needs: PlanNee
   const rooms = { slots, slotBytes, slotRows, costs, cacheBytes, spareBytes: needs.spare ?? 0 }
   return { memory, parts, ...rooms, firstPass, weightBytes, recordBytes }
 }
+
+/** Of a cache, where no memory was named. Memory that nobody has used yet costs as long to take as rows cost to be read again: 9.66 GB
+ *  of text took 28 s with a cache of 2.7 GiB, and 22 s with this one. The system keeps blocks in the rest. */
+const MOST_UNNAMED = 1 << 30
 
 /** Of what a first pass took: what slots have when they take it over, but for rounding. */
 const FOR_SLOTS = MOST_FIRST_PASS - 4096
