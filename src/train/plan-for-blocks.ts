@@ -25,6 +25,7 @@ import { NODE_BYTES, PROGRAM_PAGES } from '../sizes.ts'
 import { hasNumbers, hasWeights } from '../tables/schema.ts'
 import { allowedMemory } from './choose-solver.ts'
 import { mayHandOver } from './hand-over.ts'
+import { afterIngest, LITTLE, plannedFirstPass } from './memory-while-reading.ts'
 import { DEFAULTS, type ResolvedOptions } from './options.ts'
 import { type RowsOfStore, rowsOfStore } from './rows-of-store.ts'
 
@@ -160,7 +161,7 @@ function needsOf(
       (manifest.rowWeights && solver.needsIndex ? 8 : 0) +
       (together && solver.dual ? Math.ceil(classes / 64) * 8 : 0),
     // A run that goes on with the store is planned for alike.
-    firstPass: mayTrainWhileReading(solver, options),
+    ...(mayTrainWhileReading(solver, options) && { firstPass: (bytes: number) => plannedFirstPass(options, bytes) }),
     reserve: (bytes: number): number => (options.memory === undefined ? 0 : reserveOf(bytes, fromText)),
     namedReserve: (bytes: number): number => reserveOf(bytes, fromText),
   }
@@ -277,19 +278,10 @@ export async function planRun(
   return { solver, options, together, plan }
 }
 
-/** With so much memory there is little room besides Node and the pages of the program. */
-const LITTLE = NODE_BYTES + PROGRAM_PAGES + (12 << 20)
-
 /** Heaps of threads grow further while many models are trained: with 100 classes under 256M the run had 236 MB of its own
  *  without this, 207 MB with twice as much. Where there is little memory, heaps stay small. */
 export function forManyModels(memory: number): number {
   return Math.min(12 << 20, Math.max(0, Math.floor((memory - LITTLE) / 12)))
-}
-
-/** What an ingest leaves behind in the same process: heap and allocator keep what its buffers took, the more the larger
- *  they were. Measured: 26 MB under 256M. A store that was made before is planned for alike, so that a run can be resumed. */
-export function afterIngest(memory: number): number {
-  return Math.min(32 << 20, Math.max(12 << 20, Math.floor((memory - LITTLE) / 4)))
 }
 
 /** Reading and decoding blocks, and two that are hardly worth the name. */

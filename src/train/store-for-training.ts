@@ -15,18 +15,16 @@ import { statInput } from '../input-formats/file-part.ts'
 import { isGivenRows, keptName } from '../input-formats/given-rows.ts'
 import { baseName } from '../input-formats/stand-ins.ts'
 import type { Arena } from '../numeric/arena.ts'
-import { PAGE_BYTES } from '../numeric/feature-map-layout.ts'
-import { FirstPass, type FirstPassSettings, type FirstPassSizes, pieceBytes } from '../optimise/solvers/first-pass.ts'
+import { FirstPass, type FirstPassSettings } from '../optimise/solvers/first-pass.ts'
 import type { BlockSolver } from '../optimise/solvers/solver.ts'
-import { MOST_FIRST_PASS } from '../optimise/sources/memory-plan.ts'
 import { sampleText, type TextSample } from '../rows/sample-text.ts'
 import { NODE_BYTES, PROGRAM_PAGES } from '../sizes.ts'
 import { collectGarbage } from '../threads/collect-garbage.ts'
-import { defaultThreads } from '../threads/pool.ts'
 import { allowedMemory, recordBytes } from './choose-solver.ts'
 import { classProblems } from './class-problems.ts'
+import { firstPassSizes } from './memory-while-reading.ts'
 import { type ResolvedOptions, refuseTextOptions } from './options.ts'
-import { afterIngest, ingestMemory, ingestRemains, mayTrainWhileReading, refuseTooLittle } from './plan-for-blocks.ts'
+import { ingestMemory, ingestRemains, mayTrainWhileReading, refuseTooLittle } from './plan-for-blocks.ts'
 import { blocksForText } from './plan-for-text.ts'
 import type { ProgressListener } from './progress.ts'
 
@@ -130,7 +128,8 @@ export async function planIngest(paths: string[], solver: BlockSolver, options: 
   const sample = await sampleText(paths[0], options)
   const text = await expectedText(paths)
   // Rows that outgrow their text are trained on from the store.
-  const sizes = sample ? undefined : firstPassSizes(solver, options, memory, text)
+  const may = !sample && mayTrainWhileReading(solver, options)
+  const sizes = may ? firstPassSizes(options, memory, text) : undefined
   const forIngest = options.memory === undefined ? undefined : ingestMemory(memory, sample !== undefined)
   const buffers = {
     ...bufferSizes(sizes && options.memory !== undefined ? sizes.ingest : forIngest),
@@ -178,38 +177,6 @@ function firstPassSettings(options: ResolvedOptions): FirstPassSettings {
     problemOf: labels => classProblems(labels, options).problems[0],
   }
 }
-
-/** How memory is shared out while text is read and trained on at the same time; undefined where that cannot be. */
-function firstPassSizes(
-  solver: BlockSolver,
-  options: ResolvedOptions,
-  memory: number,
-  text: number | undefined,
-): { pass: FirstPassSizes; ingest: number; buffers: { blockText: number; mapPages: number } } | undefined {
-  if (!mayTrainWhileReading(solver, options)) return undefined
-  const rooms = (options.threads ?? defaultThreads()) + 2
-  if (options.memory === undefined) {
-    const { chunk, blockText, mapPages } = bufferSizes(undefined)
-    const bytes = Math.min(MOST_FIRST_PASS, Math.floor((memory - NODE_BYTES) / 2))
-    return { pass: { chunk, rooms, bytes, text }, ingest: memory, buffers: { blockText, mapPages } }
-  }
-  const reading = NODE_BYTES + Math.floor(FIRST_PASS_READING * (memory - NODE_BYTES))
-  if (reading - NODE_BYTES < LEAST_FIRST_PASS) return undefined
-  const { chunk } = bufferSizes(reading)
-  // The blocks and the map of the features are for the time afterwards, and as large as without a first pass.
-  const { blockText, mapPages } = bufferSizes(memory)
-  const more = (mapPages - bufferSizes(reading).mapPages) * MAP_PAGE_BYTES
-  const others = reading + more + pieceBytes({ chunk, rooms }) + PROGRAM_PAGES + afterIngest(memory) / 2
-  const bytes = Math.min(MOST_FIRST_PASS, Math.floor(memory - others))
-  if (bytes < LEAST_FIRST_PASS) return undefined
-  return { pass: { chunk, rooms, bytes, text }, ingest: reading, buffers: { blockText, mapPages } }
-}
-
-/** A page of a map of features, for each of two threads that read. */
-const MAP_PAGE_BYTES = 2 * PAGE_BYTES
-/** Share of the memory besides Node that reading and writing get while there is training too. */
-const FIRST_PASS_READING = 0.3
-const LEAST_FIRST_PASS = 16 << 20
 
 /** Blocks that text is to be drawn into when its rows become larger than it: by their size in memory, so that several have
  *  room beside the weights. Undefined where the size of the text decides. */

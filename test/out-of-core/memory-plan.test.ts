@@ -165,7 +165,7 @@ describe('the memory plan', () => {
       const manifest = manifestOf(Array.from({ length: 12 }, () => block))
       if (block.nonzeros < 0) continue
       for (const fill of [true, false]) {
-        const some = { ...needs, weights, cacheShare: 0.75, firstPass: true }
+        const some = { ...needs, weights, cacheShare: 0.75, firstPass: () => MOST_FIRST_PASS }
         let plan: MemoryPlan
         try {
           plan = planMemory(manifest, 2 ** 36, some, fill)
@@ -179,7 +179,7 @@ describe('the memory plan', () => {
         const bytes = plan.firstPass ? MOST_FIRST_PASS : 0
         const region = { at: arena.allocate(bytes, 'the first pass'), bytes }
         if (megabytes < 900) assert.ok(plan.firstPass)
-        const others = plan.parts.filter(({ what }) => !/^Node|loaded|cache/.test(what))
+        const others = plan.parts.filter(({ what }) => !/^Node|loaded|taken|cache/.test(what))
         for (const { what, bytes } of others) arena.allocate(bytes, what)
         arena.allocate(plan.cacheBytes, 'the cache')
         const mark = arena.mark()
@@ -193,6 +193,33 @@ describe('the memory plan', () => {
       }
     }
     assert.ok(planned > 70, `${planned} plans`)
+  })
+
+  it('counts what a first pass has taken: slots that do not go there, and the cache, have room beside it', () => {
+    let counted = 0
+    for (const [memory, megabytes, region] of [200, 300, 500, 1000, 3000].flatMap(memory =>
+      [1, 8, 20, 60].flatMap(block => [16, 40, 120, 500].map(region => [memory, block, region])),
+    )) {
+      const block = { rows: 1000, nonzeros: Math.floor((megabytes * 2 ** 20) / 8), segments: 10 }
+      const manifest = manifestOf(Array.from({ length: 40 }, () => block))
+      const some = { ...needs, weights: 1e5, cacheShare: 0.75, firstPass: () => region << 20 }
+      let plan: MemoryPlan
+      try {
+        plan = planMemory(manifest, memory << 20, some, true)
+      } catch (error) {
+        assert.ok(error instanceof SpillwayError, String(error))
+        continue
+      }
+      if (!plan.firstPass) continue
+      counted++
+      const parts = plan.parts.filter(({ what }) => !/loaded|taken|cache/.test(what))
+      const others = parts.reduce((sum, { bytes }) => sum + bytes, 0)
+      const slot = plan.slotBytes + plan.slotRows * (8 + needs.alphaBytes)
+      const outside = Math.max(0, plan.slots - Math.floor((region << 20) / slot))
+      const all = others + (region << 20) + outside * slot + plan.cacheBytes
+      assert.ok(all <= memory << 20, `${memory}M, blocks of ${megabytes}M, ${region}M before: ${all / 2 ** 20}M`)
+    }
+    assert.ok(counted > 20, `${counted} plans`)
   })
 
   it('is shown as a table with a sum', () => {

@@ -34,8 +34,8 @@ export interface PlanNeeds {
   cacheShare: number
   /** The least that the cache must have, by the bytes of a row's record on average. */
   leastCache?: ((recordBytes: ByteCount) => ByteCount) | undefined
-  /** Whether training may have begun while the text was read. */
-  firstPass?: boolean
+  /** Where training may have begun while the text was read: the bytes that it has taken, when so much memory may be. */
+  firstPass?: (memory: ByteCount) => ByteCount
   /** Bytes of an entry at most. */
   entryBytes?: ByteCount
   /** When rows are expanded: nonzeros of each block, and what expanding takes in a thread. */
@@ -178,15 +178,19 @@ export function planMemory(manifest: Manifest, memory: ByteCount, needs: PlanNee
   // A cache gives way to blocks that need the room, down to a quarter of its share.
   const share = needs.cacheShare
   const least = (left * share) / 4
-  const beside = needs.firstPass ? besideFirstPass(windowBeside(parts), largest, needs.slots, manifest.rows) : 0
-  const firstPass = needs.firstPass === true && beside >= least
+  const region = needs.firstPass?.(memory) ?? 0
+  const inWindow = windowBeside(parts) - manifest.rows * 4
+  const beside = besideFirstPass(region, Math.min(inWindow, memory - sum(parts, 'bytes')), largest, needs.slots)
+  const firstPass = region > 0 && beside >= least
   const most = firstPass ? Math.min(left * share, beside) : left * share
   const fixed = leastCacheOf(manifest, needs)
   const forCache = Math.floor(Math.max(0, Math.min(most, Math.max(least, left - needs.slots * largest))))
   const more = fill ? forCache : Math.min(forCache, MOST_UNNAMED)
   const cacheBytes = more + fixed
-  const forSlots = firstPass && needs.slots * largest <= FOR_SLOTS ? FOR_SLOTS : Number.POSITIVE_INFINITY
-  const room = Math.floor(Math.min(left - forCache, forSlots) / needs.slots)
+  const forSlots = left - forCache
+  const room = firstPass
+    ? roomAfterFirstPass(region, forSlots, largest, needs.slots)
+    : Math.floor(forSlots / needs.slots)
   if (largest > room) throw refused(manifest, memory, needs, fill, { parts, costs, largest, perRow })
   const all = sum(costs, 'bytes') + sum(costs, 'rows') * perRow
   // As many blocks together as the memory holds, or, with no limit to fill, two.
@@ -200,6 +204,10 @@ export function planMemory(manifest: Manifest, memory: ByteCount, needs: PlanNee
     what: `${slots} loaded ${slots === 1 ? 'block' : 'blocks'} of at most ${formatBytes(slotBytes)}`,
     bytes: slots * (slotBytes + slotRows * perRow),
   })
+  if (firstPass) {
+    const bytes = notForSlots(region, slotBytes + slotRows * perRow, slots)
+    if (bytes > 0) parts.push({ what: 'taken while text was read, and not by blocks', bytes })
+  }
   if (more > 0) parts.push({ what: fixed > 0 ? 'more of them' : 'cache of rows', bytes: more })
   const recordBytes = recordBytesOf(manifest, needs)
   const rooms = { slots, slotBytes, slotRows, costs, cacheBytes, spareBytes: needs.spare ?? 0 }
@@ -210,14 +218,27 @@ export function planMemory(manifest: Manifest, memory: ByteCount, needs: PlanNee
  *  of text took 28 s with a cache of 2.7 GiB, and 22 s with this one. The system keeps blocks in the rest. */
 const MOST_UNNAMED = 1 << 30
 
-/** Of what a first pass took: what slots have when they take it over, but for rounding. */
-const FOR_SLOTS = MOST_FIRST_PASS - 4096
+/** What a first pass took is not all there for slots. */
+const ROUNDING = 4096
 
-/** What the window has left for a cache. The cache takes rows over from the first pass, which lies beside it until then, with
- *  the places of all rows; only afterwards do slots go where it was, as many as fit. */
-function besideFirstPass(window: ByteCount, slot: ByteCount, slots: number, rows: number): ByteCount {
-  const others = Math.max(0, slots - Math.floor(FOR_SLOTS / Math.max(slot, 1)))
-  return window - MOST_FIRST_PASS - rows * 4 - others * slot
+/** What is left for a cache of so much. The cache takes rows over from the first pass, which lies beside it until then; only
+ *  afterwards do slots go where it was, as many as fit. Memory that the first pass has touched is not given back. */
+function besideFirstPass(region: ByteCount, left: ByteCount, slot: ByteCount, slots: number): ByteCount {
+  return left - notForSlots(region, slot, slots) - slots * slot
+}
+
+/** Bytes of what a first pass took that no slot goes to. */
+function notForSlots(region: ByteCount, slot: ByteCount, slots: number): ByteCount {
+  const there = Math.floor(Math.max(0, region - ROUNDING) / Math.max(slot, 1))
+  return region - Math.min(slots, there) * slot
+}
+
+/** Room of a slot, where all slots together have so much, what a first pass took included. Blocks are joined where all slots go to
+ *  where it was, or all have room beside it. */
+function roomAfterFirstPass(region: ByteCount, forSlots: ByteCount, largest: ByteCount, slots: number): ByteCount {
+  const there = Math.min(forSlots, region - ROUNDING) / slots
+  if (there >= largest) return Math.floor(there)
+  return Math.floor(Math.min(forSlots / slots, Math.max(largest, (forSlots - region) / slots)))
 }
 
 function sum<F extends string>(items: Record<F, number>[], field: F): number {
