@@ -68,7 +68,7 @@ export async function memoryFor(store: string, together: number, options: TrainO
   const solver = (found.data === 'memory' ? found.inBlocks : found) as BlockSolver
   const plan = await planFor(opened, solver, resolved)
   const besides = plan.parts
-    .filter(part => !/loaded blocks|cache/.test(part.what))
+    .filter(part => !/loaded blocks|taken while|cache/.test(part.what))
     .reduce((sum, part) => sum + part.bytes, 0)
   const perRow = 8 + (resolved.loss === 'logistic' ? 16 : 8) + (opened.manifest.rowWeights ? 8 : 0)
   const most = (field: 'bytes' | 'rows'): number => Math.max(...plan.costs.map(cost => cost[field]))
