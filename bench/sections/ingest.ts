@@ -1,15 +1,16 @@
-// Goals 6 and 7: text into the store, at the speed of the disk; and how large the store is.
+// Goals 6 and 7: text into the store, and how large the store is.
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PreparedData } from '../data.ts'
 import { describe } from '../evaluator.ts'
-import { type ColdMethod, type Measured, makeCold, measure } from '../measure.ts'
+import { type ColdMethod, type Measured, makeCold, measure, warm } from '../measure.ts'
 import { type IngestRun, spillway } from '../peers/spillway.ts'
 import { reachedOf } from '../results.ts'
 import { interleave, timingOf } from '../rounds.ts'
 import type { Cell, Section, SuiteContext, Table } from '../suite.ts'
 
-const SPEED = 0.8
+/** Bytes of text a second, from a warm cache. */
+const SPEED = 1e9
 const BYTES_PER_NONZERO = { text: 2.5, ones: 1.5, dense: 4 }
 /** Below this, starting the program takes longer than reading the file: the speed is shown but not judged. */
 const LEAST_BYTES = 200e6
@@ -21,10 +22,10 @@ export async function ingestSection(context: SuiteContext, names: string[]): Pro
     name: 'ingest',
     title: 'Ingest: text into the block store',
     goal:
-      `at least ${100 * SPEED} % of the speed of a cold sequential read of the file (goal 6); bytes on disk per nonzero at most ` +
+      `${SPEED / 1e9} GB of text a second from a warm cache (goal 6); bytes on disk per nonzero at most ` +
       `${BYTES_PER_NONZERO.text} for text features, ${BYTES_PER_NONZERO.ones} for 0/1 data, ${BYTES_PER_NONZERO.dense} for dense f32 (goal 7).`,
     protocol: [
-      'The file is thrown out of the page cache before every run of either: `dd if=FILE of=/dev/null bs=1M`, and `spillway ingest FILE STORE`, whole processes both.',
+      '`spillway ingest FILE STORE`, a whole process; beside it a plain read, `dd if=FILE of=/dev/null bs=1M`. The file has been read once before, or is thrown out of the page cache before every run (--cold): then no speed is judged.',
       `Files under ${LEAST_BYTES / 1e6} MB show mostly how long a program takes to start; their speed is not judged.`,
       'Size: all files of the store; nonzeros as the evaluator counts them.',
     ],
@@ -42,11 +43,16 @@ export async function ingestSection(context: SuiteContext, names: string[]): Pro
       const { dd, ingest, storeBytes } = await measureIngest(context, data, methods)
       const { nonzeros, rows } = await describe(data.file)
       const ratio = dd.seconds / ingest.seconds
+      const isJudged = data.bytes >= LEAST_BYTES && !context.cold
       speed.rows.push({
         ...{ data: data.name, bytes: data.bytes },
         ...{ ddSeconds: dd.seconds, ddSpread: dd.spread, ddSpeed: data.bytes / dd.seconds },
         ...{ ingestSeconds: ingest.seconds, ingestSpread: ingest.spread, ingestSpeed: data.bytes / ingest.seconds },
-        ...{ memory: ingest.peakMemoryBytes, ratio, reached: data.bytes >= LEAST_BYTES ? ratio >= SPEED : undefined },
+        ...{
+          memory: ingest.peakMemoryBytes,
+          ratio,
+          reached: isJudged ? data.bytes / ingest.seconds >= SPEED : undefined,
+        },
       })
       const each = storeBytes / nonzeros
       const limit = BYTES_PER_NONZERO[data.values]
@@ -61,10 +67,14 @@ export async function ingestSection(context: SuiteContext, names: string[]): Pro
   }
   section.notes.push(
     `Speed reached by ${reachedOf(speed.rows, 'reached')}, size by ${reachedOf(size.rows, 'reached')}.`,
-    methods.has('fadvise')
-      ? 'Cold: the file was dropped from the page cache with posix_fadvise (not root); the programs stayed warm.'
-      : 'Cold: /proc/sys/vm/drop_caches, then both programs were started once, so that they themselves were warm.',
   )
+  if (context.cold) {
+    section.notes.push(
+      methods.has('fadvise')
+        ? 'Cold: the file was dropped from the page cache with posix_fadvise (not root); the programs stayed warm.'
+        : 'Cold: /proc/sys/vm/drop_caches, then both programs were started once, so that they themselves were warm.',
+    )
+  }
   return section
 }
 
@@ -72,7 +82,8 @@ async function measureIngest(context: SuiteContext, data: PreparedData, methods:
   context.say(`ingest ${data.name}`)
   const store = join(context.workFolder, `${data.name}.spill`)
   let storeBytes = 0
-  const cold = async (): Promise<void> => {
+  const ready = async (): Promise<void> => {
+    if (!context.cold) return await warm(data.file)
     methods.add(await makeCold(data.file))
     // The goal is about the file, not about loading Node from the disk.
     await spillway.has('ingest')
@@ -83,7 +94,7 @@ async function measureIngest(context: SuiteContext, data: PreparedData, methods:
       {
         name: 'dd',
         run: async () => {
-          await cold()
+          await ready()
           return measure(['dd', `if=${data.file}`, 'of=/dev/null', 'bs=1M'])
         },
       },
@@ -91,7 +102,7 @@ async function measureIngest(context: SuiteContext, data: PreparedData, methods:
         name: 'ingest',
         run: async () => {
           await rm(store, { recursive: true, force: true })
-          await cold()
+          await ready()
           const run: IngestRun = await spillway.ingest(data.file, store, { limit: context.limit })
           storeBytes = run.storeBytes
           return run
@@ -116,7 +127,7 @@ const speedColumns = {
   ingestSpeed: { title: 'ingest MB/s', show: 'megabytes' },
   ratio: { title: 'of dd', show: 'share' },
   memory: { title: 'peak MB', show: 'megabytes' },
-  reached: { title: `${100 * SPEED} %?` },
+  reached: { title: `${SPEED / 1e9} GB/s?` },
 } as const
 
 const sizeColumns = {
