@@ -49,7 +49,7 @@ const LARGEST_BUFFER = 256 << 10
 const SMALLEST_BUFFER = 4 << 10
 /** Files held open; the others are opened for each write. */
 const MOST_OPEN = 200
-/** Buffers that are being written while others fill up. To wait for each would keep those waiting who parse and encode. */
+/** Writes that are under way while buffers fill up. To wait for each would keep the threads waiting that parse and encode. */
 const MOST_UNDER_WAY = 4
 
 interface OpenBlock {

@@ -30,9 +30,9 @@ export interface FirstPassSizes {
   text: number | undefined
 }
 
-/** With so few features, each has its weight by its number; there is room for so many more of them. */
+/** With so few features, each has its weight by its number. There is room for so many times as many, for later text may have more. */
 const FEW_FEATURES = 1 << 18
-const WINDOW_SHARE = 4
+const TIMES_THE_FEATURES = 4
 /** The same where weights of all of them are a small share of the room: a look into a dictionary costs more than weights that
  *  lie apart. */
 const MORE_FEATURES = 1 << 21
@@ -189,11 +189,11 @@ export class FirstPass {
     const arena = this.#arena
     const stride = problem.loss.entropicDual ? 16 : 8
     const weightBytes = problem.weightBits / 8
-    const apart = WINDOW_SHARE * piece.features * weightBytes
+    const apart = TIMES_THE_FEATURES * piece.features * weightBytes
     const few = piece.features <= FEW_FEATURES || (piece.features <= MORE_FEATURES && apart <= SMALL_SHARE * bytes)
     const perFeature = few ? weightBytes : weightBytes + 4 + 16
     const mostFeatures = Math.floor((bytes * WEIGHT_SHARE) / perFeature)
-    const wanted = WINDOW_SHARE * Math.max(piece.features, FEW_FEATURES)
+    const wanted = TIMES_THE_FEATURES * Math.max(piece.features, FEW_FEATURES)
     const window = few ? Math.min(wanted, mostFeatures) : mostFeatures
     const allocate = (_: string, size: number, zeroed = true): number => this.#allocate(size, zeroed)
     const weights = allocate('weights', (window + 1) * weightBytes)
