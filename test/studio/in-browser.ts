@@ -8,7 +8,7 @@ export const BROWSER = '/usr/bin/chromium'
 /** Why tests are left out; false where they are not. */
 export const noBrowser: string | false = !existsSync(BROWSER) && `there is no ${BROWSER} here`
 /** Long enough for a busy machine. */
-const PATIENCE = 45_000
+export const PATIENCE = 45_000
 
 let browser: Promise<Browser> | undefined
 
