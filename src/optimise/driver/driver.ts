@@ -18,8 +18,10 @@ import { PassEnd } from './pass-end.ts'
 import { Progress, sum } from './progress.ts'
 import { RunCheckpoints } from './run-checkpoints.ts'
 
-/** A certificate that did not confirm an estimate makes the next one count for less. */
+/** A certificate that did not confirm an estimate makes the next one count for less: by as much as this one fell short of the truth
+ *  and a little more, but by no more than DOUBT, for the next one may be nearer to it. */
 const DOUBT = 0.7
+const A_LITTLE_MORE = 0.98
 
 export class Driver {
   readonly #source: RowSource
@@ -328,8 +330,10 @@ export class Driver {
   #doubted(model: number, { primal, gap }: Certificate): number {
     const { optimism, gaps } = this.#state
     const share = optimism[model]
-    if (gap === null || !this.#run.isInProportion?.()) return share * DOUBT
-    return Math.min(share, gaps[model] / (gap * primal))
+    if (gap === null) return share * DOUBT
+    const truth = gaps[model] / (gap * primal)
+    if (this.#run.isInProportion?.()) return Math.min(share, truth)
+    return Math.min(share, Math.max(share * DOUBT, truth * A_LITTLE_MORE))
   }
 
   /** How models ended so far; null as long as they have not. */
