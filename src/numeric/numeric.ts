@@ -219,7 +219,7 @@ export interface NumericFunctions extends ByPrecision, ByWidth {
   makeMoves(problem: Address, from: number, to: number, moves: Address): void
   combine(to: Address, s: number, a: Address, t: number, b: Address, count: number): void
   precondition(to: Address, a: Address, b: Address, count: number): void
-  factorCholesky(matrix: Address, n: number): number
+  factorCholesky(matrix: Address, n: number, damping: number, diagonal: Address, largest: Address): number
   foldTriangles(matrix: Address, n: number): void
   gatherPieces(to: Address, first: Address, pieces: number, stride: number, count: number): void
   solveCholesky(matrix: Address, n: number, x: Address): void

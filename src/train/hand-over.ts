@@ -27,11 +27,10 @@ const FEW = {
   // take as many as on one rank.
   overRanks: { hinge: 1023, smooth: 128 },
 }
-/** Features up to which they are better than coordinate descent that stalls: the second derivative of the logistic loss is smooth,
- *  those of the others jump, which matters with many features. */
-const MOST = { hinge: 128, squared: 256, logistic: 1023 }
-/** In memory more is known to pay, for there passes are cheap: what has a matrix. */
-const MOST_IN_MEMORY = 1023
+/** Features up to which they are better than coordinate descent that stalls: what has a matrix. */
+const MOST = 1023
+/** The hinge with more of them is given more passes: its kink takes many steps. */
+const FEW_OF_HINGE = 128
 /** Nonzeros of a row up to which a matrix of second derivatives costs little. */
 const MOST_NONZEROS = 64
 /** Features up to which it costs little with rows of any length. */
@@ -53,7 +52,7 @@ const UNJUDGED = 100
 export function hasSecondOrder({ options, wanted, ...sizes }: PlaceFacts): boolean {
   const folds = wanted.folds || wanted.problems.some(({ heldOut }) => heldOut !== undefined)
   return (
-    mayHandOver(options, sizes, MOST_IN_MEMORY) &&
+    mayHandOver(options, sizes) &&
     !wanted.allClasses &&
     // Models of a truncated loss that leave out a fold are trained by their dual variables.
     !(folds && findLoss(options.loss).truncates)
@@ -64,7 +63,6 @@ export function hasSecondOrder({ options, wanted, ...sizes }: PlaceFacts): boole
 export function mayHandOver(
   options: ResolvedOptions,
   { rows, weights }: { rows: number; weights: number },
-  most = mostInBlocks(convexLoss(findLoss(options.loss))),
 ): boolean {
   const loss = convexLoss(findLoss(options.loss))
   return (
@@ -75,13 +73,10 @@ export function mayHandOver(
     !trainsTogether(options.multiclass) &&
     !options.space &&
     newton.lossNeeds.has(loss) &&
-    weights <= most &&
+    weights <= MOST &&
     rows >= SOME_ROWS
   )
 }
-
-const mostInBlocks = (loss: Loss): number =>
-  loss.entropicDual ? MOST.logistic : isSmooth(loss) ? MOST.squared : MOST.hinge
 
 export interface Sizes {
   rows: number
@@ -101,7 +96,7 @@ export function wouldStartSecondOrder(given: TrainOptions, sizes: Sizes, models:
   const options = resolveOptions(given)
   const loss = convexLoss(findLoss(options.loss))
   const what = models === 1 ? 'oneInMemory' : 'otherwise'
-  return mayHandOver(options, sizes, MOST_IN_MEMORY) && startsSecondOrder(loss, sizes, what)
+  return mayHandOver(options, sizes) && startsSecondOrder(loss, sizes, what)
 }
 
 /** Why it is taken later. */
@@ -116,7 +111,7 @@ export function successors(loss: Loss, { rows, nonzeros, weights }: Sizes): Memo
 
 /** Passes that coordinate descent may still take. */
 export const passesFor = (loss: Loss, weights: number): number =>
-  isSmooth(loss) || weights <= MOST.hinge ? MOST_PASSES.usual : MOST_PASSES.hinge
+  isSmooth(loss) || weights <= FEW_OF_HINGE ? MOST_PASSES.usual : MOST_PASSES.hinge
 
 /** Whether a model that is trained alone begins with them: rows fill much of few features, so that what one feature tells,
  *  others tell, too. Many models together read each row once by coordinate descent. */
@@ -153,11 +148,12 @@ export function patience(
 
 /** Judges coordinate descent over blocks: sooner where second-order passes are cheap beside its own. */
 export function patienceInBlocks(
-  { loss, tolerance }: Pick<ResolvedOptions, 'loss' | 'tolerance'>,
+  { loss: name, tolerance }: Pick<ResolvedOptions, 'loss' | 'tolerance'>,
   { models, weightCount }: { models: number; weightCount: number },
 ): NonNullable<Driving['stalls']> {
-  const cheap = models === 1 && !isSmooth(convexLoss(findLoss(loss))) && weightCount <= FEW.oneInMemory.hinge + 1
-  return cheap ? patience(tolerance, SOON.most, SOON.least) : patience(tolerance)
+  const loss = convexLoss(findLoss(name))
+  const cheap = models === 1 && !isSmooth(loss) && weightCount <= FEW.oneInMemory.hinge + 1
+  return cheap ? patience(tolerance, SOON.most, SOON.least) : patience(tolerance, passesFor(loss, weightCount))
 }
 
 /** Judges lbfgs the same way. Its gaps jump at first. */

@@ -44,6 +44,39 @@ async function assertTrue(result: TrainResult, rows: Row[], options: TrainOption
   assert.ok(result.gap! <= (options.tolerance ?? 1e-3), `the gap is ${result.gap}`)
 }
 
+/** Rows in which feature j is present with probability 0.6 · 2^(−j/15), as a whole number up to 255; few labels are wrong. */
+function rareFeatures(rows: number, features: number): string {
+  let state = 12_345
+  const random = (): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+  const hidden = Array.from({ length: features }, () => random() - 0.5)
+  const lines = Array.from({ length: rows }, () => {
+    let [score, line] = [0, '']
+    for (let j = 0; j < features; j++) {
+      if (random() >= 0.6 * 0.5 ** (j / 15)) continue
+      const value = 1 + Math.floor(random() * 255)
+      score += hidden[j] * value
+      line += ` ${j + 1}:${value}`
+    }
+    return `${score > 0 !== random() < 0.005 ? '+1' : '-1'}${line}`
+  })
+  return `${lines.join('\n')}\n`
+}
+
+describe('rows that come to count on the way of a step', () => {
+  it('damp the next matrix: steps are long again', async () => {
+    const text = rareFeatures(3000, 200)
+    const path = folder.write('rare.svm', text)
+    const options: TrainOptions = { solver: 'newton', loss: 'squared-hinge' }
+    const { result } = await told(path, options)
+    await assertTrue(result, rowsOfText(text), options)
+    // Without damping it was 90.
+    assert.ok(result.passes <= 40, `${result.passes} passes`)
+  })
+})
+
 describe('few features that are not scaled', () => {
   const text = unscaledRows(11_000, 3, 2, 4)
   let path = ''

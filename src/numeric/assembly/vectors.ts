@@ -63,9 +63,9 @@ export function foldTriangles(matrix: usize, n: u32): void {
   }
 }
 
-/** The lower triangle of an n × n matrix, rows one after the other, becomes that of L with L Lᵀ = I + matrix, in place; false
- *  when it has none. */
-export function factorCholesky(matrix: usize, n: u32): bool {
+/** The lower triangle of an n × n matrix, rows one after the other, becomes that of L with L Lᵀ = I + matrix + damping · largest, in
+ *  place; false when it has none. Of the matrix' diagonals that were met, `largest` keeps the largest numbers. */
+export function factorCholesky(matrix: usize, n: u32, damping: f64, diagonal: usize, largest: usize): bool {
   const line = usize(n) << 3
   for (let j: usize = 0; j < usize(n); j++) {
     const row = matrix + j * line
@@ -74,8 +74,11 @@ export function factorCholesky(matrix: usize, n: u32): bool {
       const sum = load<f64>(row + (k << 3)) - innerProduct(row, other, u32(k))
       if (k < j) store<f64>(row + (k << 3), sum / load<f64>(other + (k << 3)))
       else {
-        if (!(sum + 1 > 0)) return false
-        store<f64>(row + (j << 3), Math.sqrt(sum + 1))
+        const most = max(load<f64>(largest + (j << 3)), load<f64>(diagonal + (j << 3)))
+        store<f64>(largest + (j << 3), most)
+        const pivot = sum + 1 + damping * most
+        if (!(pivot > 0)) return false
+        store<f64>(row + (j << 3), Math.sqrt(pivot))
       }
     }
   }

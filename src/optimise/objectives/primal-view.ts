@@ -14,8 +14,16 @@ import type { OneProblem } from './one-problem.ts'
  *  derivatives at steps along a vector. */
 export type PrimalPass = 'slope' | 'matrix' | 'product' | 'line'
 
-/** Steps at which a line is looked at. */
+/** Steps at which a line is looked at first. */
 const STEPS = [1, 2, 4, 8, 12, 16, 24, 32, 40, 48, 56, 64, 80, 96, 128, 256].map(part => part / 64)
+
+/** A stretch of a line on which the objective is lowest somewhere, and its derivatives at the ends. */
+export interface Stretch {
+  from: number
+  to: number
+  slopeFrom: number
+  slopeTo: number
+}
 
 /** What a pass over all rows at a point showed. */
 export interface Slope {
@@ -76,6 +84,8 @@ export class PrimalView {
   readonly matrix: number
   /** Of the hinge: over how much of the margin its kink is rounded. */
   smoothing = 0
+  /** The stretch of a line that is looked at; the whole line when there is none. */
+  stretch: Stretch | null = null
   readonly #objective: OneProblem
   readonly #rows: number
   /** Addresses of what each piece sums. */
@@ -119,7 +129,7 @@ export class PrimalView {
     arena
       .f64(this.#line, (this.#pieces.length + 1) * STEPS.length)
       .fill(0)
-      .set(STEPS)
+      .set(this.#steps())
     this.#totals = noSums(1)
   }
 
@@ -203,19 +213,25 @@ export class PrimalView {
     return { primal: this.smoothing > 0 ? penalty + smoothLoss : primal, squaredGradient, certificate }
   }
 
-  /** After a pass along the direction: the step at which the objective is lowest. `at0` is the derivative of the whole
-   *  objective at step 0, `atPoint` and `curvature` are the first and second one of its regulariser. */
-  lowest(at0: number, atPoint: number, curvature: number): number {
+  #steps(): number[] {
+    const { stretch } = this
+    if (!stretch) return STEPS
+    return STEPS.map((_, k) => stretch.from + ((stretch.to - stretch.from) * (k + 1)) / STEPS.length)
+  }
+
+  /** After a pass along the direction: the stretch on which the objective is lowest. `at0` is the derivative of the whole
+   *  objective at step 0, `atPoint` and `curvature` are the first and second one of its regulariser. Where it still falls at the
+   *  last step, the stretch is that step alone. */
+  lowest(at0: number, atPoint: number, curvature: number): Stretch {
     const all = this.#objective.arena.f64(this.#line, (this.#pieces.length + 1) * STEPS.length)
-    let [before, slopeBefore] = [0, at0]
-    for (const [k, step] of STEPS.entries()) {
-      let slope = atPoint + step * curvature
-      for (let p = 1; p <= this.#pieces.length; p++) slope += all[p * STEPS.length + k]
-      // Between two steps the derivative is taken for a straight line.
-      if (slope >= 0) return before + ((step - before) * -slopeBefore) / (slope - slopeBefore)
-      ;[before, slopeBefore] = [step, slope]
+    let [from, slopeFrom] = this.stretch ? [this.stretch.from, this.stretch.slopeFrom] : [0, at0]
+    for (const [k, to] of this.#steps().entries()) {
+      let slopeTo = atPoint + to * curvature
+      for (let p = 1; p <= this.#pieces.length; p++) slopeTo += all[p * STEPS.length + k]
+      if (slopeTo >= 0) return { from, to, slopeFrom, slopeTo }
+      ;[from, slopeFrom] = [to, slopeTo]
     }
-    return before
+    return { from, to: from, slopeFrom, slopeTo: slopeFrom }
   }
 
   get totals(): number[] {

@@ -13,7 +13,7 @@
 import { UsageError } from '../../errors.ts'
 import type { LoopCall } from '../../threads/loop-task.ts'
 import type { OneProblem } from '../objectives/one-problem.ts'
-import { type Ground, type PrimalPass, type Slope, VIEW_BYTES, viewBytes } from '../objectives/primal-view.ts'
+import { type Ground, type PrimalPass, type Slope, type Stretch, VIEW_BYTES, viewBytes } from '../objectives/primal-view.ts'
 import { DESCENT_BYTES, Descent } from './descent.ts'
 import { startDescents } from './descents-run.ts'
 import { anyDual, type BlockSolver, type MemorySolver, type SolverSettings, type Steps } from './solver.ts'
@@ -38,6 +38,21 @@ const SOLVED = 0.1
 const LEAST_FALL = 0.2
 /** A full step is good when it lowers the objective by at least so much of what a parabola would. */
 const GOOD = 0.5
+/** A line is looked at closer, up to so often, while derivatives at both ends of the stretch that is left are more than this share of
+ *  the one at its beginning: kinks may lie between. */
+const MOST_LOOKS = 4
+const FLAT = 0.1
+/** A step that ends short of a full one had a matrix that said too little: rows that did not count came to count on the way. So the
+ *  next matrix is damped, by a share of the largest second derivatives that were met (Marquardt 1963). The share grows with every step
+ *  that ends short, and falls with the others, the more the further they went. Below the least one there is none. */
+const FIRST_DAMPING = 1e-5
+const MOST_DAMPING = 1e-3
+const LEAST_DAMPING = 1e-10
+const MORE = 3
+const LESS = 2
+/** Shares of a full step: one that ends short, and one that goes far enough. */
+const SHORT = 0.25
+const FAR = 0.5
 /** What is under way besides. */
 interface Inner {
   phase: 'slope' | 'product' | 'line'
@@ -47,6 +62,12 @@ interface Inner {
   wary: boolean
   /** Whether a look along the line told the step. */
   told: boolean
+  /** Looks along the present line, and where the next one goes. */
+  looks: number
+  stretch: Stretch | null
+  /** How much of the largest second derivatives the matrix is damped by, and what it was before the present step. */
+  damping: number
+  lastDamping: number
   /** Of conjugate gradients: steps so far, and rᵀz, now and at first. */
   inner: number
   residual: number
@@ -62,7 +83,8 @@ interface Inner {
 
 const START: Inner = {
   ...{ phase: 'slope', stale: true, wary: false, told: false, inner: 0, residual: 0, firstResidual: 0, gained: 0 },
-  ...{ smoothing: 0, anew: false, stageGaps: [] },
+  ...{ smoothing: 0, anew: false, stageGaps: [], looks: 0, stretch: null },
+  ...{ damping: 0, lastDamping: 0 },
 }
 
 /** Whether the matrix of second derivatives is small. */
@@ -78,6 +100,8 @@ function tooManyFeatures(): UsageError {
 export class NewtonDescent extends Descent<Inner> {
   /** Address of the residual. */
   readonly #residual: number
+  /** Address of the largest second derivatives that were met. */
+  readonly #largest: number
   /** Whether the matrix is summed with every gradient. */
   readonly #always: boolean
 
@@ -89,6 +113,7 @@ export class NewtonDescent extends Descent<Inner> {
     super(objective, source, { ...START, smoothing: isSmooth ? 0 : FIRST_SMOOTHING, stageGaps: [] }, few)
     this.#always = source.all.nonzeros <= MATRIX_NONZEROS * source.all.rows
     this.#residual = source.room('the residual', weightCount * 8)
+    this.#largest = few ? source.room('the largest second derivatives', weightCount * 8) : 0
     this.view.smoothing = this.course.smoothing
   }
 
@@ -99,8 +124,9 @@ export class NewtonDescent extends Descent<Inner> {
 
   /** The matrix is factored where it was summed: of many models, by all threads. */
   override settling(): LoopCall[] {
-    const { count, matrix } = this.view
-    return this.pass === 'matrix' ? [{ loop: 'factorCholesky', numbers: [matrix, count] }] : []
+    const { count, matrix, diagonal } = this.view
+    if (this.pass !== 'matrix') return []
+    return [{ loop: 'factorCholesky', numbers: [matrix, count, this.course.damping, diagonal, this.#largest] }]
   }
 
   /** A full step that does little is looked along. A step that a look told is the best that there is, up to rounding. */
@@ -216,8 +242,19 @@ export class NewtonDescent extends Descent<Inner> {
     const { course } = this
     course.phase = 'slope'
     course.told = false
+    course.lastDamping = course.damping
+    this.#damp(1)
     this.take()
     if (course.wary && this.view.seesLines) this.#lookAlong()
+  }
+
+  /** How the next matrix is damped, after such a share of a step. */
+  #damp(share: number): void {
+    const { course } = this
+    if (!this.view.matrix || !this.#always) return
+    const { damping } = course
+    if (share < SHORT) course.damping = Math.min(damping === 0 ? FIRST_DAMPING : damping * MORE, MOST_DAMPING)
+    else if (share > FAR) course.damping = damping > LEAST_DAMPING ? damping / (LESS * Math.max(1, share) ** 2) : 0
   }
 
   /** The next pass looks along the step. */
@@ -225,6 +262,14 @@ export class NewtonDescent extends Descent<Inner> {
     this.copy(this.view.point, this.objective.weights)
     this.copy(this.view.direction, this.step)
     this.course.phase = 'line'
+    this.#look(null)
+  }
+
+  #look(stretch: Stretch | null): void {
+    const { course } = this
+    course.looks = stretch ? course.looks + 1 : 1
+    course.stretch = stretch
+    this.view.stretch = stretch
   }
 
   /** Goes where the objective is lowest along the step. */
@@ -233,9 +278,19 @@ export class NewtonDescent extends Descent<Inner> {
     const { course, step, view } = this
     const atPoint = arena.numeric.innerProduct(weights, step, view.count)
     const curvature = arena.numeric.innerProduct(step, step, view.count)
+    const stretch = view.lowest(course.promise, atPoint, curvature)
+    const { from, to, slopeFrom, slopeTo } = stretch
+    const steepness = Math.min(-slopeFrom, slopeTo)
+    if (steepness > -FLAT * course.promise && course.looks < MOST_LOOKS) {
+      this.#look(stretch)
+      return
+    }
     course.told = true
     course.phase = 'slope'
-    this.try(view.lowest(course.promise, atPoint, curvature))
+    // Between two steps the derivative is taken for a straight line.
+    this.try(slopeTo > slopeFrom ? from + ((to - from) * -slopeFrom) / (slopeTo - slopeFrom) : to)
+    course.damping = course.lastDamping
+    this.#damp(course.share)
     // A step that is nearly full needs no look the next time.
     if (course.share > 0.7 && course.share < 1.5) course.wary = false
   }
@@ -243,11 +298,12 @@ export class NewtonDescent extends Descent<Inner> {
   override restore(state: unknown): void {
     super.restore(state)
     this.view.smoothing = this.course.smoothing
+    this.view.stretch = this.course.stretch ?? null
   }
 
   override stretches() {
     const { count, matrix, lineRoom } = this.view
-    const factored = matrix ? [{ at: matrix, bytes: count ** 2 * 8 }] : []
+    const factored = matrix ? [{ at: matrix, bytes: count ** 2 * 8 }, { at: this.#largest, bytes: count * 8 }] : []
     return [...super.stretches(), { at: this.#residual, bytes: count * 8 }, ...factored, lineRoom]
   }
 }
@@ -275,7 +331,7 @@ const newtonInBlocks: BlockSolver = {
   extra: {
     // The matrix of all classes at once is never summed.
     perWeight: (weights, { together }) =>
-      VIEW_BYTES + DESCENT_BYTES + 8 + (isFew(weights) && !together ? weights * 16 + 20 : 0),
+      VIEW_BYTES + DESCENT_BYTES + 8 + (isFew(weights) && !together ? weights * 16 + 28 : 0),
     perRow: 0,
   },
 }
@@ -284,5 +340,5 @@ export const newton: MemorySolver = {
   ...traits,
   ...{ data: 'memory', overRanks: true, inBlocks: newtonInBlocks },
   extraBytes: (weights, models = 1) =>
-    viewBytes(weights, isFew(weights), models) + models * (DESCENT_BYTES + 8) * weights,
+    viewBytes(weights, isFew(weights), models) + models * (DESCENT_BYTES + (isFew(weights) ? 16 : 8)) * weights,
 }
