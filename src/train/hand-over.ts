@@ -60,10 +60,7 @@ export function hasSecondOrder({ options, wanted, ...sizes }: PlaceFacts): boole
 }
 
 /** The same by the options and the sizes of the data. */
-export function mayHandOver(
-  options: ResolvedOptions,
-  { rows, weights }: { rows: number; weights: number },
-): boolean {
+export function mayHandOver(options: ResolvedOptions, { rows, weights }: { rows: number; weights: number }): boolean {
   const loss = convexLoss(findLoss(options.loss))
   return (
     askedSolver(options.solver) === undefined &&

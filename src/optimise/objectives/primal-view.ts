@@ -17,8 +17,8 @@ export type PrimalPass = 'slope' | 'matrix' | 'product' | 'line'
 /** Steps at which a line is looked at first. */
 const STEPS = [1, 2, 4, 8, 12, 16, 24, 32, 40, 48, 56, 64, 80, 96, 128, 256].map(part => part / 64)
 
-/** A stretch of a line on which the objective is lowest somewhere, and its derivatives at the ends. */
-export interface Stretch {
+/** A part of a line on which the objective is lowest somewhere, and its derivatives at the ends. */
+export interface Bracket {
   from: number
   to: number
   slopeFrom: number
@@ -84,8 +84,8 @@ export class PrimalView {
   readonly matrix: number
   /** Of the hinge: over how much of the margin its kink is rounded. */
   smoothing = 0
-  /** The stretch of a line that is looked at; the whole line when there is none. */
-  stretch: Stretch | null = null
+  /** The part of a line that is looked at; the whole line when there is none. */
+  bracket: Bracket | null = null
   readonly #objective: OneProblem
   readonly #rows: number
   /** Addresses of what each piece sums. */
@@ -214,17 +214,17 @@ export class PrimalView {
   }
 
   #steps(): number[] {
-    const { stretch } = this
-    if (!stretch) return STEPS
-    return STEPS.map((_, k) => stretch.from + ((stretch.to - stretch.from) * (k + 1)) / STEPS.length)
+    const { bracket } = this
+    if (!bracket) return STEPS
+    return STEPS.map((_, k) => bracket.from + ((bracket.to - bracket.from) * (k + 1)) / STEPS.length)
   }
 
-  /** After a pass along the direction: the stretch on which the objective is lowest. `at0` is the derivative of the whole
+  /** After a pass along the direction: the bracket in which the objective is lowest. `at0` is the derivative of the whole
    *  objective at step 0, `atPoint` and `curvature` are the first and second one of its regulariser. Where it still falls at the
-   *  last step, the stretch is that step alone. */
-  lowest(at0: number, atPoint: number, curvature: number): Stretch {
+   *  last step, the bracket is that step alone. */
+  lowest(at0: number, atPoint: number, curvature: number): Bracket {
     const all = this.#objective.arena.f64(this.#line, (this.#pieces.length + 1) * STEPS.length)
-    let [from, slopeFrom] = this.stretch ? [this.stretch.from, this.stretch.slopeFrom] : [0, at0]
+    let [from, slopeFrom] = this.bracket ? [this.bracket.from, this.bracket.slopeFrom] : [0, at0]
     for (const [k, to] of this.#steps().entries()) {
       let slopeTo = atPoint + to * curvature
       for (let p = 1; p <= this.#pieces.length; p++) slopeTo += all[p * STEPS.length + k]

@@ -13,7 +13,14 @@
 import { UsageError } from '../../errors.ts'
 import type { LoopCall } from '../../threads/loop-task.ts'
 import type { OneProblem } from '../objectives/one-problem.ts'
-import { type Ground, type PrimalPass, type Slope, type Stretch, VIEW_BYTES, viewBytes } from '../objectives/primal-view.ts'
+import {
+  type Bracket,
+  type Ground,
+  type PrimalPass,
+  type Slope,
+  VIEW_BYTES,
+  viewBytes,
+} from '../objectives/primal-view.ts'
 import { DESCENT_BYTES, Descent } from './descent.ts'
 import { startDescents } from './descents-run.ts'
 import { anyDual, type BlockSolver, type MemorySolver, type SolverSettings, type Steps } from './solver.ts'
@@ -38,7 +45,7 @@ const SOLVED = 0.1
 const LEAST_FALL = 0.2
 /** A full step is good when it lowers the objective by at least so much of what a parabola would. */
 const GOOD = 0.5
-/** A line is looked at closer, up to so often, while derivatives at both ends of the stretch that is left are more than this share of
+/** A line is looked at closer, up to so often, while derivatives at both ends of the bracket that is left are more than this share of
  *  the one at its beginning: kinks may lie between. */
 const MOST_LOOKS = 4
 const FLAT = 0.1
@@ -64,7 +71,7 @@ interface Inner {
   told: boolean
   /** Looks along the present line, and where the next one goes. */
   looks: number
-  stretch: Stretch | null
+  bracket: Bracket | null
   /** How much of the largest second derivatives the matrix is damped by, and what it was before the present step. */
   damping: number
   lastDamping: number
@@ -83,7 +90,7 @@ interface Inner {
 
 const START: Inner = {
   ...{ phase: 'slope', stale: true, wary: false, told: false, inner: 0, residual: 0, firstResidual: 0, gained: 0 },
-  ...{ smoothing: 0, anew: false, stageGaps: [], looks: 0, stretch: null },
+  ...{ smoothing: 0, anew: false, stageGaps: [], looks: 0, bracket: null },
   ...{ damping: 0, lastDamping: 0 },
 }
 
@@ -265,11 +272,11 @@ export class NewtonDescent extends Descent<Inner> {
     this.#look(null)
   }
 
-  #look(stretch: Stretch | null): void {
+  #look(bracket: Bracket | null): void {
     const { course } = this
-    course.looks = stretch ? course.looks + 1 : 1
-    course.stretch = stretch
-    this.view.stretch = stretch
+    course.looks = bracket ? course.looks + 1 : 1
+    course.bracket = bracket
+    this.view.bracket = bracket
   }
 
   /** Goes where the objective is lowest along the step. */
@@ -278,11 +285,11 @@ export class NewtonDescent extends Descent<Inner> {
     const { course, step, view } = this
     const atPoint = arena.numeric.innerProduct(weights, step, view.count)
     const curvature = arena.numeric.innerProduct(step, step, view.count)
-    const stretch = view.lowest(course.promise, atPoint, curvature)
-    const { from, to, slopeFrom, slopeTo } = stretch
+    const bracket = view.lowest(course.promise, atPoint, curvature)
+    const { from, to, slopeFrom, slopeTo } = bracket
     const steepness = Math.min(-slopeFrom, slopeTo)
     if (steepness > -FLAT * course.promise && course.looks < MOST_LOOKS) {
-      this.#look(stretch)
+      this.#look(bracket)
       return
     }
     course.told = true
@@ -298,12 +305,17 @@ export class NewtonDescent extends Descent<Inner> {
   override restore(state: unknown): void {
     super.restore(state)
     this.view.smoothing = this.course.smoothing
-    this.view.stretch = this.course.stretch ?? null
+    this.view.bracket = this.course.bracket ?? null
   }
 
   override stretches() {
     const { count, matrix, lineRoom } = this.view
-    const factored = matrix ? [{ at: matrix, bytes: count ** 2 * 8 }, { at: this.#largest, bytes: count * 8 }] : []
+    const factored = matrix
+      ? [
+          { at: matrix, bytes: count ** 2 * 8 },
+          { at: this.#largest, bytes: count * 8 },
+        ]
+      : []
     return [...super.stretches(), { at: this.#residual, bytes: count * 8 }, ...factored, lineRoom]
   }
 }
