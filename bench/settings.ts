@@ -19,6 +19,7 @@ export const OPTIONS = `Options:
   --seconds N         hard: a run that takes longer is stopped, and shown as "> N s" (900); serve: seconds of load (60);
                       indexed: a run of growth that takes longer is given up (3600, small 120)
   --from M, --to M    caps: the least and the most cap, in MiB (112, 512)
+  --step M            caps: from one cap to the next, in MiB (16, small 64)
   --solvers NAMES     caps: stream, selective, block, bundles, separated by commas (all)
   --simulate          cluster: predict times of 1 to 1,000 ranks, and check that at 1 to 4
   --network L,B       cluster --simulate: latency in seconds and bytes a second of a node (50e-6,1.25e9)
@@ -43,7 +44,7 @@ export interface Asked {
 }
 
 const ofSomeSuites: SuiteOption[] = [
-  ...(['losses', 'costs', 'fifth', 'seconds', 'from', 'to', 'solvers'] as const),
+  ...(['losses', 'costs', 'fifth', 'seconds', 'from', 'to', 'step', 'solvers'] as const),
   ...(['simulate', 'network', 'peer', 'resume'] as const),
 ]
 const DEFAULT_NETWORK = { latency: 50e-6, bandwidth: 1.25e9 }
@@ -75,6 +76,7 @@ function parse(args: string[]) {
       seconds: { type: 'string' },
       from: { type: 'string' },
       to: { type: 'string' },
+      step: { type: 'string' },
       solvers: { type: 'string' },
       simulate: { type: 'boolean', default: false },
       network: { type: 'string' },
@@ -117,6 +119,7 @@ function checked({ positionals, values }: ReturnType<typeof parse>): Asked | str
     costs: costs?.map(Number),
     seconds: wholeFrom1('seconds', values.seconds),
     ...{ from: wholeFrom1('from', values.from), to: wholeFrom1('to', values.to) },
+    step: wholeFrom1('step', values.step),
     ...{ simulate: values.simulate, network: networkOf(values.network) },
   }
   // A part of a suite, or a small one, must not pass for the whole.
@@ -128,6 +131,7 @@ function checked({ positionals, values }: ReturnType<typeof parse>): Asked | str
     ...(solvers ?? []),
     ...(costs ?? []).map(cost => `c${cost}`),
     ...(values.fifth ? ['fifth'] : []),
+    ...(values.step ? [`by-${values.step}`] : []),
     ...(values.from || values.to ? [`${values.from ?? 'least'}-to-${values.to ?? 'most'}`] : []),
   ]
   const { resume, keep, out } = values

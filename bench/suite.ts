@@ -19,9 +19,10 @@ export interface SuiteContext {
   fifth: boolean
   /** Seconds after which a run is stopped, or seconds of load, where --seconds says so. */
   seconds?: number
-  /** MiB of the least and of the most cap, and solvers, of a suite that climbs. */
+  /** MiB of the least and of the most cap and between two of them, and solvers, of a suite that climbs. */
   from?: number
   to?: number
+  step?: number
   solvers?: string[]
   /** Whether times of many ranks are predicted, and for which network between nodes. */
   simulate: boolean
@@ -79,6 +80,7 @@ export type SuiteOption =
   | 'seconds'
   | 'from'
   | 'to'
+  | 'step'
   | 'solvers'
   | 'simulate'
   | 'network'

@@ -33,7 +33,7 @@ const PATIENCE = 300
 
 /** The section grows: it comes again after each climb. */
 export async function* capsSection(context: SuiteContext, names: string[]): AsyncGenerator<Section> {
-  const { from: least = LEAST, to: most = MOST, solvers = capSolvers } = context
+  const { from: least = LEAST, to: most = MOST, step = STEP[context.size], solvers = capSolvers } = context
   const table: Table = { columns, rows: [] }
   const section: Section = {
     name: 'caps',
@@ -43,7 +43,7 @@ export async function* capsSection(context: SuiteContext, names: string[]): Asyn
       `asked for; at most ${SLOWER} times the time of the same run under a cap of ${MORE}M more.`,
     protocol: [
       `Hinge loss to a relative gap of ${GAP}; \`limit --memory M -- spillway train … --memory M\`, from a cold disk.`,
-      `Caps from ${least}M to ${most}M in steps of ${STEP[context.size]}M; those that are refused have no line.`,
+      `Caps from ${least}M to ${most}M in steps of ${step}M; those that are refused have no line.`,
       'Bundles: block with --calibrate, which trains a model for each of five folds besides. Of many classes, all solvers train bundles.',
       "Bytes read are those that the system counts for the process (read_bytes of /proc/PID/io, by wait4). Node is a copy of its own: pages that other programs have in memory would not be charged to the cap. Its file's first reading is not counted.",
       `A run that takes more than ${PATIENCE} s is stopped. A pair of runs that is too far apart is run again, up to ${context.rounds} times in all; the smallest times count.`,
@@ -96,7 +96,7 @@ export interface Climb {
 async function climb(context: SuiteContext, table: Table, what: Climb): Promise<void> {
   const store = join(context.workFolder, 'caps.spill')
   const { data, from, solver } = what
-  for (let cap = context.from ?? LEAST; cap <= (context.to ?? MOST); cap += STEP[context.size]) {
+  for (let cap = context.from ?? LEAST; cap <= (context.to ?? MOST); cap += context.step ?? STEP[context.size]) {
     const row: Record<string, Cell> = { data: data.name, from, solver, cap }
     const known = rowBefore(context.before, row)
     if (known) {

@@ -10,7 +10,7 @@ export const caps: Suite = {
   summary: 'hard memory caps from the least that is accepted on: never killed, never crawling',
   sections: ['caps'],
   dataSets: DATA,
-  options: ['from', 'to', 'solvers', 'resume'],
+  options: ['from', 'to', 'step', 'solvers', 'resume'],
   solvers: capSolvers,
   async *run(context) {
     if (context.wants('caps')) yield* capsSection(context, DATA)
