@@ -32,6 +32,8 @@ import {
 import { countPasses, occurring } from './scaling.ts'
 
 const GAP = 1e-4
+/** `dual` is timed for so many passes: over ranks it may take hours to a gap, and how many passes it takes is not in the model. */
+const PASSES_OF_DUAL = 40
 const timeSums = fileURLToPath(new URL('../time-sums.ts', import.meta.url))
 /** Ranks on which the sums of this machine are timed. */
 const SUM_RANKS = 2
@@ -63,7 +65,7 @@ export async function* simulateSection(context: SuiteContext, names: string[]): 
     goal: 'a model of the time that ranks take, checked against measured runs at 1 to 4 ranks.',
     protocol: [
       `Measured at one rank with one thread, to a gap of ${GAP}: start (whole job less reading and computing), reading, seconds for each nonzero and pass. How many times as long ${CORES} such processes at a time take for passes and for reading. What a job of a few rows takes longer on two ranks than on one. Sums of one number and of n numbers on ${SUM_RANKS} ranks: latency and bandwidth within this machine. Vectors that are given to sums in a pass: by Open MPI's count of bytes.`,
-      `Predicted: bench/cluster-model.ts. Ranks beyond the ${CORES} cores share them. Passes are those of one rank for newton and lbfgs, which make the same steps on any number; for dual they are those of that run.`,
+      `Predicted: bench/cluster-model.ts. Ranks beyond the ${CORES} cores share them. Passes are those of one rank for newton and lbfgs, which make the same steps on any number; for dual, which ends after ${PASSES_OF_DUAL}, they are those of that run.`,
       'The error is (predicted − measured) / measured, of whole jobs. At one rank it says nothing: the rates come from there. A busy machine shows in it: rates and runs are not of the same moment.',
       planProtocol(context.network),
     ],
@@ -176,7 +178,10 @@ async function measureMethod(
   weights: number,
 ): Promise<Measured> {
   const runs = new RankRuns(context, data, mpirun, 'simulate')
-  const plan = RANKS.map(ranks => ({ name: `${method.solver}, ranks ${ranks}`, method, ranks, threads: 1, stop: GAP }))
+  const until = method.solver === 'dual' ? { maxPasses: PASSES_OF_DUAL } : {}
+  const plan = RANKS.map(ranks => ({
+    ...{ name: `${method.solver}, ranks ${ranks}`, method, ranks, threads: 1, stop: GAP, ...until },
+  }))
   const timings = await runs.time(plan)
   const one = timings.find(({ run }) => run.ranks === 1)
   if (!one) throw new Error('one rank alone could not be measured')
