@@ -3,7 +3,7 @@
 //   time(P) = start + read(P) + passes · (sweep(P) + vectors · sum(n, P))
 //
 //   read(P)    bytes of text / P, by what is slower: the disk or parsing
-//   sweep(P)   nonzeros / P · seconds a nonzero · what the slowest of P ranks takes more than the mean
+//   sweep(P)   (nonzeros / P · seconds a nonzero + weights · seconds a weight) · what the slowest of P ranks takes more than the mean
 //   sum(n, P)  an AllReduce of n numbers of 8 bytes: each rank sends 2 · (P − 1) / P · 8 n bytes, in calls of at most 4 MiB, and a
 //              call has 2 (P − 1) steps by a ring, 2 log2 P by halving (Rabenseifner). Halving takes a power of two: of other
 //              numbers, some ranks send 1.5 · 8 n bytes more, as Open MPI does it (counted on three ranks and on four)
@@ -19,8 +19,9 @@ export interface Rates {
   joinSeconds: number
   /** Bytes of text that a core turns into rows in a second. */
   parseBytesPerSecond: number
-  /** Of a pass. */
+  /** Of a pass: what is shared out among ranks, and what each does for all weights. */
   secondsPerNonzero: number
+  secondsPerWeight: number
   /** How much longer the same pass, and the same reading, take a core while all others of its machine do such work, too: they
    *  share the memory. */
   contention: number
@@ -159,7 +160,8 @@ export function predict(
   const bytes = work.textBytes / ranks
   const parsing = (bytes / rates.parseBytesPerSecond) * readsSlower
   const fromDisk = (bytes * ranksPerNode) / nodes.diskBytesPerSecond
-  const sweep = (work.nonzeros / ranks) * rates.secondsPerNonzero * slower * slowest(ranks, rates.jitter)
+  const alone = (work.nonzeros / ranks) * rates.secondsPerNonzero + work.weights * rates.secondsPerWeight
+  const sweep = alone * slower * slowest(ranks, rates.jitter)
   // Ranks of a node share its network. Where ranks share cores, a step of a sum waits for all of them to have their turn.
   const link = {
     latency: network.latency * Math.max(1, ranksPerNode / cores),
@@ -177,6 +179,26 @@ export function predict(
     sentPerPass: work.vectorsPerPass * bytesSent(work.weights, ranks, algorithm),
     ...{ rowBytes, fits: rowBytes + work.bytesPerWeight * work.weights <= WINDOW_BYTES },
   }
+}
+
+/** A pass over some of the data. */
+export interface TimedPass {
+  seconds: number
+  nonzeros: number
+  weights: number
+}
+
+/** Seconds for each nonzero and for each weight that explain a pass over all data and one over a part of it. Neither is negative. */
+export function passRates(all: TimedPass, part: TimedPass): Pick<Rates, 'secondsPerNonzero' | 'secondsPerWeight'> {
+  const ofNonzeros = { secondsPerNonzero: all.seconds / all.nonzeros, secondsPerWeight: 0 }
+  const determinant = all.nonzeros * part.weights - part.nonzeros * all.weights
+  // Where a part has as many weights for its nonzeros as all have, nothing tells the two apart.
+  if (determinant <= 0.1 * all.nonzeros * part.weights) return ofNonzeros
+  const secondsPerNonzero = (all.seconds * part.weights - part.seconds * all.weights) / determinant
+  const secondsPerWeight = (all.nonzeros * part.seconds - part.nonzeros * all.seconds) / determinant
+  if (secondsPerWeight < 0) return ofNonzeros
+  if (secondsPerNonzero < 0) return { secondsPerNonzero: 0, secondsPerWeight: all.seconds / all.weights }
+  return { secondsPerNonzero, secondsPerWeight }
 }
 
 /** Latency and bandwidth that explain two sums that were timed, a short one and a long one, on so many ranks. */

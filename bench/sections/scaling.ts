@@ -103,7 +103,7 @@ function plans(method: RankRun['method']): RankRun[] {
 /** What is sent in a run of one pass, and in the whole run. */
 export async function countPasses({ workFolder }: SuiteContext, runs: RankRuns, run: RankRun): Promise<Traffic[]> {
   const counted: Traffic[] = []
-  for (const maxPasses of [1, undefined])
+  for (const maxPasses of [1, run.maxPasses])
     counted.push(await countTraffic(workFolder, words => runs.train({ ...run, maxPasses }, words)))
   return counted
 }

@@ -8,6 +8,7 @@ import {
   type Nodes,
   networkFrom,
   normalShare,
+  passRates,
   predict,
   type Rates,
   sharedCores,
@@ -23,7 +24,7 @@ const near = (found: number, expected: number, most = 1e-9): void =>
 
 const network: Network = { latency: 1e-5, bandwidth: 1e9 }
 const rates: Rates = {
-  ...{ startSeconds: 0.5, joinSeconds: 0.25, parseBytesPerSecond: 1e8, secondsPerNonzero: 2e-9 },
+  ...{ startSeconds: 0.5, joinSeconds: 0.25, parseBytesPerSecond: 1e8, secondsPerNonzero: 2e-9, secondsPerWeight: 0 },
   ...{ contention: 1.2, readContention: 1.1, jitter: 0 },
 }
 const work: Work = {
@@ -113,6 +114,38 @@ describe('a prediction', () => {
     const four = predict(work, rates, { ...alone, ranksPerNode: 4 }, network)
     near(four.sweeps, 1.2)
     assert.deepEqual([two.start, four.start], [0.75, 1.5])
+  })
+
+  it('shares out nonzeros, and not what each rank does for all weights', () => {
+    const two = predict(
+      work,
+      { ...rates, contention: 1, secondsPerWeight: 3e-8 },
+      { ...alone, ranksPerNode: 2 },
+      network,
+    )
+    near(two.sweeps, 10 * (1e8 * 1e-9 + 1e6 * 3e-8))
+    const four = predict(
+      work,
+      { ...rates, contention: 1, secondsPerWeight: 3e-8 },
+      { ...alone, ranksPerNode: 4 },
+      network,
+    )
+    near(four.sweeps, 10 * (1e8 * 1e-9 + 2 * 1e6 * 3e-8))
+  })
+
+  it('goes by rates that explain a pass over all data and one over a part', () => {
+    const pass = (nonzeros: number, weights: number, a = 5e-9, b = 4e-8) => {
+      return { seconds: a * nonzeros + b * weights, nonzeros, weights }
+    }
+    const found = passRates(pass(1e8, 1e6), pass(2.5e7, 6e5))
+    near(found.secondsPerNonzero, 5e-9)
+    near(found.secondsPerWeight, 4e-8)
+    // A part that takes less than its share, and one that tells nothing.
+    const all = pass(1e8, 1e6, 5e-9, 0)
+    for (const part of [{ ...pass(2.5e7, 6e5), seconds: 0.1 }, pass(2.5e7, 2.5e5)])
+      assert.deepEqual(passRates(all, part), { secondsPerNonzero: 5e-9, secondsPerWeight: 0 })
+    const slow = passRates(all, { ...pass(2.5e7, 6e5), seconds: 0.5 })
+    assert.deepEqual(slow, { secondsPerNonzero: 0, secondsPerWeight: 5e-7 })
   })
 
   it('takes the disk where that is slower, and all threads of a rank', () => {

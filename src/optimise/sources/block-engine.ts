@@ -194,25 +194,26 @@ export class BlockEngine implements RowSource {
     return groupsOf(this.plan, order)
   }
 
-  /** These groups of blocks from the `first`-th on, each loaded while the one before is worked on. */
+  /** These groups of blocks from the `first`-th on. While one is worked on, the next is loaded; while that is waited for, the one
+   *  behind it as well: the slot of the one before is free. */
   async *pass(groups: number[][], first = 0): AsyncGenerator<RowGroup> {
     if (this.#slots.length === 0) this.#makeSlots()
-    let loading: Promise<RowGroup> | undefined
+    let next: Promise<RowGroup> | undefined
     try {
       for (let k = first; k < groups.length; k++) {
-        loading ??= this.#load(groups[k], k)
+        const loading = next ?? this.#load(groups[k], k)
+        // With one slot the next block can be read only when this one is done with.
+        next = k + 1 < groups.length && this.#slots.length > 1 ? this.#load(groups[k + 1], k + 1) : undefined
+        // A failure is met where the block is asked for; until then nobody else must hear of it.
+        next?.catch(() => {})
         const waited = performance.now()
         const block = await loading
         this.counts.waitSeconds += (performance.now() - waited) / 1000
-        // With one slot the next block can be read only when this one is done with.
-        loading = k + 1 < groups.length && this.#slots.length > 1 ? this.#load(groups[k + 1], k + 1) : undefined
-        // A failure is met where the block is asked for; until then nobody else must hear of it.
-        loading?.catch(() => {})
         yield block
       }
     } finally {
-      // An early exit also waits for the reader, which may still be writing into its slot.
-      await loading?.catch(() => {})
+      // An early exit also waits for the readers, which may still be writing into their slot.
+      await next?.catch(() => {})
     }
   }
 
