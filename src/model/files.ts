@@ -49,7 +49,8 @@ async function readUpTo(file: FileHandle, count: number, before: Uint8Array = ne
 
 /** What was read so far and all that follows. A pipe has no size to ask for, so it is read in growing pieces. */
 async function readRest(file: FileHandle, start: Uint8Array): Promise<Uint8Array> {
-  let { size } = await file.stat()
+  // A byte more than there should be: so the end is noticed without a larger piece.
+  let size = (await file.stat()).size + 1
   let bytes: Uint8Array = start
   for (;;) {
     if (size <= bytes.length) size = bytes.length * 2 + DETECT_BYTES

@@ -122,20 +122,30 @@ function* lentSection(lent: LentVectors, width: number): Generator<Uint8Array> {
 /** u32 each, padded to 8 bytes in the end. */
 function* integers(list: Uint32Array): Generator<Uint8Array> {
   for (let from = 0; from < list.length; from += CHUNK_NUMBERS) {
-    const count = Math.min(CHUNK_NUMBERS, list.length - from)
-    const view = new DataView(new ArrayBuffer(padded(count * 4)))
-    for (let k = 0; k < count; k++) view.setUint32(k * 4, list[from + k], true)
-    yield new Uint8Array(view.buffer)
+    const piece = list.subarray(from, from + CHUNK_NUMBERS)
+    const numbers = new Uint32Array(padded(piece.length * 4) / 4)
+    numbers.set(piece)
+    yield littleEndian(numbers)
   }
 }
 
 function* numbers(values: Float64Array | Float32Array): Generator<Uint8Array> {
   for (let from = 0; from < values.length; from += CHUNK_NUMBERS) {
-    const count = Math.min(CHUNK_NUMBERS, values.length - from)
-    const view = new DataView(new ArrayBuffer(count * 8))
-    for (let k = 0; k < count; k++) view.setFloat64(k * 8, values[from + k], true)
-    yield new Uint8Array(view.buffer)
+    yield littleEndian(new Float64Array(values.subarray(from, from + CHUNK_NUMBERS)))
   }
+}
+
+/** Most machines have numbers in memory as files have them: then they are copied as they are. */
+const IS_LITTLE_ENDIAN = new Uint8Array(new Uint32Array([BYTE_ORDER_MARK]).buffer)[0] === (BYTE_ORDER_MARK & 0xff)
+
+/** The bytes of numbers as files have them; turned in place where the machine has them the other way round. */
+function littleEndian(numbers: Uint32Array | Float64Array): Uint8Array {
+  const bytes = new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength)
+  if (!IS_LITTLE_ENDIAN) {
+    const width = numbers.BYTES_PER_ELEMENT
+    for (let at = 0; at < bytes.length; at += width) bytes.subarray(at, at + width).reverse()
+  }
+  return bytes
 }
 
 const padded = (bytes: number): number => Math.ceil(bytes / 8) * 8
@@ -246,14 +256,21 @@ function checkShapes(header: ModelHeader, found: number, file: string): void {
 
 function readSections(header: ModelHeader, view: DataView, start: number, file: string): Model {
   let at = start
+  // A copy, so that numbers begin where their arrays need them to.
+  const take = (length: number): ArrayBuffer => {
+    const copy = new Uint8Array(length)
+    copy.set(new Uint8Array(view.buffer, view.byteOffset + at, length))
+    return copy.buffer
+  }
   const readNumbers = (count: number): Float64Array => {
-    const values = new Float64Array(count)
-    for (let k = 0; k < count; k++, at += 8) values[k] = view.getFloat64(at, true)
+    const values = new Float64Array(take(count * 8))
+    littleEndian(values)
+    at += count * 8
     return values
   }
   const readIntegers = (count: number): Uint32Array => {
-    const list = new Uint32Array(count)
-    for (let k = 0; k < count; k++) list[k] = view.getUint32(at + k * 4, true)
+    const list = new Uint32Array(take(count * 4))
+    littleEndian(list)
     at += padded(count * 4)
     return list
   }

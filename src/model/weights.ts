@@ -48,6 +48,11 @@ export function smallerLayout(
 ): WeightVectors {
   const from: WeightVectors = given instanceof Float64Array ? { layout: 'dense', values: given } : given
   if (from.layout === 'lent') return from
+  if (inPlace && from.layout === 'sparse') {
+    const kept = gather(from, vectors, fill, from.indices.length, inPlace)
+    const smaller = sparseBytes(kept.indices.length, vectors) < denseBytes(features, vectors)
+    return smaller ? kept : scatter(kept, features, vectors, fill)
+  }
   const used = countUsed(from, vectors, fill)
   if (sparseBytes(used, vectors) < denseBytes(features, vectors)) {
     if (from.layout === 'sparse' && from.indices.length === used) return from
@@ -58,17 +63,27 @@ export function smallerLayout(
 
 /** Whether a feature's numbers, from a place on, are not all the fill. −0 counts: a file that says −0 is written back so. */
 export function differs(values: Float64Array | Float32Array, at: number, vectors: number, fill: number): boolean {
-  for (let k = 0; k < vectors; k++) if (!Object.is(values[at + k], fill)) return true
+  for (let k = 0; k < vectors; k++) if (isOther(values[at + k], fill)) return true
   return false
 }
 
-function countUsed(from: WeightVectors, vectors: number, fill: number): number {
+function isOther(value: number, fill: number): boolean {
+  return value !== fill || (value === 0 && !Object.is(value, fill))
+}
+
+function countUsed({ values }: WeightVectors, vectors: number, fill: number): number {
   let used = 0
-  for (let at = 0; at < from.values.length; at += vectors) if (differs(from.values, at, vectors, fill)) used++
+  // One number a feature is what most models have, and there may be millions.
+  if (vectors === 1) {
+    for (let at = 0; at < values.length; at++) if (isOther(values[at], fill)) used++
+    return used
+  }
+  for (let at = 0; at < values.length; at += vectors) if (differs(values, at, vectors, fill)) used++
   return used
 }
 
-/** In place, what is gathered is written over what it comes from: it never gets ahead of it. */
+/** `used` is how many features to expect, or more than that in place, where what is gathered is written over what it comes from:
+ *  it never gets ahead of it. */
 function gather(
   from: DenseVectors | SparseVectors,
   vectors: number,
@@ -78,14 +93,25 @@ function gather(
 ): SparseVectors {
   const indices = inPlace && from.layout === 'sparse' ? from.indices.subarray(0, used) : new Uint32Array(used)
   const values = inPlace ? from.values.subarray(0, used * vectors) : new Float64Array(used * vectors)
+  const features = from.layout === 'sparse' ? from.indices : undefined
   let to = 0
+  if (vectors === 1) {
+    const given = from.values
+    for (let at = 0; at < given.length; at++) {
+      const value = given[at]
+      if (!isOther(value, fill)) continue
+      indices[to] = features ? features[at] : at
+      values[to++] = value
+    }
+    return { layout: 'sparse', indices: indices.subarray(0, to), values: values.subarray(0, to) }
+  }
   for (let at = 0, row = 0; at < from.values.length; at += vectors, row++) {
     if (!differs(from.values, at, vectors, fill)) continue
-    indices[to] = from.layout === 'sparse' ? from.indices[row] : row
+    indices[to] = features ? features[row] : row
     for (let k = 0; k < vectors; k++) values[to * vectors + k] = from.values[at + k]
     to++
   }
-  return { layout: 'sparse', indices, values }
+  return { layout: 'sparse', indices: indices.subarray(0, to), values: values.subarray(0, to * vectors) }
 }
 
 function scatter(from: SparseVectors, features: number, vectors: number, fill: number): DenseVectors {
@@ -97,9 +123,14 @@ function scatter(from: SparseVectors, features: number, vectors: number, fill: n
 /** Writes every feature of sparse vectors into one flat array, which holds them all. */
 export function scatterInto(values: Float64Array, from: SparseVectors, vectors: number, fill: number): void {
   values.fill(fill)
-  for (let row = 0; row < from.indices.length; row++) {
-    const at = from.indices[row] * vectors
-    for (let k = 0; k < vectors; k++) values[at + k] = from.values[row * vectors + k]
+  const { indices, values: given } = from
+  if (vectors === 1) {
+    for (let row = 0; row < indices.length; row++) values[indices[row]] = given[row]
+    return
+  }
+  for (let row = 0; row < indices.length; row++) {
+    const at = indices[row] * vectors
+    for (let k = 0; k < vectors; k++) values[at + k] = given[row * vectors + k]
   }
 }
 
@@ -204,17 +235,19 @@ export function vectorsComplaint(
     return `${what} hold ${weights.values.length} numbers; expected ${rows * vectors} (${rows} features × ${vectors})`
   }
   if (weights.layout === 'sparse') {
+    let last = -1
     const { indices } = weights
     for (let row = 0; row < indices.length; row++) {
-      if (indices[row] >= features) return `${what} name feature ${indices[row]}; there are ${features}, counted from 0`
-      if (row > 0 && indices[row] <= indices[row - 1]) {
-        return `${what} name feature ${indices[row]} after ${indices[row - 1]}; expected increasing numbers`
-      }
+      const feature = indices[row]
+      if (feature >= features) return `${what} name feature ${feature}; there are ${features}, counted from 0`
+      if (feature <= last) return `${what} name feature ${feature} after ${last}; expected increasing numbers`
+      last = feature
     }
   }
-  for (let at = 0; at < weights.values.length; at++) {
-    if (!Number.isFinite(weights.values[at])) {
-      return `${what} hold ${weights.values[at]} for feature ${featureAt(weights, Math.floor(at / vectors))}; expected finite numbers`
+  const { values } = weights
+  for (let at = 0; at < values.length; at++) {
+    if (!Number.isFinite(values[at])) {
+      return `${what} hold ${values[at]} for feature ${featureAt(weights, Math.floor(at / vectors))}; expected finite numbers`
     }
   }
   return undefined

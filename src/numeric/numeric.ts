@@ -331,6 +331,7 @@ export interface NumericFunctions extends ByPrecision, ByWidth {
   finishMap(top: Address): number
   listFeatures(top: Address, out: Address): void
   spreadPlaces(features: Address, places: Address, count: number, all: Address): void
+  pickPlaces(all: Address, features: Address, count: number, picked: Address): void
   renumberRows(top: Address, places: Address, table: Address, from: number, to: number): number
   renumberBatch(top: Address, batch: Address): void
   gatherExtremes(table: Address, from: number, to: number, extremes: Address): void

@@ -40,11 +40,14 @@ export async function renumberFeatures(
   const used = arena.numeric.finishMap(map) >>> 0
   const list = arena.allocate(Math.max(used, 1) * 4, 'the feature map')
   arena.numeric.listFeatures(map, list)
-  const places = await countFeatures(arena, pool, rows, { map, used })
+  // Other ranks may have features beyond those of this one.
+  const direct = ranks.size === 1 ? roomForAll(arena, rows) : 0
+  const places = direct
+    ? await countByNumber(arena, pool, rows, direct, { list, used })
+    : await countFeatures(arena, pool, rows, { map, used })
   await sumCounts(ranks, arena.u32(places, used))
   arena.numeric.orderByFrequency(places, used, fixed, arena.allocate(256, 'the feature map'))
-  // Other ranks may have features beyond those of this one.
-  const direct = ranks.size === 1 ? spreadOut(arena, { list, places, used }, rows) : 0
+  if (direct) arena.numeric.spreadPlaces(list, places, used, direct)
   const pieces = parts * 4
   const cut = (k: number): number => Math.floor((rows.rows * k) / pieces)
   const renewed = await Promise.all(
@@ -61,16 +64,24 @@ export async function renumberFeatures(
   if (renewed.every(count => count === 0)) arena.release(mark)
 }
 
-/** Where features are fewer than entries, a place for each of them is looked up faster than the map is; the address, or 0. */
-function spreadOut(
-  arena: Arena,
-  { list, places, used }: { list: Address; places: Address; used: number },
-  { features, nonzeros }: RowSet,
-): Address {
+/** Where features are fewer than entries, a number for each of them is looked up faster than the map is: room for those (u32), or 0. */
+function roomForAll(arena: Arena, { features, nonzeros }: RowSet): Address {
   if (features > Math.min(nonzeros / 8, MOST_DIRECT)) return 0
-  const all = arena.allocate(features * 4, 'the feature map')
-  arena.numeric.spreadPlaces(list, places, used, all)
-  return all
+  return arena.allocateZeroed(features * 4, 'the feature map')
+}
+
+/** Counts by the features' own numbers, in that room; the address of those of the listed ones: u32[used]. */
+async function countByNumber(
+  arena: Arena,
+  pool: ThreadPool,
+  { table, rows }: RowSet,
+  all: Address,
+  { list, used }: { list: Address; used: number },
+): Promise<Address> {
+  await runLoop(pool, 'countFeatures', 0, table, rows, SAMPLE_STEP, all)
+  const places = arena.allocate(Math.max(used, 1) * 4, 'the feature map')
+  arena.numeric.pickPlaces(all, list, used, places)
+  return places
 }
 
 /** Enters the features that other ranks' rows have. */
@@ -141,9 +152,10 @@ export function byFeature(
   if (!renumbered) return values
   const { features, weightOf } = renumbered
   const sorted = new Float64Array(values.length)
-  for (let j = 0; j < features.length; j++) {
-    for (let k = 0; k < vectors; k++) sorted[j * vectors + k] = values[weightOf[j] * vectors + k]
-  }
+  if (vectors === 1) for (let j = 0; j < features.length; j++) sorted[j] = values[weightOf[j]]
+  else
+    for (let j = 0; j < features.length; j++)
+      for (let k = 0; k < vectors; k++) sorted[j * vectors + k] = values[weightOf[j] * vectors + k]
   return { layout: 'sparse', indices: features.slice(), values: sorted }
 }
 

@@ -114,16 +114,24 @@ export function lookup(top: usize, feature: u32): u32 {
   return load<u32>(page + PAGE_BEFORE + (k << 2)) + u32(popcnt(word & ((u64(1) << bit) - 1)))
 }
 
-/** Counts how often each mapped feature occurs in every `step`-th row, into u32[]. */
+/** Counts how often each mapped feature occurs in every `step`-th row, into u32[]; without a map, by the features' own numbers. */
 export function countFeatures(top: usize, table: usize, rows: u32, step: u32, counts: usize): void {
   for (let r: u32 = 0; r < rows; r += step) {
     const row = <usize>load<u32>(table + (usize(r) << 2))
     if (isDense(row) || isShort(row)) continue
     let at = row + ROW_ENTRIES
     for (const end = at + (usize(load<u32>(row, ROW_COUNT)) << 2); at < end; at += 4) {
-      const slot = counts + (usize(lookup(top, load<u32>(at))) << 2)
+      const feature = load<u32>(at)
+      const slot = counts + (usize(top == 0 ? feature : lookup(top, feature)) << 2)
       store<u32>(slot, load<u32>(slot) + 1)
     }
+  }
+}
+
+/** The numbers of mapped features, which `features` lists, out of those of all features: u32 each. */
+export function pickPlaces(all: usize, features: usize, count: u32, picked: usize): void {
+  for (let k: usize = 0; k < usize(count); k++) {
+    store<u32>(picked + (k << 2), load<u32>(all + (usize(load<u32>(features + (k << 2))) << 2)))
   }
 }
 

@@ -46,7 +46,7 @@ export {
   orderByFrequency,
   renumberBatch,
   renumberRows,
-  spreadPlaces,
+  pickPlaces, spreadPlaces,
 } from './feature-map'
 export { expandHash, hashFeatures } from './expand-hash'
 export { expandPolynomial } from './expand-polynomial'
