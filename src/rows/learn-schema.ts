@@ -13,7 +13,7 @@ import { isText, Reading } from '../input-formats/reading.ts'
 import { scarceMemory } from '../machine-memory.ts'
 import { Arena, formatBytes } from '../numeric/arena.ts'
 import { type ByteCount, formatCount, NODE_BYTES } from '../sizes.ts'
-import { hasHeader, layoutOf, type TextLayout } from '../tables/delimited-text.ts'
+import { columnNames, hasHeader, layoutOf, type TextLayout } from '../tables/delimited-text.ts'
 import { makeSchema, namedColumns, type SaidRole, type ScannedColumn, saidRoles } from '../tables/make-schema.ts'
 import { type MatchedText, matchText } from '../tables/match-columns.ts'
 import type { Column, Schema } from '../tables/schema.ts'
@@ -204,7 +204,7 @@ class TableScan {
     const { header } = options
     const [first] = layout.rows
     this.#header = header === 'yes' || (header !== 'no' && hasHeader(layout.rows, namedColumns(options)))
-    this.#names = this.#header ? first : first.map((_, k) => String(k + 1))
+    this.#names = this.#header ? columnNames(first) : first.map((_, k) => String(k + 1))
     if (first.length < 2) {
       throw new SpillwayError(
         `${name}: found rows of one column, expected a table of several`,

@@ -47,7 +47,14 @@ describe("LIBLINEAR's model file", () => {
     for (const text of [binary, three, 'label 1 -1\r\nsolver_type', '\nbias -1\nw\n', 'nr_class 2\n']) {
       assert.ok(isLiblinearFile(bytesOf(text)), text)
     }
-    for (const text of ['label\tage\n1\t39\n', 'label\t1\t2\n', 'bias label\n1 2\n', 'label\n1\n', 'label,age\n', 'w 1\n']) {
+    for (const text of [
+      'label\tage\n1\t39\n',
+      'label\t1\t2\n',
+      'bias label\n1 2\n',
+      'label\n1\n',
+      'label,age\n',
+      'w 1\n',
+    ]) {
       assert.ok(!isLiblinearFile(bytesOf(text)), text)
     }
   })

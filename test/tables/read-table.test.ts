@@ -178,6 +178,25 @@ describe('columns of a table', () => {
     assert.equal(said.rows.length, 2)
   })
 
+  it('have numbers for names where the header has none', async () => {
+    const { schema, rows } = await read(',x,y\n7,2.5,1\n8,3,0\n')
+    assert.deepEqual([schema.header, ...schema.columns.map(({ name }) => name)], [true, '1', 'x', 'y'])
+    assert.deepEqual(rows, [
+      { 0: 7, 1: 2.5 },
+      { 0: 8, 1: 3 },
+    ])
+    assert.deepEqual((await read('x,1,y\n2.5,7,1\n', { schema })).rows, [{ 0: 7, 1: 2.5 }])
+    // A row of cells has numbers, too.
+    assert.deepEqual((await read('1,2.5,1\n', { schema })).rows, [{ 0: 1, 1: 2.5 }])
+    // Models of before have a column without a name.
+    const before = {
+      ...schema,
+      columns: schema.columns.map((column, k) => (k === 0 ? { ...column, name: '' } : column)),
+    }
+    assert.deepEqual((await read('x,,y\n2.5,7,1\n', { schema: before })).rows, [{ 0: 7, 1: 2.5 }])
+    assert.equal((await read(',x,y\n7,2.5,1\n8,3,0\n', { ignore: ['1'] })).schema.features, 1)
+  })
+
   it('are read from gzip, with CRLF, a byte order mark and blank lines', async () => {
     const text = '\uFEFFy,x,c\r\n\r\n1,2,"a"\r\n \r\n0,3 , b\r\n'
     const expected = [
@@ -257,7 +276,14 @@ describe('a table is refused', () => {
   it('with dates, and with commas in numbers', async () => {
     await refuses('y,d\n1,2024-02-01\n0,2024-03-01\n', /line 2: found "2024-02-01" in column "d", expected no dates/)
     await refuses('y,d\n1,1.2.2024\n0,\n', /expected no dates/)
-    await refuses('y;d\n1;3,5\n0;4,25\n', /found "3,5" in column "d", expected a point in a number/)
+    const comma = /found "3,5" in column "d", expected a point in a number, and no commas/
+    await refuses('y;d\n1;3,5\n0;4,25\n', comma)
+    // Whole numbers among them, and numbers of many digits, have other shapes.
+    await refuses('y;d\n1;2\n1;3,5\n0;4,25\n', comma)
+    await refuses('y;d\n1;1.234,5\n0;2\n', /found "1\.234,5" in column "d", expected a point/)
+    await refuses('y,d\n1,"1,234,567.5"\n0,12\n', /found "1,234,567\.5" in column "d", expected a point/)
+    assert.equal((await read('y,d\n1,"3,5"\n0,2\n', { categorical: ['d'] })).schema.features, 2)
+    assert.equal((await read('y,d\n1,"3,5"\n0,b\n')).schema.features, 2)
     assert.equal((await read('y,d,x\n1,2024-02-01,5\n', { ignore: ['d'] })).schema.features, 1)
   })
 
@@ -277,6 +303,10 @@ describe('a table is refused', () => {
     await refuses(head, /, line 1: found the name "M\ufffdn" of a column, whose bytes are no text; expected UTF-8/)
     await refuses('', /is empty, expected a table/, { label: 'y' })
     await refuses(Buffer.from([0x50, 0x4b, 3, 4, 0, 0, 0, 0]), /looks like a binary file/, { format: 'csv' })
+    const wide = Buffer.from('\ufeffy,a\n1,b\n', 'utf16le')
+    const isWide = /looks like text in UTF-16, and UTF-8 was expected/
+    await refuses(Uint8Array.from(wide), isWide, { format: 'csv' })
+    await refuses(wide.swap16(), isWide, { format: 'csv' })
   })
 
   it('with a first line that does not end, and with a long one among short ones', async () => {
