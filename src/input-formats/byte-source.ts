@@ -8,6 +8,7 @@ import { unlessAborted } from '../threads/until-aborted.ts'
 import { COMPRESSION_HEAD, compressionOf } from './compressions.ts'
 import { type FilePart, filePart, partName } from './file-part.ts'
 import { isGivenRows, openGivenRows } from './given-rows.ts'
+import { NotDecompressed } from './xz-streams.ts'
 
 export interface ByteSource {
   /** As the user wrote it; `standard input` for `-`. */
@@ -225,6 +226,8 @@ async function openStream(name: string, kind: string, stream: Readable, size: nu
     } catch (error) {
       if (error instanceof SpillwayError) throw error
       const what = error instanceof Error ? error.message : String(error)
+      if (error instanceof NotDecompressed)
+        throw new SpillwayError(`${name}: the ${packed.name} data cannot be read: ${what}`, error.advice)
       throw new SpillwayError(
         `${name}: the ${packed.name} data is damaged or cut short (${what}), after ${source.consumed} compressed bytes`,
         'copy or download the file again',

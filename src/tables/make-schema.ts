@@ -120,6 +120,7 @@ export function makeSchema(
 const DATE = /^(\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}\/\d{1,2}\/\d{1,2})([T ].*)?$/
 /** 3,14 and 1.234,5; 1,234 and 1,234.5. Numbers among them may do without. */
 const COMMA_IN_NUMBER = /^[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+$|^[+-]?\d{1,3}(,\d{3})+(\.\d*)?$/
+const INFINITE = /^[+-]?inf(inity)?$/i
 /** Below this share, cells that are no numbers are taken for mistakes. */
 const FEW = 0.1
 const MANY_NUMBERS = 50
@@ -145,6 +146,13 @@ function refuseStrange(name: string, { numbers, texts, firstText, values }: Scan
     throw refuse(
       'a point in a number, and no commas',
       `write 3.14 for 3,14 and 1234 for 1,234, ${ignore}, or take its values as names with --categorical ${JSON.stringify(name)}`,
+    )
+  }
+  const isInfinite = (text: string): boolean => INFINITE.test(text)
+  if (values?.every(value => isNumber(value) || isInfinite(value))) {
+    throw refuse(
+      'a finite number',
+      `correct the cell or leave it empty, ${ignore}, or take its values as names with --categorical ${JSON.stringify(name)}`,
     )
   }
   if (texts < FEW * (numbers + texts) && numbers >= MANY_NUMBERS) {

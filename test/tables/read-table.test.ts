@@ -267,7 +267,10 @@ describe('a table is refused', () => {
   it('with numbers and a few cells that are none', async () => {
     const numbers = Array.from({ length: 100 }, (_, k) => `1,${k}`).join('\n')
     await refuses(`y,a\n${numbers}\n0,oops\n`, /line 102: found "oops" in column "a", expected a number, as in 100/)
-    await refuses(`y,a\n${numbers}\n0,inf\n`, /found "inf" in column "a", expected a number/)
+    await refuses(`y,a\n${numbers}\n0,inf\n`, /line 102: found "inf" in column "a", expected a finite number/)
+    await refuses('y,a\n1,2\n0,-Infinity\n1,inf\n', /line 3: found "-Infinity" in column "a", expected a finite number/)
+    assert.equal((await read('y,a\n1,2\n0,inf\n', { categorical: ['a'] })).schema.features, 2)
+    assert.equal((await read('y,a\n1,up\n0,inf\n')).schema.features, 2)
     const { schema } = await read('y,a\n1,2\n0,3\n')
     await refuses('y,a\n1,2\n0,x3\n', /line 3, column 3: found "x3" in column "a", expected a number/, { schema })
     await refuses('y,a\n1,1e39\n', /found "1e39" in column "a", expected .* 32-bit/, { schema, valueBits: 32 })
