@@ -2,7 +2,7 @@
 // their names.
 import { UsageError } from '../errors.ts'
 import { MOST_FEATURES } from '../numeric/layouts.ts'
-import { NamedRows } from '../tables/named-row.ts'
+import { NamedRows, shown } from '../tables/named-row.ts'
 import type { Schema } from '../tables/schema.ts'
 import { calibrationsOf, classProbabilities } from './calibration.ts'
 import { type Model, predictLabel, scoreRow } from './model.ts'
@@ -84,7 +84,7 @@ function pairs([indices, values]: [ArrayLike<number>, ArrayLike<number>]): [numb
 function zeroBased({ indexBase }: Model, index: number, given: string | number): number {
   if (Number.isInteger(index) && index >= indexBase && index - indexBase < MOST_FEATURES) return index - indexBase
   throw new UsageError(
-    `a row has the feature number ${JSON.stringify(given)}; expected a whole number from ${indexBase}, as in the data that the model was trained on`,
+    `a row has the feature number ${shown(given)}; expected a whole number from ${indexBase}, as in the data that the model was trained on`,
   )
 }
 
