@@ -183,5 +183,6 @@ export function hasHeader([first, ...others]: string[][], named: readonly string
 
 /** What the columns of a header are called: one without a name has its number for one. */
 export function columnNames(header: readonly string[]): string[] {
-  return header.map((name, k) => (name === '' && !header.includes(String(k + 1)) ? String(k + 1) : name))
+  const taken = new Set(header)
+  return header.map((name, k) => (name === '' && !taken.has(String(k + 1)) ? String(k + 1) : name))
 }

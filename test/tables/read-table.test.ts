@@ -3,6 +3,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { SpillwayError } from '../../src/errors.ts'
+import { Arena } from '../../src/numeric/arena.ts'
+import { Landing, ValueList } from '../../src/rows/value-list.ts'
+import { NODE_BYTES } from '../../src/sizes.ts'
 import { featureName } from '../../src/tables/schema.ts'
 import { testFolder } from '../input-formats/fixture.ts'
 import { randomNumbers } from '../numeric/reference.ts'
@@ -178,6 +181,29 @@ describe('columns of a table', () => {
     assert.equal(said.rows.length, 2)
   })
 
+  it('may be so many that their names are longer than the beginning that is looked at', async () => {
+    const names = Array.from({ length: 12_000 }, (_, k) => `"the measure, number ${k}"`)
+    const text = `${names.join(',')},label\n${'1,'.repeat(names.length)}a\n${'2,'.repeat(names.length)}b\n`
+    const { schema, rows } = await read(text)
+    assert.deepEqual([schema.header, schema.features, schema.columns.at(-1)?.role], [true, names.length, 'label'])
+    assert.deepEqual(Object.keys(rows[1]).length, names.length)
+  })
+
+  it('take little memory for lists of values where they are many', () => {
+    const arena = new Arena()
+    const landing = new Landing(arena)
+    const before = arena.allocate(8, 'a mark')
+    const lists = Array.from({ length: 1000 }, () => new ValueList(arena, landing))
+    const ofNumbers = arena.allocate(8, 'a mark')
+    assert.ok(ofNumbers - before < 1000 * 128, `${ofNumbers - before} bytes`)
+    const texts = ['AA', 'AG', 'GG']
+    const at = arena.allocate(64, 'texts')
+    for (const [k, text] of texts.entries()) arena.bytes(at + 8 * k, 2).set(Buffer.from(text))
+    for (const list of lists) assert.ok(list.add(Uint32Array.from(texts.flatMap((_, k) => [at + 8 * k, 2]))))
+    assert.ok(arena.allocate(8, 'a mark') - ofNumbers < 1000 * 512)
+    assert.deepEqual(lists[999].texts(), texts)
+  })
+
   it('have numbers for names where the header has none', async () => {
     const { schema, rows } = await read(',x,y\n7,2.5,1\n8,3,0\n')
     assert.deepEqual([schema.header, ...schema.columns.map(({ name }) => name)], [true, '1', 'x', 'y'])
@@ -313,7 +339,16 @@ describe('a table is refused', () => {
   })
 
   it('with a first line that does not end, and with a long one among short ones', async () => {
-    await refuses(`y,${'a'.repeat(1 << 20)}`, /found no row that ends within 262144 bytes, expected a table/)
+    const memory = NODE_BYTES + (1 << 20)
+    await refuses(`y,${'a'.repeat(2 << 20)}`, /found no row that ends within 1048576 bytes, expected a table/, {
+      memory,
+    })
+    const many = `y${',a'.repeat(200)}`.replaceAll(/a/g, (_, at) => `a${at}`)
+    await refuses(
+      `${many}\n1${',1'.repeat(200)}\n`,
+      /found 201 columns, which take about 1\.57 MiB, expected fewer in/,
+      { memory },
+    )
     await refuses(`y,a\n1,2\n1,${'3,'.repeat(4 << 20)}\n`, /line 3: found more than 2 columns, expected 2 columns/)
   })
 
