@@ -302,6 +302,14 @@ describe('a table is refused', () => {
     await refuses('y,a\n1,1e39\n', /found "1e39" in column "a", expected .* 32-bit/, { schema, valueBits: 32 })
   })
 
+  it('with labels of several words, and says what to do', async () => {
+    await assert.rejects(read('y,a\n1,2\nvery good,3\n'), {
+      message:
+        /line 3, column 1: found "very good" in column "y", expected a label that is a number or a word; it has a blank/,
+      advice: 'write each label as one word, such as very_good, or step over such rows with --on-bad-row skip',
+    })
+  })
+
   it('with dates, and with commas in numbers', async () => {
     await refuses('y,d\n1,2024-02-01\n0,2024-03-01\n', /line 2: found "2024-02-01" in column "d", expected no dates/)
     await refuses('y,d\n1,1.2.2024\n0,\n', /expected no dates/)
