@@ -8,6 +8,7 @@ import { unlessAborted } from '../threads/until-aborted.ts'
 import { COMPRESSION_HEAD, compressionOf } from './compressions.ts'
 import { type FilePart, filePart, partName } from './file-part.ts'
 import { isGivenRows, openGivenRows } from './given-rows.ts'
+import { NotDecompressed } from './xz-streams.ts'
 
 export interface ByteSource {
   /** As the user wrote it; `standard input` for `-`. */
@@ -186,6 +187,17 @@ async function partOfSource(whole: ByteSource, part: FilePart): Promise<ByteSour
   return source
 }
 
+/** What a decompressor complains of, in words. */
+function decompressionError(error: unknown, name: string, compression: string, consumed: number): SpillwayError {
+  const what = error instanceof Error ? error.message : String(error)
+  if (error instanceof NotDecompressed)
+    return new SpillwayError(`${name}: the ${compression} data cannot be read: ${what}`, error.advice)
+  return new SpillwayError(
+    `${name}: the ${compression} data is damaged or cut short (${what}), after ${consumed} compressed bytes`,
+    'copy or download the file again',
+  )
+}
+
 /** A stream whose first bytes decide whether it is decompressed. */
 async function openStream(name: string, kind: string, stream: Readable, size: number | undefined): Promise<ByteSource> {
   const counted = new PassThrough({ highWaterMark: 1 << 20 })
@@ -223,12 +235,7 @@ async function openStream(name: string, kind: string, stream: Readable, size: nu
     try {
       yield* packed.decompress(rest())
     } catch (error) {
-      if (error instanceof SpillwayError) throw error
-      const what = error instanceof Error ? error.message : String(error)
-      throw new SpillwayError(
-        `${name}: the ${packed.name} data is damaged or cut short (${what}), after ${source.consumed} compressed bytes`,
-        'copy or download the file again',
-      )
+      throw error instanceof SpillwayError ? error : decompressionError(error, name, packed.name, source.consumed)
     }
   }
 

@@ -29,6 +29,9 @@ export function rowsOfCsr(
   if (indices.length !== values.length) {
     refuse(`${indices.length} feature numbers and ${values.length} values`, 'as many of both')
   }
+  for (const [what, numbers] of Object.entries({ starts, indices, values })) {
+    if (typeof numbers[0] === 'bigint') refuse(`${what} of the type bigint`, 'numbers: Uint32Array.from(array, Number)')
+  }
   if (starts[0] !== 0) refuse(`${starts[0]} as first start`, '0')
   for (let r = 0; r < rows; r++) {
     if (starts[r + 1] >= starts[r]) continue

@@ -49,7 +49,10 @@ const EXPECTED: Record<number, { expected: string; advice?: string }> = {
   [TABLE_ERROR_NUMBER]: { expected: 'a number, as in the other rows', advice: skip },
   [TABLE_ERROR_WEIGHT]: { expected: 'a weight: a number above 0', advice: skip },
   [TABLE_ERROR_NO_LABEL]: { expected: 'a label', advice: skip },
-  [TABLE_ERROR_LABEL]: { expected: 'a label that is a number or a word' },
+  [TABLE_ERROR_LABEL]: {
+    expected: 'a label that is a number or a word',
+    advice: 'write each label as one word, such as very_good, or step over such rows with --on-bad-row skip',
+  },
   [PARSE_ERROR_NOT_FINITE]: { expected: 'a finite number', advice: skip },
   [PARSE_ERROR_TOO_LARGE]: {
     expected: 'a number that a 32-bit float can hold (below 3.4e38)',

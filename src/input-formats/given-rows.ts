@@ -259,7 +259,12 @@ function rising(entries: Entries): Entries {
 
 function featuresOf(row: object, needsLabel: boolean, refuse: Refuse): Entries {
   const given = row as { indices?: unknown; values?: unknown; features?: unknown }
-  if (isObject(given.features)) return byNumber(given.features, refuse)
+  if (isObject(given.features)) {
+    // The entries of a map are no properties: it would pass for a row without features.
+    if (given.features instanceof Map || given.features instanceof Set)
+      return refuse('a collection of features', 'an object, { 3: 0.5 }: Object.fromEntries(map)')
+    return byNumber(given.features, refuse)
+  }
   const [indices, values] = Array.isArray(row) && !needsLabel ? row : [given.indices, given.values]
   if (isList(indices) && isList(values)) {
     if (indices.length === values.length) return { indices, values }

@@ -62,7 +62,7 @@ export async function readNpyHeader(name: string, take: (length: number) => Prom
     )
   }
   const known = type !== undefined && /^[<|=]/.test(type) && READERS[type.slice(1)]
-  const size = known ? known.size : Number(/^\|S(\d+)$/.exec(type ?? '')?.[1] ?? 0)
+  const size = known ? known.size : bytesOfTexts(type ?? '')
   if (type === undefined || size === 0 || size > 64) {
     throw new SpillwayError(
       `${name}: found values of the type ${type ?? 'of records or objects'}, expected floats or whole numbers, little endian`,
@@ -78,7 +78,22 @@ export async function readNpyHeader(name: string, take: (length: number) => Prom
   return { type, size, shape: numbers, bytes: 8 + lengthBytes.length + length }
 }
 
+/** Bytes of each text, which NumPy keeps as bytes (`|S3`) or as characters of four bytes (`<U3`); 0 for other types. */
+function bytesOfTexts(type: string): number {
+  const [, kind, length = 0] = /^[<|=]([SU])(\d+)$/.exec(type) ?? []
+  return Number(length) * (kind === 'U' ? 4 : 1)
+}
+
+/** The first text of an array of texts. NumPy fills it up with zeros. */
+export function readText({ type }: NpyHeader, bytes: Uint8Array): string {
+  const wide = type.includes('U')
+  return Buffer.from(wide ? bytes.filter((_, k) => k % 4 === 0) : bytes)
+    .toString('latin1')
+    .replace(/\0+$/, '')
+}
+
 /** Refuses an array of no numbers. */
 export function requireNumbers(name: string, { type }: NpyHeader): void {
-  if (type.startsWith('|S')) throw new SpillwayError(`${name}: found texts (${type}), expected numbers`)
+  if (bytesOfTexts(type) === 0) return
+  throw new SpillwayError(`${name}: found texts (${type}), expected numbers`, "write array.astype('<f8')")
 }

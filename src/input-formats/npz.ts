@@ -4,7 +4,7 @@ import { SpillwayError } from '../errors.ts'
 import type { ChunkBytes, InputFormat, InputToOpen, OpenedInput, PlannedChunk, RandomAccess } from './input-format.ts'
 import { namedLabels } from './named-labels.ts'
 import { labelsBeside, openLabels, requireLabels } from './npy.ts'
-import { type NpyHeader, numberReader, readNpyHeader, requireNumbers } from './npy-header.ts'
+import { type NpyHeader, numberReader, readNpyHeader, readText, requireNumbers } from './npy-header.ts'
 import { risingEntries } from './rising-entries.ts'
 import { type MadeRow, type RefusedRow, RowsParser } from './rows-parser.ts'
 import { damagedZip, type ZipEntry, ZipReader, zipEntries } from './zip-archive.ts'
@@ -69,9 +69,7 @@ class SparseMatrix {
     const { name } = this.#input
     const array = (which: string) => this.#array(file, entries, which)
     const kind = await array('format')
-    const text = Buffer.from(await kind.reader.take(kind.size))
-      .toString('latin1')
-      .replace(/\0+$/, '')
+    const text = readText(kind, await kind.reader.take(kind.size))
     if (text !== 'csr') {
       throw new SpillwayError(
         `${name}: found a matrix in the form ${JSON.stringify(text)}, expected csr`,

@@ -115,7 +115,19 @@ export function isText(head: Uint8Array): boolean {
 /** A parser of lines would find a bad row in it, and say what it makes of its bytes. */
 function refuseBinary(name: string, head: Uint8Array, { row }: InputFormat): void {
   if (isText(head)) return
+  if (isUtf16(head)) {
+    throw new UsageError(
+      `${name} looks like text in UTF-16, and UTF-8 was expected`,
+      'convert it: iconv -f UTF-16 -t UTF-8 < OLD > NEW',
+    )
+  }
   throw new UsageError(`${name} looks like ${noText(head)}, and text was expected`, `a row of text is ${row}`)
+}
+
+/** Whether a file begins with the byte order mark of text in UTF-16, as spreadsheets write it. */
+function isUtf16([first, second, third, fourth]: Uint8Array): boolean {
+  const isMark = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)
+  return isMark && (third === 0) !== (fourth === 0)
 }
 
 /** What an input is that is no text. */

@@ -7,12 +7,21 @@ const GOES_ON = 0
 const STREAM_ENDS = 1
 const CHECK_NOT_KNOWN = 2
 const REFUSALS: Record<number, string> = {
-  3: 'there is no memory for its dictionary',
-  4: 'its dictionary is larger than 64 MiB',
   5: 'bytes that start no xz stream',
-  6: 'it uses filters that are not supported',
   7: 'its checksums do not agree',
   8: 'unexpected end of file',
+}
+
+/** Of files that are whole, and cannot be read here. */
+const NOT_READ: Record<number, string> = {
+  3: 'there is no memory for its dictionary',
+  4: 'its dictionary is larger than 64 MiB',
+  6: 'it uses filters or checksums that are not supported',
+}
+
+/** Compressed data that may be whole, and cannot be read all the same. */
+export class NotDecompressed extends Error {
+  readonly advice = 'compress it again as xz does without options, or decompress it first'
 }
 
 /** What the library's module has. A context is a record of words: the size of both buffers; where the input is, how far it was read,
@@ -63,7 +72,7 @@ class XzDecoder {
   constructor(module: XzModule) {
     this.#module = module
     this.#context = module.create_context()
-    if (this.#context === 0) throw new Error(REFUSALS[3])
+    if (this.#context === 0) throw new NotDecompressed(NOT_READ[3])
   }
 
   /** Gives it as much input as it takes; returns how much that is. */
@@ -79,6 +88,7 @@ class XzDecoder {
     for (;;) {
       const answer = this.#module.get_next_output(this.#context)
       if (![GOES_ON, STREAM_ENDS, CHECK_NOT_KNOWN].includes(answer)) {
+        if (NOT_READ[answer]) throw new NotDecompressed(NOT_READ[answer])
         throw new Error(REFUSALS[answer] ?? `error ${answer} of the decoder`)
       }
       const filled = this.#word(OUTPUT_FILLED)

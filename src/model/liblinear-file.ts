@@ -151,11 +151,12 @@ function* zeroLines(count: number, vectors: number): Generator<string> {
 
 // --- Reading
 
-/** The first word tells: LIBLINEAR writes solver_type first, and reads the lines in any order. */
+/** A line of the head that may be the first. A table whose first column is called `label` has a name or a tab behind it. */
+const FIRST_LINE = /^\s*(solver_type +\S|(nr_class|label|nr_feature|bias|rho) +[-+.\d])/
+
+/** The first line tells: LIBLINEAR writes solver_type first, and reads the lines in any order. */
 export function isLiblinearFile(bytes: Uint8Array): boolean {
-  const words = new Words(bytes.subarray(0, 256), '')
-  const first = words.next()
-  return first !== undefined && HEADER_KEYS.includes(first) && first !== 'w'
+  return FIRST_LINE.test(String.fromCharCode(...bytes.subarray(0, 256)))
 }
 
 /** Reads a file's bytes; `file` is its name in complaints. */

@@ -2,7 +2,7 @@
 // their names.
 import { UsageError } from '../errors.ts'
 import { MOST_FEATURES } from '../numeric/layouts.ts'
-import { NamedRows } from '../tables/named-row.ts'
+import { NamedRows, shown } from '../tables/named-row.ts'
 import type { Schema } from '../tables/schema.ts'
 import { calibrationsOf, classProbabilities } from './calibration.ts'
 import { type Model, predictLabel, scoreRow } from './model.ts'
@@ -41,6 +41,7 @@ export function withPredict<M extends Model>(model: M): M & Predicts {
 
 /** What the model says of a row: the same as `predict` says of that row of a file, but for the last digits of scores. */
 export function predictRow(model: Model, row: RowToPredict): RowPrediction {
+  requireRow(row, model.schema !== undefined)
   const { indices, values } =
     model.schema && !Array.isArray(row) ? namedEntries(model, model.schema, row) : numberedEntries(model, row)
   const scores = scoreRow(model, indices, values)
@@ -48,6 +49,16 @@ export function predictRow(model: Model, row: RowToPredict): RowPrediction {
   const probabilities = calibrations && new Float64Array(model.labels.length)
   if (probabilities) classProbabilities(calibrations, model.labels.length, scores, 0, probabilities)
   return { label: predictLabel(model, scores).text, scores, ...(probabilities && { probabilities }) }
+}
+
+/** A list of values alone has no feature numbers, and a map no properties: both would pass for an empty row. */
+function requireRow(row: unknown, named: boolean): void {
+  const isObject = typeof row === 'object' && row !== null
+  const isPair = Array.isArray(row) && row.length === 2 && row.every(each => typeof each === 'object' && each !== null)
+  if (isPair || (isObject && (ArrayBuffer.isView(row) || !(Symbol.iterator in row)))) return
+  throw new UsageError(
+    `a row is ${isObject && !Array.isArray(row) ? 'a collection' : shown(row)}; expected ${named ? "an object with a value for each column, { age: 39, job: 'clerk' }, or " : 'values by feature numbers, { 3: 0.5, 17: 1 }, or '}numbers and values side by side, [[3, 17], [0.5, 1]]`,
+  )
 }
 
 /** What is made of a schema once, for all rows. */
@@ -84,7 +95,7 @@ function pairs([indices, values]: [ArrayLike<number>, ArrayLike<number>]): [numb
 function zeroBased({ indexBase }: Model, index: number, given: string | number): number {
   if (Number.isInteger(index) && index >= indexBase && index - indexBase < MOST_FEATURES) return index - indexBase
   throw new UsageError(
-    `a row has the feature number ${JSON.stringify(given)}; expected a whole number from ${indexBase}, as in the data that the model was trained on`,
+    `a row has the feature number ${shown(given)}; expected a whole number from ${indexBase}, as in the data that the model was trained on`,
   )
 }
 

@@ -24,6 +24,7 @@ import { MOST_VALUES } from '../tables/make-schema.ts'
 import type { MatchedText } from '../tables/match-columns.ts'
 import { declareTask, keep, type TaskContext } from '../threads/task.ts'
 import type { ChunkToParse, ParsedChunk } from './chunk-task.ts'
+import { FIRST_ROOM } from './value-list.ts'
 
 /** What is to be learnt of a column: nothing, whether it has numbers, its values, or how many cells there are of each kind. */
 export type Look = 'away' | 'kind' | 'values' | 'count'
@@ -71,9 +72,6 @@ async function scanTable(context: TaskContext, options: ScanTableOptions): Promi
   const room = keep(context, `text of ${options.at}`, () => new TextRoom(context.arena))
   return scanner.scan({ ...options, ...(await room.decode(cut.tables, options)) })
 }
-
-/** Values that a list has room for at first. */
-const FIRST_ROOM = 1 << 8
 
 interface List {
   table: Address

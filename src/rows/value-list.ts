@@ -6,8 +6,10 @@ import type { Address, ByteCount } from '../sizes.ts'
 import { MOST_VALUE_BYTES, MOST_VALUES } from '../tables/make-schema.ts'
 import { bytesOfValues } from '../tables/schema.ts'
 
-/** Values that a list has room for at first, and bytes of text that it takes at a time. */
-const FIRST_ROOM = 1 << 8
+/** Values that a list has room for at first: a wide table has a hundred thousand lists of a few values. */
+export const FIRST_ROOM = 1 << 3
+/** Bytes of text that a list takes at a time: as many as it has, within these bounds. */
+const LEAST_TEXT_BYTES = 1 << 6
 const TEXT_BYTES = 1 << 16
 
 /** The upper bit of a length. */
@@ -44,7 +46,6 @@ export class ValueList {
     this.#arena = arena
     this.#landing = landing
     this.#list = new ScannedFields(arena, arena.allocateZeroed(SCANNED_BYTES, 'values of a column'))
-    this.#grow(FIRST_ROOM)
   }
 
   #grow(values: number): void {
@@ -68,6 +69,8 @@ export class ValueList {
   add(values: Uint32Array): boolean {
     const { numeric } = this.#arena
     const list = this.#list
+    // A column of numbers has no values.
+    if (list.room === 0) this.#grow(FIRST_ROOM)
     const at = this.#landing.put(values)
     const count = values.length / 2
     for (let done = 0; ; ) {
@@ -85,7 +88,7 @@ export class ValueList {
 
   /** Room for a text of so many bytes at least. Texts are compared by words: what is behind the last one may be read. */
   #makeRoom(bytes: number): void {
-    const size = Math.max(bytes, TEXT_BYTES)
+    const size = Math.max(bytes, LEAST_TEXT_BYTES, Math.min(this.#bytes, TEXT_BYTES))
     const at = this.#arena.allocate(size + 8, 'values of a column')
     this.#texts = { at, end: at + size }
   }

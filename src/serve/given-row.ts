@@ -1,7 +1,7 @@
 // A row of a request's JSON to features and values. Features have the numbers of the data that the model was trained on. A model of
 // a table knows its columns by name.
 import type { MadeRow } from '../input-formats/rows-parser.ts'
-import type { NamedRows } from '../tables/named-row.ts'
+import { type NamedRows, shown } from '../tables/named-row.ts'
 import { RequestError } from './request-error.ts'
 
 /** How a model's features are called. */
@@ -117,8 +117,3 @@ function rising(indices: number[], values: number[]): Entries {
 }
 
 const isObject = (what: unknown): what is Record<string, unknown> => typeof what === 'object' && what !== null
-
-function shown(what: unknown): string {
-  const text = JSON.stringify(what) ?? String(what)
-  return text.length > 40 ? `${text.slice(0, 40)}…` : text
-}

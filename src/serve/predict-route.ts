@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { MadeRow } from '../input-formats/rows-parser.ts'
 import { DELIMITERS, TAB } from '../tables/delimited-text.ts'
+import { shown } from '../tables/named-row.ts'
 import { Answers, type TextAnswer } from './answers.ts'
 import { type BodyLimits, wholeBody, wholeLines } from './body.ts'
 import { givenRow } from './given-row.ts'
@@ -134,6 +135,10 @@ function lineCount(piece: Buffer): number {
 }
 
 function textAnswer({ searchParams }: URL, served: ServedModel): TextAnswer {
+  const strange = [...searchParams.keys()].find(key => key !== 'scores' && key !== 'probability')
+  if (strange !== undefined) {
+    throw new RequestError(400, `found the parameter ${shown(strange)}, expected scores or probability`)
+  }
   const [scores, probability] = [searchParams.has('scores'), searchParams.has('probability')]
   if (scores && probability) throw new RequestError(400, 'scores and probabilities cannot both be written')
   if (probability && !served.hasProbabilities) {
@@ -161,6 +166,8 @@ async function answerPieces(
     const { text, rows, units } = answer(piece, before)
     before += units
     limits.metrics.addRows(rows)
+    // Until there is an answer, such as behind the names of columns, what goes wrong has a status of its own.
+    if (text === '') continue
     if (!response.headersSent) response.writeHead(200, { 'content-type': type })
     if (response.write(text)) continue
     const left = new AbortController()

@@ -36,6 +36,12 @@ export interface TextLayout {
 
 /** Looks at the beginning of a text, which should have whole rows. `delimiters` are those that may be. */
 export function layoutOf(text: Uint8Array, delimiters: readonly number[], name: string): TextLayout {
+  if (endsRowsOtherwise(text)) {
+    throw new SpillwayError(
+      `${name}: found rows that end with a carriage return alone, expected line feeds`,
+      "convert it: tr '\\r' '\\n' < OLD > NEW",
+    )
+  }
   const found = delimiters.map(delimiter => ({ delimiter, ...firstRows(text, delimiter) }))
   // Most columns in the first row count; a delimiter that all rows agree on counts more.
   const widths = found.map(({ rows }) => rows[0]?.length ?? 0)
@@ -49,6 +55,18 @@ export function layoutOf(text: Uint8Array, delimiters: readonly number[], name: 
     throw new SpillwayError(`${name}: found a row of ${widths[best]} columns, expected at most ${MOST_COLUMNS}`)
   }
   return found[best]
+}
+
+/** Whether there are carriage returns where line feeds should be: outside of quotes, in a text of one line. */
+function endsRowsOtherwise(text: Uint8Array): boolean {
+  const feed = text.indexOf(LINE_FEED)
+  if (feed >= 0 && feed < text.length - 1) return false
+  const first = text.indexOf(CARRIAGE_RETURN)
+  if (first < 0 || first + 1 >= text.length) return false
+  if (text[first + 1] === LINE_FEED || text[first + 1] === CARRIAGE_RETURN) return false
+  let quotes = 0
+  for (let at = 0; at < first; at++) if (text[at] === QUOTE) quotes++
+  return quotes % 2 === 0
 }
 
 /** The first rows that are whole. */
@@ -147,11 +165,24 @@ export const LABEL_NAMES = ['label', 'target', 'class', 'y']
 /** Whether the first row names the columns. `named`: what the user calls columns. */
 export function hasHeader([first, ...others]: string[][], named: readonly string[]): boolean {
   if (first === undefined) return false
-  if (first.some(cell => isNumber(cell) || isMissing(cell)) || new Set(first).size < first.length) return false
-  const lower = first.map(cell => cell.toLowerCase())
-  if (named.some(name => first.includes(name)) || LABEL_NAMES.some(name => lower.includes(name))) return true
+  // Without a header, numbers are the only names: who says another one has seen it here.
+  if (named.some(name => !isNumber(name) && first.includes(name))) return true
+  // A column may lack a name, such as the index that pandas writes.
+  const names = first.filter(cell => cell !== '')
+  if (names.some(cell => isNumber(cell) || isMissing(cell)) || new Set(names).size < names.length) return false
+  const isWhole = names.length === first.length
   const sameColumn = others.filter(({ length }) => length === first.length)
+  const recurs = (k: number): boolean => sameColumn.some(row => row[k] === first[k])
+  const isLabel = (cell: string, k: number): boolean =>
+    LABEL_NAMES.includes(cell.toLowerCase()) && (isWhole || !recurs(k))
+  if (first.some(isLabel)) return true
   // Names stand above numbers, or above values among which they are not.
-  if (first.some((_, k) => sameColumn.some(row => isNumber(row[k])))) return true
-  return !first.some((cell, k) => sameColumn.some(row => row[k] === cell))
+  if (first.some((cell, k) => cell !== '' && sameColumn.some(row => isNumber(row[k])))) return true
+  return isWhole && !first.some((_, k) => recurs(k))
+}
+
+/** What the columns of a header are called: one without a name has its number for one. */
+export function columnNames(header: readonly string[]): string[] {
+  const taken = new Set(header)
+  return header.map((name, k) => (name === '' && !taken.has(String(k + 1)) ? String(k + 1) : name))
 }

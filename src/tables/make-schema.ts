@@ -1,6 +1,6 @@
 // From columns as they were scanned to a schema: what the user says of them, then what their cells are.
 import { SpillwayError, UsageError } from '../errors.ts'
-import { LABEL_NAMES } from './delimited-text.ts'
+import { isNumber, LABEL_NAMES } from './delimited-text.ts'
 import type { Column, Schema } from './schema.ts'
 import { categoriesOf, type TableOptions, USUAL_BITS } from './table-options.ts'
 
@@ -118,7 +118,9 @@ export function makeSchema(
 }
 
 const DATE = /^(\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}\/\d{1,2}\/\d{1,2})([T ].*)?$/
-const DECIMAL_COMMA = /^[+-]?\d+,\d+$/
+/** 3,14 and 1.234,5; 1,234 and 1,234.5. Numbers among them may do without. */
+const COMMA_IN_NUMBER = /^[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+$|^[+-]?\d{1,3}(,\d{3})+(\.\d*)?$/
+const INFINITE = /^[+-]?inf(inity)?$/i
 /** Below this share, cells that are no numbers are taken for mistakes. */
 const FEW = 0.1
 const MANY_NUMBERS = 50
@@ -139,7 +141,20 @@ function refuseStrange(name: string, { numbers, texts, firstText, values }: Scan
       `${ignore}, make columns such as year, month or weekday of it, or take its values as names with --categorical ${JSON.stringify(name)}`,
     )
   }
-  if (numbers === 0 && all(DECIMAL_COMMA)) throw refuse('a point in a number', 'write 3.14 for 3,14')
+  const hasComma = (text: string): boolean => COMMA_IN_NUMBER.test(text)
+  if (hasComma(firstText?.text ?? '') && (values?.every(value => isNumber(value) || hasComma(value)) ?? true)) {
+    throw refuse(
+      'a point in a number, and no commas',
+      `write 3.14 for 3,14 and 1234 for 1,234, ${ignore}, or take its values as names with --categorical ${JSON.stringify(name)}`,
+    )
+  }
+  const isInfinite = (text: string): boolean => INFINITE.test(text)
+  if (values?.every(value => isNumber(value) || isInfinite(value))) {
+    throw refuse(
+      'a finite number',
+      `correct the cell or leave it empty, ${ignore}, or take its values as names with --categorical ${JSON.stringify(name)}`,
+    )
+  }
   if (texts < FEW * (numbers + texts) && numbers >= MANY_NUMBERS) {
     throw refuse(
       `a number, as in ${numbers} other cells of the column`,

@@ -1,6 +1,6 @@
 // Which column of a text is which column of a schema: by name where the text has a header, else by place.
 import { SpillwayError } from '../errors.ts'
-import type { TextLayout } from './delimited-text.ts'
+import { columnNames, isNumber, type TextLayout } from './delimited-text.ts'
 import { type Column, hasFeatures, type Schema } from './schema.ts'
 
 /** How the columns of one text are read. */
@@ -24,14 +24,16 @@ export function matchText(
   const [first = []] = layout.rows
   const isNeeded = (column: Column): boolean => hasFeatures(column) || needed.includes(column.role)
   const known = schema.columns.filter(isNeeded)
-  const inFirst = new Set(first)
+  const names = columnNames(first)
+  // Models of before may have a column without a name.
+  const inFirst = new Set([...first, ...names])
   const isNamed = header === 'yes' || (header !== 'no' && isHeader(first, known))
   if (schema.header && isNamed) {
     const missing = known.filter(column => !inFirst.has(column.name)).map(column => column.name)
-    if (missing.length > 0) throw missingColumns(name, missing, first)
+    if (missing.length > 0) throw missingColumns(name, missing, names)
     const places = new Map(schema.columns.map((column, k) => [column.name, k]))
-    const order = first.map(each => places.get(each) ?? -1)
-    return { ...bounds(layout, true), order: once(order), names: first }
+    const order = first.map((each, k) => places.get(each) ?? places.get(names[k]) ?? -1)
+    return { ...bounds(layout, true), order: once(order), names }
   }
   const skipped = !schema.header && header === 'yes'
   const all = schema.columns.map((_, k) => k)
@@ -50,7 +52,8 @@ export function matchText(
  *  be told. */
 function isHeader(row: string[], columns: Column[]): boolean {
   const exact = new Set(row)
-  if (columns.some(({ name }) => exact.has(name))) return true
+  // A number may as well be a cell.
+  if (columns.some(({ name }) => !isNumber(name) && exact.has(name))) return true
   const alike = new Set(row.map(loosely))
   return columns.filter(({ name }) => alike.has(loosely(name))).length > columns.length / 2
 }

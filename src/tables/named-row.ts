@@ -136,7 +136,16 @@ function rising({ indices, values }: Entries): Entries {
   return { indices: first.map(at => indices[at]), values: first.map(at => values[at]) }
 }
 
-function shown(what: unknown): string {
-  const text = JSON.stringify(what) ?? String(what)
+/** What somebody gave, in a message. JSON has no infinity, no large whole numbers, and no room for what is nested very deep. */
+export function shown(what: unknown): string {
+  const text = typeof what === 'number' ? String(what) : (jsonOf(what) ?? String(what))
   return text.length > 40 ? `${text.slice(0, 40)}…` : text
+}
+
+function jsonOf(what: unknown): string | undefined {
+  try {
+    return JSON.stringify(what)
+  } catch {
+    return typeof what !== 'object' ? undefined : Array.isArray(what) ? 'a list' : 'an object'
+  }
 }

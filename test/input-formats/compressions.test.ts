@@ -120,6 +120,30 @@ for (const [kind, ending] of [
   })
 }
 
+describe('xz data that is whole', () => {
+  it('is not called damaged where it needs what is not there', async () => {
+    const kinds: [base64: string, what: string][] = [
+      // xz --check=sha256, then --delta, then a dictionary of 256 MiB.
+      [
+        '/Td6WFoAAArh+wyhAgAhARYAAAB0L+WjAQAMMSAxOjEKLTEgMjoxCgAAAADdnLhL7uQzhnnkVyOLt17Zk/54ERcBDC1Bil3bFN2M8QABPQ0ogd80GJtLmgEAAAAAClla',
+        'it uses filters or checksums that are not supported',
+      ],
+      [
+        '/Td6WFoAAATm1rRGAgEDAQAhAQAolRAaAQAMMe8RCffZIwTvEgj32QAAAAAeVGqVYRAyiAABJQ1xGcS2H7bzfQEAAAAABFla',
+        'it uses filters or checksums that are not supported',
+      ],
+      [
+        '/Td6WFoAAATm1rRGAgAhASAAAAAJiKV2AQAMMSAxOjEKLTEgMjoxCgAAAAAeVGqVYRAyiAABJQ1xGcS2H7bzfQEAAAAABFla',
+        'its dictionary is larger than 64 MiB',
+      ],
+    ]
+    for (const [base64, what] of kinds) {
+      const path = folder.write('whole.xz', Buffer.from(base64, 'base64'))
+      await refused(path, new RegExp(`whole\\.xz: the xz data cannot be read: ${what}$`))
+    }
+  })
+})
+
 describe('a hostile bzip2 block', () => {
   it('ends with an error, where a run is longer than any block', async () => {
     // The head of a stream and a block, one byte that is used, two tables whose symbols have one bit, then ones without end.

@@ -86,6 +86,12 @@ describe('a SciPy matrix', () => {
     assert.deepEqual(await rowsOf(path), expected)
   })
 
+  it('is read as numpy.savez writes it, which keeps the word csr as characters of four bytes', async () => {
+    const csr = Buffer.from(Uint32Array.from('csr', letter => letter.charCodeAt(0)).buffer)
+    const path = folder.write('savez.npz', zipBytes({ ...csrArrays(), 'format.npy': npyBytes("'<U3'", [], csr) }))
+    assert.deepEqual(await rowsOf(path), expected)
+  })
+
   it('has one error for each thing that is wrong', async () => {
     const wrong: [Record<string, Buffer>, RegExp][] = [
       [{ 'format.npy': npyBytes("'|S3'", [], Buffer.from('csc')) }, /in the form "csc", expected csr/],
@@ -99,6 +105,7 @@ describe('a SciPy matrix', () => {
       [{ 'data.npy': f8([1, 2, 3, 4, 5]).subarray(0, 150) }, /data\.npy: found its end .* too early/],
       [{ 'y.npy': i4([1, 2]) }, /found an array of 2 labels/],
       [{ 'y.npy': npyBytes("'|S3'", [3], Buffer.from('abcdefghi')) }, /found texts/],
+      [{ 'y.npy': npyBytes("'<U1'", [3], Buffer.alloc(12)) }, /found texts \(<U1\), expected numbers/],
     ]
     for (const [change, pattern] of wrong) {
       await refused(folder.write('w.npz', zipBytes({ ...csrArrays(), ...change }, { deflate: true })), pattern)

@@ -150,6 +150,7 @@ describe('train() of rows', () => {
       ],
       [{ label: 1, features: { 4: Number.NaN } }, 'found the value NaN of feature 4, expected a finite number'],
       [{ label: 1, features: { 4: '1' } }, 'found the value "1" of feature 4, expected a finite number'],
+      [{ label: 1, features: new Map([[4, 1]]) }, /found a collection of features, expected an object, \{ 3: 0\.5 \}/],
       [{ label: 1, 4: 1 }, /found neither indices and values nor features, expected a row/],
       ['1 1:1', /found "1 1:1", expected a row/],
     ] as [unknown, string | RegExp][]) {
@@ -318,6 +319,10 @@ describe('compressed sparse rows', () => {
       [{ labels: [1] }, /have 1 labels for 2 rows; expected one for each row/],
       [{ starts: [] }, /have no starts; expected one more than there are rows/],
       [{ starts: [0, 2, 1] }, /the start 1 after 2; expected starts that never fall/],
+      [
+        { starts: BigInt64Array.of(0n, 1n, 2n) as unknown as number[] },
+        /starts of the type bigint; expected numbers: Uint32Array/,
+      ],
       [{ starts: [1, 1, 2] }, /1 as first start; expected 0/],
       [{ starts: [0, 1, 3] }, /3 as last start; expected the number of entries, 2/],
       [{ values: [1] }, /2 feature numbers and 1 values; expected as many of both/],

@@ -83,4 +83,28 @@ describe('model.predict', () => {
     // A feature that the model never met says nothing.
     assert.deepEqual(model.predict({ 1: 1, 4000000000: 5 }), model.predict({ 1: 1 }))
   })
+
+  it('refuses what is no row, which would have the score of an empty one', async () => {
+    const { model } = await train([
+      { label: 'cat', features: { 1: 1 } },
+      { label: 'dog', features: { 1: -1 } },
+    ]).result
+    const wrong: [row: unknown, found: string][] = [
+      [[0.5, 0.2], '[0.5,0.2]'],
+      [[0.5, 0.2, 0], '[0.5,0.2,0]'],
+      [[[1], [1], [1]], '[[1],[1],[1]]'],
+      [new Map([[1, 1]]), 'a collection'],
+      [null, 'null'],
+      [5, '5'],
+      [undefined, 'undefined'],
+    ]
+    for (const [row, found] of wrong) {
+      assert.throws(() => predictRow(model, row as Record<number, number>), {
+        name: 'UsageError',
+        message: `a row is ${found}; expected values by feature numbers, { 3: 0.5, 17: 1 }, or numbers and values side by side, [[3, 17], [0.5, 1]]`,
+      })
+    }
+    assert.equal(predictRow(model, [[1], [2]]).label, 'cat')
+    assert.equal(predictRow(model, [Uint32Array.of(1), Float32Array.of(-2)]).label, 'dog')
+  })
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { SpillwayError } from '../../src/errors.ts'
-import { liblinearWarnings, readLiblinear, writeLiblinear } from '../../src/model/liblinear-file.ts'
+import { isLiblinearFile, liblinearWarnings, readLiblinear, writeLiblinear } from '../../src/model/liblinear-file.ts'
 import { denseScaleFactors, denseWeights, type Model, scoreRow } from '../../src/model/model.ts'
 import { anyModel, smallModel } from './some-models.ts'
 
@@ -41,6 +41,22 @@ describe("LIBLINEAR's model file", () => {
     const model = readLiblinear(bytesOf(text), 'm')
     assert.equal(model.regularizer, 'l1')
     assert.deepEqual([...denseWeights(model)], [3])
+  })
+
+  it('is told from a table whose first column is called as a line of its head is', () => {
+    for (const text of [binary, three, 'label 1 -1\r\nsolver_type', '\nbias -1\nw\n', 'nr_class 2\n']) {
+      assert.ok(isLiblinearFile(bytesOf(text)), text)
+    }
+    for (const text of [
+      'label\tage\n1\t39\n',
+      'label\t1\t2\n',
+      'bias label\n1 2\n',
+      'label\n1\n',
+      'label,age\n',
+      'w 1\n',
+    ]) {
+      assert.ok(!isLiblinearFile(bytesOf(text)), text)
+    }
   })
 
   it('keeps every model: the weights, with the scale factors in them', () => {

@@ -34,6 +34,18 @@ describe('requests that serve refuses', () => {
       error: /found the value null of feature 2, expected a finite/,
     },
     {
+      name: 'a value beyond all numbers',
+      body: '[0,1e999]',
+      status: 400,
+      error: /found the value Infinity of feature 2, expected a finite/,
+    },
+    {
+      name: 'lists nested deeper than a message can show',
+      body: `[${'['.repeat(30_000)}${']'.repeat(30_000)}]`,
+      status: 400,
+      error: /^row 1: found .*, expected /,
+    },
+    {
       name: 'a huge value',
       body: '{"1":1e39}',
       status: 400,

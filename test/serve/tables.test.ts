@@ -36,8 +36,8 @@ async function printed(name: string): Promise<string> {
   return text
 }
 
-const sendText = (url: string, type: string, body: string): Promise<Response> =>
-  fetch(`${url}/predict?scores`, { method: 'POST', headers: { 'content-type': type }, body })
+const sendText = (url: string, type: string, body: string, what = 'scores'): Promise<Response> =>
+  fetch(`${url}/predict?${what}`, { method: 'POST', headers: { 'content-type': type }, body })
 
 describe('rows of a table in requests', () => {
   for (const name of Object.keys(trainings)) {
@@ -112,6 +112,19 @@ describe('rows of a table in requests', () => {
       )
     }))
 
+  it('are refused with a status as long as only the names of columns have been read', () =>
+    serving(
+      modelOf('lists'),
+      async url => {
+        // The names come with the beginning of a line that is too long.
+        const response = await sendText(url, 'text/csv', `${csvOf([], Object.keys(people[0]))}1,${'x'.repeat(300_000)}`)
+        const { status, error } = await complaint(response)
+        assert.equal(status, 413)
+        assert.match(error, /^a line is longer than 64\.0 KiB/)
+      },
+      { mostBytes: 1 << 16 },
+    ))
+
   it('are refused in one sentence', () =>
     serving(modelOf('lists'), async url => {
       const { age: _, ...ageless } = people[0]
@@ -136,6 +149,10 @@ describe('rows of a table in requests', () => {
       assert.equal(
         await refused(await post(url, 3)),
         'row 1: found 3, expected a row: an object with a value for each column',
+      )
+      assert.equal(
+        await refused(await sendText(url, 'text/csv', csvOf(people), 'probabilities')),
+        'found the parameter "probabilities", expected scores or probability',
       )
       const noAge = csvOf(people, ['job, if any', 'gain', 'zip', 'note'])
       assert.equal(

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { DELIMITERS, endOfRows, hasHeader, layoutOf } from '../../src/tables/delimited-text.ts'
+import { columnNames, DELIMITERS, endOfRows, hasHeader, layoutOf } from '../../src/tables/delimited-text.ts'
 import { seed } from '../numeric/reference.ts'
 
 const bytes = (text: string): Buffer => Buffer.from(text)
@@ -36,7 +36,28 @@ describe('the layout of delimited text', () => {
     assert.ok(header('red,small\nred,large\n', ['red']))
     assert.ok(!header('5,red\n6,blue\n'))
     assert.ok(!header('a,a\n1,2\n'))
-    assert.ok(!header('a,\n1,2\n'))
+    assert.ok(header('a,a,b\n1,2,3\n', ['b']))
+    assert.ok(header('2019,2020,kind\n1,2,red\n', ['kind']))
+    assert.ok(!header('2019,2020,kind\n1,2,red\n', ['3']))
+  })
+
+  it('has a header some of whose columns have no name', () => {
+    const header = (text: string, named: string[] = []): boolean => hasHeader(layout(text).rows, named)
+    assert.ok(header(',x,k\n0,1.5,red\n1,2.5,blue\n'))
+    assert.ok(header(',review,label\n0,good,pos\n1,bad,neg\n'))
+    assert.ok(header(',review,mood\n0,good,pos\n1,bad,neg\n', ['mood']))
+    // Rows of data may lack cells, too.
+    assert.ok(!header(',red,yes\n3,blue,no\n'))
+    assert.ok(!header(',red,y\n3,blue,n\n4,red,y\n'))
+    assert.ok(!header(',,\n1,2,3\n'))
+    assert.deepEqual(columnNames(['', 'x', '', '3']), ['1', 'x', '', '3'])
+  })
+
+  it('is refused where rows end with a carriage return alone', () => {
+    const refused = { message: 'a table: found rows that end with a carriage return alone, expected line feeds' }
+    for (const text of ['x,y\r1,2\r3,4\r\n', 'x,y\r1,2', '"x","y"\r"1","2"\r\n'])
+      assert.throws(() => layout(text), refused)
+    for (const text of ['x,y\r\n', 'x,"a\rb"\n', 'x,y\r', 'x,y\n1,a\rb\n']) assert.ok(layout(text), text)
   })
 })
 

@@ -93,6 +93,16 @@ describe('a row by the names of its columns', () => {
       refused({ ...person, zip: [1] }),
       'found [1] in column "zip", expected a number, a text, true, false or null',
     )
+    // A program may give what JSON cannot hold.
+    const loop: unknown[] = []
+    loop.push(loop)
+    for (const [age, found] of [
+      [5n, '5'],
+      [Number.POSITIVE_INFINITY, 'Infinity'],
+      [loop, 'a list'],
+    ]) {
+      assert.ok(refused({ ...person, age }).startsWith(`found ${found} in column "age", expected a `), String(found))
+    }
     // The label need not be there.
     const { bought: __, ...unlabelled } = person
     assert.deepEqual(named.entries(unlabelled, refuse), named.entries(person, refuse))

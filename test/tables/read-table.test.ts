@@ -3,6 +3,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { SpillwayError } from '../../src/errors.ts'
+import { Arena } from '../../src/numeric/arena.ts'
+import { Landing, ValueList } from '../../src/rows/value-list.ts'
+import { NODE_BYTES } from '../../src/sizes.ts'
 import { featureName } from '../../src/tables/schema.ts'
 import { testFolder } from '../input-formats/fixture.ts'
 import { randomNumbers } from '../numeric/reference.ts'
@@ -178,6 +181,48 @@ describe('columns of a table', () => {
     assert.equal(said.rows.length, 2)
   })
 
+  it('may be so many that their names are longer than the beginning that is looked at', async () => {
+    const names = Array.from({ length: 12_000 }, (_, k) => `"the measure, number ${k}"`)
+    const text = `${names.join(',')},label\n${'1,'.repeat(names.length)}a\n${'2,'.repeat(names.length)}b\n`
+    const { schema, rows } = await read(text)
+    assert.deepEqual([schema.header, schema.features, schema.columns.at(-1)?.role], [true, names.length, 'label'])
+    assert.deepEqual(Object.keys(rows[1]).length, names.length)
+  })
+
+  it('take little memory for lists of values where they are many', () => {
+    const arena = new Arena()
+    const landing = new Landing(arena)
+    const before = arena.allocate(8, 'a mark')
+    const lists = Array.from({ length: 1000 }, () => new ValueList(arena, landing))
+    const ofNumbers = arena.allocate(8, 'a mark')
+    assert.ok(ofNumbers - before < 1000 * 128, `${ofNumbers - before} bytes`)
+    const texts = ['AA', 'AG', 'GG']
+    const at = arena.allocate(64, 'texts')
+    for (const [k, text] of texts.entries()) arena.bytes(at + 8 * k, 2).set(Buffer.from(text))
+    for (const list of lists) assert.ok(list.add(Uint32Array.from(texts.flatMap((_, k) => [at + 8 * k, 2]))))
+    assert.ok(arena.allocate(8, 'a mark') - ofNumbers < 1000 * 512)
+    assert.deepEqual(lists[999].texts(), texts)
+  })
+
+  it('have numbers for names where the header has none', async () => {
+    const { schema, rows } = await read(',x,y\n7,2.5,1\n8,3,0\n')
+    assert.deepEqual([schema.header, ...schema.columns.map(({ name }) => name)], [true, '1', 'x', 'y'])
+    assert.deepEqual(rows, [
+      { 0: 7, 1: 2.5 },
+      { 0: 8, 1: 3 },
+    ])
+    assert.deepEqual((await read('x,1,y\n2.5,7,1\n', { schema })).rows, [{ 0: 7, 1: 2.5 }])
+    // A row of cells has numbers, too.
+    assert.deepEqual((await read('1,2.5,1\n', { schema })).rows, [{ 0: 1, 1: 2.5 }])
+    // Models of before have a column without a name.
+    const before = {
+      ...schema,
+      columns: schema.columns.map((column, k) => (k === 0 ? { ...column, name: '' } : column)),
+    }
+    assert.deepEqual((await read('x,,y\n2.5,7,1\n', { schema: before })).rows, [{ 0: 7, 1: 2.5 }])
+    assert.equal((await read(',x,y\n7,2.5,1\n8,3,0\n', { ignore: ['1'] })).schema.features, 1)
+  })
+
   it('are read from gzip, with CRLF, a byte order mark and blank lines', async () => {
     const text = '\uFEFFy,x,c\r\n\r\n1,2,"a"\r\n \r\n0,3 , b\r\n'
     const expected = [
@@ -248,16 +293,34 @@ describe('a table is refused', () => {
   it('with numbers and a few cells that are none', async () => {
     const numbers = Array.from({ length: 100 }, (_, k) => `1,${k}`).join('\n')
     await refuses(`y,a\n${numbers}\n0,oops\n`, /line 102: found "oops" in column "a", expected a number, as in 100/)
-    await refuses(`y,a\n${numbers}\n0,inf\n`, /found "inf" in column "a", expected a number/)
+    await refuses(`y,a\n${numbers}\n0,inf\n`, /line 102: found "inf" in column "a", expected a finite number/)
+    await refuses('y,a\n1,2\n0,-Infinity\n1,inf\n', /line 3: found "-Infinity" in column "a", expected a finite number/)
+    assert.equal((await read('y,a\n1,2\n0,inf\n', { categorical: ['a'] })).schema.features, 2)
+    assert.equal((await read('y,a\n1,up\n0,inf\n')).schema.features, 2)
     const { schema } = await read('y,a\n1,2\n0,3\n')
     await refuses('y,a\n1,2\n0,x3\n', /line 3, column 3: found "x3" in column "a", expected a number/, { schema })
     await refuses('y,a\n1,1e39\n', /found "1e39" in column "a", expected .* 32-bit/, { schema, valueBits: 32 })
   })
 
+  it('with labels of several words, and says what to do', async () => {
+    await assert.rejects(read('y,a\n1,2\nvery good,3\n'), {
+      message:
+        /line 3, column 1: found "very good" in column "y", expected a label that is a number or a word; it has a blank/,
+      advice: 'write each label as one word, such as very_good, or step over such rows with --on-bad-row skip',
+    })
+  })
+
   it('with dates, and with commas in numbers', async () => {
     await refuses('y,d\n1,2024-02-01\n0,2024-03-01\n', /line 2: found "2024-02-01" in column "d", expected no dates/)
     await refuses('y,d\n1,1.2.2024\n0,\n', /expected no dates/)
-    await refuses('y;d\n1;3,5\n0;4,25\n', /found "3,5" in column "d", expected a point in a number/)
+    const comma = /found "3,5" in column "d", expected a point in a number, and no commas/
+    await refuses('y;d\n1;3,5\n0;4,25\n', comma)
+    // Whole numbers among them, and numbers of many digits, have other shapes.
+    await refuses('y;d\n1;2\n1;3,5\n0;4,25\n', comma)
+    await refuses('y;d\n1;1.234,5\n0;2\n', /found "1\.234,5" in column "d", expected a point/)
+    await refuses('y,d\n1,"1,234,567.5"\n0,12\n', /found "1,234,567\.5" in column "d", expected a point/)
+    assert.equal((await read('y,d\n1,"3,5"\n0,2\n', { categorical: ['d'] })).schema.features, 2)
+    assert.equal((await read('y,d\n1,"3,5"\n0,b\n')).schema.features, 2)
     assert.equal((await read('y,d,x\n1,2024-02-01,5\n', { ignore: ['d'] })).schema.features, 1)
   })
 
@@ -277,10 +340,23 @@ describe('a table is refused', () => {
     await refuses(head, /, line 1: found the name "M\ufffdn" of a column, whose bytes are no text; expected UTF-8/)
     await refuses('', /is empty, expected a table/, { label: 'y' })
     await refuses(Buffer.from([0x50, 0x4b, 3, 4, 0, 0, 0, 0]), /looks like a binary file/, { format: 'csv' })
+    const wide = Buffer.from('\ufeffy,a\n1,b\n', 'utf16le')
+    const isWide = /looks like text in UTF-16, and UTF-8 was expected/
+    await refuses(Uint8Array.from(wide), isWide, { format: 'csv' })
+    await refuses(wide.swap16(), isWide, { format: 'csv' })
   })
 
   it('with a first line that does not end, and with a long one among short ones', async () => {
-    await refuses(`y,${'a'.repeat(1 << 20)}`, /found no row that ends within 262144 bytes, expected a table/)
+    const memory = NODE_BYTES + (1 << 20)
+    await refuses(`y,${'a'.repeat(2 << 20)}`, /found no row that ends within 1048576 bytes, expected a table/, {
+      memory,
+    })
+    const many = `y${',a'.repeat(200)}`.replaceAll(/a/g, (_, at) => `a${at}`)
+    await refuses(
+      `${many}\n1${',1'.repeat(200)}\n`,
+      /found 201 columns, which take about 1\.57 MiB, expected fewer in/,
+      { memory },
+    )
     await refuses(`y,a\n1,2\n1,${'3,'.repeat(4 << 20)}\n`, /line 3: found more than 2 columns, expected 2 columns/)
   })
 

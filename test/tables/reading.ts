@@ -21,6 +21,8 @@ export interface HowToRead extends TableOptions {
   threads?: number
   schema?: Schema
   valueBits?: 32 | 64
+  /** That the schema is learnt in. */
+  memory?: number
 }
 
 /** Learns the schema of files, and reads their rows by it. */
