@@ -12,9 +12,10 @@ import type { MemorySolver } from '../optimise/solvers/solver.ts'
 import { type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import type { PlaceFacts, TellPass } from './place.ts'
 
-/** With fewer rows any method is done at once: nothing is handed over below the first, nothing begins otherwise below the
- *  second. */
+/** With fewer rows a pass takes no time: coordinate descent below the first is left only when it has made nearly all the passes
+ *  that a run makes unless told otherwise, and over blocks never. Nothing begins otherwise below the second. */
 const SOME_ROWS = 1000
+const NEARLY_ALL_PASSES = 990
 const LEAST_ROWS = 10_000
 /** Features up to which second-order steps are the better ones whatever the data is: of the hinge, whose kink takes some more
  *  steps, and of other losses. In memory, by newton and by coordinate descent, C = 0.01, 1, 100: w8a, 300 features, squared
@@ -52,15 +53,20 @@ const UNJUDGED = 100
 export function hasSecondOrder({ options, wanted, ...sizes }: PlaceFacts): boolean {
   const folds = wanted.folds || wanted.problems.some(({ heldOut }) => heldOut !== undefined)
   return (
-    mayHandOver(options, sizes) &&
+    hasSteps(options, sizes) &&
     !wanted.allClasses &&
     // Models of a truncated loss that leave out a fold are trained by their dual variables.
     !(folds && findLoss(options.loss).truncates)
   )
 }
 
-/** The same by the options and the sizes of the data. */
-export function mayHandOver(options: ResolvedOptions, { rows, weights }: { rows: number; weights: number }): boolean {
+/** The same by the options and the sizes of the data, where few rows are not worth a change of the method. */
+export function mayHandOver(options: ResolvedOptions, sizes: { rows: number; weights: number }): boolean {
+  return sizes.rows >= SOME_ROWS && hasSteps(options, sizes)
+}
+
+/** The same whatever the rows are. */
+function hasSteps(options: ResolvedOptions, { weights }: { weights: number }): boolean {
   const loss = convexLoss(findLoss(options.loss))
   return (
     askedSolver(options.solver) === undefined &&
@@ -70,8 +76,7 @@ export function mayHandOver(options: ResolvedOptions, { rows, weights }: { rows:
     !trainsTogether(options.multiclass) &&
     !options.space &&
     newton.lossNeeds.has(loss) &&
-    weights <= MOST &&
-    rows >= SOME_ROWS
+    weights <= MOST
   )
 }
 
@@ -141,6 +146,18 @@ export function patience(
     const rate = Math.log(before.gap / last.gap) / (last.work - before.work)
     return !(Math.log(last.gap / tolerance) <= rate * most)
   }
+}
+
+/** Judges coordinate descent in memory, for a run that may make so many passes; undefined where the limit that was asked for leaves
+ *  no room for another method. */
+export function patienceInMemory(
+  loss: Loss,
+  { rows, weights }: Pick<Sizes, 'rows' | 'weights'>,
+  { tolerance, maxPasses, isLimited }: { tolerance: number; maxPasses: number; isLimited: boolean },
+): Driving['stalls'] {
+  if (rows >= SOME_ROWS) return patience(tolerance, passesFor(loss, weights))
+  if (isLimited && maxPasses < 2 * NEARLY_ALL_PASSES) return undefined
+  return patience(tolerance, maxPasses - NEARLY_ALL_PASSES, NEARLY_ALL_PASSES)
 }
 
 /** Judges coordinate descent over blocks: sooner where second-order passes are cheap beside its own. */

@@ -184,6 +184,22 @@ describe('coordinate descent that stalls', () => {
     await assertTrue(result, rowsOfText(fewer), {})
   })
 
+  for (const loss of ['hinge', 'squared-hinge', 'logistic']) {
+    it(`${loss}: of few rows, too, once it has had its passes`, async () => {
+      const few = unscaledRows(200, 5, 2, 25)
+      const path = folder.write('few-rows.svm', few)
+      const { result, plans } = await told(path, { loss, cost: 100 })
+      assert.equal(result.solver, 'newton')
+      assert.equal(result.exitReason, 'converged')
+      assert.match(plans.at(-1)!.reason, /coordinate descent would take many more passes/)
+      assert.ok(result.passes > 990, 'coordinate descent had nearly all of its passes')
+      await assertTrue(result, rowsOfText(few), { loss, cost: 100 })
+      // A limit that was named is one for all methods together.
+      const limited = await told(path, { loss, cost: 100, maxPasses: 1000 })
+      assert.deepEqual([limited.result.solver, limited.result.passes], ['dual', 1000])
+    })
+  }
+
   it('of several classes those that are not done go on', async () => {
     const three = unscaledRows(3000, 140, 3, 22, 30)
     const { result } = await told(folder.write('stalls3.svm', three), { loss: 'logistic' })
@@ -211,6 +227,12 @@ describe('coordinate descent that stalls', () => {
       ).costs
       assert.ok(Math.abs(accuracy - alone.accuracy) <= 0.002, `C = ${cost}: ${accuracy}, ${alone.accuracy}`)
     }
+  })
+
+  it('models of few rows in folds are handed over, too', async () => {
+    const path = folder.write('few-folded.svm', unscaledRows(200, 5, 2, 25))
+    const { costs } = await crossValidate(path, { cost: 100, folds: 3 })
+    for (const { gap } of costs[0].folds) assert.ok(gap <= 1e-3, `a gap of ${gap}`)
   })
 
   it('a model of long rows begins with lbfgs', async () => {
