@@ -187,6 +187,15 @@ describe('what ranks agree on', () => {
     await assert.rejects(trainOnParts(parts, newton), /rank 0 counts features from 0 and rank 1 from 1/)
   })
 
+  it('refuse the l1 regularizer by its name: no solver was asked for', async () => {
+    const l1 = { regularizer: 'l1', loss: 'logistic' } as const
+    await assert.rejects(trainOverRanks(folder, a9a, 2, l1), (error: { message: string; advice?: string }) => {
+      assert.match(error.message, /^the l1 regularizer is not compatible with 2 ranks/)
+      assert.equal(error.advice, 'take --regularizer l2, or one rank')
+      return true
+    })
+  })
+
   it('rows that have weights of their own', async () => {
     const weights = a9a
       .trimEnd()
