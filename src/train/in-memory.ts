@@ -232,7 +232,8 @@ export class InMemory extends Place {
       return this.#goOn(objective, problems, [fresh], { why: 'rows fill much of few features', tell })
     }
     const loss = convexLoss(findLoss(this.facts.options.loss))
-    const sizes = { rows: this.#loaded.all.rows, weights: this.facts.weights }
+    const { rows, nonzeros } = this.#loaded.all
+    const sizes = { rows, nonzeros, weights: this.facts.weights }
     const { tolerance, maxPasses } = driving.settings
     const stalls = patienceInMemory(loss, sizes, { tolerance, maxPasses, isLimited: this.#isLimited(limits) })
     const driver = new Driver({ ...driving, ...(stalls && { stalls }) })
