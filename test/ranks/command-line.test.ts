@@ -103,6 +103,13 @@ describe('the command line over ranks', { skip: openMpi.skip }, () => {
       const { status, stdout, stderr } = await spillway(folder, 2, ['train', 'part-{rank}.svm', ...logistic])
       assert.equal(status, 0, stderr)
       assert.match(stdout, /^part-\{rank\}\.svm: 200 rows/)
+      assert.ok(!stderr.includes('no rank takes it'), stderr)
+      writeFileSync(join(folder, 'part-2.svm'), `${lines[0]}\n`)
+      const fewer = await spillway(folder, 2, ['train', 'part-{rank}.svm', '--loss', 'logistic'])
+      assert.match(
+        fewer.stderr,
+        /part-2\.svm is there, too, and no rank takes it: each of 2 ranks has a file, from 0 on/,
+      )
       assert.ok(existsSync(join(folder, 'part.svm.model')))
       const suspects = ['train', 'part-{rank}.svm', '--loss', 'ramp', '--outliers', 'suspects.tsv']
       const refused = await spillway(folder, 2, suspects)
