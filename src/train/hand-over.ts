@@ -16,6 +16,8 @@ import type { PlaceFacts, TellPass } from './place.ts'
  *  that a run makes unless told otherwise, and over blocks never. Nothing begins otherwise below the last. */
 const SOME_ROWS = 1000
 const NEARLY_ALL_PASSES = 990
+/** Over ranks a step together counts for dozens of passes, and may not go past the last one. */
+const NEARLY_ALL_OVER_RANKS = 900
 const LEAST_ROWS = 10_000
 /** Where factoring a matrix takes many multiplications for each nonzero that a pass meets, coordinate descent is judged when it has
  *  had the passes that some fifty matrices are worth: so many for each of these multiplications. Where rows are few beside the
@@ -154,17 +156,26 @@ export function patience(
   }
 }
 
+/** What a run may do: whether its passes are limited by what was asked for, and over how many ranks it goes. */
+interface Limits {
+  tolerance: number
+  maxPasses: number
+  isLimited: boolean
+  ranks: number
+}
+
 /** Judges coordinate descent in memory, for a run that may make so many passes; undefined where the limit that was asked for leaves
  *  no room for another method. */
 export function patienceInMemory(
   loss: Loss,
   { rows, nonzeros, weights }: Sizes,
-  { tolerance, maxPasses, isLimited }: { tolerance: number; maxPasses: number; isLimited: boolean },
+  { tolerance, maxPasses, isLimited, ranks }: Limits,
 ): Driving['stalls'] {
   const usual = passesFor(loss, weights)
   const dear = weights ** 3 / 6 / Math.max(nonzeros, 1)
   if (rows >= SOME_ROWS && dear <= DEAR_FACTORS) return patience(tolerance, usual)
-  const least = rows < SOME_ROWS ? NEARLY_ALL_PASSES : Math.min(WORTH_OF_FACTORS * dear, NEARLY_ALL_PASSES)
+  const nearlyAll = ranks > 1 ? NEARLY_ALL_OVER_RANKS : NEARLY_ALL_PASSES
+  const least = rows < SOME_ROWS ? nearlyAll : Math.min(WORTH_OF_FACTORS * dear, nearlyAll)
   if (isLimited && maxPasses < 2 * least) return undefined
   const left = maxPasses - least
   return patience(tolerance, rows < SOME_ROWS ? left : Math.min(usual, left), least)

@@ -235,7 +235,9 @@ export class InMemory extends Place {
     const { rows, nonzeros } = this.#loaded.all
     const sizes = { rows, nonzeros, weights: this.facts.weights }
     const { tolerance, maxPasses } = driving.settings
-    const stalls = patienceInMemory(loss, sizes, { tolerance, maxPasses, isLimited: this.#isLimited(limits) })
+    const stalls = patienceInMemory(loss, sizes, {
+      ...{ tolerance, maxPasses, isLimited: this.#isLimited(limits), ranks: this.facts.options.ranks.size },
+    })
     const driver = new Driver({ ...driving, ...(stalls && { stalls }) })
     const solutions = await driver.solve()
     this.#handedOver = driver.stalled
