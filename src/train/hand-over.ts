@@ -22,7 +22,7 @@ const LEAST_ROWS = 10_000
 /** Where factoring a matrix takes many multiplications for each nonzero that a pass meets, coordinate descent is judged when it has
  *  had the passes that some fifty matrices are worth: so many for each of these multiplications. Where rows are few beside the
  *  features it learns late, and newton is slow, for rows can be told apart without an error. 3,000 digits as published, ten classes,
- *  hinge and squared hinge, C = 1: 341 and 128 passes, 0.8 and 0.3 s; newton was not done after 1,000 passes and 56 and 82 s. */
+ *  hinge and squared hinge, C = 1: 341 and 128 passes; newton was not done after 1,000. */
 const DEAR_FACTORS = 32
 const WORTH_OF_FACTORS = 6
 /** Features up to which second-order steps are the better ones whatever the data is: of the hinge, whose kink takes some more
