@@ -18,7 +18,7 @@ import { predictWords } from './liblinear-words.ts'
 import { print, printAside } from './print.ts'
 import { labelsOption, queryOf, readingOptions, sqlOption } from './reading-options.ts'
 import { openRecorder, recordFiles, recordOptions } from './record-options.ts'
-import { agreeOnData, shareOf } from './share-of-data.ts'
+import { agreeOnData, isOneStore, shareOf } from './share-of-data.ts'
 import { ProgressLine, readingText } from './terminal.ts'
 
 export const predictCommand: Command = {
@@ -145,7 +145,10 @@ async function predictAll(
   }
   await agree(ranks, { [modelPath]: await fileFact(modelPath) })
   const { predictOverRanks } = await import('./predict-over-ranks.ts')
-  return predictOverRanks(await shareOf([data], ranks), model, settings, collects, ranks)
+  const share = await shareOf([data], ranks)
+  // Blocks of one store are random draws of the rows: those of all ranks are merged.
+  const order = collects ? ((await isOneStore([data])) ? 'merged' : 'by rank') : undefined
+  return predictOverRanks(share, model, settings, order, ranks)
 }
 
 function predictOptions(options: OptionValues): PredictOptions {

@@ -9,12 +9,17 @@ import { RANK_PATTERN } from '../ranks/shares.ts'
 /** Names of inputs for this rank, of data that ranks agree on; of one process alone, those that were given. */
 export async function shareOf(data: string[], ranks: Communicator): Promise<string[]> {
   if (ranks.size === 1) return data
-  if (data.length === 1 && (await stat(data[0]).catch(() => undefined))?.isDirectory()) {
+  if (await isOneStore(data)) {
     const { shareOfStore } = await import('../block-store/share-of-store.ts')
     return [await shareOfStore(data[0], ranks)]
   }
   const { shareOut } = await import('../input-formats/share-out.ts')
   return shareOut(data, ranks)
+}
+
+/** Whether all ranks share one store, each with some of its blocks. */
+export async function isOneStore(data: string[]): Promise<boolean> {
+  return data.length === 1 && (await stat(data[0]).catch(() => undefined))?.isDirectory() === true
 }
 
 function refuseQueries(data: string[], ranks: Communicator): void {

@@ -195,6 +195,17 @@ async function checkFiles({ arguments: given, options, ranks = alone }: CommandI
   return { named, data, share, model, test, outliers }
 }
 
+/** Says that files are left over which look like those of more ranks. */
+async function sayWhatIsLeft(data: string[], { size }: Communicator, line: ProgressLine): Promise<void> {
+  if (size === 1) return
+  for (const path of data.filter(path => path.includes(RANK_PATTERN))) {
+    const next = fileOfRank(path, { rank: size, size })
+    if ((await stat(next).catch(() => undefined))?.isFile()) {
+      line.say(`${next} is there, too, and no rank takes it: each of ${size} ranks has a file, from 0 on`)
+    }
+  }
+}
+
 /** What there is to say of rows before the summary. */
 function sayAboutData(result: TrainResult, data: string[], test: string | undefined, line: ProgressLine): void {
   // Other programs take a second file for data to test on.
@@ -241,6 +252,7 @@ async function runTrain(input: CommandInput): Promise<number> {
   // Nothing is written before all ranks have ended well.
   await ranks.barrier()
   if (ranks.rank > 0) return 0
+  await sayWhatIsLeft(named, ranks, line)
   sayAboutData(result, named, files.test, line)
   const writing = performance.now()
   const saved = await saveTrained(files.model, result, settings.maxPasses !== undefined, data)

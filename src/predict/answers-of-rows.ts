@@ -40,6 +40,8 @@ export interface RowsAnswered {
   weight?: number
   /** The output's text, one line a row. */
   text?: Uint8Array
+  /** Of a store: where the row of each line stands among all rows. */
+  positions?: Float64Array
   /** Place in the labels, and all scores. */
   classes?: Uint32Array
   scores?: Float64Array

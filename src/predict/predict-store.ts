@@ -85,7 +85,8 @@ export async function* answersOfStore(to: StoreToPredict): AsyncGenerator<StoreA
     to.signal?.throwIfAborted()
     const answers = new AnswersOfRows(to.settings, to.model.vectors)
     answers.add(piece.scores, piece.truth.length, { places: piece.truth }, piece.weights)
-    yield { ...answers.finish(rows.others), rows: piece.truth.length, bytesRead: rows.bytesRead }
+    const { positions } = piece
+    yield { ...answers.finish(rows.others), positions, rows: piece.truth.length, bytesRead: rows.bytesRead }
   }
 }
 

@@ -47,8 +47,8 @@ export interface PredictOptions {
   signal?: AbortSignal
   /** Called now and then. */
   progress?: (progress: PredictProgress) => void
-  /** Receives the output's text piece by piece, in order. */
-  write?: (text: Uint8Array) => void | Promise<void>
+  /** Receives the output's text piece by piece, in order. Of a store: and where the rows of its lines stand among all rows. */
+  write?: (text: Uint8Array, positions?: Float64Array) => void | Promise<void>
   /** Scores after each label in the text. */
   scores?: boolean
   /** Instead of scores: the probabilities of all classes, in the order of the model's labels. */
@@ -125,15 +125,15 @@ export async function predict(
   const loaded = await asModel(model)
   if (options.explain !== undefined) return explained(data, loaded, options, options.explain)
   let header = options.header && options.write ? headerOf(loaded, options) : undefined
-  const write = async (text: Uint8Array): Promise<void> => {
+  const write = async (text: Uint8Array, positions?: Float64Array): Promise<void> => {
     // It waits for the first rows: what cannot be read or scored leaves no line behind.
     const first = header
     header = undefined
     if (first) await options.write!(first)
-    await options.write!(text)
+    await options.write!(text, positions)
   }
   const result = await run(data, loaded, options, answer, async chunk => {
-    if (chunk.text) await write(chunk.text)
+    if (chunk.text) await write(chunk.text, chunk.positions)
   })
   if (header) await options.write!(header)
   return result

@@ -1,6 +1,6 @@
 // Joins the processes that a launcher of MPI has started: finds koffi and the library of the launcher, and starts it.
 import { hostname } from 'node:os'
-import { SpillwayError } from '../errors.ts'
+import { SpillwayError, UsageError } from '../errors.ts'
 import type { Environment, Launch, MpiName } from './launcher.ts'
 import { type LoadedMpi, type MpiCommunicator, startMpi } from './mpi.ts'
 import type { MpiKind } from './mpi-library.ts'
@@ -28,6 +28,11 @@ export async function joinRanks(
       `srun started ${size} processes that cannot talk to each other`,
       'say srun --mpi=pmix; or SPILLWAY_MPI=none, if each process is to work alone',
     )
+  }
+  const asked = environment['SPILLWAY_MPI']
+  if (asked) {
+    const what = 'let each process work alone with none, or leave SPILLWAY_MPI out to have them work together'
+    throw new UsageError(`SPILLWAY_MPI is "${asked}"; expected none`, what)
   }
   const loaded = await loadMpi(launch, environment['SPILLWAY_MPI_LIBRARY'])
   const ranks = startMpi(loaded, callBytes)

@@ -1,6 +1,7 @@
 // The binary problems of a data set: one for two classes, one against the rest for each of more.
 import { SpillwayError, UsageError } from '../errors.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
+import { isTable } from '../input-formats/data-beginning.ts'
 import type { LabelCount } from '../input-formats/label-numbers.ts'
 import { compareLabels, type LabelKey, labelKey, labelOf } from '../input-formats/labels.ts'
 import { findLoss } from '../losses/all-losses.ts'
@@ -89,9 +90,9 @@ export function refuseUnlearnable(
       'training needs rows of at least two classes',
     )
   }
-  // Any word may be a label, so lines of another format can pass for labels without entries.
+  // Any word may be a label, so lines of another format can pass for labels without entries. A table says which cell is one.
   const word = classes.find(({ value }) => value === null)
-  if (nonzeros > 0 || !word) return
+  if (nonzeros > 0 || !word || isTable(findInputFormat(format))) return
   throw new SpillwayError(
     `no row of ${where} has an entry; its lines are read as labels, such as ${JSON.stringify(word.text.slice(0, 40))}`,
     `a row is ${findInputFormat(format).row}`,

@@ -35,8 +35,7 @@ import { type FoldedProblem, isTruncated } from './class-problems.ts'
 import {
   hasSecondOrder,
   lastGap,
-  passesFor,
-  patience,
+  patienceInMemory,
   patienceWithSteps,
   STALLED,
   startsDense,
@@ -232,8 +231,14 @@ export class InMemory extends Place {
       const fresh: Solution = { certificate: undefined, passes: 0, exitReason: 'max-passes' }
       return this.#goOn(objective, problems, [fresh], { why: 'rows fill much of few features', tell })
     }
-    const most = passesFor(convexLoss(findLoss(this.facts.options.loss)), this.facts.weights)
-    const driver = new Driver({ ...driving, stalls: patience(driving.settings.tolerance, most) })
+    const loss = convexLoss(findLoss(this.facts.options.loss))
+    const { rows, nonzeros } = this.#loaded.all
+    const sizes = { rows, nonzeros, weights: this.facts.weights }
+    const { tolerance, maxPasses } = driving.settings
+    const stalls = patienceInMemory(loss, sizes, {
+      ...{ tolerance, maxPasses, isLimited: this.#isLimited(limits), ranks: this.facts.options.ranks.size },
+    })
+    const driver = new Driver({ ...driving, ...(stalls && { stalls }) })
     const solutions = await driver.solve()
     this.#handedOver = driver.stalled
     if (!driver.stalled) return solutions
@@ -316,9 +321,7 @@ export class InMemory extends Place {
     { solver, isLast, tell, limits }: Successor,
   ): Promise<Ended> {
     const driving = this.driving(objective, progress => tell({ ...progress, pass: progress.pass + passes }), limits)
-    // A limit that was named is one for all methods together. Else each has its own.
-    const isShared = limits.maxPasses !== undefined || this.facts.options.given.has('maxPasses')
-    const maxPasses = Math.max(1, driving.settings.maxPasses - (isShared ? passes : 0))
+    const maxPasses = Math.max(1, driving.settings.maxPasses - (this.#isLimited(limits) ? passes : 0))
     const driver = new Driver({
       ...driving,
       settings: { ...driving.settings, maxPasses },
@@ -331,6 +334,11 @@ export class InMemory extends Place {
       stalled: driver.stalled,
       gap: lastGap(driver.state),
     }
+  }
+
+  /** A limit that was named is one for all methods together. Else each has its own. */
+  #isLimited(limits: Partial<DriverSettings>): boolean {
+    return limits.maxPasses !== undefined || this.facts.options.given.has('maxPasses')
   }
 
   protected override sourceOf(objective: Objective): RowsInMemory {

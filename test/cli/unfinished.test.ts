@@ -74,7 +74,7 @@ describe('a good model', { concurrency: 2 }, () => {
       writeFileSync(join(cwd, 'wild.svm'), wildText(60))
       await good(['train', 'good.svm', 'm', '-q'], { cwd })
       const before = readFileSync(join(cwd, 'm'))
-      const words = ['train', 'wild.svm', 'm', '--cost', '1000', '-q']
+      const words = ['train', 'wild.svm', 'm', '--solver', 'dual', '--cost', '1000', '-q']
       const short = await run([...words, '--json'], { cwd })
       assert.equal(short.status, 1, short.stderr)
       const { model, kept, exitReason } = JSON.parse(short.stdout)
@@ -85,13 +85,28 @@ describe('a good model', { concurrency: 2 }, () => {
       assert.equal((await loadModel(join(cwd, 'm'))).certificate!.passes, 50)
     }))
 
+  for (const solver of ['newton', 'lbfgs'] as const) {
+    it(`outlives ${solver}, which has no dual variables, but a gap: it is told what would help`, () =>
+      inFolder(async cwd => {
+        writeFileSync(join(cwd, 'wild.svm'), wildText(60))
+        const words = ['train', 'wild.svm', 'm', '--solver', solver, '--loss', 'logistic', '--max-passes', '2', '-q']
+        const { stdout } = await good(words, { cwd })
+        assert.match(stdout, /ended short after 2 passes: gap [\d.e+]+, where 0\.001 was asked for/)
+        assert.match(stdout, /what would help: train with --max-passes 1000; if that is not enough, --scale minmax/)
+        const result = await train(join(cwd, 'wild.svm'), { solver, loss: 'logistic', maxPasses: 2 }).result
+        assert.deepEqual(result.model.shortfall!.factors, [1])
+        const saved = await saveTrained(join(cwd, 'm'), result, false, [])
+        assert.deepEqual(saved, { model: join(cwd, 'm.unfinished'), kept: join(cwd, 'm') })
+      }))
+  }
+
   it('outlives tune whose last model fell short', () =>
     inFolder(async cwd => {
       writeFileSync(join(cwd, 'wild.svm'), wildText(40))
       writeFileSync(join(cwd, 'good.svm'), '+1 1:1 2:1\n-1 2:1\n')
       await good(['train', 'good.svm', 'm', '-q'], { cwd })
       const before = readFileSync(join(cwd, 'm'))
-      const words = ['tune', 'wild.svm', 'm', '--cost', '1000', '--folds', '2', '-q', '--json']
+      const words = ['tune', 'wild.svm', 'm', '--solver', 'dual', '--cost', '1000', '--folds', '2', '-q', '--json']
       const { status, stdout, stderr } = await run(words, { cwd })
       assert.equal(status, 1, stderr)
       const { model, kept, shortfall } = JSON.parse(stdout)
@@ -117,7 +132,8 @@ describe('a model that fell short', () => {
   it('says what the data looks like and what to type, wherever it is met', () =>
     inFolder(async cwd => {
       writeFileSync(join(cwd, 'wild.svm'), wildText(60))
-      const { stdout: summary } = await good(['train', 'wild.svm', 'm', '--cost', '1000', '-q'], { cwd })
+      const stuck = ['train', 'wild.svm', '--solver', 'dual', '--cost', '1000']
+      const { stdout: summary } = await good([...stuck, '--model', 'm', '-q'], { cwd })
       const words = [
         /ended short after 1,000 passes: gap [\d.e-]+, where 0\.001 was asked for/,
         /the objective is \d+; weights of 0 have 60000/,
@@ -132,7 +148,7 @@ describe('a model that fell short', () => {
       for (const command of [
         ['inspect', 'm', '--json'],
         ['predict', 'wild.svm', 'm', 'out.txt', '--json', '-q'],
-        ['train', 'wild.svm', 'other', '--cost', '1000', '-q', '--json'],
+        [...stuck, '--model', 'other', '-q', '--json'],
       ]) {
         const { shortfall } = JSON.parse((await good(command, { cwd })).stdout)
         assert.equal(shortfall.tolerance, 1e-3)
@@ -151,11 +167,13 @@ describe('a model that fell short', () => {
       const rows = someRows(120, 4, { density: 1 })
       for (const { entries } of rows) for (const entry of entries) entry[1] *= entry[0] * 5000
       writeFileSync(join(cwd, 'a.svm'), asText(rows))
-      const { stdout } = await good(['train', 'a.svm', 'm', '-q', '--json'], { cwd })
+      const { stdout } = await good(['train', 'a.svm', 'm', '--solver', 'dual', '-q', '--json'], { cwd })
       const { shortfall, exitReason } = JSON.parse(stdout)
       assert.equal(exitReason, 'max-passes')
       const typed = shortfall.advice.join(' ').split(' ')
-      const again = JSON.parse((await good(['train', 'a.svm', 'm', '-q', '--json', ...typed], { cwd })).stdout)
+      const again = JSON.parse(
+        (await good(['train', 'a.svm', 'm', '--solver', 'dual', '-q', '--json', ...typed], { cwd })).stdout,
+      )
       assert.equal(again.exitReason, 'converged')
       assert.equal(again.shortfall, undefined)
       assert.equal(again.model, 'm')

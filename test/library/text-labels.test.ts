@@ -292,6 +292,12 @@ describe('labels of text', () => {
     assert.deepEqual(await predicted(path, await trained(path, { solver: 'dual' })), [one, other])
   })
 
+  it('a table whose cells are all 0 is trained on: it says which cell is the label', async () => {
+    const path = write(['kind,a,b', 'p,0,0', 'n,0,0', 'p,0,0'])
+    const { result } = train(path, { format: 'csv', label: 'kind', bias: 1, threads: 1 })
+    assert.deepEqual([(await result).exitReason, (await result).nonzeros], ['converged', 0])
+  })
+
   it('lines of another format are not trained on as labels without entries', async () => {
     const path = write(['5.1,3.5,setosa', '4.9,3.0,virginica'])
     const asLabels = /no row of .* has an entry; its lines are read as labels, such as "5\.1,3\.5,setosa"/

@@ -103,6 +103,13 @@ describe('the command line over ranks', { skip: openMpi.skip }, () => {
       const { status, stdout, stderr } = await spillway(folder, 2, ['train', 'part-{rank}.svm', ...logistic])
       assert.equal(status, 0, stderr)
       assert.match(stdout, /^part-\{rank\}\.svm: 200 rows/)
+      assert.ok(!stderr.includes('no rank takes it'), stderr)
+      writeFileSync(join(folder, 'part-2.svm'), `${lines[0]}\n`)
+      const fewer = await spillway(folder, 2, ['train', 'part-{rank}.svm', '--loss', 'logistic'])
+      assert.match(
+        fewer.stderr,
+        /part-2\.svm is there, too, and no rank takes it: each of 2 ranks has a file, from 0 on/,
+      )
       assert.ok(existsSync(join(folder, 'part.svm.model')))
       const suspects = ['train', 'part-{rank}.svm', '--loss', 'ramp', '--outliers', 'suspects.tsv']
       const refused = await spillway(folder, 2, suspects)
@@ -125,6 +132,11 @@ describe('the command line over ranks', { skip: openMpi.skip }, () => {
       assert.deepEqual({ rows, accuracy }, { rows: 200, accuracy: JSON.parse(alone).accuracy })
       assert.equal((await spillway(folder, 2, words)).stdout.replaceAll('\r', ''), answers)
       assert.equal((await spillway(folder, 2, [...words, 'part-{rank}.txt'])).status, 0)
+      // Blocks of a store are random draws of the rows.
+      await good(['ingest', 'data.svm', 'data.spill', '--blocks', '5', '-q'], { cwd: folder })
+      const fromStore = [words[0], 'data.spill', ...words.slice(2)]
+      assert.equal((await spillway(folder, 3, [...fromStore, 'merged.txt'])).status, 0)
+      assert.equal(read('merged.txt'), answers)
       const [head] = answers.split('\n')
       assert.equal(`${read('part-0.txt')}${read('part-1.txt').slice(head.length + 1)}`, answers)
       const evaluated = await spillway(folder, 2, [...words.slice(0, 3), 'x.txt', '--evaluate'])

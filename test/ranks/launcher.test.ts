@@ -46,6 +46,14 @@ describe('a launcher', () => {
     for (const environment of environments) assert.equal(noticeLaunch(environment), undefined)
   })
 
+  it('is not left alone by a word that nobody knows', async () => {
+    const environment = { SPILLWAY_MPI: 'off', OMPI_COMM_WORLD_SIZE: '2', OMPI_COMM_WORLD_RANK: '0' }
+    await assert.rejects(joinRanks(noticeLaunch(environment)!, environment), {
+      message: 'SPILLWAY_MPI is "off"; expected none',
+      exitCode: 2,
+    })
+  })
+
   it('that starts processes which cannot talk is refused with what to say', async () => {
     const launch = noticeLaunch({ SLURM_STEP_NUM_TASKS: '2', SLURM_PROCID: '1' })!
     await assert.rejects(joinRanks(launch, {}), ({ message, advice }: { message: string; advice: string }) => {

@@ -7,6 +7,7 @@ import { train } from '../../src/train/train.ts'
 import type { TrainResult } from '../../src/train/training-run.ts'
 import { fastFolder } from '../out-of-core/fixture.ts'
 import { exactScores } from '../train/exact-objective.ts'
+import { unscaledRows } from '../train/unscaled-rows.ts'
 import { trainOnParts, trainOverRanks } from './ranks.ts'
 import { fiveGroups, isSlow, jsonOf, near, objective, sameAsAlone, textOf } from './sets.ts'
 
@@ -185,6 +186,23 @@ describe('what ranks agree on', () => {
   it('refuse features that are counted from different numbers', async () => {
     const parts = [folder.write('from-0.svm', '1 0:1\n-1 1:1\n'), folder.write('from-1.svm', '1 1:1\n-1 2:1\n')]
     await assert.rejects(trainOnParts(parts, newton), /rank 0 counts features from 0 and rank 1 from 1/)
+  })
+
+  it('few rows are handed over, too, before a step together goes past the last pass', async () => {
+    const few = unscaledRows(200, 5, 2, 25)
+    for (const loss of ['hinge', 'logistic']) {
+      const [first] = await trainOverRanks(folder, few, 2, { loss, cost: 100 })
+      assert.deepEqual([first.solver, first.exitReason], ['newton', 'converged'], loss)
+    }
+  })
+
+  it('refuse the l1 regularizer by its name: no solver was asked for', async () => {
+    const l1 = { regularizer: 'l1', loss: 'logistic' } as const
+    await assert.rejects(trainOverRanks(folder, a9a, 2, l1), (error: { message: string; advice?: string }) => {
+      assert.match(error.message, /^the l1 regularizer is not compatible with 2 ranks/)
+      assert.equal(error.advice, 'take --regularizer l2, or one rank')
+      return true
+    })
   })
 
   it('rows that have weights of their own', async () => {

@@ -184,6 +184,33 @@ describe('coordinate descent that stalls', () => {
     await assertTrue(result, rowsOfText(fewer), {})
   })
 
+  for (const loss of ['hinge', 'squared-hinge', 'logistic']) {
+    it(`${loss}: of few rows, too, once it has had its passes`, async () => {
+      const few = unscaledRows(200, 5, 2, 25)
+      const path = folder.write('few-rows.svm', few)
+      const { result, plans } = await told(path, { loss, cost: 100 })
+      assert.equal(result.solver, 'newton')
+      assert.equal(result.exitReason, 'converged')
+      assert.match(plans.at(-1)!.reason, /coordinate descent would take many more passes/)
+      assert.ok(result.passes > 990, 'coordinate descent had nearly all of its passes')
+      await assertTrue(result, rowsOfText(few), { loss, cost: 100 })
+      // A limit that was named is one for all methods together.
+      const limited = await told(path, { loss, cost: 100, maxPasses: 1000 })
+      assert.deepEqual([limited.result.solver, limited.result.passes], ['dual', 1000])
+    })
+  }
+
+  it('keeps the passes that matrices are worth, where there are as many features as rows', async () => {
+    const wide = unscaledRows(1200, 900, 2, 31, 60)
+    const path = folder.write('wide.svm', wide)
+    for (const loss of ['squared-hinge', 'logistic']) {
+      const { result } = await told(path, { loss })
+      // It seems to stall for long. Second-order steps were not done after a thousand with the squared hinge.
+      assert.deepEqual([result.solver, result.exitReason], ['dual', 'converged'], loss)
+      await assertTrue(result, rowsOfText(wide), { loss })
+    }
+  })
+
   it('of several classes those that are not done go on', async () => {
     const three = unscaledRows(3000, 140, 3, 22, 30)
     const { result } = await told(folder.write('stalls3.svm', three), { loss: 'logistic' })
@@ -211,6 +238,12 @@ describe('coordinate descent that stalls', () => {
       ).costs
       assert.ok(Math.abs(accuracy - alone.accuracy) <= 0.002, `C = ${cost}: ${accuracy}, ${alone.accuracy}`)
     }
+  })
+
+  it('models of few rows in folds are handed over, too', async () => {
+    const path = folder.write('few-folded.svm', unscaledRows(200, 5, 2, 25))
+    const { costs } = await crossValidate(path, { cost: 100, folds: 3 })
+    for (const { gap } of costs[0].folds) assert.ok(gap <= 1e-3, `a gap of ${gap}`)
   })
 
   it('a model of long rows begins with lbfgs', async () => {

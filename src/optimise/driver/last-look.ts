@@ -133,8 +133,8 @@ export class LastLook {
     for (const look of this.#looks) await look.addOthers(ranks)
   }
 
-  /** Methods that know no tolerance, and the paper's rule, end where they meant to: their weights stay as they are, unless w = 0 is
-   *  better. */
+  /** Methods that know no tolerance, and the paper's rule, end where they meant to. Their weights stay as they are, unless w = 0 is
+   *  better; so do those of methods that go down on the primal. */
   solutions(
     known: (Solution | null)[],
     certificates: Certificate[] | undefined,
@@ -149,7 +149,9 @@ export class LastLook {
       const certificate = certificates?.[k]
       const { look, lane } = places[k]
       const { primal, ...short } = this.#looks[look].best({ lane, penalty: penalties[k], all, onlyIfWorse })
-      if (onlyIfWorse && short.factor === 1 && certificate) return { certificate, passes, exitReason }
+      // A method without dual variables may have a gap all the same, and have fallen short of its tolerance.
+      const meant = exitReason === 'converged' || (!dual && certificate?.gap === null)
+      if (meant && short.factor === 1 && certificate) return { certificate, passes, exitReason }
       // A sample tells which multiple is better, not what its objective is.
       const exact = short.factor === 1 || this.#looks[look].rows >= all ? certificate : undefined
       const found = exact && certificateAt(exact, { ...short, primal })

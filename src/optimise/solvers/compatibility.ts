@@ -68,6 +68,12 @@ function checkRanks(solver: Solver, loss: Loss, options: Partial<Record<string, 
     new UsageError(`${what} not compatible with ${size} ranks: ${why}`, advice)
   const alternatives =
     'take --solver dual, block, stream, newton, lbfgs, average or admm, or leave the choice to --solver auto'
+  if (!solver.overRanks && isSparse((options['regularizer'] ?? 'l2') as Regularizer))
+    throw refuse(
+      'the l1 regularizer is',
+      `solver ${solver.name} needs all rows in one process`,
+      'take --regularizer l2, or one rank',
+    )
   if (!solver.overRanks)
     throw refuse(`solver ${solver.name} is`, 'missing a way to put together what ranks learn', alternatives)
   const given = options['given'] as ReadonlySet<string>
