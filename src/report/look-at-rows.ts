@@ -3,8 +3,10 @@
 import { ReadBuffer } from '../block-store/block-file.ts'
 import { SegmentDecoder } from '../block-store/codecs.ts'
 import { openStore } from '../block-store/reader.ts'
+import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { Chunks } from '../input-formats/chunks.ts'
 import { statInput } from '../input-formats/file-part.ts'
+import { nameLabels } from '../input-formats/named-labels.ts'
 import { Reading } from '../input-formats/reading.ts'
 import { Arena } from '../numeric/arena.ts'
 import { BatchFields } from '../numeric/fields/batch.ts'
@@ -21,8 +23,10 @@ const MOST_VALUES = 200_000
 
 export interface RowsToLookAt {
   paths: string[]
+  /** The file of their labels, where these are apart. */
+  labels?: string | undefined
   format: string
-  indexBase: number
+  indexBase: number | undefined
   schema?: Schema | undefined
   /** Rows of all the data. */
   rows: number
@@ -64,10 +68,12 @@ class Sample {
   }
 }
 
-/** Nothing where the data cannot be read again, as of a pipe. */
+/** Nothing where the data cannot be read again, as of a pipe, and of strings: a letter is no value, and the features that are
+ *  made of them are others. */
 export async function lookAtRows(look: RowsToLookAt): Promise<RowsLookedAt> {
   const sample = new Sample()
   const sizes: number[] = []
+  if (findInputFormat(look.format).letters) return {}
   for (const path of look.paths) {
     const found = path === '-' ? undefined : await statInput(path)
     if (found?.isDirectory()) {
@@ -83,15 +89,12 @@ export async function lookAtRows(look: RowsToLookAt): Promise<RowsLookedAt> {
 
 async function lookAtText(look: RowsToLookAt, sizes: number[], sample: Sample): Promise<void> {
   const { paths, format, indexBase, schema } = look
-  const all = sizes.reduce((sum, size) => sum + size, 0)
-  const pieces = Math.min(PIECES, Math.max(1, Math.ceil(all / PIECE_BYTES)))
+  using _ = nameLabels(paths, look.labels)
   const arena = new Arena()
   const context = { arena, kept: new Map() }
   const chunks = new Chunks(arena, new Reading(format, indexBase), PIECE_BYTES, 1, { schema })
-  for (let piece = 0; piece < pieces && !sample.full; piece++) {
-    let at = Math.floor((piece * Math.max(0, all - PIECE_BYTES)) / Math.max(1, pieces - 1))
-    let file = 0
-    while (at >= sizes[file] && file < paths.length - 1) at -= sizes[file++]
+  for (const { file, at } of piecesOf(sizes)) {
+    if (sample.full) break
     const chunk = await chunks.sample(paths[file], at)
     if (!chunk) continue
     const parse = { indexBase: chunk.indexBase, skipBad: true, valueBits: 32 } as const
@@ -99,6 +102,19 @@ async function lookAtText(look: RowsToLookAt, sizes: number[], sample: Sample): 
     for (const parsed of rows.batches()) sample.add(arena, parsed.batch, parsed.rows, parsed.nonzeros)
     chunk.release()
   }
+}
+
+/** Pieces from all over the files, none of which overlap: a row counts once. */
+function piecesOf(sizes: number[]): { file: number; at: number }[] {
+  const counts = sizes.map(size => Math.max(1, Math.ceil(size / PIECE_BYTES)))
+  const all = counts.reduce((sum, count) => sum + count, 0)
+  const taken = Math.min(PIECES, all)
+  return Array.from({ length: taken }, (_, k) => {
+    let piece = Math.floor((k * (all - 1)) / Math.max(1, taken - 1))
+    let file = 0
+    while (piece >= counts[file]) piece -= counts[file++]
+    return { file, at: piece * PIECE_BYTES }
+  })
 }
 
 /** Rows are drawn into blocks at random: the first segments of a few blocks do. */

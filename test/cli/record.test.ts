@@ -45,6 +45,39 @@ describe('a recorded run', { concurrency: 2 }, () => {
       assert.ok(told.features!.features.length > 0)
     }))
 
+  it('counts lengths and values of rows of every format, each row once', () =>
+    inFolder(async cwd => {
+      // More than one piece of text is looked at, and the pieces are not as long as the text.
+      const rows = someRows(9000, 10, { density: 0.8 })
+      const pairs = (of: (feature: number, value: number) => string): string =>
+        rows.map(({ label, entries }) => `${label} ${entries.map(([k, v]) => of(k, v)).join(' ')}`).join('\n')
+      writeFileSync(
+        join(cwd, 'rows.svm'),
+        pairs((k, v) => `${k}:${v}`),
+      )
+      writeFileSync(
+        join(cwd, 'rows.vw'),
+        pairs((k, v) => `|n f${k}:${v}`),
+      )
+      writeFileSync(
+        join(cwd, 'rows.csv'),
+        rows
+          .map(({ label, entries }) =>
+            [label, ...entries.slice(0, 4).map(([, v]) => v || 1), 1, 1, 1, 1].slice(0, 5).join(','),
+          )
+          .join('\n'),
+      )
+      for (const [name, ...words] of [['rows.svm'], ['rows.vw'], ['rows.csv', '--label', '1', '--header', 'no']]) {
+        await good(['train', name, 'm', '--record', 'run.jsonl', ...words], { cwd })
+        const { data } = recordsIn(cwd)
+        assert.ok(data?.rowLengths && data.values, name)
+        const seen = data.rowLengths.reduce((sum, { count }) => sum + count, 0)
+        assert.equal(seen, data.sampledRows ?? data.rows, name)
+        // A line that the border of two pieces cuts is in neither.
+        assert.ok(seen <= 9000 && seen >= 8990, `${name}: ${seen} rows`)
+      }
+    }))
+
   it('has the model of a run that is not recorded', () =>
     inFolder(async cwd => {
       written(cwd)
