@@ -8,6 +8,7 @@ import { loadModel } from '../../src/model/files.ts'
 import { predictRows } from '../../src/predict/predict.ts'
 import { learnSchema } from '../../src/rows/learn-schema.ts'
 import type { CellRows } from '../../src/studio/cell.ts'
+import { dataRecord } from '../../src/studio/page/charts.ts'
 import type { Plan } from '../../src/studio/plan.ts'
 import type { Run } from '../../src/studio/run-folder.ts'
 import { histogramOf, type Summary } from '../../src/studio/summary.ts'
@@ -145,6 +146,22 @@ describe('files', { concurrency: 2 }, () => {
         assert.equal(labels.length, counts, file)
         assert.ok(lines.length > 0 && lines.length <= 5, file)
       }
+    }))
+
+  it('of more labels than are listed have all of them counted', () =>
+    inStudio(async studio => {
+      const lines = Array.from({ length: 320 }, (_, k) => `${k < 20 ? 1 : k} 1:1`)
+      studio.write('many.svm', lines.join('\n'))
+      const summary = await studio.get<Summary>('/api/summary?file=many.svm')
+      assert.equal(summary.classes, 301)
+      assert.deepEqual([summary.labels.length, summary.labels[0]], [100, { label: '1', rows: 20 }])
+      const { labels, otherLabels } = dataRecord(summary)
+      const listed = labels.reduce((sum, { rows }) => sum + rows, 0)
+      assert.deepEqual(
+        [labels.length + otherLabels!.labels, listed + otherLabels!.rows],
+        [301, 320],
+        'shares are of all rows',
+      )
     }))
 
   it('have a histogram of whole numbers', () => {
