@@ -37,6 +37,9 @@ export type RowsLookedAt = Pick<DataRecord, 'sampledRows' | 'rowLengths' | 'valu
 class Sample {
   readonly lengths: number[] = []
   readonly values: number[] = []
+  /** One value in so many is kept, of all that came. */
+  #each = 1
+  #came = 0
   #smallest = Number.POSITIVE_INFINITY
   #largest = Number.NEGATIVE_INFINITY
 
@@ -52,8 +55,17 @@ class Sample {
     for (const value of valueBytes === 8 ? arena.f64(values, nonzeros) : arena.f32(values, nonzeros)) {
       if (value < this.#smallest) this.#smallest = value
       if (value > this.#largest) this.#largest = value
-      if (this.values.length < MOST_VALUES) this.values.push(value)
+      if (this.#came++ % this.#each === 0) this.#keep(value)
     }
+  }
+
+  /** Where there are too many, every second one goes, so that those of all pieces stay. */
+  #keep(value: number): void {
+    this.values.push(value)
+    if (this.values.length < MOST_VALUES) return
+    for (let k = 0; 2 * k < this.values.length; k++) this.values[k] = this.values[2 * k]
+    this.values.length = Math.ceil(this.values.length / 2)
+    this.#each *= 2
   }
 
   result(allRows: number): RowsLookedAt {
@@ -104,12 +116,13 @@ async function lookAtText(look: RowsToLookAt, sizes: number[], sample: Sample): 
   }
 }
 
-/** Pieces from all over the files, none of which overlap: a row counts once. */
+/** Pieces from all over the files, none of which overlap: a row counts once. The first few are from all over, too, for there may
+ *  be enough rows in them. */
 function piecesOf(sizes: number[]): { file: number; at: number }[] {
   const counts = sizes.map(size => Math.max(1, Math.ceil(size / PIECE_BYTES)))
   const all = counts.reduce((sum, count) => sum + count, 0)
   const taken = Math.min(PIECES, all)
-  return Array.from({ length: taken }, (_, k) => {
+  return inAnyPart(taken).map(k => {
     let piece = Math.floor((k * (all - 1)) / Math.max(1, taken - 1))
     let file = 0
     while (piece >= counts[file]) piece -= counts[file++]
@@ -117,7 +130,14 @@ function piecesOf(sizes: number[]): { file: number; at: number }[] {
   })
 }
 
-/** Rows are drawn into blocks at random: the first segments of a few blocks do. */
+/** The numbers below a count, so ordered that any first few of them lie all over: 0, 4, 2, 6, 1, 5, 3, 7. */
+function inAnyPart(count: number): number[] {
+  let order = [0]
+  while (order.length < count) order = [...order.map(place => 2 * place), ...order.map(place => 2 * place + 1)]
+  return order.filter(place => place < count)
+}
+
+/** Rows are drawn into blocks at random: the first segments of a few blocks do. Rows that were added later have blocks of their own. */
 async function lookAtStore(path: string, sample: Sample): Promise<void> {
   const store = await openStore(path)
   const arena = new Arena()
@@ -126,7 +146,9 @@ async function lookAtStore(path: string, sample: Sample): Promise<void> {
   const batch = decoder.newBatch()
   const { blocks } = store.manifest
   const step = Math.max(1, Math.floor(blocks.length / PIECES))
-  for (let block = 0; block < blocks.length && !sample.full; block += step) {
+  for (const k of inAnyPart(Math.ceil(blocks.length / step))) {
+    if (sample.full) break
+    const block = k * step
     for await (const { at, bytes, where } of store.blockSegments(block, buffer)) {
       decoder.decode(at, bytes, batch, where)
       const { rows, nonzeros } = new BatchFields(arena, batch)

@@ -78,6 +78,21 @@ describe('a recorded run', { concurrency: 2 }, () => {
       }
     }))
 
+  it('has rows and values from all over data that is not looked at as a whole', () =>
+    inFolder(async cwd => {
+      // Sorted by value: the beginning tells nothing of the rest.
+      const rows = 120_000
+      const line = (k: number): string => `${k % 2 === 0 ? 1 : -1} 1:${k + 1} 2:${k + 1} 3:${k + 1} 4:1`
+      writeFileSync(join(cwd, 'sorted.svm'), Array.from({ length: rows }, (_, k) => line(k)).join('\n'))
+      await good(['train', 'sorted.svm', 'm', '--max-passes', '1', '--record', 'run.jsonl'], { cwd })
+      const { sampledRows, values } = recordsIn(cwd).data!
+      assert.ok(sampledRows! >= 50_000 && sampledRows! < rows, `${sampledRows} rows`)
+      assert.ok(values!.largest > 0.6 * rows, `the largest value is ${values!.largest}`)
+      const counted = values!.bins.reduce((sum, { count }) => sum + count, 0)
+      const large = values!.bins.filter(({ from }) => from > rows / 2).reduce((sum, { count }) => sum + count, 0)
+      assert.ok(large > 0.2 * counted, `${large} of ${counted} values are of the second half`)
+    }))
+
   it('has the model of a run that is not recorded', () =>
     inFolder(async cwd => {
       written(cwd)
