@@ -205,6 +205,15 @@ describe('a plan', { concurrency: 2 }, () => {
       const strange = await ask({ loss: 'logistic', multiclass: 'crammer-singer', memory: 64 << 20 })
       assert.match(strange.refused!, /crammer-singer/)
       assert.equal(strange.withMore, undefined, 'more memory would not help')
+      // Data with nothing to learn from is refused before it is trained on.
+      studio.write('one.svm', '+1 1:1\n+1 2:1\n')
+      studio.write('empty.svm', '')
+      const planOf = (data: string): Promise<Plan> => studio.post<Plan>('/api/plan', { data, options: {} })
+      assert.match(
+        (await planOf('one.svm')).refused!,
+        /^all 2 rows of one\.svm have the label \+1: there is nothing to/,
+      )
+      assert.match((await planOf('empty.svm')).refused!, /^empty\.svm has no rows; a row is/)
       await good(['ingest', 'a.svm', 'a.spill', '-q'], { cwd: studio.folder })
       const store = await studio.post<Plan>('/api/plan', { data: 'a.spill', options: { solver: 'block' } })
       assert.deepEqual([store.solver, store.blocks!.count], ['block', 1])
