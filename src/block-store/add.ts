@@ -3,7 +3,7 @@
 
 import { UsageError } from '../errors.ts'
 import { refuseSameFile } from '../files/same-file.ts'
-import { askedInputFormat, findInputFormat } from '../input-formats/all-input-formats.ts'
+import { askedInputFormat, findInputFormat, knownIndexBase } from '../input-formats/all-input-formats.ts'
 import { Arena } from '../numeric/arena.ts'
 import { poolForText } from '../rows/pool-for-text.ts'
 import { spoolReadOnce } from '../rows/spool.ts'
@@ -104,8 +104,7 @@ export async function addRows(data: string | string[], folder: string, options: 
       bins: binsOf(old),
       compress: old.compression,
       ...{ format, schema: old.schema },
-      // Where the format itself numbers the features there is nothing to say.
-      indexBase: typeof findInputFormat(format).cut.indexBase === 'number' ? undefined : old.indexBase,
+      indexBase: knownIndexBase(format, old.indexBase),
       onBadRow,
       labels: old.labels,
       firstPosition,

@@ -3,7 +3,7 @@
 import { constants } from 'node:fs'
 import { access, realpath, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { fileError, SpillwayError } from '../errors.ts'
+import { fileError, SpillwayError, UsageError } from '../errors.ts'
 import { fileHead } from '../files/file-head.ts'
 import { refuseSameFile } from '../files/same-file.ts'
 import { readsFiles } from '../input-formats/all-input-formats.ts'
@@ -33,13 +33,23 @@ export interface CommandFiles {
   reads: string[]
   /** Files to be. */
   writes?: string[]
+  /** The same, of which "-" is standard output. */
+  prints?: string[]
   /** Stores that it makes or changes. */
   stores?: string[]
 }
 
 /** Refuses an output in a folder that is not there or cannot be written, and one that is an input or another output as
  *  well. Every command writes to standard output, which may lead to a file too. */
-export async function checkOutputs({ reads, writes = [], stores = [] }: CommandFiles): Promise<void> {
+export async function checkOutputs(outputs: CommandFiles): Promise<void> {
+  const { reads, prints = [], stores = [] } = outputs
+  const writes = [...(outputs.writes ?? []), ...prints]
+  if (outputs.writes?.includes('-')) {
+    throw new UsageError(
+      '"-" is no name of a file, and this output does not go to standard output',
+      'name a file; /dev/stdout is standard output',
+    )
+  }
   for (const path of writes) if (path !== '-') await checkPlace(path)
   const files = reads.filter(path => !isQuery(path))
   await refuseSameFile({ reads: files, writes: [...writes, ...stores] })

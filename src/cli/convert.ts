@@ -47,7 +47,7 @@ export const convertCommand: Command = {
     const name = textOption(options, 'to')
     if (!name) throw new UsageError(`spillway convert needs --to; expected one of ${names.join(', ')}`)
     const target = modelFormat(name)
-    await checkOutputs({ reads: [from], writes: [to] })
+    await checkOutputs({ reads: [from], prints: [to] })
     const { model, format } = await loadModelFile(from)
     const chunks = target.write(model, { force: options['force'] === true })
     if (to !== '-') await writeAtomically(to, chunks)

@@ -60,7 +60,7 @@ export const generateCommand: Command = {
       throw new UsageError('--rows and --size were both given; one of them says how much data to make')
     }
     const test = textOption(options, 'test')
-    await checkOutputs({ reads: [], writes: test === undefined ? [file] : [file, test] })
+    await checkOutputs({ reads: [], prints: test === undefined ? [file] : [file, test] })
     const quiet = options['quiet'] === true
     const show = !quiet && process.stderr.isTTY
     let shown = 0

@@ -93,7 +93,7 @@ async function runPredict(input: CommandInput): Promise<number> {
   const collects = wantsAnswers && outPath === given[2] && ranks.size > 1
   const writes = wantsAnswers && !(collects && ranks.rank > 0)
   const records = ranks.rank > 0 ? [] : recordFiles(options)
-  await checkOutputs({ reads: [data, modelPath], writes: [...(writes ? [outPath ?? '-'] : []), ...records] })
+  await checkOutputs({ reads: [data, modelPath], prints: writes ? [outPath ?? '-'] : [], writes: records })
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const asked = predictOptions(options)
   const { words = [] } = input

@@ -24,7 +24,7 @@ export interface RunToRecord {
   /** The data that models are tested on. */
   test?: string | undefined
   /** By their names in the library. */
-  settings: object
+  settings: { labels?: string | undefined }
   /** Whether it goes on with an earlier run, whose records are kept. */
   resumes?: boolean
   /** Says what went wrong, where the run need not end for it. */
@@ -42,12 +42,14 @@ export class Recorder {
   readonly #thinning = new Thinning()
   readonly #warn: (text: string) => void
   readonly #test: string
+  readonly #labels: string | undefined
   #failed = false
   #rows: RowsProgress | undefined
 
   constructor(files: { record: string | undefined; report: string | undefined }, run: RunToRecord) {
     this.#warn = run.warn
     this.#test = run.test ?? ''
+    this.#labels = run.settings.labels
     this.#report = files.report
     const earlier = run.resumes && files.record !== undefined ? earlierLines(files.record) : []
     this.#lines.push(...earlier)
@@ -98,7 +100,7 @@ export class Recorder {
   async finishTrained({ paths, result, json, trained, test }: Trained): Promise<void> {
     const { dataRecord, featuresRecord, testRecords } = await import('./run-records.ts')
     await this.finish([
-      await dataRecord(paths, result, this.#rows),
+      await dataRecord({ paths, labels: this.#labels }, result, this.#rows),
       ...(test ? testRecords(...test, { seconds: trained, pass: result.passes }) : []),
       featuresRecord(result.model),
       { record: 'result', ...json },

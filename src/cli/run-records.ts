@@ -1,7 +1,9 @@
 // What is recorded at the end of a run: its data, tests, evaluation and weightiest features.
+import { knownIndexBase, usualInputFormat } from '../input-formats/all-input-formats.ts'
 import type { Model } from '../model/model.ts'
 import { countNonzeros } from '../model/weights.ts'
 import type { PredictResult } from '../predict/predict.ts'
+import type { RowsToLookAt } from '../report/look-at-rows.ts'
 import type { DataRecord, EvaluationRecord, FeaturesRecord, RunLine } from '../report/records.ts'
 import type { RowsProgress } from '../train/progress.ts'
 import type { TrainResult } from '../train/training-run.ts'
@@ -14,13 +16,14 @@ const MOST_IN_MATRIX = 40
 
 /** A part of the records that cannot be had is left out: the run itself went well. */
 export async function dataRecord(
-  paths: string[],
+  data: Pick<RowsToLookAt, 'paths' | 'labels'>,
   { model, rows, features, nonzeros }: Pick<TrainResult, 'model' | 'rows' | 'features' | 'nonzeros'>,
   told: RowsProgress | undefined,
 ): Promise<DataRecord> {
   const { lookAtRows } = await import('../report/look-at-rows.ts')
-  const { schema, indexBase, inputFormat: format = 'auto' } = model
-  const looked = await lookAtRows({ paths, format, indexBase, schema, rows }).catch(() => ({}))
+  const { schema, inputFormat: format = usualInputFormat.name } = model
+  const indexBase = knownIndexBase(format, model.indexBase)
+  const looked = await lookAtRows({ ...data, format, indexBase, schema, rows }).catch(() => ({}))
   const labels = told?.labels ?? []
   const others = {
     labels: (told?.classes ?? 0) - labels.length,

@@ -27,6 +27,12 @@ export function findInputFormat(name: string): InputFormat {
   return found
 }
 
+/** What to ask a reading for where the number of the first feature is known: nothing, where the format itself numbers the
+ *  features. Asking would be refused there. */
+export function knownIndexBase<N extends number>(format: string, known: N): N | undefined {
+  return typeof findInputFormat(format).cut.indexBase === 'number' ? undefined : known
+}
+
 /** Whether inputs are files, pipes among them, as far as was asked for. */
 export function readsFiles(name: string | undefined): boolean {
   const cut = askedInputFormat(name)?.cut

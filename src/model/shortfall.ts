@@ -38,7 +38,7 @@ export function shortfallWords(model: Model): ShortfallWords | undefined {
   const { shortfall, certificate } = model
   if (!shortfall || !certificate) return undefined
   const { exitReason, gap, primal, passes } = certificate
-  const { tolerance, atZero, factors, values, lengths, resumable } = shortfall
+  const { tolerance, atZero, factors, values, lengths } = shortfall
   const came = gap === null ? '' : `: gap ${short(gap)}`
   const asked = tolerance === null ? '' : `${gap === null ? ': a gap of' : ', where'} ${short(tolerance)} was asked for`
   const after = `after ${count(passes)} ${passes === 1 ? 'pass' : 'passes'}`
@@ -60,7 +60,7 @@ export function shortfallWords(model: Model): ShortfallWords | undefined {
     model.cost !== null && `C = ${short(model.cost)}`,
   ].filter(Boolean)
   found.push(`to the solver ${rows.join(', ')}`)
-  return { found, ...adviceFor(model, shortfall, resumable && exitReason === 'interrupted', passes) }
+  return { found, ...adviceFor(model, shortfall, exitReason === 'interrupted', passes) }
 }
 
 function factorsText(factors: number[], changed: number[]): string {
@@ -99,13 +99,12 @@ export function shortfallLines(model: Model): string[] {
   const words = shortfallWords(model)
   if (!words) return []
   const { found, advice, otherwise } = words
-  const [first, ...rest] = [advice.join(' '), otherwise.join(' or ')].filter(text => text !== '')
-  return [
-    ...found,
-    ...(first === undefined
-      ? []
-      : [`what would help: train with ${[first, ...rest].join('; if that is not enough, ')}`]),
-  ]
+  const others = otherwise.join(' or ')
+  // A run without a checkpoint that somebody ended lacks no passes of its own: it can only begin again.
+  const again = model.certificate?.exitReason === 'interrupted' && advice.length === 0
+  const first = again ? 'to the end' : advice.length > 0 ? `with ${advice.join(' ')}` : ''
+  if (first === '') return others === '' ? found : [...found, `what would help: train with ${others}`]
+  return [...found, `what would help: train ${first}${others === '' ? '' : `; if that is not enough, ${others}`}`]
 }
 
 /** The same for JSON. */

@@ -5,7 +5,7 @@ import { ReadBuffer } from '../block-store/block-file.ts'
 import { SegmentDecoder } from '../block-store/codecs.ts'
 import { openStore } from '../block-store/reader.ts'
 import { UsageError } from '../errors.ts'
-import { usualInputFormat } from '../input-formats/all-input-formats.ts'
+import { askedInputFormat, knownIndexBase, usualInputFormat } from '../input-formats/all-input-formats.ts'
 import { denseScaleFactors, type Model } from '../model/model.ts'
 import { listedFeatures, positionOf } from '../model/weights.ts'
 import { Arena } from '../numeric/arena.ts'
@@ -70,9 +70,10 @@ interface Gathering {
 
 async function gatherText({ arena, path, model, before, all }: Gathering, options: DeviationOptions): Promise<void> {
   const started = performance.now()
-  const { indexBase = model.indexBase, onBadRow = 'fail', signal } = options
+  const { onBadRow = 'fail', signal } = options
   const valueBits = model.values === 'f64' ? 64 : 32
-  const format = options.format ?? model.inputFormat ?? usualInputFormat.name
+  const format = askedInputFormat(options.format)?.name ?? model.inputFormat ?? usualInputFormat.name
+  const indexBase = options.indexBase ?? knownIndexBase(format, model.indexBase)
   await using pool = await poolForText(arena, [path], options.threads)
   const reader = new RowReader(arena, pool, {
     ...{ format, indexBase: model.schema ? undefined : indexBase, onBadRow, valueBits, signal },

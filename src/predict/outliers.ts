@@ -6,8 +6,9 @@ import { openStore, type Store } from '../block-store/reader.ts'
 import { RowReader as StoredRows } from '../block-store/rewrite-rows.ts'
 import { UsageError } from '../errors.ts'
 import { fitFor } from '../features/expansion-steps.ts'
-import { usualInputFormat } from '../input-formats/all-input-formats.ts'
+import { askedInputFormat, knownIndexBase, usualInputFormat } from '../input-formats/all-input-formats.ts'
 import { labelKey } from '../input-formats/labels.ts'
+import { nameLabels } from '../input-formats/named-labels.ts'
 import { allLosses } from '../losses/all-losses.ts'
 import { OUTLIER_MARGIN } from '../losses/loss.ts'
 import { placeOfLent } from '../model/lent-weights.ts'
@@ -35,6 +36,7 @@ export interface OutlierOptions {
   /** As the data was read for training. */
   format?: string | undefined
   indexBase?: 0 | 1 | undefined
+  labels?: string | undefined
   onBadRow?: 'fail' | 'skip' | undefined
   threads?: number | undefined
   signal?: AbortSignal | undefined
@@ -55,11 +57,14 @@ export async function findOutliers(
   const store = isFolder ? await openStore(paths[0]) : undefined
   const arena = placeOfLent(model.weights)?.arena ?? new Arena()
   if (store) return inStore({ arena, store, model, limit, signal: options.signal }, found)
+  using _ = nameLabels(paths, options.labels)
   const pool = await poolForText(arena, paths, options.threads)
   try {
     const scorer = placeModel(arena, model)
     const expand = model.transforms.expand?.steps
-    const { format = model.inputFormat ?? usualInputFormat.name, indexBase = model.indexBase, signal } = options
+    const { signal } = options
+    const format = askedInputFormat(options.format)?.name ?? model.inputFormat ?? usualInputFormat.name
+    const indexBase = options.indexBase ?? knownIndexBase(format, model.indexBase)
     const reader = new RowReader(arena, pool, {
       ...{
         format,

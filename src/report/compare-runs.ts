@@ -1,6 +1,7 @@
 // Runs side by side, as papers show them: how far each is from the best known objective and accuracy, as time goes on.
 import type { TrainProgress } from '../train/progress.ts'
 import { type RunRecords, stageOf } from './records.ts'
+import { type RelaxedPoint, relaxedPoints } from './relaxed-points.ts'
 
 export interface ComparedPoint {
   seconds: number
@@ -79,6 +80,7 @@ function endOf(run: RunRecords): End {
   const told = stageOf(run, 'train')
   const certain = told.findLast(({ certified, problems = 1, models }) => certified && problems === 1 && !models)
   const last = told[told.length - 1]
+  const relaxed = truncatedObjectives(run)?.map(({ objective }) => objective)
   const plan = stageOf(run, 'plan').findLast(({ solver }) => solver !== '')
   const number = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined)
   const seconds = (result?.['seconds'] as { total?: number } | undefined)?.total
@@ -88,7 +90,7 @@ function endOf(run: RunRecords): End {
     solver: (result?.['solver'] as string | undefined) ?? plan?.solver,
     seconds: last?.seconds ?? seconds,
     passes: number(result?.['passes']) ?? last?.pass,
-    primal: number(result?.['primal']) ?? certain?.primal,
+    primal: number(result?.['primal']) ?? (relaxed ? relaxed.at(-1) : certain?.primal),
     gap: number(result?.['gap']) ?? certain?.gap ?? null,
     accuracy: run.tests.at(-1)?.accuracy ?? run.evaluation?.accuracy ?? number(result?.['accuracy']),
   }
@@ -109,15 +111,26 @@ function accuracyPoints({ tests }: RunRecords, best: number): ComparedPoint[] {
  *  problems one after the other, the sum is known at the end only. */
 function objectivePoints(run: RunRecords, end: End, above: (primal: number) => number): ComparedPoint[] {
   const records = stageOf(run, 'train')
+  const relaxed = truncatedObjectives(run)
   const several = records.some(({ problems = 1, models }) => problems > 1 || models !== undefined)
-  const points = several
-    ? []
-    : ofWholePasses(records.filter(({ partial, certificate }) => !partial && certificate === undefined)).map(
-        ({ seconds, primal, certified }) => ({ seconds, value: above(primal), certified }),
-      )
+  const told = relaxed
+    ? relaxed.map(({ seconds, objective }) => ({ seconds, primal: objective, certified: true }))
+    : several
+      ? []
+      : ofWholePasses(records.filter(({ partial, certificate }) => !partial && certificate === undefined))
+  const points = told.map(({ seconds, primal, certified }) => ({ seconds, value: above(primal), certified }))
   if (points.length === 0 && end.primal !== undefined && end.seconds !== undefined)
     points.push({ seconds: end.seconds, value: above(end.primal), certified: true })
   return points.filter(({ value }) => value >= 0)
+}
+
+/** Of a truncated loss, its objective after each convex problem; those of the convex problems themselves are others. None of several
+ *  classes, whose sum is known at the end only; undefined of a loss that is convex. */
+function truncatedObjectives(run: RunRecords): RelaxedPoint[] | undefined {
+  const points = relaxedPoints(run)
+  if (points.length === 0) return undefined
+  const several = stageOf(run, 'train').some(({ problems = 1 }) => problems > 1)
+  return several ? [] : points
 }
 
 /** Estimates within a pass are made of the rows that happened to come first. Those of whole passes are enough, where there are some. */

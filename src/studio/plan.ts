@@ -1,9 +1,11 @@
 // POST /api/plan: what `train` would do with a file and options, without reading the file whole.
 import { stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
+import { inputFormatOf } from '../block-store/manifest.ts'
 import { openStore } from '../block-store/reader.ts'
 import { SpillwayError } from '../errors.ts'
 import { trainsTogether } from '../losses/formulations.ts'
+import { refuseUnlearnable } from '../train/class-problems.ts'
 import { type Foreseen, foresee } from '../train/foresee.ts'
 import { wouldStartSecondOrder } from '../train/hand-over.ts'
 import { DEFAULTS } from '../train/options.ts'
@@ -91,11 +93,25 @@ export class Planner {
   /** What would run, or why nothing would. */
   async #foresee(path: string, options: RunOptions): Promise<Foreseen | string> {
     try {
-      return await foresee(path, trainOptionsOf(options), this.#samples.learn)
+      const foreseen = await foresee(path, trainOptionsOf(options), this.#samples.learn)
+      await this.#refuseUnlearnable(path, options.label)
+      return foreseen
     } catch (error) {
       if (!(error instanceof SpillwayError)) throw error
       return error.advice ? `${error.message}; ${error.advice}` : error.message
     }
+  }
+
+  /** Data that is known as a whole may have nothing to learn from. */
+  async #refuseUnlearnable(path: string, label: string | undefined): Promise<void> {
+    if ((await stat(path)).isDirectory()) {
+      const { manifest } = await openStore(path)
+      refuseUnlearnable({ ...manifest, format: inputFormatOf(manifest) }, basename(path))
+      return
+    }
+    const sample = await this.#samples.get(path, label)
+    // Rows that cannot be read are told with the summary, and end the run before this is asked.
+    if (sample.whole && sample.badRows === 0) refuseUnlearnable(sample, basename(path))
   }
 
   /** The least memory with which the refused run would be taken, to a few percent. Undefined where memory is not what it lacks. */

@@ -20,6 +20,8 @@ export interface Summary {
   features: number
   nonzeros: { mean: number; most: number; histogram: { from: number; to: number; rows: number }[] }
   values?: { least: number; most: number }
+  /** Labels that rows have; `labels` has those of the most rows. */
+  classes: number
   labels: { label: string; rows: number }[]
   columns?: { name: string; became: string }[]
   /** Of a table: there when somebody has to say which column is the label. */
@@ -56,7 +58,7 @@ export async function summarise({ name, path, label }: FileToSum, samples: Sampl
     ...{ rows: Math.round(rows * times), features: sample.features },
     nonzeros: lengthsOf(lengths, nonzeros / Math.max(rows, 1), times),
     ...(Number.isFinite(least) && { values: { least, most } }),
-    labels: sample.labelUnknown ? [] : labelsOf(sample.labels, times),
+    ...labelsOf(sample.labelUnknown ? [] : sample.labels, times),
     ...(schema && { columns: columnsOf(schema) }),
     ...(sample.labelUnknown && { needsLabel: true as const }),
     // Pages know the names of files, not where they are.
@@ -75,7 +77,7 @@ async function ofStore(name: string, store: Store, samples: Samples): Promise<Su
     ...{ sampled: false, rows, features, ...(lengths.length < rows && { sampledRows: lengths.length }) },
     nonzeros: lengthsOf(lengths, nonzeros / Math.max(rows, 1), times),
     ...(Number.isFinite(least) && { values: { least, most } }),
-    labels: labelsOf(labels, 1),
+    ...labelsOf(labels, 1),
     ...(schema && { columns: columnsOf(schema) }),
     lines: firstRows,
   }
@@ -89,11 +91,16 @@ function lengthsOf(lengths: readonly number[], mean: number, times: number): Sum
   }
 }
 
-function labelsOf(labels: readonly { text: string; rows: number }[], times: number): Summary['labels'] {
-  return labels
-    .map(({ text, rows }) => ({ label: text, rows: Math.round(rows * times) }))
-    .sort((a, b) => b.rows - a.rows)
-    .slice(0, MOST_LABELS)
+/** Rows may have been removed until a label had none. */
+function labelsOf(
+  labels: readonly { text: string; rows: number }[],
+  times: number,
+): Pick<Summary, 'classes' | 'labels'> {
+  const found = labels.filter(({ rows }) => rows > 0).sort((a, b) => b.rows - a.rows)
+  return {
+    classes: found.length,
+    labels: found.slice(0, MOST_LABELS).map(({ text, rows }) => ({ label: text, rows: Math.round(rows * times) })),
+  }
 }
 
 function columnsOf({ columns }: Schema): NonNullable<Summary['columns']> {

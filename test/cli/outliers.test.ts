@@ -4,10 +4,11 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { noisyRows } from '../contracts/small-problems.ts'
+import { npyBytes } from '../input-formats/numpy-files.ts'
 import { randomNumbers } from '../numeric/reference.ts'
 import { threeClasses } from '../out-of-core/fixture.ts'
 import { rowsOf } from '../train/truncated-objective.ts'
-import { inFolder, run } from './run.ts'
+import { good, inFolder, run } from './run.ts'
 
 interface Listed {
   row: number
@@ -42,6 +43,16 @@ function flippedRows(rows: number, share: number): { lines: string[]; flipped: S
       return line.startsWith('+1') ? line.replace('+1', '-1') : line.replace('-1', '+1')
     }),
   }
+}
+
+/** All values of a row, from its entries. */
+function valuesOf(entries: string[], columns: number): number[] {
+  const values = new Array<number>(columns).fill(0)
+  for (const entry of entries) {
+    const [feature, value] = entry.split(':').map(Number)
+    values[feature - 1] = value
+  }
+  return values
 }
 
 /** Shares of the flipped rows among the outliers, and of the outliers among the flipped rows. */
@@ -147,6 +158,64 @@ describe('train --outliers', () => {
       }
       const { precision, recall } = quality(new Set(rows.map(({ row }) => row)), new Set(found.map(({ row }) => row)))
       assert.ok(precision > 0.9 && recall > 0.9, 'both are about the same rows')
+    }))
+
+  it('lists the same rows of every format that the data may be in', () =>
+    inFolder(async cwd => {
+      const columns = 8
+      const rows = flippedRows(600, 0.1).lines.map(line => {
+        const [label, ...entries] = line.split(' ')
+        return { label: Number(label), values: valuesOf(entries, columns) }
+      })
+      const numbers = Float64Array.from(rows.flatMap(({ values }) => values))
+      const own = Float64Array.from(rows.flatMap(({ label, values }) => [label, ...values]))
+      const files: Record<string, string | Buffer> = {
+        'rows.svm': rows
+          .map(({ label, values }) => `${label} ${values.map((v, k) => `${k + 1}:${v}`).join(' ')}`)
+          .join('\n'),
+        'rows.vw': rows
+          .map(({ label, values }) => `${label} | ${values.map((v, k) => `f${k}:${v}`).join(' ')}`)
+          .join('\n'),
+        'rows.csv': rows.map(({ label, values }) => [label, ...values].join(',')).join('\n'),
+        'first.npy': npyBytes("'<f8'", [rows.length, columns + 1], own),
+        'apart.npy': npyBytes("'<f8'", [rows.length, columns], numbers),
+        'y.npy': npyBytes("'<f8'", [rows.length], Float64Array.from(rows.map(({ label }) => label))),
+      }
+      for (const [name, content] of Object.entries(files)) writeFileSync(join(cwd, name), content)
+      for (const words of [
+        ['rows.svm'],
+        ['rows.vw'],
+        ['rows.vw', '--format', 'auto'],
+        ['rows.csv', '--label', '1', '--header', 'no'],
+        ['first.npy'],
+        ['apart.npy', '--labels', 'y.npy'],
+      ]) {
+        const asked = ['--model', 'm', '--loss', 'ramp', '--bias', '1', '--outliers', 'out.tsv', '--json']
+        const { stdout } = await good(['train', ...words, ...asked], { cwd })
+        const found = listed(join(cwd, 'out.tsv'))
+        assert.ok(found.length > 20, words.join(' '))
+        assert.equal(found.length, JSON.parse(stdout).outliers, words.join(' '))
+        for (const { row, line, label } of found) {
+          assert.equal(line, row)
+          assert.equal(Number(label), rows[row - 1].label)
+        }
+      }
+    }))
+
+  it('lists strings', () =>
+    inFolder(async cwd => {
+      // A word tells its label, but for every tenth row.
+      const lines = Array.from(
+        { length: 300 },
+        (_, k) => `${(k % 2 === 0) === (k % 10 !== 0) ? 1 : -1} ${k % 2 === 0 ? 'ACGT' : 'TTGA'}`,
+      )
+      writeFileSync(join(cwd, 'rows.txt'), lines.join('\n'))
+      const words = ['--loss', 'ramp', '--outliers', 'out.tsv', '--quiet', '--outlier-margin', '0.5']
+      await good(['train', 'rows.txt', '--model', 'm', '--expand', 'weighted-degree:2', ...words], { cwd })
+      assert.deepEqual(
+        listed(join(cwd, 'out.tsv')).map(({ line }) => line),
+        Array.from({ length: 30 }, (_, k) => 10 * k + 1),
+      )
     }))
 
   it('of several classes lists what the model of a row of its own class gives up', () =>

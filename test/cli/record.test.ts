@@ -45,6 +45,54 @@ describe('a recorded run', { concurrency: 2 }, () => {
       assert.ok(told.features!.features.length > 0)
     }))
 
+  it('counts lengths and values of rows of every format, each row once', () =>
+    inFolder(async cwd => {
+      // More than one piece of text is looked at, and the pieces are not as long as the text.
+      const rows = someRows(9000, 10, { density: 0.8 })
+      const pairs = (of: (feature: number, value: number) => string): string =>
+        rows.map(({ label, entries }) => `${label} ${entries.map(([k, v]) => of(k, v)).join(' ')}`).join('\n')
+      writeFileSync(
+        join(cwd, 'rows.svm'),
+        pairs((k, v) => `${k}:${v}`),
+      )
+      writeFileSync(
+        join(cwd, 'rows.vw'),
+        pairs((k, v) => `|n f${k}:${v}`),
+      )
+      writeFileSync(
+        join(cwd, 'rows.csv'),
+        rows
+          .map(({ label, entries }) =>
+            [label, ...entries.slice(0, 4).map(([, v]) => v || 1), 1, 1, 1, 1].slice(0, 5).join(','),
+          )
+          .join('\n'),
+      )
+      for (const [name, ...words] of [['rows.svm'], ['rows.vw'], ['rows.csv', '--label', '1', '--header', 'no']]) {
+        await good(['train', name, 'm', '--record', 'run.jsonl', ...words], { cwd })
+        const { data } = recordsIn(cwd)
+        assert.ok(data?.rowLengths && data.values, name)
+        const seen = data.rowLengths.reduce((sum, { count }) => sum + count, 0)
+        assert.equal(seen, data.sampledRows ?? data.rows, name)
+        // A line that the border of two pieces cuts is in neither.
+        assert.ok(seen <= 9000 && seen >= 8990, `${name}: ${seen} rows`)
+      }
+    }))
+
+  it('has rows and values from all over data that is not looked at as a whole', () =>
+    inFolder(async cwd => {
+      // Sorted by value: the beginning tells nothing of the rest.
+      const rows = 120_000
+      const line = (k: number): string => `${k % 2 === 0 ? 1 : -1} 1:${k + 1} 2:${k + 1} 3:${k + 1} 4:1`
+      writeFileSync(join(cwd, 'sorted.svm'), Array.from({ length: rows }, (_, k) => line(k)).join('\n'))
+      await good(['train', 'sorted.svm', 'm', '--max-passes', '1', '--record', 'run.jsonl'], { cwd })
+      const { sampledRows, values } = recordsIn(cwd).data!
+      assert.ok(sampledRows! >= 50_000 && sampledRows! < rows, `${sampledRows} rows`)
+      assert.ok(values!.largest > 0.6 * rows, `the largest value is ${values!.largest}`)
+      const counted = values!.bins.reduce((sum, { count }) => sum + count, 0)
+      const large = values!.bins.filter(({ from }) => from > rows / 2).reduce((sum, { count }) => sum + count, 0)
+      assert.ok(large > 0.2 * counted, `${large} of ${counted} values are of the second half`)
+    }))
+
   it('has the model of a run that is not recorded', () =>
     inFolder(async cwd => {
       written(cwd)

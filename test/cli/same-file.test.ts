@@ -82,6 +82,8 @@ const inside = (input: string, store: string): string => `${input} lies inside $
 const twice = (name: string): string => `${name} would be written twice by the same command`
 const both = (a: string, b: string): string => `${a} is the same file as ${b}; the command would write both`
 
+const NO_FILE = '"-" is no name of a file, and this output does not go to standard output'
+
 const lines: [string, string][] = [
   ['train a.svm --model t.svm --test t.svm', replaced('t.svm')],
   ['train a.svm --model a.svm', replaced('a.svm')],
@@ -120,6 +122,10 @@ const lines: [string, string][] = [
   ['generate x --test ./x --like kddb --rows 5', both('x', './x')],
   ['generate t.svm --test soft.svm --like kddb --rows 5', both('t.svm', 'soft.svm')],
   ['generate - --test - --like kddb --rows 5', twice('standard output')],
+  ['train a.svm --model -', NO_FILE],
+  ['train a.svm --model new --loss ramp --outliers -', NO_FILE],
+  ['train a.svm --model new --record -', NO_FILE],
+  ['predict a.svm m - --report -', NO_FILE],
 ]
 
 describe('refused, with every file as it was', () => {

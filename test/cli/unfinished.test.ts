@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { saveTrained } from '../../src/cli/save-trained.ts'
 import { loadModel } from '../../src/model/files.ts'
+import { shortfallLines } from '../../src/model/shortfall.ts'
 import { train } from '../../src/train/train.ts'
 import { assertPlainWords, filesIn, good, inFolder, run, shows, start } from './run.ts'
 import { asText, randomNumbers, someRows } from './some-data.ts'
@@ -38,6 +39,10 @@ describe('a good model', { concurrency: 2 }, () => {
         assert.deepEqual(filesIn(cwd), ['a.model', 'a.model.unfinished', 'a.svm'])
         const beside = await loadModel(join(cwd, 'a.model.unfinished'))
         assert.equal(beside.certificate!.exitReason, 'interrupted')
+        // It lacked no passes: somebody ended it.
+        const help = shortfallLines(beside).filter(line => line.startsWith('what would help: '))
+        assert.match(help.join(), /^what would help: train to the end/)
+        assert.doesNotMatch(help.join(), /--max-passes/)
         if (signal === 'SIGINT') {
           const { model, kept, exitReason } = JSON.parse(stdout)
           assert.deepEqual([model, kept, exitReason], ['a.model.unfinished', 'a.model', 'interrupted'])

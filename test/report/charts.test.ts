@@ -5,14 +5,22 @@ import { binsOf } from '../../src/report/bins.ts'
 import { testAccuracyChart, testPoints } from '../../src/report/charts/accuracy.ts'
 import { allCharts, chartsOf } from '../../src/report/charts/all-charts.ts'
 import { compareCharts, seriesOf } from '../../src/report/charts/compare.ts'
-import { convergencePoints, objectiveRange } from '../../src/report/charts/convergence.ts'
+import { convergencePoints, objectiveChart, objectiveRange } from '../../src/report/charts/convergence.ts'
 import { confusionCells, confusionChart } from '../../src/report/charts/evaluation.ts'
 import { barText } from '../../src/report/charts/features.ts'
+import { relaxationsChart } from '../../src/report/charts/relaxations.ts'
 import { timeSlices } from '../../src/report/charts/time.ts'
 import { bytesText, logTicks, powerText, secondsText } from '../../src/report/charts/units.ts'
 import { compareRuns } from '../../src/report/compare-runs.ts'
 import { inlineJson, reportPage } from '../../src/report/html.ts'
-import { collectRecords, type RunLine, type RunRecords, type TestRecord } from '../../src/report/records.ts'
+import {
+  collectRecords,
+  type ProgressRecord,
+  type RunLine,
+  type RunRecords,
+  type TestRecord,
+} from '../../src/report/records.ts'
+import { relaxedPoints } from '../../src/report/relaxed-points.ts'
 import { evaluation, HOSTILE, runLine, trainLine, wholeRun } from './some-run.ts'
 
 const collect = (lines: RunLine[], name = 'a'): RunRecords => collectRecords(lines, name)
@@ -71,6 +79,67 @@ describe('charts of a run', () => {
     near(points[0].dual!, points[0].primal * (1 - gap))
     const [bottom, top] = objectiveRange(points)
     assert.ok(bottom < top)
+  })
+
+  it('of a truncated loss have its objective, not those of its convex problems', () => {
+    const relaxed = (seconds: number, relaxation: number, objective: number, fields = {}): ProgressRecord => ({
+      ...{ record: 'progress', stage: 'relax', seconds, relaxation, gap: 1e-4, objective, outliers: 9, changed: 4 },
+      ...fields,
+    })
+    const lines = (problem: object): RunLine[] => [
+      trainLine(1, { seconds: 1, primal: 900, gap: 0.5, ...problem }),
+      trainLine(2, { seconds: 2, primal: 400, gap: 1e-4, certified: true, ...problem }),
+      relaxed(2.1, 0, 700),
+      // A convex problem begins far off, and leaves out what outliers cost.
+      trainLine(3, { seconds: 3, primal: 9000, gap: 1.2, ...problem }),
+      trainLine(4, { seconds: 4, primal: 300, gap: 1e-4, certified: true, ...problem }),
+      relaxed(4.1, 1, 600),
+    ]
+    const run = collectRecords([runLine(), ...lines({})], 'r')
+    const chart = objectiveChart(run)!
+    assert.equal(chart.title, 'Objective')
+    assert.deepEqual(chart.table, {
+      columns: ['time (s)', 'passes', 'objective'],
+      rows: [
+        [2.1, 2, 700],
+        [4.1, 4, 600],
+      ],
+    })
+    assert.doesNotMatch(chart.about + chart.text, /optimum lies|dual/)
+    const [first, , third] = convergencePoints(run).map(({ problem }) => problem)
+    assert.notEqual(first, third, 'gaps of two convex problems are not joined')
+    // Of several models each has a line of its own.
+    const two = collectRecords(
+      [runLine(), ...lines({ problem: 1, problems: 2 }), ...lines({ problem: 2, problems: 2 })],
+      'r',
+    )
+    assert.deepEqual(
+      relaxedPoints(two).map(({ problem, passes }) => [problem, passes]),
+      [
+        [1, 2],
+        [1, 4],
+        [2, 6],
+        [2, 8],
+      ],
+    )
+    assert.match(relaxationsChart(two)!.about, /Each line is a model/)
+    // Comparisons have the same objectives.
+    const { runs, best } = compareRuns([run, collectRecords([runLine(), ...lines({}).slice(0, 3)], 's')])
+    assert.equal(best, 600)
+    assert.deepEqual(
+      runs.map(({ primal, objective }) => [primal, objective.map(({ seconds, value }) => [seconds, value])]),
+      [
+        [
+          600,
+          [
+            [2.1, 100 / 600],
+            [4.1, 0],
+          ],
+        ],
+        [700, [[2.1, 100 / 600]]],
+      ],
+    )
+    assert.deepEqual(compareRuns([two]).runs[0].objective, [], 'of several models the sum is not known')
   })
 
   it('count the passes of one round of models after the other, from where all models are known', () => {

@@ -8,6 +8,7 @@ import { loadModel } from '../../src/model/files.ts'
 import { predictRows } from '../../src/predict/predict.ts'
 import { learnSchema } from '../../src/rows/learn-schema.ts'
 import type { CellRows } from '../../src/studio/cell.ts'
+import { dataRecord } from '../../src/studio/page/charts.ts'
 import type { Plan } from '../../src/studio/plan.ts'
 import type { Run } from '../../src/studio/run-folder.ts'
 import { histogramOf, type Summary } from '../../src/studio/summary.ts'
@@ -147,6 +148,22 @@ describe('files', { concurrency: 2 }, () => {
       }
     }))
 
+  it('of more labels than are listed have all of them counted', () =>
+    inStudio(async studio => {
+      const lines = Array.from({ length: 320 }, (_, k) => `${k < 20 ? 1 : k} 1:1`)
+      studio.write('many.svm', lines.join('\n'))
+      const summary = await studio.get<Summary>('/api/summary?file=many.svm')
+      assert.equal(summary.classes, 301)
+      assert.deepEqual([summary.labels.length, summary.labels[0]], [100, { label: '1', rows: 20 }])
+      const { labels, otherLabels } = dataRecord(summary)
+      const listed = labels.reduce((sum, { rows }) => sum + rows, 0)
+      assert.deepEqual(
+        [labels.length + otherLabels!.labels, listed + otherLabels!.rows],
+        [301, 320],
+        'shares are of all rows',
+      )
+    }))
+
   it('have a histogram of whole numbers', () => {
     assert.deepEqual(histogramOf([]), [])
     assert.deepEqual(histogramOf([3]), [{ from: 3, to: 4, rows: 1 }])
@@ -188,6 +205,15 @@ describe('a plan', { concurrency: 2 }, () => {
       const strange = await ask({ loss: 'logistic', multiclass: 'crammer-singer', memory: 64 << 20 })
       assert.match(strange.refused!, /crammer-singer/)
       assert.equal(strange.withMore, undefined, 'more memory would not help')
+      // Data with nothing to learn from is refused before it is trained on.
+      studio.write('one.svm', '+1 1:1\n+1 2:1\n')
+      studio.write('empty.svm', '')
+      const planOf = (data: string): Promise<Plan> => studio.post<Plan>('/api/plan', { data, options: {} })
+      assert.match(
+        (await planOf('one.svm')).refused!,
+        /^all 2 rows of one\.svm have the label \+1: there is nothing to/,
+      )
+      assert.match((await planOf('empty.svm')).refused!, /^empty\.svm has no rows; a row is/)
       await good(['ingest', 'a.svm', 'a.spill', '-q'], { cwd: studio.folder })
       const store = await studio.post<Plan>('/api/plan', { data: 'a.spill', options: { solver: 'block' } })
       assert.deepEqual([store.solver, store.blocks!.count], ['block', 1])

@@ -61,6 +61,7 @@ export function summaryOf(file: string, label: string | null): Summary {
       })),
     },
     values: { least: 0.0125, most: 7.5 },
+    classes: table && label === null ? 0 : 2,
     labels:
       table && label === null
         ? []

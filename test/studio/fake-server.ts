@@ -193,7 +193,13 @@ export class FakeStudio {
       const found = explained(String(body['row']))
       return found ? json(found) : fail(response, 400, `the row "${body['row']}" has no feature:value`)
     }
-    if (what === 'stop') this.#over(entry, { state: 'stopped', resumable: true, hasCheckpoint: true })
+    if (what === 'stop')
+      this.#over(entry, {
+        state: 'stopped',
+        resumable: true,
+        hasCheckpoint: true,
+        result: { exitReason: 'interrupted' },
+      })
     if (what === 'resume') this.#begin(entry)
     if (what === '' && request.method === 'DELETE') this.#entries.delete(id)
     return json(entry.run)

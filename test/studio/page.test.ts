@@ -280,8 +280,11 @@ async function stopAndResume(page: Page, studio: FakeStudio): Promise<void> {
   await shows(page, '.run-head .chip', 'stopped')
   await shows(page, '.problem', 'Resume goes on from where it was.')
   assert.equal(await button(page, 'Stop').isVisible(), false)
+  const links = page.locator('.actions a:visible')
+  assert.deepEqual(await links.allTextContents(), ['Model', 'Report', 'Records'], 'the model so far is kept')
   await button(page, 'Resume').click()
   await shows(page, '.run-head .chip', 'running')
+  assert.deepEqual(await links.allTextContents(), ['Records'])
   studio.hold = false
   await shows(page, '.run-head .chip', 'done')
   assert.equal(await chip(page).textContent(), 'done')

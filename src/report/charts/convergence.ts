@@ -1,6 +1,7 @@
 // Primal and dual as they close in on each other, and the relative gap between them, over time or passes.
 import * as Plot from '@observablehq/plot'
 import type { RunRecords } from '../records.ts'
+import { type RelaxedPoint, relaxedPoints } from '../relaxed-points.ts'
 import {
   BLUE,
   type Chart,
@@ -48,6 +49,7 @@ export const VIEWS: ChartView[] = [
 /** Where the run was, record by record. What was told of some rows only is left out. */
 export function convergencePoints(run: RunRecords): ConvergencePoint[] {
   const counted = countedRecords(run)
+  const relaxed = relaxedBefore(run)
   const hasGaps = counted.some(({ record }) => record.gap !== null)
   return counted.flatMap(({ record, passes, problem }) => {
     const { seconds, primal, gap, certified, models, partial, certificate } = record
@@ -55,8 +57,19 @@ export function convergencePoints(run: RunRecords): ConvergencePoint[] {
     // The sum over models lacks those that have not met all rows yet.
     if (models && (primal <= 0 || (hasGaps && gap === null))) return []
     const dual = models || gap === null ? null : primal * (1 - gap)
-    return [{ seconds, passes, primal, dual, gap, certified, problem }]
+    return [{ seconds, passes, primal, dual, gap, certified, problem: problem + (relaxed.get(record) ?? 0) }]
   })
+}
+
+/** How many convex problems of a truncated loss were solved before each record: the next one begins anew. */
+function relaxedBefore({ progress }: RunRecords): Map<object, number> {
+  const before = new Map<object, number>()
+  let solved = 0
+  for (const record of progress) {
+    if (record.stage === 'relax') solved++
+    else if (record.stage === 'train' && solved > 0) before.set(record, solved)
+  }
+  return before
 }
 
 /** At most so many points, none of the certified ones left out. */
@@ -81,8 +94,10 @@ const tableColumns = {
   certified: (point: ConvergencePoint) => (point.certified ? 'yes' : 'estimate'),
 }
 
+type Objectives = Pick<ConvergencePoint, 'primal' | 'dual'>[]
+
 /** The part of the axis where something happens: early values may be a hundred times the last one. */
-export function objectiveRange(points: ConvergencePoint[]): [number, number] {
+export function objectiveRange(points: Objectives): [number, number] {
   const last = points[points.length - 1].primal
   const primals = points.map(({ primal }) => primal)
   const duals = points.flatMap(({ dual }) => (dual === null ? [] : [dual]))
@@ -92,7 +107,7 @@ export function objectiveRange(points: ConvergencePoint[]): [number, number] {
 }
 
 /** Objectives of different costs may be a thousand times each other: they are on a log axis. */
-function objectiveAxis(points: ConvergencePoint[], severalCosts: boolean): Plot.ScaleOptions {
+function objectiveAxis(points: Objectives, severalCosts: boolean): Plot.ScaleOptions {
   const shared = { label: 'objective', labelArrow: 'none', grid: true } as const
   const primals = points.map(({ primal }) => primal)
   if (!severalCosts || Math.min(...primals) <= 0)
@@ -109,8 +124,17 @@ const ABOUT = {
     'The sum over the models that are trained together. Each line is a round of costs, and a larger cost has a larger objective. Dots are values over all rows.',
 }
 
-/** Primal from above, dual from below. */
+const ABOUT_GAP = {
+  usual:
+    'How far the model is from the optimum at most, as a share of the objective. A straight fall is good; a flat line says that the cost is large or that features want scaling.',
+  relaxed:
+    'How far the model is from the optimum of a convex problem at most, as a share of its objective. Each line is one of the convex problems that the loss is solved by.',
+}
+
+/** Primal from above, dual from below; of a truncated loss the objective alone. */
 export function objectiveChart(run: RunRecords): Chart | undefined {
+  const relaxed = relaxedPoints(run)
+  if (relaxed.length > 0) return truncatedChart(relaxed, run.run.verb === 'tune')
   const all = convergencePoints(run)
   if (all.length < 2) return undefined
   const points = fewer(all)
@@ -157,6 +181,42 @@ export function objectiveChart(run: RunRecords): Chart | undefined {
   }
 }
 
+/** The objective of a truncated loss, which is known after each convex problem. */
+function truncatedChart(points: RelaxedPoint[], severalCosts: boolean): Chart {
+  const end = points[points.length - 1]
+  const several = end.problem > 1
+  const y = objectiveAxis(
+    points.map(({ objective }) => ({ primal: objective, dual: null })),
+    severalCosts,
+  )
+  return {
+    id: 'objective',
+    title: 'Objective',
+    about: `The truncated objective over all rows, after each convex problem. It has many minima, and none of them is certified.${several ? ' Each line is a model.' : ''}`,
+    text: `The objective over ${secondsText(end.seconds)} and ${numberText(end.passes)} passes: ${several ? 'that of the last model ' : 'it '}ends at ${numberText(end.objective)}.`,
+    legend: [{ name: 'objective', colour: BLUE }],
+    views: VIEWS,
+    options: size => {
+      const x = size.view === 'passes' ? 'passes' : 'seconds'
+      return framed(size, {
+        marginLeft: leftFor(countText(Math.ceil(Math.max(...(y.domain as number[]))))),
+        ...{ insetRight: 5, insetTop: 4, insetBottom: 4 },
+        x: xAxis(size, points),
+        y,
+        marks: [
+          Plot.lineY(points, { x, y: 'objective', z: 'problem', stroke: BLUE, strokeWidth: 2, clip: true }),
+          Plot.dot(points, { x, y: 'objective', fill: BLUE, r: 3.5, clip: true }),
+        ],
+      })
+    },
+    table: tableOf(points, {
+      'time (s)': ({ seconds }) => Number(seconds.toPrecision(4)),
+      passes: ({ passes }) => Number(passes.toPrecision(4)),
+      objective: ({ objective }) => Number(numberText(objective)),
+    }),
+  }
+}
+
 /** The relative gap, on a log axis. */
 export function gapChart(run: RunRecords): Chart | undefined {
   const points = fewer(convergencePoints(run).filter(({ gap }) => gap !== null && gap > 0))
@@ -170,8 +230,7 @@ export function gapChart(run: RunRecords): Chart | undefined {
   return {
     id: 'gap',
     title: 'Relative gap',
-    about:
-      'How far the model is from the optimum at most, as a share of the objective. A straight fall is good; a flat line says that the cost is large or that features want scaling.',
+    about: relaxedPoints(run).length > 0 ? ABOUT_GAP.relaxed : ABOUT_GAP.usual,
     text: `The relative gap falls from ${gapText(points[0].gap!)} to ${gapText(end.gap!)} in ${secondsText(end.seconds)}${tolerance === undefined ? '' : `; the tolerance is ${gapText(tolerance)}`}.`,
     legend: [
       { name: 'gap', colour: GREEN },

@@ -1,19 +1,20 @@
 // Of a truncated loss: the objective and the outliers after each of its convex problems.
 import * as Plot from '@observablehq/plot'
-import { type RunRecords, stageOf } from '../records.ts'
+import type { RunRecords } from '../records.ts'
+import { type RelaxedPoint, relaxedPoints } from '../relaxed-points.ts'
 import { BLUE, type Chart, framed, ORANGE, tableOf, ticksFor } from './chart.ts'
 import { countText, numberText, shortCount } from './units.ts'
 
 export function relaxationsChart(run: RunRecords): Chart | undefined {
-  const points = stageOf(run, 'relax')
+  const points = relaxedPoints(run)
   if (points.length < 2) return undefined
   const end = points[points.length - 1]
+  const several = end.problem > 1
   return {
     id: 'relaxations',
     title: 'Outliers',
-    about:
-      'Rows that the loss has given up after each convex problem, and rows that changed sides there. Training ends when no row changes sides.',
-    text: `${countText(end.outliers)} outliers after ${end.relaxation} convex problems; the objective is ${numberText(end.objective)}.`,
+    about: `Rows that the loss has given up after each convex problem, and rows that changed sides there. Training ends when no row changes sides.${several ? ' Each line is a model.' : ''}`,
+    text: `${several ? 'The last model has ' : ''}${countText(end.outliers)} outliers after ${end.relaxation} convex problems; the objective is ${numberText(end.objective)}.`,
     legend: [
       { name: 'outliers', colour: BLUE },
       { name: 'rows that changed sides', colour: ORANGE, dashed: true },
@@ -24,16 +25,17 @@ export function relaxationsChart(run: RunRecords): Chart | undefined {
         x: {
           label: 'convex problems solved',
           labelArrow: 'none',
-          ticks: Math.min(points.length, ticksFor(size.width)),
+          ticks: Math.min(Math.max(...points.map(({ relaxation }) => relaxation)) + 1, ticksFor(size.width)),
         },
         y: { label: 'rows', labelArrow: 'none', grid: true, ticks: 5, tickFormat: shortCount, zero: true },
         marks: [
-          Plot.lineY(points, { x: 'relaxation', y: 'changed', stroke: ORANGE, strokeDasharray: '5,3' }),
-          Plot.lineY(points, { x: 'relaxation', y: 'outliers', stroke: BLUE, strokeWidth: 2 }),
+          Plot.lineY(points, { x: 'relaxation', y: 'changed', z: 'problem', stroke: ORANGE, strokeDasharray: '5,3' }),
+          Plot.lineY(points, { x: 'relaxation', y: 'outliers', z: 'problem', stroke: BLUE, strokeWidth: 2 }),
           Plot.dot(points, { x: 'relaxation', y: 'outliers', fill: BLUE, r: 3.5 }),
         ],
       }),
     table: tableOf(points, {
+      ...(several && { model: ({ problem }: RelaxedPoint) => problem }),
       problem: ({ relaxation }) => relaxation,
       objective: ({ objective }) => Number(numberText(objective)),
       outliers: ({ outliers }) => outliers,

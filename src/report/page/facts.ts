@@ -34,6 +34,7 @@ export function factsOf(run: RunRecords): Fact[] {
   const passes = number(result?.['passes'])
   const [gap, primal] = [number(result?.['gap']), number(result?.['primal'])]
   const allowed = allowedMemory(run)
+  const relaxed = stageOf(run, 'relax').length > 0
   const best = result?.['best'] as { cost: number; accuracy: number } | undefined
   const found: (Fact | false | undefined)[] = [
     best && { name: 'Best cost', value: numberText(best.cost), note: `${shareText(best.accuracy)} on held-out rows` },
@@ -42,7 +43,11 @@ export function factsOf(run: RunRecords): Fact[] {
       value: shareText(accuracy),
       note: test && `on ${countText(test.rows)} rows`,
     },
-    gap !== undefined && { name: 'Relative gap', value: gapText(gap), note: 'certified over all rows' },
+    gap !== undefined && {
+      name: 'Relative gap',
+      value: gapText(gap),
+      note: relaxed ? 'of the last convex problem' : 'certified over all rows',
+    },
     primal !== undefined && { name: 'Objective', value: numberText(primal), note: 'at the model that was saved' },
     rows !== undefined && {
       name: 'Rows',
@@ -87,6 +92,11 @@ export function verdictOf({ result, run }: RunRecords): { text: string; good: bo
     const reached = exitReason === 'converged'
     const short = tolerance === undefined ? '' : ` The run stopped short of the tolerance, ${gapText(tolerance)}.`
     return { text: `${within}${reached ? '' : short}${by}`, good: reached }
+  }
+  if (result['relaxations'] !== undefined) {
+    const reached = exitReason === 'converged'
+    const end = reached ? 'Training is done.' : 'The run stopped before its outliers settled.'
+    return { text: `${end} The problem is not convex: no bound is known for its optimum.${by}`, good: reached }
   }
   if (run.verb === 'train') return { text: `Training is done. This method has no certificate.${by}`, good: true }
   return { text: `The run is done.${by}`, good: true }

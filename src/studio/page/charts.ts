@@ -20,20 +20,26 @@ export function chartsOfRun(run: RunRecords): { live: Chart[]; ending: Chart[] }
   return { live: chartsIn(true), ending: chartsIn(false) }
 }
 
+const MOST_LABELS = 50
+
 /** A file's summary as the record that charts of data are made from. */
-export function dataRecord({ rows, features, nonzeros, labels, sampledRows }: Summary): DataRecord {
+export function dataRecord(summary: Summary): DataRecord {
+  const { rows, features, nonzeros, classes, sampledRows } = summary
+  const labels = summary.labels.slice(0, MOST_LABELS)
+  const others = {
+    labels: classes - labels.length,
+    rows: Math.max(
+      0,
+      labels.reduce((left, label) => left - label.rows, rows),
+    ),
+  }
   return {
     record: 'data',
     rows,
     features,
     nonzeros: Math.round(nonzeros.mean * rows),
-    labels: labels.slice(0, 50),
-    ...(labels.length > 50 && {
-      otherLabels: {
-        labels: labels.length - 50,
-        rows: labels.slice(50).reduce((sum, label) => sum + label.rows, 0),
-      },
-    }),
+    labels,
+    ...(others.labels > 0 && { otherLabels: others }),
     ...(sampledRows !== undefined && { sampledRows }),
     rowLengths: nonzeros.histogram.map(bin => ({ from: bin.from, to: bin.to, count: bin.rows })),
   }

@@ -57,7 +57,8 @@ export function runActions({ studio }: Place, id: string): RunActions {
       setText(stop, state === 'stopping' ? 'Stopping…' : 'Stop')
       resume.hidden = isActive(run) || !resumable
       setText(resume, run.hasCheckpoint ? 'Resume' : 'Run again')
-      model.hidden = report.hidden = state !== 'done'
+      // A run that was stopped in good order has the model as far as it came.
+      model.hidden = report.hidden = isActive(run) || run.result === undefined
       records.hidden = state === 'queued'
       remove.hidden = isActive(run)
       // A button that goes away leaves its focus to the one that comes in its place.

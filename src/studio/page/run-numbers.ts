@@ -1,5 +1,7 @@
 // The numbers of a run as it goes on: pass, primal, gap, rate, memory, and the time it has taken and may take.
 import { type ProgressRecord, type RunRecords, stageOf } from '../../report/records.ts'
+import { relaxedPoints } from '../../report/relaxed-points.ts'
+import type { TrainProgress } from '../../train/progress.ts'
 import { isActive, type Run } from './api-types.ts'
 import { h, setText } from './dom.ts'
 import { formatBytes, formatCount, formatGap, formatNumber, formatObjective, formatSeconds } from './format.ts'
@@ -59,7 +61,7 @@ function ofReading({ seconds, bytesRead, bytesTotal }: Extract<ProgressRecord, {
 function ofTraining(records: RunRecords): Partial<Numbers> {
   const training = stageOf(records, 'train')
   const last = training[training.length - 1]
-  const { pass, primal, gap, certified, seconds, memoryBytes, certificate, problem, problems = 1 } = last
+  const { pass, gap, certified, seconds, memoryBytes, certificate, problem, problems = 1 } = last
   const about = certified ? '' : '~'
   const whichClass = problems > 1 ? `class ${problem} of ${problems}, ` : ''
   const tolerance = numberAt(records.run.settings, 'tolerance') ?? USUAL_TOLERANCE
@@ -74,13 +76,20 @@ function ofTraining(records: RunRecords): Partial<Numbers> {
   return {
     Stage:
       certificate === undefined ? `${whichClass}pass ${passText}` : `certificate ${Math.floor(100 * certificate)} %`,
-    Primal: certified ? formatObjective(primal) : `~${formatNumber(primal, 6)}`,
+    Primal: objectiveText(records, last),
     Gap: gap === null ? NONE : `${about}${formatGap(gap)}`,
     Rate: rateText(training),
     Memory: allowed === undefined ? formatBytes(memoryBytes) : partOf(memoryBytes, allowed),
     Time: formatSeconds(seconds),
     Left: left === undefined ? NONE : left === 0 ? 'soon' : `~${formatSeconds(left)}`,
   }
+}
+
+/** Of a truncated loss it is its own objective: that of the convex problem at work leaves outliers out. */
+function objectiveText(records: RunRecords, { primal, certified, problem = 1 }: TrainProgress): string {
+  const relaxed = relaxedPoints(records).findLast(one => one.problem === problem)
+  if (relaxed) return formatObjective(relaxed.objective)
+  return certified ? formatObjective(primal) : `~${formatNumber(primal, 6)}`
 }
 
 /** "148 of 152 MiB". */

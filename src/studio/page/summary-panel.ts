@@ -87,8 +87,8 @@ function nonzerosText({ mean, most }: Summary['nonzeros']): string {
   return most > 0 ? `${average} (most ${formatCount(most)})` : average
 }
 
-function classesText({ labels, sampled, needsLabel }: Summary): string {
-  return needsLabel ? 'choose the label first' : `${sampled ? 'at least ' : ''}${formatCount(labels.length)}`
+function classesText({ classes, sampled, needsLabel }: Summary): string {
+  return needsLabel ? 'choose the label first' : `${sampled ? 'at least ' : ''}${formatCount(classes)}`
 }
 
 /** A wide table has more columns than anybody reads at once. */
