@@ -1,7 +1,16 @@
 // Search in the metric forest against brute force: nothing is found that is not in the band, an unlimited search finds all, and
 // a narrower one says what it left out.
 import assert from 'node:assert/strict'
-import { closeSync, constants, existsSync, openSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { Arena } from '../../src/numeric/arena.ts'
@@ -283,10 +292,11 @@ describe('pages', () => {
       const query = queryOf({ arena, forest, rows: [], features: 10 }, weights)
       assert.equal(forest.search(query, {}, () => {}).found, 3000)
       const found = flags()
-      if (found === undefined || !opensSo()) t.diagnostic('the system does not say, or cannot: only what was found is checked')
+      if (found === undefined || !opensSo())
+        t.diagnostic('the system does not say, or cannot: only what was found is checked')
       else {
         assert.ok(found.length > 0)
-        assert.ok(found.every(each => (each & direct) !== 0 === past))
+        assert.ok(found.every(each => ((each & direct) !== 0) === past))
       }
       forest.close()
     }
