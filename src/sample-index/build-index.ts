@@ -14,7 +14,7 @@ import { Arena, formatBytes } from '../numeric/arena.ts'
 import { BATCH_BOUND, ROW_BOUND } from '../numeric/layouts.ts'
 import { SPREAD_BYTES } from '../numeric/metric-tree-layout.ts'
 import { roundUp } from '../numeric/rounding.ts'
-import { type ByteCount, NODE_BYTES, parseMemory, READ_BYTES, WINDOW_BYTES } from '../sizes.ts'
+import { type ByteCount, NODE_BYTES, PROGRAM_PAGES, parseMemory, READ_BYTES, WINDOW_BYTES } from '../sizes.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import { BOX_ROOM, type BuildRooms, ROOM_PER_ROW } from './build-tree.ts'
 import { buildTreesTask } from './build-trees-task.ts'
@@ -196,12 +196,15 @@ function slotsFor(
   )
   const each = bytes + rows * ROOM_PER_ROW + manifest.features * 8 + READ_BYTES + segment + OTHERS
   const allowed = Math.min(memory ?? Number.POSITIVE_INFINITY, NODE_BYTES + WINDOW_BYTES)
-  const fitting = Math.floor((allowed - NODE_BYTES) / each)
+  // A memory that is named is a cap: without its own pages the program would read them again and again.
+  const pages = memory === undefined ? 0 : PROGRAM_PAGES
+  const fitting = Math.floor((allowed - NODE_BYTES - pages) / each)
   if (fitting < 1) {
+    const besides = pages > 0 ? `, its pages ${formatBytes(pages)}` : ''
     throw new SpillwayError(
-      `${formatBytes(allowed)} of memory cannot work: Node takes ${formatBytes(NODE_BYTES)}, and the largest block with its tree ${formatBytes(each)}`,
+      `${formatBytes(allowed)} of memory cannot work: Node takes ${formatBytes(NODE_BYTES)}${besides}, and the largest block with its tree ${formatBytes(each)}`,
       each <= WINDOW_BYTES
-        ? `give --memory ${Math.ceil((NODE_BYTES + each) / 2 ** 20)}M or more, or ingest the data into more blocks`
+        ? `give --memory ${Math.ceil((NODE_BYTES + PROGRAM_PAGES + each) / 2 ** 20)}M or more, or ingest the data into more blocks`
         : 'ingest the data into more blocks: --blocks',
     )
   }

@@ -103,12 +103,13 @@ export class MetricForest {
   readonly #found: Region
   readonly #margins: Region
 
-  private constructor(arena: Arena, store: Store, facts: TreeFacts[], room: CacheRoom) {
+  private constructor(arena: Arena, store: Store, facts: TreeFacts[], room: CacheRoom, beside: ByteCount) {
     this.#arena = arena
     const { folder, manifest } = store
     const paths = manifest.blocks.map(({ file }) => treeFile(folder, file))
     const largest = facts.reduce((most, { largestPage }) => Math.max(most, largestPage), 0)
-    this.#cache = new PageCache(arena, paths, room, largest)
+    const onDisk = facts.reduce((sum, { bytes }) => sum + bytes, 0)
+    this.#cache = new PageCache(arena, paths, room, largest, beside < onDisk)
     this.#query = new QueryFields(arena, arena.allocateZeroed(QUERY_BYTES, 'a query of the index'))
     this.#bin = new BinFields(arena, arena.allocateZeroed(BIN_BYTES, 'a node of the index'))
     this.#found = new Region(arena, 'rows that were found')
@@ -121,14 +122,20 @@ export class MetricForest {
     })
   }
 
-  /** The forest of a store; refuses one that is not there or not whole. `room` is for pages. */
-  static async open(arena: Arena, store: Store, room: CacheRoom | ByteCount): Promise<MetricForest> {
+  /** The forest of a store; refuses one that is not there or not whole. `room` is for pages. `beside`: what the system has for pages of
+   *  files. Where the index does not fit there, it is read past them. */
+  static async open(
+    arena: Arena,
+    store: Store,
+    room: CacheRoom | ByteCount,
+    beside: ByteCount = Number.POSITIVE_INFINITY,
+  ): Promise<MetricForest> {
     const facts = await wholeIndex(store)
     const places =
       typeof room === 'number'
         ? { at: arena.allocate(room, `pages of the index, ${formatBytes(room)}`), bytes: room }
         : room
-    return new MetricForest(arena, store, facts, places)
+    return new MetricForest(arena, store, facts, places, beside)
   }
 
   /** Pages that were read, and pages that were in memory. */

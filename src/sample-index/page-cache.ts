@@ -1,6 +1,6 @@
 // Pages of metric trees in memory: those that were used last, as many as a room of the arena holds. A page is checked when it
 // is read.
-import { closeSync, openSync, readSync } from 'node:fs'
+import { closeSync, constants, openSync, readSync } from 'node:fs'
 import { fileError, SpillwayError } from '../errors.ts'
 import { type Arena, formatBytes } from '../numeric/arena.ts'
 import { TREE_ENTRIES } from '../numeric/metric-tree-layout.ts'
@@ -22,6 +22,9 @@ export interface CacheRoom {
   bytes: ByteCount
 }
 
+/** What positions, sizes and addresses of reads past the system's cache are multiples of. */
+const DISK_PAGE_BYTES = 4096
+
 export class PageCache {
   readonly counts = { pagesRead: 0, bytesRead: 0, pagesFound: 0 }
   readonly #arena: Arena
@@ -30,9 +33,13 @@ export class PageCache {
   readonly #room: FreeRoom
   readonly #largest: ByteCount
   readonly #held = new PageList()
+  /** Room for a page and what stands around it on the disk, where files are read past the system's cache; else 0. */
+  #around: Address = 0
 
-  /** `largest`: bytes of the largest page there is. */
-  constructor(arena: Arena, paths: string[], { at, bytes }: CacheRoom, largest: ByteCount) {
+  /** `largest`: bytes of the largest page there is. `direct`: files are read past the system's cache, if there is room for that and
+   *  the file system can. The system reads megabytes ahead of every page that it is asked for, which under a hard cap push the
+   *  program's own pages out. */
+  constructor(arena: Arena, paths: string[], { at, bytes }: CacheRoom, largest: ByteCount, direct = false) {
     this.#arena = arena
     this.#paths = paths
     this.#largest = roundUp(Math.max(largest, TREE_ENTRIES), CACHE_LINE)
@@ -44,7 +51,12 @@ export class PageCache {
         'give more --memory',
       )
     }
-    this.#room = new FreeRoom(first, room)
+    const begin = roundUp(first, DISK_PAGE_BYTES)
+    const around = roundUp(this.#largest, DISK_PAGE_BYTES) + DISK_PAGE_BYTES
+    const behind = first + room - (begin + around)
+    const canDirect = direct && constants.O_DIRECT > 0 && behind >= this.#largest
+    if (canDirect) this.#around = begin
+    this.#room = canDirect ? new FreeRoom(begin + around, behind) : new FreeRoom(first, room)
   }
 
   /** Address of a page; it stays there until other pages are asked for. */
@@ -82,18 +94,12 @@ export class PageCache {
   }
 
   #read(file: number, place: PagePlace, at: Address): void {
-    const { page, pageBytes: bytes, checksum } = place
+    const { pageBytes: bytes, checksum } = place
     const path = this.#paths[file]
     const where = this.#where(file, place)
-    const target = this.#arena.bytes(at, bytes)
     try {
-      const handle = this.#files.get(file) ?? openSync(path, 'r')
-      this.#files.set(file, handle)
-      for (let done = 0; done < bytes; ) {
-        const read = readSync(handle, target, done, bytes - done, page + done)
-        if (read === 0) throw damagedTrees(where, 'the file ends before it')
-        done += read
-      }
+      const read = this.#around === 0 ? this.#readPlainly(file, place, at) : this.#readAround(file, place, at)
+      if (!read) throw damagedTrees(where, 'the file ends before it')
     } catch (error) {
       throw error instanceof SpillwayError ? error : fileError(error, path, 'read')
     }
@@ -103,8 +109,49 @@ export class PageCache {
     this.counts.bytesRead += bytes
   }
 
+  /** Whether the file has all of the page. */
+  #readPlainly(file: number, { page, pageBytes }: PagePlace, at: Address): boolean {
+    return readFully(this.#open(file), this.#arena.bytes(at, pageBytes), page, pageBytes)
+  }
+
+  /** The same, past the system's cache: whole pages of the disk are read. */
+  #readAround(file: number, place: PagePlace, at: Address): boolean {
+    const { page, pageBytes } = place
+    const start = roundDown(page, DISK_PAGE_BYTES)
+    const before = page - start
+    const target = this.#arena.bytes(this.#around, roundUp(before + pageBytes, DISK_PAGE_BYTES))
+    try {
+      if (!readFully(this.#open(file), target, start, before + pageBytes)) return false
+    } catch (error) {
+      // Some file systems refuse to open a file so, others to read from it.
+      if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error
+      this.#around = 0
+      this.close()
+      return this.#readPlainly(file, place, at)
+    }
+    this.#arena.bytes(at, pageBytes).set(target.subarray(before, before + pageBytes))
+    return true
+  }
+
+  #open(file: number): number {
+    const flags = this.#around === 0 ? constants.O_RDONLY : constants.O_RDONLY | constants.O_DIRECT
+    const handle = this.#files.get(file) ?? openSync(this.#paths[file], flags)
+    this.#files.set(file, handle)
+    return handle
+  }
+
   close(): void {
     for (const handle of this.#files.values()) closeSync(handle)
     this.#files.clear()
   }
+}
+
+/** Fills the target up to so many bytes at least; whether the file has them. */
+function readFully(handle: number, target: Uint8Array, position: number, least: ByteCount): boolean {
+  for (let done = 0; done < least; ) {
+    const read = readSync(handle, target, done, target.length - done, position + done)
+    if (read === 0) return false
+    done += read
+  }
+  return true
 }

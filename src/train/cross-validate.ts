@@ -114,7 +114,7 @@ export async function solverOfFolds(
 
 /** The same at several costs over the blocks of a store; which is told, too. */
 export function validateOverBlocks(
-  work: Omit<FoldsOverBlocks, 'problemsOf'>,
+  work: Omit<FoldsOverBlocks, 'problemsOf' | 'costs'>,
   costs: number[],
 ): Promise<{ validation: CrossValidation; store: string }> {
   const { folds, options } = work
@@ -122,7 +122,7 @@ export function validateOverBlocks(
     checkFolds(folds, rows)
     return foldProblems(labels, options, costs, folds)
   }
-  return heldOutOverBlocks({ ...work, problemsOf }, (held, solutions, place) => {
+  return heldOutOverBlocks({ ...work, costs: costs.length, problemsOf }, (held, solutions, place) => {
     const results = judgeCosts(costs, held, solutions, place)
     const validation = validationOf(place, { folds, models: solutions.length, costs: results, held })
     return { validation, store: place.account().blocks.store }

@@ -12,6 +12,7 @@ import { InBlocks, openBlocks } from './in-blocks.ts'
 import { collectModels, modelsOfRank, refuseOtherOrder, storeOfRank } from './models-of-ranks.ts'
 import type { ResolvedOptions } from './options.ts'
 import { type Held, type Place, trainModels } from './place.ts'
+import type { FoldsToPlan } from './plan-for-blocks.ts'
 import type { ProgressListener } from './progress.ts'
 
 export class HeldOut implements Held {
@@ -69,11 +70,10 @@ export interface FoldedModels {
 }
 
 /** What is trained over a store. */
-export interface FoldsOverBlocks {
+export interface FoldsOverBlocks extends FoldsToPlan {
   paths: string[]
   solver: BlockSolver
   options: ResolvedOptions
-  folds: number
   /** The models, of the labels and the number of rows; each has its column of scores. */
   problemsOf(labels: LabelCount[], rows: number): FoldedProblem[]
   /** Ranks that share the models out. */
@@ -83,19 +83,20 @@ export interface FoldsOverBlocks {
 
 /** Has all models trained by each block that is read, and makes something of what they told. An abort rejects. */
 export async function heldOutOverBlocks<T>(
-  { paths, solver, options: given, folds, problemsOf, ranks = alone, tell }: FoldsOverBlocks,
+  { paths, solver, options: given, folds, costs, besidesPerRow, problemsOf, ranks = alone, tell }: FoldsOverBlocks,
   make: (held: HeldOut, solutions: Solution[], place: InBlocks) => T | Promise<T>,
 ): Promise<T> {
   const options = underLimits(solver, given)
   // No text is trained on while it is read: which rows are held out is not known before all are there.
   const { firstPass: _, ...later } = solver
   const store = storeOfRank(paths, options.store, ranks)
-  const opened = await openBlocks(paths, later, { ...options, ...(store !== undefined && { store }) }, tell)
+  const ofRank = { ...options, ...(store !== undefined && { store }) }
+  const opened = await openBlocks(paths, later, ofRank, tell, { folds, costs, besidesPerRow })
   const { rows, labels } = opened.found.store.manifest
   const problems = problemsOf(labels, rows)
   const own = modelsOfRank(problems, ranks)
   // A rank without a model has something to put in their place, and waits.
-  const wanted = { problems: own.length > 0 ? own : problems, folds, columns: columnsOf(problems) }
+  const wanted = { problems: own.length > 0 ? own : problems, folds, columns: columnsOf(problems), besidesPerRow }
   await using place = await InBlocks.open(opened, wanted)
   await refuseOtherOrder(place, ranks)
   // Models that have not come to their end tell nothing of held-out rows, and nobody goes on with them: an abort ends the

@@ -43,7 +43,15 @@ import { STALLED } from './hand-over.ts'
 import type { ResolvedOptions } from './options.ts'
 import { countsOf, type RunStart } from './outcome.ts'
 import { type Account, type Held, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
-import { alphaStride, hasDual, modelsText, planRun, type RunPlan } from './plan-for-blocks.ts'
+import {
+  alphaStride,
+  bytesOfScores,
+  type FoldsToPlan,
+  hasDual,
+  modelsText,
+  planRun,
+  type RunPlan,
+} from './plan-for-blocks.ts'
 import { prepareRows } from './prepare-rows.ts'
 import type { ProgressListener } from './progress.ts'
 import { trainResumed } from './resume.ts'
@@ -66,17 +74,18 @@ export interface OpenedStore {
   tell: ProgressListener
 }
 
-/** Finds the store, or makes it of text. */
+/** Finds the store, or makes it of text. `folded`: the models are of folds. */
 export async function openBlocks(
   paths: string[],
   solver: BlockSolver,
   options: ResolvedOptions,
   tell: ProgressListener,
+  folded?: FoldsToPlan,
 ): Promise<OpenedStore> {
   const started = performance.now()
   const seconds = (): number => (performance.now() - started) / 1000 - (options.watcher?.seconds ?? 0)
   const arena = new Arena()
-  const found = await theStore(arena, paths, solver, options, tell, seconds)
+  const found = await theStore(arena, paths, solver, options, { tell, seconds, folded })
   const agreed = await agreeOnStore(arena, options.ranks, found.store, found.read.badRows)
   found.store = asAgreed(found.store, agreed)
   const { folder, manifest } = found.store
@@ -143,8 +152,8 @@ export class InBlocks extends Place {
     // Models of folds are scored and forgotten: nobody goes on with them.
     if (!wanted.folds) await requireRoomForState(found.store.folder)
     const models = wanted.allClasses ? 1 : wanted.problems.length
-    // Of models of folds: their columns of scores, and two bytes that say which fold a row is in.
-    const bytesPerRow = 4 * (wanted.columns ?? columnsOf(wanted.problems)) + 2
+    const columns = wanted.columns ?? columnsOf(wanted.problems)
+    const bytesPerRow = bytesOfScores(columns) + (wanted.besidesPerRow?.(found.store.manifest.rowWeights === true) ?? 0)
     const folds = wanted.folds ? { bytesPerRow, must: trainsMany(solver) && !isTruncated(wanted), folds: true } : {}
     const planned = (store: Store, rows: RowsOfStore, most = models): Promise<RunPlan> =>
       planRun(asAgreed(store, agreed), solver, options, { fromText, rows, models, most, ...folds })

@@ -28,6 +28,8 @@ export interface Wanted {
   folds?: number
   /** Columns of scores, where some are those of other ranks' models. */
   columns?: number
+  /** What is made of their scores takes so much for each row; of rows with weights, and without. */
+  besidesPerRow?: ((weighted: boolean) => number) | undefined
   /** Other models are trained together even when there is but one of these. */
   together?: boolean
   /** All models are trained at a time, and again: there are no rounds. */

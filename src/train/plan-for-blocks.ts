@@ -21,7 +21,7 @@ import { type BlockSolver, extraPerWeight, trainsMany } from '../optimise/solver
 import { type MemoryPlan, type PlanNeeds, planMemory } from '../optimise/sources/memory-plan.ts'
 import { outgrowsText } from '../rows/sample-text.ts'
 import { scalingBytes } from '../rows/scale.ts'
-import { NODE_BYTES, PROGRAM_PAGES } from '../sizes.ts'
+import { type ByteCount, NODE_BYTES, PROGRAM_PAGES } from '../sizes.ts'
 import { hasNumbers, hasWeights } from '../tables/schema.ts'
 import { allowedMemory } from './choose-solver.ts'
 import { mayHandOver } from './hand-over.ts'
@@ -253,6 +253,35 @@ export interface RunToPlan extends Omit<ToPlan, 'lanes'> {
   most?: number
 }
 
+/** Models of folds that are trained, for each class. */
+export interface FoldsToPlan {
+  folds: number
+  /** How many costs are tried. */
+  costs: number
+  /** What is made of their scores takes so much for each row. */
+  besidesPerRow?: ((weighted: boolean) => ByteCount) | undefined
+  /** Whether they are trained where the text was read; they are if not said. */
+  fromText?: boolean
+}
+
+/** What is planned for models of folds: of so many classes, at so many costs. */
+export function runOfFolds(
+  solver: BlockSolver,
+  classes: number,
+  { folds, costs, besidesPerRow, fromText = true }: FoldsToPlan,
+  options: ResolvedOptions,
+  weighted: boolean,
+): Omit<RunToPlan, 'rows'> {
+  const bytesPerRow = bytesOfScores(classes * costs) + (besidesPerRow?.(weighted) ?? 0)
+  const must = trainsMany(solver) && !isTruncatedLoss(options)
+  return { models: classes * costs * folds, bytesPerRow, must, folds: true, fromText }
+}
+
+/** Bytes for each row of models of folds: their columns of scores, and two that say which fold it is in. */
+export function bytesOfScores(columns: number): ByteCount {
+  return 4 * columns + 2
+}
+
 /** The plan of a whole run, for `train` and for `inspect`. */
 export async function planRun(
   store: Store,
@@ -287,14 +316,16 @@ export function forManyModels(memory: number): number {
 /** Reading and decoding blocks, and two that are hardly worth the name. */
 const LEAST_FOR_BLOCKS = 7 << 20
 
-/** Refuses a memory in which no text can be read and trained on, however few its rows are: before anything is read. */
-export function refuseTooLittle(memory: number): void {
-  const remains = afterIngest(memory)
-  const least = NODE_BYTES + PROGRAM_PAGES + remains + LEAST_FOR_BLOCKS
-  if (memory >= least) return
-  throw new SpillwayError(
-    `${formatBytes(memory)} of memory cannot work: Node takes ${formatBytes(NODE_BYTES)}, its pages ${formatBytes(PROGRAM_PAGES)}, what reading the text leaves behind ${formatBytes(remains)}, blocks at least ${formatBytes(LEAST_FOR_BLOCKS)}`,
-    `give --memory ${Math.ceil(least / 2 ** 20)}M or more`,
+/** The least memory in which text can be read and trained on, however few its rows are, where so much is allowed. */
+export function leastForText(memory: ByteCount): ByteCount {
+  return NODE_BYTES + PROGRAM_PAGES + afterIngest(memory) + LEAST_FOR_BLOCKS
+}
+
+/** The refusal of less, before anything is read. */
+export function tooLittleForText(memory: ByteCount): SpillwayError {
+  return new SpillwayError(
+    `${formatBytes(memory)} of memory cannot work: Node takes ${formatBytes(NODE_BYTES)}, its pages ${formatBytes(PROGRAM_PAGES)}, what reading the text leaves behind ${formatBytes(afterIngest(memory))}, blocks at least ${formatBytes(LEAST_FOR_BLOCKS)}`,
+    `give --memory ${Math.ceil(leastForText(memory) / 2 ** 20)}M or more`,
   )
 }
 

@@ -6,11 +6,12 @@ import { Store } from '../block-store/reader.ts'
 import { SpillwayError } from '../errors.ts'
 import { trainsTogether } from '../losses/formulations.ts'
 import type { BlockSolver } from '../optimise/solvers/solver.ts'
-import { BlocksTooLarge } from '../optimise/sources/memory-plan.ts'
+import { BlocksTooLarge, TooLittleMemory } from '../optimise/sources/memory-plan.ts'
 import { estimateText, type TextEstimate } from '../rows/sample-text.ts'
+import { hasWeights } from '../tables/schema.ts'
 import { collectGarbage } from '../threads/collect-garbage.ts'
 import type { ResolvedOptions } from './options.ts'
-import { planRun, type RunPlan } from './plan-for-blocks.ts'
+import { type FoldsToPlan, planRun, type RunPlan, runOfFolds } from './plan-for-blocks.ts'
 import { rowsByNumbers } from './rows-of-store.ts'
 
 /** Counts of blocks that are tried: with the blocks the room for their dictionaries does not become smaller. */
@@ -26,7 +27,7 @@ export async function blocksForText(
   text: number | undefined,
   solver: BlockSolver,
   options: ResolvedOptions,
-  usual: { blocks: number; chunk: number },
+  { folded, ...usual }: { blocks: number; chunk: number; folded?: FoldsToPlan | undefined },
 ): Promise<number> {
   const estimate = text === undefined ? undefined : await estimateText(paths, text, options)
   if (options.memory !== undefined) collectGarbage()
@@ -34,15 +35,17 @@ export async function blocksForText(
   const segments = Math.ceil(text! / usual.chunk)
   const tooLarge = async (used: number, blocks: number): Promise<BlocksTooLarge | undefined> => {
     try {
-      await planOfEstimate(estimate, solver, options, { used, blocks, segments })
+      await planOfEstimate(estimate, solver, options, { used, blocks, segments, folded })
       return undefined
     } catch (error) {
       if (error instanceof BlocksTooLarge) return error
       throw error
     }
   }
-  const bySamples = (refusal: SpillwayError): SpillwayError =>
-    new SpillwayError(`judged by samples of the text, ${refusal.message}`, refusal.advice)
+  const bySamples = (refusal: SpillwayError): SpillwayError => {
+    const message = `judged by samples of the text, ${refusal.message}`
+    return refusal instanceof TooLittleMemory ? refusal.reworded(message) : new SpillwayError(message, refusal.advice)
+  }
   let { blocks } = usual
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const found = await tooLarge(estimate.usedLeast, blocks).catch(async (refusal: unknown) => {
@@ -62,7 +65,7 @@ export async function blocksForText(
   }
   if (options.blocks !== undefined) return blocks
   const planWith = (count: number): Promise<RunPlan | undefined> =>
-    planOfEstimate(estimate, solver, options, { used: estimate.usedLeast, blocks: count, segments }).catch(
+    planOfEstimate(estimate, solver, options, { used: estimate.usedLeast, blocks: count, segments, folded }).catch(
       (error: unknown) => {
         if (error instanceof SpillwayError) return undefined
         throw error
@@ -91,12 +94,20 @@ function planOfEstimate(
   estimate: TextEstimate,
   solver: BlockSolver,
   options: ResolvedOptions,
-  { used, blocks, segments }: { used: number; blocks: number; segments: number },
+  {
+    used,
+    blocks,
+    segments,
+    folded,
+  }: { used: number; blocks: number; segments: number; folded?: FoldsToPlan | undefined },
 ): Promise<RunPlan> {
-  const models = estimate.classes > 2 && !trainsTogether(options.multiclass) ? estimate.classes : 1
+  const problems = estimate.classes > 2 && !trainsTogether(options.multiclass) ? estimate.classes : 1
   const store = new Store('', manifestOf(estimate, blocks, segments, options))
+  const run = folded
+    ? runOfFolds(solver, problems, folded, options, options.schema !== undefined && hasWeights(options.schema))
+    : { models: problems }
   const rows = rowsByNumbers(estimate, used, blocks, options)
-  return planRun(store, solver, options, { fromText: true, rows, models })
+  return planRun(store, solver, options, { fromText: true, rows, ...run })
 }
 
 /** The plan of a run over text that is to be drawn into so many blocks, judged by samples; undefined where there are no rows to

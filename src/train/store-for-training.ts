@@ -17,14 +17,23 @@ import { baseName } from '../input-formats/stand-ins.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { FirstPass, type FirstPassSettings } from '../optimise/solvers/first-pass.ts'
 import type { BlockSolver } from '../optimise/solvers/solver.ts'
+import { TooLittleMemory } from '../optimise/sources/memory-plan.ts'
 import { sampleText, type TextSample } from '../rows/sample-text.ts'
-import { NODE_BYTES, PROGRAM_PAGES } from '../sizes.ts'
+import { type ByteCount, NODE_BYTES, PROGRAM_PAGES } from '../sizes.ts'
 import { collectGarbage } from '../threads/collect-garbage.ts'
+import { CALIBRATION, solverOfCalibration } from './calibration-folds.ts'
 import { allowedMemory, recordBytes } from './choose-solver.ts'
 import { classProblems } from './class-problems.ts'
 import { firstPassSizes } from './memory-while-reading.ts'
 import { type ResolvedOptions, refuseTextOptions } from './options.ts'
-import { ingestMemory, ingestRemains, mayTrainWhileReading, refuseTooLittle } from './plan-for-blocks.ts'
+import {
+  type FoldsToPlan,
+  ingestMemory,
+  ingestRemains,
+  leastForText,
+  mayTrainWhileReading,
+  tooLittleForText,
+} from './plan-for-blocks.ts'
 import { blocksForText } from './plan-for-text.ts'
 import type { ProgressListener } from './progress.ts'
 
@@ -72,8 +81,7 @@ export async function theStore(
   paths: string[],
   solver: BlockSolver,
   options: ResolvedOptions,
-  tell: ProgressListener,
-  seconds: () => number,
+  { tell, seconds, folded }: { tell: ProgressListener; seconds: () => number; folded?: FoldsToPlan | undefined },
 ): Promise<StoreForTraining> {
   const nothing: Read = { bytesRead: 0, badRows: 0, badRowMessages: [] }
   const named = await namedStore(paths, options)
@@ -86,7 +94,7 @@ export async function theStore(
   }
   // What is scaled before it is binned has to be there as it came.
   const bins = binsAtIngest(options)
-  const { sizes, forIngest, blocks } = await planIngest(paths, solver, options)
+  const { sizes, forIngest, blocks } = await planIngest(paths, solver, options, folded)
   const mark = arena.mark()
   const first = sizes && new FirstPass(arena, firstPassSettings(options), sizes.pass)
   const meanwhile = first ? ', and training on it meanwhile' : ''
@@ -120,11 +128,45 @@ export async function theStore(
   }
 }
 
+/** How often advice is tried, before it is given. */
+const MOST_ADVICE = 8
+
 /** How text is read into a store: in what memory, with what training meanwhile, and into how many blocks. What cannot work is
- *  refused. */
-export async function planIngest(paths: string[], solver: BlockSolver, options: ResolvedOptions) {
+ *  refused. With more memory blocks are larger, and so a plan that is refused does not know what would do: advice is planned for,
+ *  until it holds. */
+export async function planIngest(paths: string[], solver: BlockSolver, options: ResolvedOptions, folded?: FoldsToPlan) {
   const memory = allowedMemory(options)
-  if (options.memory !== undefined) refuseTooLittle(memory)
+  let refusal: SpillwayError
+  let next: ByteCount | undefined
+  if (options.memory !== undefined && memory < leastForText(memory)) {
+    refusal = tooLittleForText(memory)
+    next = Math.ceil(leastForText(memory) / 2 ** 20) * 2 ** 20
+  } else {
+    try {
+      return await planReading(paths, solver, options, folded)
+    } catch (error) {
+      if (!(error instanceof TooLittleMemory)) throw error
+      refusal = error
+      next = error.enough
+    }
+  }
+  for (let tries = 0; next !== undefined && tries < MOST_ADVICE; tries++) {
+    const more = await planReading(paths, solver, { ...options, memory: next }, folded).catch((error: unknown) => error)
+    if (!(more instanceof TooLittleMemory)) break
+    next = more.enough
+    refusal = more.reworded(refusal.message)
+  }
+  throw refusal
+}
+
+/** The plan itself, in a memory in which some text can be read. */
+async function planReading(
+  paths: string[],
+  solver: BlockSolver,
+  options: ResolvedOptions,
+  folded: FoldsToPlan | undefined,
+) {
+  const memory = allowedMemory(options)
   const sample = await sampleText(paths[0], options)
   const text = await expectedText(paths)
   // Rows that outgrow their text are trained on from the store.
@@ -137,7 +179,10 @@ export async function planIngest(paths: string[], solver: BlockSolver, options: 
   }
   const usual = options.blocks ?? sampledBlocks(options, text, sample) ?? blocksOf(text, buffers)
   const { chunk } = buffers
-  const blocks = await blocksForText(paths, text, solver, options, { blocks: usual, chunk })
+  const blocks = await blocksForText(paths, text, solver, options, { blocks: usual, chunk, folded })
+  // Models that are trained afterwards over the same blocks must have room as well.
+  if (options.calibrate !== undefined && !folded)
+    await blocksForText(paths, text, solverOfCalibration(solver), options, { blocks, chunk, folded: CALIBRATION })
   return { sizes, forIngest, blocks, text, chunk }
 }
 

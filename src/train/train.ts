@@ -15,8 +15,15 @@ import { checkCompatible, underLimits } from '../optimise/solvers/compatibility.
 import { dual } from '../optimise/solvers/dual.ts'
 import { type BlockSolver, type MemorySolver, trainsMany } from '../optimise/solvers/solver.ts'
 import { labelledRows } from '../rows/folds.ts'
+import { collectGarbage } from '../threads/collect-garbage.ts'
 import { version } from '../version.ts'
-import { calibrateOverBlocks, calibrationsOf, checkCalibration, modelsToCalibrate } from './calibrate.ts'
+import {
+  calibrateOverBlocks,
+  calibrationsOf,
+  checkCalibration,
+  modelsToCalibrate,
+  refuseTooLittleToCalibrate,
+} from './calibrate.ts'
 import { chooseSolver } from './choose-solver.ts'
 import { allClassesSettings, asModelCertificate, type ClassProblems, classProblems, sumOf } from './class-problems.ts'
 import { dataOfRun, withPaths } from './data-of-run.ts'
@@ -30,7 +37,7 @@ import { DEFAULTS, type ResolvedOptions, resolveOptions, type TrainOptions } fro
 import type { TrainingOutcome } from './outcome.ts'
 import { type Place, type Taker, trainModels, type Wanted } from './place.ts'
 import type { ProgressListener } from './progress.ts'
-import { heedBinsOfStore } from './store-for-training.ts'
+import { forgetFirstPass, heedBinsOfStore } from './store-for-training.ts'
 import { TestsOnTheWay } from './tests-on-the-way.ts'
 import { TrainingRun, type TrainResult } from './training-run.ts'
 
@@ -183,9 +190,19 @@ async function trainFromBlocks(
   options: ResolvedOptions,
   tell: ProgressListener,
 ): Promise<TrainingOutcome> {
-  const opened = await openBlocks(paths, asked, options, tell)
-  const outcome = await trainOpened(opened)
+  const open = async (): Promise<OpenedStore> => {
+    const opened = await openBlocks(paths, asked, options, tell)
+    if (!options.calibrate) return opened
+    await refuseTooLittleToCalibrate(opened.found.store, asked, options).catch(async (error: unknown) => {
+      await forgetFirstPass(opened.found)
+      throw error
+    })
+    return opened
+  }
+  const outcome = await trainOpened(await open())
   if (!options.calibrate) return outcome
+  // Models of folds have a memory of their own, of the same size: that of the run must not be there as well.
+  if (options.memory !== undefined) collectGarbage()
   try {
     return { ...outcome, calibrations: await calibrateOverBlocks(outcome.blocks!.store, asked, options, tell) }
   } catch (error) {

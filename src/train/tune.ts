@@ -9,6 +9,7 @@ import type { MemorySolver } from '../optimise/solvers/solver.ts'
 import { alone, type Communicator } from '../ranks/communicator.ts'
 import { labelledRows } from '../rows/folds.ts'
 import { tableOptionNames } from '../tables/table-options.ts'
+import { collectGarbage } from '../threads/collect-garbage.ts'
 import type { FoldedProblem } from './class-problems.ts'
 import { type CrossValidateOptions, solverOfFolds, validateInMemory, validateOverBlocks } from './cross-validate.ts'
 import { dataOfRun, withPaths } from './data-of-run.ts'
@@ -74,6 +75,8 @@ export async function tune(data: DataFor<LabelledRow>, options: TuneOptions = {}
     const { validation, store } = await validateOverBlocks(work, sorted ?? WIDE_COSTS)
     const tuning = chosen(validation)
     if (final === 'none' || resolved.signal?.aborted) return tuning
+    // The final model is trained in a memory of its own: that of the folds must not be there as well.
+    if (resolved.memory !== undefined) collectGarbage()
     const trained = await trainStore(store, rest, resolved, tuning[final].cost, progress)
     if (trained.exitReason !== 'interrupted') await giveNames(paths, trained.model, resolved)
     return withSeconds(tuning, trained)

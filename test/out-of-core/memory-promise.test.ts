@@ -97,4 +97,39 @@ describe('the promise of --memory', () => {
       assert.equal(status, 0, stderr)
     }
   })
+
+  it('gives advice that is not refused in its turn, however little was named', async () => {
+    const path = join(folder.path, 'advised.svm')
+    await generate(path, { like: 'clicks', size: 3e6, seed: 6 })
+    for (const more of [
+      ['train'],
+      ['train', '--expand', 'polynomial:2+hash:18'],
+      ['train', '--calibrate', 'isotonic'],
+      ['cross-validate', '--folds', '3'],
+    ]) {
+      const [command, ...options] = more
+      const words = [command, path, ...options, '--solver', 'block', '--max-passes', '1', '-q']
+      const refused = await run([...words, '--memory', '64M'], { cwd: folder.path })
+      assert.equal(refused.status, 1)
+      const [, enough] = /--memory (\d+M)/.exec(refused.stderr)!
+      const { status, stderr } = await run([...words, '--memory', enough], { cwd: folder.path })
+      assert.equal(status, 0, `${more.join(' ')} --memory ${enough}: ${stderr}`)
+      rmSync(join(folder.path, 'advised.svm.spill'), { recursive: true })
+    }
+  })
+
+  it('has room for what fits a calibration, or is refused before anything is trained', async () => {
+    const path = join(folder.path, 'many.svm')
+    await generate(path, { like: 'clicks', size: 20e6, seed: 6 })
+    const store = join(folder.path, 'many.spill')
+    await ingest(path, store, { blocks: 40 })
+    const words = ['train', store, 'many.model', '--solver', 'block', '--max-passes', '1', '-q', '--memory', '149M']
+    const plain = await run(words, { cwd: folder.path })
+    assert.equal(plain.status, 0, plain.stderr)
+    rmSync(join(folder.path, 'many.model'))
+    const { status, stderr } = await run([...words, '--calibrate', 'isotonic'], { cwd: folder.path })
+    assert.equal(status, 1)
+    assert.match(stderr, /^spillway: for the models of folds that --calibrate trains, 149 MiB of memory cannot work:/)
+    assert.ok(!existsSync(join(folder.path, 'many.model')))
+  })
 })

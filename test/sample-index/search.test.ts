@@ -1,11 +1,23 @@
 // Search in the metric forest against brute force: nothing is found that is not in the band, an unlimited search finds all, and
 // a narrower one says what it left out.
 import assert from 'node:assert/strict'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+} from 'node:fs'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { Arena } from '../../src/numeric/arena.ts'
 import { TREE_ENTRIES, TREE_ROW_BYTES, TREE_ROW_NUMBER, TREE_ROW_RECORD } from '../../src/numeric/metric-tree-layout.ts'
 import { buildIndex } from '../../src/sample-index/build-index.ts'
 import { type BandQuery, MetricForest, type SearchLimits } from '../../src/sample-index/metric-forest.ts'
+import { testFolder } from '../input-formats/fixture.ts'
 import { randomNumbers } from '../numeric/reference.ts'
 import { fastFolder } from '../out-of-core/fixture.ts'
 import { clusteredRows, entriesOf, marginOf, type PlainRow, plainRows, storeOf } from './fixture.ts'
@@ -238,6 +250,55 @@ describe('pages', () => {
       }
       const first = pages()
       assert.equal(pages() > first, again)
+    }
+  })
+
+  it('are read past the cache of the system where it has no room for all of them', async t => {
+    const onDisk = testFolder()
+    const path = await storeOf(onDisk, 'direct', clusteredRows(3000, 10, { seed: 16 }))
+    const { bytes } = await buildIndex(path, { threads: 1, leafBytes: 2048, fanOut: 4 })
+    const { store } = await plainRows(path)
+    const weights = randomWeights(10, 0.1, 1)
+    // How the files of trees are open that this process has open; undefined where the system does not say.
+    const flags = (): number[] | undefined => {
+      if (!existsSync('/proc/self/fdinfo')) return undefined
+      return readdirSync('/proc/self/fd').flatMap(fd => {
+        try {
+          if (!readlinkSync(`/proc/self/fd/${fd}`).startsWith(`${realpathSync(path)}/`)) return []
+          const [, octal] = /^flags:\s*(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'))!
+          return [Number.parseInt(octal, 8)]
+        } catch {
+          return []
+        }
+      })
+    }
+    const direct = constants.O_DIRECT ?? 0
+    const opensSo = (): boolean => {
+      try {
+        closeSync(openSync(join(path, 'manifest.json'), constants.O_RDONLY | direct))
+        return direct > 0
+      } catch {
+        return false
+      }
+    }
+    for (const { room, beside, past } of [
+      { room: 64 << 10, beside: bytes - 1, past: true },
+      { room: 64 << 10, beside: bytes, past: false },
+      // There is no room for what stands around a page on the disk.
+      { room: 6 << 10, beside: 0, past: false },
+    ]) {
+      const arena = new Arena()
+      const forest = await MetricForest.open(arena, store, room, beside)
+      const query = queryOf({ arena, forest, rows: [], features: 10 }, weights)
+      assert.equal(forest.search(query, {}, () => {}).found, 3000)
+      const found = flags()
+      if (found === undefined || !opensSo())
+        t.diagnostic('the system does not say, or cannot: only what was found is checked')
+      else {
+        assert.ok(found.length > 0)
+        assert.ok(found.every(each => ((each & direct) !== 0) === past))
+      }
+      forest.close()
     }
   })
 

@@ -36,6 +36,8 @@ async function logLoss(test: string, truth: number[], model: Parameters<typeof p
   return logLossOf(own)
 }
 
+const alive = (made: WeakRef<object>[]): number => made.filter(each => each.deref() !== undefined).length
+
 describe('train --calibrate', () => {
   it('gives about the same calibration with every solver of rows in memory', async () => {
     for (const [name, text] of [
@@ -95,6 +97,29 @@ describe('train --calibrate', () => {
       }
     })
   }
+
+  it('over blocks has the memory of the models gone before those of folds are trained in one of their own', async () => {
+    const path = folder.write('gone.svm', `${noisyRows(3000, 12, 6)}\n`)
+    const web = Reflect.get(globalThis, 'WebAssembly') as { Memory: new (...words: unknown[]) => object }
+    const { Memory } = web
+    const made: WeakRef<object>[] = []
+    web.Memory = new Proxy(Memory, {
+      construct(target, words) {
+        const memory = new target(...words)
+        made.push(new WeakRef(memory))
+        return memory
+      },
+    })
+    try {
+      const options: TrainOptions = { calibrate: 'sigmoid', memory: '160M', solver: 'stream', threads: 1 }
+      const run = train(path, { ...options, store: join(folder.path, 'gone.spill') })
+      assert.equal((await run.result).model.calibrations!.length, 1)
+      assert.ok(made.length >= 2)
+      assert.equal(alive(made.slice(0, -1)), 0, `${made.length} memories were made`)
+    } finally {
+      web.Memory = Memory
+    }
+  })
 
   it('dna.scale: each of three classes has its own', async () => {
     const { path } = dataSet('dna.scale')

@@ -114,6 +114,7 @@ export class IndexSearch {
     const found = await threads.run(indexedSearchTask, {
       ...{ of: objective.at(group), memory, fill: course.fill },
       store: { folder: store.folder, fingerprint: store.manifest.fingerprint },
+      beside: engine.beside,
       query: { bias: problem.bias, positive: problem.positive, unit: normalize === 'unit', ...this.#band(course) },
       boxes: boxesOf(problem),
       limits: {

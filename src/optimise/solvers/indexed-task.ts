@@ -13,7 +13,7 @@ import {
   type SearchLimits,
   type SearchResult,
 } from '../../sample-index/metric-forest.ts'
-import type { Address } from '../../sizes.ts'
+import type { Address, ByteCount } from '../../sizes.ts'
 import { declareTask, type TaskContext } from '../../threads/task.ts'
 import type { ProblemAt } from '../objectives/one-problem.ts'
 import { type ActiveFill, type ActiveMemory, ActiveSet, type AtBound } from './active-set.ts'
@@ -27,6 +27,8 @@ interface OnActiveSet {
 
 export interface IndexedSearchOptions extends OnActiveSet {
   store: { folder: string; fingerprint: string }
+  /** What the system has for pages of files. */
+  beside: ByteCount
   /** What the search is about, weights and bitmaps apart. */
   query: Pick<BandQuery, 'bias' | 'positive' | 'unit' | 'high' | 'low' | 'anchor'>
   boxes: Record<'positive' | 'negative', BoxDual>
@@ -120,7 +122,7 @@ async function forestOf({ arena, kept }: TaskContext, options: IndexedSearchOpti
   const found = kept.get('metric-forest') as { key: string; forest: MetricForest } | undefined
   if (found?.key === key) return found.forest
   found?.forest.close()
-  const forest = await MetricForest.open(arena, await openStore(folder), options.memory.pages)
+  const forest = await MetricForest.open(arena, await openStore(folder), options.memory.pages, options.beside)
   kept.set('metric-forest', { key, forest })
   return forest
 }

@@ -76,8 +76,9 @@ export class BlockEngine implements RowSource {
   }
   readonly #reader: ThreadPool
   readonly #slots: Slot[] = []
-  /** A control group counts the page cache. Where it leaves no room for the store, blocks would push the program's own pages
-   *  out: they are read past the cache. */
+  /** What the system has for pages of files: a control group counts its page cache. */
+  readonly beside: ByteCount
+  /** Where that is no room for the store, blocks would push the program's own pages out: they are read past the cache. */
   readonly #direct: boolean
   readonly #alphaStride: number
   #spare = { at: 0, end: 0 }
@@ -108,7 +109,8 @@ export class BlockEngine implements RowSource {
     this.#alphaStride = alphaStride
     this.#classNumbers = classNumbers
     const bytes = this.blockBytes.reduce((sum, each) => sum + each, 0)
-    this.#direct = memoryLimit() - plan.memory < bytes
+    this.beside = memoryLimit() - plan.memory
+    this.#direct = this.beside < bytes
     let first = 0
     for (const { rows } of store.manifest.blocks) {
       this.firstRows.push(first)

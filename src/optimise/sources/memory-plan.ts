@@ -50,14 +50,39 @@ export interface PlanNeeds {
   narrow?: PlanNeeds | undefined
 }
 
+/** A memory that cannot work. */
+export class TooLittleMemory extends SpillwayError {
+  override name = 'TooLittleMemory'
+  /** A memory that would do by the plan that was refused; undefined where none would. */
+  readonly enough: ByteCount | undefined
+  readonly otherHelp: string[]
+
+  constructor(message: string, enough: ByteCount | undefined, otherHelp: string[]) {
+    const help = enough === undefined ? otherHelp : [`--memory ${enough / 2 ** 20}M`, ...otherHelp]
+    super(
+      message,
+      help.length > 0
+        ? `what would help: ${help.join(', or ')}`
+        : `no --memory would do: a run has ${formatBytes(WINDOW_BYTES)} at most, besides Node; take fewer features`,
+    )
+    this.enough = enough
+    this.otherHelp = otherHelp
+  }
+
+  /** The same refusal in other words, or with other advice. */
+  reworded(message: string, enough = this.enough): TooLittleMemory {
+    return new TooLittleMemory(message, enough, this.otherHelp)
+  }
+}
+
 /** Blocks that do not fit, though smaller ones would. */
-export class BlocksTooLarge extends SpillwayError {
+export class BlocksTooLarge extends TooLittleMemory {
   override name = 'BlocksTooLarge'
   /** How many blocks to make of each. */
   readonly parts: number[]
 
-  constructor(refusal: SpillwayError, parts: number[]) {
-    super(refusal.message, refusal.advice)
+  constructor({ message, enough, otherHelp }: TooLittleMemory, parts: number[]) {
+    super(message, enough, otherHelp)
     this.parts = parts
   }
 }
@@ -323,7 +348,7 @@ function tooLittle(
   block: ByteCount,
   needs: PlanNeeds,
   narrowWorks: boolean,
-): SpillwayError {
+): TooLittleMemory {
   const { expanded, reserve = () => 0 } = needs
   const slots = {
     what: `${needs.slots} blocks of ${formatBytes(block)}`,
@@ -332,16 +357,15 @@ function tooLittle(
   const all = [...parts, slots]
   const others = sum(all, 'bytes') - reserve(memory)
   const help: string[] = []
-  if (others <= NODE_BYTES + WINDOW_BYTES) help.push(`--memory ${enough(others, needs.namedReserve ?? reserve)}M`)
   if (needs.otherHelp) help.push(needs.otherHelp)
   if (narrowWorks) help.push('--weights f32')
   if (expanded && needs.weights * needs.weightBytes > memory / 4)
     help.push('fewer weights by hashing: --expand …+hash:22')
-  return new SpillwayError(
+  const fits = others <= NODE_BYTES + WINDOW_BYTES
+  return new TooLittleMemory(
     `${formatBytes(memory)} of memory cannot work:\n  ${planLines(all, memory).join('\n  ')}`,
-    help.length > 0
-      ? `what would help: ${help.join(', or ')}`
-      : `no --memory would do: a run has ${formatBytes(WINDOW_BYTES)} at most, besides Node; take fewer features`,
+    fits ? enough(others, needs.namedReserve ?? reserve) * 2 ** 20 : undefined,
+    help,
   )
 }
 

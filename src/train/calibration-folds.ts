@@ -1,0 +1,28 @@
+// The models of folds that a calibration is fitted on, as far as memory is planned for them: who trains them, and what fitting
+// takes for each row.
+import { block } from '../optimise/solvers/block.ts'
+import type { BlockSolver } from '../optimise/solvers/solver.ts'
+import type { ByteCount } from '../sizes.ts'
+import type { FoldsToPlan } from './plan-for-blocks.ts'
+
+/** Folds whose scores a calibration is fitted on. */
+export const CALIBRATION_FOLDS = 5
+
+/** What is planned for them. What was read by then is a store. */
+export const CALIBRATION: FoldsToPlan = {
+  folds: CALIBRATION_FOLDS,
+  costs: 1,
+  besidesPerRow: bytesToFit,
+  fromText: false,
+}
+
+/** Of all rows, in the heap: the class and the weight of each, whether it is positive, its score, and the scores in order, or those of
+ *  a mean of 0. Rows with weights are sorted by an order. */
+function bytesToFit(weighted: boolean): ByteCount {
+  return 4 + 1 + 8 + 8 + (weighted ? 8 + 24 : 0)
+}
+
+/** Who trains them over blocks. Where there is an index, it serves these models, too. */
+export function solverOfCalibration(asked: BlockSolver): BlockSolver {
+  return asked.needsIndex ? asked : block
+}
