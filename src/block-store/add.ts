@@ -16,6 +16,7 @@ import {
   type IngestProgress,
   keepFeatureSet,
   readIntoBlocks,
+  requireReading,
   type TextInBlocks,
 } from './read-into-blocks.ts'
 import { openStore } from './reader.ts'
@@ -72,6 +73,7 @@ export async function addRows(data: string | string[], folder: string, options: 
   await using spooled = again ? await spoolReadOnce(given, { format: undefined, store: folder, again, signal }) : null
   const paths = spooled?.paths ?? given
   const textBytes = await expectedText(paths)
+  requireReading(options.memory)
   const sizes = bufferSizes(options.memory)
   const arena = new Arena()
   return await changeStore(folder, async (old, change) => {

@@ -30,6 +30,7 @@ import {
   type IngestProgress,
   keepFeatureSet,
   readIntoBlocks,
+  requireReading,
 } from './read-into-blocks.ts'
 import { refuseNamedTwice } from './source-content.ts'
 import { packedNames, writeNames } from './stored-names.ts'
@@ -64,6 +65,8 @@ export interface IngestOptions extends TableOptions {
   threads?: number
   /** Bytes of memory to stay inside of; without it buffers are what serves speed best. */
   memory?: number
+  /** Whether that memory is a part of a plan, which has room for the program's pages besides. */
+  isPlanned?: boolean
   /** Text for a block, and pages of a thread's map of features, when the memory is not to decide them. */
   buffers?: Partial<Pick<BufferSizes, 'blockText' | 'mapPages'>>
   /** Who trains on the rows meanwhile. The store is then marked as one whose training has not been saved. */
@@ -115,6 +118,7 @@ async function ingestFiles(
   await checkInputs(paths, folder, options)
   const { schema, format: asked } = await tableOf(paths, options)
   const textBytes = await expectedText(paths)
+  if (!options.isPlanned) requireReading(options.memory)
   const sizes = { ...bufferSizes(options.memory), ...options.buffers }
   const names = await namesOf(paths, options, { format: asked, schema }, sizes)
   const blocks = options.blocks ?? blocksOf(textBytes, sizes)

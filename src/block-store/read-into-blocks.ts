@@ -18,7 +18,7 @@ import { roundDown } from '../numeric/rounding.ts'
 import { SEGMENT_HEADER_BYTES } from '../numeric/segment-layout.ts'
 import type { ChunkToParse } from '../rows/chunk-task.ts'
 import { RowReader } from '../rows/read-rows.ts'
-import { type Address, type ByteCount, NODE_BYTES, WINDOW_BYTES } from '../sizes.ts'
+import { type Address, type ByteCount, NODE_BYTES, PROGRAM_PAGES, WINDOW_BYTES } from '../sizes.ts'
 import type { Schema } from '../tables/schema.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { askedCompression, type CompressionChoice, chooseCompression } from './compression.ts'
@@ -237,6 +237,16 @@ export async function readIntoBlocks(
     badRows: reader.badRows,
     badRowMessages: reader.badRowMessages,
   }
+}
+
+/** Refuses a memory in which the program's own pages would have no room beside reading: it would crawl. */
+export function requireReading(memory: ByteCount | undefined): void {
+  const least = NODE_BYTES + PROGRAM_PAGES + LEAST_BUFFERS
+  if (memory === undefined || memory >= least) return
+  throw new SpillwayError(
+    `${formatBytes(memory)} of memory cannot work: Node takes ${formatBytes(NODE_BYTES)}, its pages ${formatBytes(PROGRAM_PAGES)}, buffers for reading at least ${formatBytes(LEAST_BUFFERS)}`,
+    `give --memory ${Math.ceil(least / 2 ** 20)}M or more`,
+  )
 }
 
 /** Buffers and blocks for a given memory. Text in slots, encoded segments, parsers and encoders of two threads take about

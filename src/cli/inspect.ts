@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openStore, type Store } from '../block-store/reader.ts'
-import { fileError, UsageError } from '../errors.ts'
+import { fileError, SpillwayError, UsageError } from '../errors.ts'
 import { fileHead } from '../files/file-head.ts'
 import { findInputFormat, readsFiles } from '../input-formats/all-input-formats.ts'
 import { allModelFormats } from '../model/all-model-formats.ts'
@@ -108,7 +108,7 @@ async function runInspect(input: CommandInput): Promise<number> {
     const { readStoredNames } = await import('../block-store/stored-names.ts')
     const named = (await readStoredNames(paths[0]))?.length
     const described = describeStore(store.manifest, paths[0], { verified, named })
-    const plan = await storePlan(store, memoryOption(options), textOption(options, 'expand'))
+    const plan = await planOrRefusal(store, memoryOption(options), textOption(options, 'expand'))
     const index = await describeIndex(store, verified)
     return show([...described.lines, ...index.lines, ...plan.lines], {
       ...{ ...described.json, ...index.json },
@@ -171,6 +171,25 @@ function refuseMisplaced(kind: 'data' | 'store' | 'model', options: OptionValues
       throw new UsageError(
         `--${option} is for a ${meant === 'data' ? 'file of data' : meant}, and this is a ${kind === 'data' ? 'file of data' : kind}`,
       )
+    }
+  }
+}
+
+/** The plan. Who named nothing that it is for wants to know what the store is: where this machine has too little memory for
+ *  training, that is one of the facts. */
+async function planOrRefusal(
+  store: Store,
+  memory: number | undefined,
+  expand: string | undefined,
+): Promise<{ lines: string[]; json: object }> {
+  try {
+    return await storePlan(store, memory, expand)
+  } catch (error) {
+    if (!(error instanceof SpillwayError) || memory !== undefined || expand !== undefined) throw error
+    const [first, ...others] = [...error.message.split('\n'), ...(error.advice === undefined ? [] : [error.advice])]
+    return {
+      lines: [`training    ${first}`, ...others.map(line => `            ${line.trim()}`)],
+      json: { refused: error.message, ...(error.advice !== undefined && { advice: error.advice }) },
     }
   }
 }

@@ -19,6 +19,7 @@ import {
 import { compareLabels, labelKey } from '../input-formats/labels.ts'
 import { nameLabels } from '../input-formats/named-labels.ts'
 import { baseName, isQuery } from '../input-formats/stand-ins.ts'
+import { usableMemory } from '../machine-memory.ts'
 import { calibrationsOf, requireCalibrations } from '../model/calibration.ts'
 import { loadModel } from '../model/files.ts'
 import { placeOfLent } from '../model/lent-weights.ts'
@@ -28,6 +29,7 @@ import { Arena } from '../numeric/arena.ts'
 import { poolForText } from '../rows/pool-for-text.ts'
 import { CHUNK_BYTES, RowReader, type RowsToRead } from '../rows/read-rows.ts'
 import { spoolReadOnce } from '../rows/spool.ts'
+import type { ByteCount } from '../sizes.ts'
 import type { MatchedText } from '../tables/match-columns.ts'
 import { ThreadPool } from '../threads/pool.ts'
 import type { AnswerSettings, EvaluatedChunk, RowsAnswered } from './answers-of-rows.ts'
@@ -61,7 +63,8 @@ export interface PredictOptions {
   evaluate?: boolean
   /** With `evaluate`: the points of the curves, too. */
   curves?: boolean
-  /** Take little memory: small pieces of the data, and one thread besides this one if any. */
+  /** Take little memory: small pieces of the data, and one thread besides this one if any. So it goes by itself in a small
+   *  container. */
   sparing?: boolean
   /** Instead of labels alone: lines of each row's label, its score, and so many features that made it. */
   explain?: number
@@ -94,6 +97,8 @@ export interface PredictResult {
 }
 
 const SMALL_CHUNK_BYTES = 1 << 18
+/** In a container of less, pieces of the usual size and their threads would push out the program's own pages. */
+const LITTLE_MEMORY: ByteCount = 192 << 20
 
 /** Predictions of some rows, in the order of the input. */
 export interface PredictedRows {
@@ -316,13 +321,14 @@ async function runText(data: DataFor<RowToRead>, { model, options, settings, tak
   const { paths } = spooled
   using _labels = nameLabels(paths, options.labels)
   const reading = readingFor(model, { ...options, ...spooled.reading }, from.given)
-  const pool = options.sparing
+  const sparing = options.sparing ?? usableMemory() < LITTLE_MEMORY
+  const pool = sparing
     ? new ThreadPool(arena.share, 1, { inPlace: 'small' })
     : await poolForText(arena, paths, options.threads, lent === undefined)
   const expand = model.transforms.expand?.steps
   try {
-    const scorer = placeModel(arena, model, options.sparing)
-    const chunkBytes = lent || options.sparing ? SMALL_CHUNK_BYTES : CHUNK_BYTES
+    const scorer = placeModel(arena, model, sparing)
+    const chunkBytes = lent || sparing ? SMALL_CHUNK_BYTES : CHUNK_BYTES
     const reader = new RowReader(arena, pool, { ...reading, chunkBytes })
     let labelled: boolean | undefined
     await reader.read(

@@ -69,8 +69,8 @@ export class ValueList {
   add(values: Uint32Array): boolean {
     const { numeric } = this.#arena
     const list = this.#list
-    // A column of numbers has no values.
-    if (list.room === 0) this.#grow(FIRST_ROOM)
+    // A column of numbers has no values, and so no room for them. The values of the chunk before may have filled the list exactly.
+    if (list.count === list.room) this.#grow(Math.max(FIRST_ROOM, list.count * 4))
     const at = this.#landing.put(values)
     const count = values.length / 2
     for (let done = 0; ; ) {

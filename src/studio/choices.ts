@@ -16,7 +16,7 @@ const choice = ({ name, summary }: Choice): Choice => ({ name, summary })
 export function choices(): object {
   const [first] = solverChoices([])
   return {
-    losses: allLosses.map(choice),
+    losses: allLosses.map(loss => ({ ...choice(loss), ...(loss.truncates && { truncates: true }) })),
     solvers: [{ name: first, summary: 'the one that suits the data and the memory' }, ...allSolvers.map(choice)],
     kernels: [
       { name: DEFAULTS.kernel, summary: 'features as they are' },
@@ -28,6 +28,7 @@ export function choices(): object {
     defaults: {
       ...{ loss: DEFAULTS.loss, cost: DEFAULTS.cost, solver: DEFAULTS.solver, kernel: DEFAULTS.kernel },
       ...{ tolerance: DEFAULTS.tolerance, multiclass: DEFAULTS.multiclass, seed: DEFAULTS.seed },
+      ...{ outlierMargin: DEFAULTS.outlierMargin },
     },
   }
 }

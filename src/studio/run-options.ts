@@ -12,6 +12,10 @@ export interface RunOptions {
   cost?: number
   solver?: string
   kernel?: string
+  /** Of a truncated loss: how far beyond the margin outliers are. */
+  outlierMargin?: number
+  /** Features made of those of the data. */
+  expand?: string
   /** Bytes. */
   memory?: number
   tolerance?: number
@@ -34,7 +38,7 @@ type Kind = 'text' | 'number'
 const KINDS: Record<keyof RunOptions, Kind> = {
   ...{ loss: 'text', cost: 'number', solver: 'text', kernel: 'text', memory: 'number', tolerance: 'number' },
   ...{ bias: 'number', normalize: 'text', scale: 'text', multiclass: 'text', test: 'text', label: 'text' },
-  ...{ onBadRow: 'text', seed: 'number', maxPasses: 'number' },
+  ...{ outlierMargin: 'number', expand: 'text', onBadRow: 'text', seed: 'number', maxPasses: 'number' },
 }
 
 const MOST_TEXT = 1024

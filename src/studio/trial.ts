@@ -128,8 +128,8 @@ function labelledFor(rows: readonly KeptRow[]): { labelled: KeptRow[]; told: boo
 
 /** Options of the plan, for rows in memory. */
 function optionsOf({ options, method, tolerance, maxPasses, secondOrder }: TrialSettings): TrainOptions {
-  const { loss, cost, kernel, bias, normalize, scale, multiclass, seed, solver } = options
-  const given = { loss, cost, kernel, bias, normalize, multiclass, seed }
+  const { loss, outlierMargin, cost, kernel, expand, bias, normalize, scale, multiclass, seed, solver } = options
+  const given = { loss, outlierMargin, cost, kernel, expand, bias, normalize, multiclass, seed }
   const said = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
   // What is left to the program in memory is left to it here: it may change the method on the way.
   const chosen = secondOrder ? newton.name : (solver ?? DEFAULTS.solver)

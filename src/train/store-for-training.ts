@@ -103,6 +103,7 @@ export async function theStore(
     const result = await ingest(paths, folder, {
       blocks,
       ...howToRead(options),
+      isPlanned: true,
       ...(bins > 0 && { bins }),
       ...(forIngest !== undefined && { memory: forIngest }),
       ...(sizes && options.memory !== undefined && { memory: sizes.ingest, buffers: sizes.buffers }),

@@ -109,7 +109,7 @@ describe('add', { concurrency: 2 }, () => {
     const packed = newPath('.svm.gz')
     writeFileSync(packed, gzipSync(text))
     const folder = newPath('.spill')
-    await ingest(path, folder, { memory: 100 << 20, threads: 2, split: 'sequential', blocks: 3 })
+    await ingest(path, folder, { memory: 148 << 20, threads: 2, split: 'sequential', blocks: 3 })
     for (const again of [path, packed]) {
       await assert.rejects(addRows(again, folder, { threads: 1 }), /already: its 24000 rows would be there twice/)
     }

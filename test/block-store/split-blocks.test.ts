@@ -117,8 +117,8 @@ describe('splitting blocks', () => {
   for (const [what, options] of [
     ['f64 values', { values: 'f64' }],
     ['compressed segments', { compress: 'zstd' }],
-    ['blocks in the order of the text', { split: 'sequential', memory: 101 << 20 }],
-    ['small chunks, whose segments are gathered', { memory: 101 << 20 }],
+    ['blocks in the order of the text', { split: 'sequential', memory: 101 << 20, isPlanned: true }],
+    ['small chunks, whose segments are gathered', { memory: 101 << 20, isPlanned: true }],
   ] as const) {
     it(what, async () => {
       const text = textFile(someRows(3000, 100))

@@ -79,6 +79,38 @@ describe('the promise of --memory', () => {
     }
   })
 
+  it('in a container where a store cannot be trained on, it is described all the same', async t => {
+    const why = whyNot()
+    if (why) return t.skip(why)
+    folder.write('few.svm', '+1 1:1\n-1 2:1\n'.repeat(50))
+    await ingest(join(folder.path, 'few.svm'), join(folder.path, 'few.spill'))
+    const inside = ['--memory', '140M', '--', process.execPath, published(folder.path)]
+    const child = spawn(limit, [...inside, 'inspect', 'few.spill'], { cwd: folder.path })
+    child.stdin.end()
+    const { status, stdout, stderr } = await outcomeOf(child)
+    assert.equal(status, 0, stderr)
+    assert.match(stdout, /^rows +100$/m)
+    assert.match(stdout, /^training +.* cannot work/m)
+    assert.match(stdout, /^ +in all +\d+ MiB\n +\S.*--memory \d+M/m)
+    // A memory that was named is asked about.
+    const { status: refused } = await run(['inspect', 'few.spill', '--memory', '100M'], { cwd: folder.path })
+    assert.equal(refused, 1)
+  })
+
+  it('of an ingest is refused where pages of the program would have no room', async () => {
+    folder.write('few.svm', '+1 1:1\n-1 2:1\n'.repeat(50))
+    const words = (memory: string) => ['ingest', 'few.svm', 'small.spill', '--memory', memory, '-q']
+    const { status, stderr } = await run(words('147M'), { cwd: folder.path })
+    assert.equal(status, 1)
+    assert.match(
+      stderr,
+      /147 MiB of memory cannot work: .*, its pages 48\.0 MiB, buffers for reading at least 16\.0 MiB/,
+    )
+    assert.match(stderr, /\n {2}give --memory 148M or more/)
+    const enough = await run(words('148M'), { cwd: folder.path })
+    assert.equal(enough.status, 0, enough.stderr)
+  })
+
   it('is refused at once when it cannot be kept, with what would help', async () => {
     const text = folder.write('small.svm', '+1 1:1\n-1 2:1\n')
     for (const memory of ['1M', '64M', '131M']) {

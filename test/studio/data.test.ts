@@ -195,7 +195,7 @@ describe('a plan', { concurrency: 2 }, () => {
       assert.ok(used <= tight.memory!.allowed, 'the parts are inside of the memory')
       assert.equal(tight.memory!.allowed, 166 << 20)
       const none = await ask({ memory: 64 << 20 })
-      assert.match(none.refused!, /^64\.0 MiB of memory cannot work: .*; give --memory \d+M or more$/)
+      assert.match(none.refused!, /^64\.0 MiB of memory cannot work: .*; what would help: --memory \d+M$/)
       assert.equal(none.seconds, null)
       // With the memory that it names, the run is taken; with a few percent less, it is not.
       const { bytes, solver } = none.withMore!
@@ -245,6 +245,22 @@ describe('a plan', { concurrency: 2 }, () => {
       const { result } = await until(studio, id, 'done')
       assert.equal((result as { solver: string }).solver, solver)
       assert.ok(blocks)
+    }))
+
+  it('and a run are told how far beyond the margin outliers are, and which features are made', () =>
+    inStudio(async studio => {
+      studio.write('a.svm', asText(someRows(300, 20)))
+      const options = { loss: 'ramp', outlierMargin: 0.5, expand: 'polynomial:2' }
+      const planned = await studio.post<Plan>('/api/plan', { ...plan, options })
+      assert.equal(planned.refused, undefined)
+      assert.ok(planned.seconds!.all > 0)
+      const { id } = await studio.post<Run>('/api/runs', { ...plan, options })
+      const { result, command } = await until(studio, id, 'done')
+      assert.equal((result as { loss: string }).loss, 'ramp')
+      assert.match(command, /--outlier-margin=0\.5 --expand=polynomial:2/)
+      // A loss that gives no rows up has no such margin.
+      const strange = await studio.refused('POST', '/api/plan', { ...plan, options: { outlierMargin: 2 } })
+      assert.match(strange.message, /outlier/)
     }))
 
   it('of a table learns its columns by the first rows', () =>

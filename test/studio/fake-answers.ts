@@ -31,7 +31,7 @@ const named = (...names: string[]): { name: string; summary: string }[] =>
   names.map(name => ({ name, summary: `what ${name} is about, in a few words` }))
 
 export const choices: Choices = {
-  losses: named('hinge', 'squared-hinge', 'logistic'),
+  losses: [...named('hinge', 'squared-hinge', 'logistic'), { name: 'ramp', truncates: true }],
   solvers: named('auto', 'dual', 'block', 'selective', 'stream'),
   kernels: named('linear', 'chi2', 'intersection'),
   scales: ['minmax', 'standard'],

@@ -36,6 +36,7 @@ describe("the studio's page", { skip: noBrowser }, () => {
       assert.ok(!page.url().includes('token'), 'the token leaves the address')
       await chooseFile(page)
       await planWithSlider(page)
+      await asksForOutliers(page)
       studio.hold = true
       await trainAndWatch(page)
       await stopAndResume(page, studio)
@@ -261,6 +262,16 @@ async function planWithSlider(page: Page): Promise<void> {
   await page.getByLabel('Cost C').fill('2')
   await page.getByLabel('Test file').selectOption('news-test.svm')
   await page.getByLabel('Name of the run').fill('my run')
+}
+
+/** Only a loss that gives rows up has a margin for them. */
+async function asksForOutliers(page: Page): Promise<void> {
+  const margin = page.getByLabel('Outliers beyond')
+  assert.equal(await margin.isVisible(), false)
+  await page.getByLabel('Loss').selectOption('ramp')
+  await margin.waitFor({ state: 'visible' })
+  await page.getByLabel('Loss').selectOption('hinge')
+  await margin.waitFor({ state: 'hidden' })
 }
 
 async function trainAndWatch(page: Page): Promise<void> {

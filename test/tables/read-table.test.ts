@@ -204,6 +204,27 @@ describe('columns of a table', () => {
     assert.deepEqual(lists[999].texts(), texts)
   })
 
+  it('keep values apart where those of a chunk fill a list exactly', () => {
+    const arena = new Arena()
+    const landing = new Landing(arena)
+    const list = new ValueList(arena, landing)
+    const at = arena.allocate(4000, 'texts')
+    const texts = Array.from({ length: 400 }, (_, k) => `value ${k}`.padEnd(10))
+    arena.bytes(at, 4000).set(Buffer.from(texts.join('')))
+    const values = texts.flatMap((_, k) => [at + 10 * k, 10])
+    // Room for values is 8, 32, 128 and so on.
+    for (const [from, to] of [
+      [0, 8],
+      [8, 32],
+      [32, 33],
+      [33, 128],
+      [128, 400],
+    ])
+      assert.ok(list.add(Uint32Array.from(values.slice(2 * from, 2 * to))))
+    assert.equal(list.count, 400)
+    assert.deepEqual(list.texts(), texts)
+  })
+
   it('have numbers for names where the header has none', async () => {
     const { schema, rows } = await read(',x,y\n7,2.5,1\n8,3,0\n')
     assert.deepEqual([schema.header, ...schema.columns.map(({ name }) => name)], [true, '1', 'x', 'y'])

@@ -28,7 +28,8 @@ export interface Choice {
 }
 
 export interface Choices {
-  losses: Choice[]
+  /** `truncates`: whether rows far beyond the margin are given up. */
+  losses: (Choice & { truncates?: true })[]
   solvers: Choice[]
   kernels: Choice[]
   scales: (Choice | string)[]

@@ -106,12 +106,14 @@ export class PlanForm {
   }
 
   #explainLoss(): void {
-    const { value } = this.#fields.loss.control
-    setText(this.#lossHint, this.#choices.losses.find(({ name }) => name === value)?.summary ?? '')
+    const { loss, outlierMargin } = this.#fields
+    const chosen = this.#choices.losses.find(({ name }) => name === loss.control.value)
+    setText(this.#lossHint, chosen?.summary ?? '')
+    outlierMargin.element.hidden = chosen?.truncates !== true
   }
 
   #lay(): HTMLFormElement {
-    const { label, loss, cost, solver, kernel, test, ...more } = this.#fields
+    const { label, loss, outlierMargin, cost, solver, kernel, test, ...more } = this.#fields
     const group = (fields: Field[]): HTMLElement =>
       h(
         'div',
@@ -122,7 +124,7 @@ export class PlanForm {
       'form',
       { class: 'plan-form', novalidate: true },
       this.#memory.element,
-      group([label, loss, cost, solver, kernel, test, this.#name]),
+      group([label, loss, outlierMargin, cost, solver, kernel, test, this.#name]),
       h('details', { class: 'more' }, h('summary', {}, 'More settings'), group(Object.values(more))),
     )
   }
@@ -135,6 +137,9 @@ function makeFields(choices: Choices, before: RunOptions, others: ListedFile[]):
   return {
     label: select('label', 'Label column', withEmpty('choose a column', []), undefined),
     loss: select('loss', 'Loss', choices.losses, first.loss),
+    outlierMargin: text('outlier-margin', 'Outliers beyond', before.outlierMargin ?? '', {
+      ...{ inputmode: 'decimal', placeholder: String(defaults.outlierMargin ?? '') },
+    }),
     cost: text('cost', 'Cost C', first.cost ?? '', { inputmode: 'decimal' }),
     solver: select('solver', 'Solver', choices.solvers, first.solver),
     kernel: select('kernel', 'Kernel', choices.kernels, first.kernel),
@@ -144,6 +149,7 @@ function makeFields(choices: Choices, before: RunOptions, others: ListedFile[]):
     }),
     bias: text('bias', 'Bias', before.bias ?? '', { placeholder: 'none' }),
     normalize: select('normalize', 'Normalize rows', withEmpty('no', choices.normalizes), before.normalize),
+    expand: text('expand', 'Expand features', before.expand ?? '', { placeholder: 'none, or polynomial:2' }),
     scale: select('scale', 'Scale features', withEmpty('as usual', choices.scales), before.scale),
     multiclass: select('multiclass', 'More than two classes', asChoices(choices.multiclass), first.multiclass),
     onBadRow: select(
@@ -156,13 +162,15 @@ function makeFields(choices: Choices, before: RunOptions, others: ListedFile[]):
   }
 }
 
-const NUMBERS = new Set(['cost', 'tolerance', 'bias', 'seed'])
+const NUMBERS = new Set(['cost', 'outlierMargin', 'tolerance', 'bias', 'seed'])
 
 /** What was chosen; what is empty, or stands anyway, is left to the program. A number that is none goes as text: the server says
  *  what is wrong. */
 function optionsOf(fields: Record<string, Field>, memory: number | undefined, defaults: RunOptions): RunOptions {
   const options: Record<string, unknown> = memory === undefined ? {} : { memory }
-  for (const [name, { control }] of Object.entries(fields)) {
+  for (const [name, { control, element }] of Object.entries(fields)) {
+    // What is hidden has no effect.
+    if (element.hidden) continue
     const value = control.value.trim()
     if (value === '') continue
     if (value === String(defaults[name as keyof RunOptions])) continue
