@@ -13,6 +13,8 @@ const MEGABYTE = 2 ** 20
 const STEP = { small: 64, full: 16 }
 const LEAST = 112
 const MOST = 512
+/** Of `ingest`: a store may be trained on in less. */
+const LEAST_OF_INGEST = 148
 /** The same run with so much more room, in MiB. */
 const MORE = 64
 const SLOWER = 1.5
@@ -152,7 +154,10 @@ export async function trial(
   const [, usual] = spillway.command()
   const words = (...rest: string[]): string[] => [node, program ?? usual, ...rest]
   const within = ['--memory', `${memory}M`]
-  if (from === 'store') await measure(words('ingest', data.file, store, ...within, '-q'))
+  if (from === 'store') {
+    const enough = `${Math.max(memory, LEAST_OF_INGEST)}M`
+    await measure(words('ingest', data.file, store, '--memory', enough, '-q'))
+  }
   const input = from === 'store' ? [store] : [data.file, '--store', store]
   const model = ['--model', join(store, '..', 'caps.model')]
   const settings = [...SOLVERS[solver], '--tolerance', String(GAP), '--json', '-q']
