@@ -4,6 +4,7 @@ import { basename } from 'node:path'
 import { SpillwayError } from '../errors.ts'
 import { writeAtomically } from '../files/atomic-file.ts'
 import { scarceMemory } from '../machine-memory.ts'
+import type { Model } from '../model/model.ts'
 import type { PredictResult } from '../predict/predict.ts'
 import type { ReportContent } from '../report/html.ts'
 import { RecordFile, readLines } from '../report/record-file.ts'
@@ -119,10 +120,10 @@ export class Recorder {
   }
 
   /** The same for predictions. */
-  async finishPredicted(data: string, result: PredictResult, json: ResultFields): Promise<void> {
-    const { evaluationRecord } = await import('./run-records.ts')
+  async finishPredicted(data: string, model: Model, result: PredictResult, json: ResultFields): Promise<void> {
+    const { evaluationRecord, featuresRecord } = await import('./run-records.ts')
     const evaluation = evaluationRecord(data, result)
-    await this.finish([...(evaluation ? [evaluation] : []), { record: 'result', ...json }])
+    await this.finish([...(evaluation ? [evaluation] : []), featuresRecord(model), { record: 'result', ...json }])
   }
 }
 

@@ -177,12 +177,15 @@ describe('a recorded run', { concurrency: 2 }, () => {
   it('of predict has the comparison with labels', () =>
     inFolder(async cwd => {
       written(cwd)
-      await good(['train', 'a.svm', 'm'], { cwd })
+      await good(['train', 'a.svm', 'm', '--record', 'run.jsonl'], { cwd })
+      const ofTraining = recordsIn(cwd).features
       const { stdout } = await good(['predict', 'a.t.svm', 'm', '--json', '--record', 'run.jsonl'], { cwd })
       const told = recordsIn(cwd)
       assert.deepEqual(told.result, { record: 'result', ...JSON.parse(stdout) })
       assert.equal(told.evaluation!.accuracy, JSON.parse(stdout).accuracy)
       assert.equal(JSON.parse(stdout).evaluation, undefined)
+      assert.ok(ofTraining && told.features)
+      assert.deepEqual(told.features, ofTraining)
     }))
 
   it('that was killed has its records, and goes on with them', { timeout: 120_000 }, () =>

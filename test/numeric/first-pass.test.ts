@@ -66,7 +66,15 @@ describe('what the first pass moves', () => {
           take: ({ chunk, rows, spread }: (typeof chunks)[number]) => chunks.push({ chunk, rows, spread }),
         }
         // The least memory makes the smallest chunks.
-        const options = { blocks, seed: draws, memory: 100 << 20, follower, overwrite: true, indexBase: 1 } as const
+        const options = {
+          blocks,
+          seed: draws,
+          memory: 100 << 20,
+          isPlanned: true,
+          follower,
+          overwrite: true,
+          indexBase: 1,
+        } as const
         await ingest(text, folder, options)
         assert.ok(chunks.length > 1, `${chunks.length} chunks`)
         for (const { spread } of chunks) assert.ok(spread <= mostSpread, `${spread} of ${blocks} blocks`)

@@ -152,7 +152,7 @@ describe('blocks that fit', () => {
 
   it('of a store: split for less memory; but a run resumes on the blocks that it had', async () => {
     const { path, store } = data(someText(0.8 * MIB, short))
-    await ingest(path, store, { blocks: 1, memory: 101 * MIB })
+    await ingest(path, store, { blocks: 1, memory: 101 * MIB, isPlanned: true })
     const large = { memory: memoryWithRoom(57, 'store'), solver: 'block', tolerance: 1e-9, maxPasses: 5 } as const
     await abortAfter(store, large, 2)
     const { blocks } = (await openStore(store)).manifest
@@ -168,7 +168,7 @@ describe('blocks that fit', () => {
 
   it('of a store that cannot be changed: the refusal says why, and what its blocks would do in', async () => {
     const { path, store } = data(someText(0.8 * MIB, short))
-    await ingest(path, store, { blocks: 1, memory: 101 * MIB })
+    await ingest(path, store, { blocks: 1, memory: 101 * MIB, isPlanned: true })
     writeFileSync(join(store, 'writing.lock'), `${process.pid}\n`)
     const { message, megabytes } = await refusal(train(store, { memory: smallForStore, solver: 'stream' }).result)
     assert.match(message, /\nsmaller blocks would do, but .* is being written by process \d+$/)

@@ -293,7 +293,13 @@ describe('folds and costs over blocks', () => {
   })
 
   it('the final model is trained by stream, on smaller blocks where that needs more memory than the folds', async () => {
-    const store = await noisyStore(folder, 'one-block', { rows: 10000, features: 250, blocks: 1, memory: 101 << 20 })
+    const store = await noisyStore(folder, 'one-block', {
+      rows: 10000,
+      features: 250,
+      blocks: 1,
+      memory: 101 << 20,
+      isPlanned: true,
+    })
     const reasons: string[] = []
     const found = await tune(store, {
       ...{ costs: [0.01, 0.1], memory: memoryWithRoom(33, 'store'), tolerance: 0.01 },
