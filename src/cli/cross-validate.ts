@@ -83,6 +83,6 @@ async function runCrossValidate(input: CommandInput): Promise<number> {
     ]
     await print(lines.join('\n'))
   }
-  await recorder?.finish([{ record: 'result', ...json }])
+  await recorder?.finishFolds(result, json)
   return signal.aborted ? 130 : 0
 }

@@ -118,7 +118,7 @@ async function runPredict(input: CommandInput): Promise<number> {
     if (ranks.rank > 0) return 0
     const json = predictJson(askedOf(result, asked.evaluate === true), model, outPath)
     await report(result, model, options, json, line)
-    await recorder?.finishPredicted(data, model, result, json)
+    await recorder?.finishPredicted({ path: data, format: asked.format }, model, result, json)
     return 0
   } catch (error) {
     line.clear()

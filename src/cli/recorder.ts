@@ -120,10 +120,26 @@ export class Recorder {
   }
 
   /** The same for predictions. */
-  async finishPredicted(data: string, model: Model, result: PredictResult, json: ResultFields): Promise<void> {
-    const { evaluationRecord, featuresRecord } = await import('./run-records.ts')
-    const evaluation = evaluationRecord(data, result)
-    await this.finish([...(evaluation ? [evaluation] : []), featuresRecord(model), { record: 'result', ...json }])
+  async finishPredicted(
+    { path, format }: { path: string; format: string | undefined },
+    model: Model,
+    result: PredictResult,
+    json: ResultFields,
+  ): Promise<void> {
+    const { evaluationRecord, featuresRecord, predictedDataRecord } = await import('./run-records.ts')
+    const evaluation = evaluationRecord(path, result)
+    await this.finish([
+      await predictedDataRecord({ path, format, labels: this.#labels }, model, result),
+      ...(evaluation ? [evaluation] : []),
+      featuresRecord(model),
+      { record: 'result', ...json },
+    ])
+  }
+
+  /** The same for folds, which leave no model. */
+  async finishFolds(sizes: { rows: number; features: number }, json: ResultFields): Promise<void> {
+    const { balanceRecord } = await import('./run-records.ts')
+    await this.finish([balanceRecord(sizes, this.#rows), { record: 'result', ...json }])
   }
 }
 

@@ -11,6 +11,7 @@ import { recordedName } from './format.ts'
 import { topWeights } from './inspect-model.ts'
 
 const MOST_FEATURES = 30
+const MOST_LABELS = 50
 /** A larger matrix is for nobody to look at. */
 const MOST_IN_MATRIX = 40
 
@@ -24,16 +25,39 @@ export async function dataRecord(
   const { schema, inputFormat: format = usualInputFormat.name } = model
   const indexBase = knownIndexBase(format, model.indexBase)
   const looked = await lookAtRows({ ...data, format, indexBase, schema, rows }).catch(() => ({}))
+  return { ...balanceRecord({ rows, features }, told), nonzeros, ...looked }
+}
+
+/** How rows are shared out over labels, as far as that was told. */
+export function balanceRecord(
+  { rows, features }: Pick<DataRecord, 'rows' | 'features'>,
+  told: Partial<Pick<RowsProgress, 'labels' | 'classes'>> | undefined,
+): DataRecord {
   const labels = told?.labels ?? []
   const others = {
     labels: (told?.classes ?? 0) - labels.length,
     rows: rows - labels.reduce((sum, label) => sum + label.rows, 0),
   }
-  return {
-    ...{ record: 'data', rows, features, nonzeros, labels },
-    ...(others.labels > 0 && { otherLabels: others }),
-    ...looked,
-  }
+  return { ...{ record: 'data', rows, features, labels }, ...(others.labels > 0 && { otherLabels: others }) }
+}
+
+/** The data of predictions: its labels are known where they were compared, and stand for rows where these have no weights. */
+export async function predictedDataRecord(
+  { path, labels: file, format }: { path: string; labels: string | undefined; format: string | undefined },
+  model: Model,
+  { rows, evaluation }: PredictResult,
+): Promise<DataRecord> {
+  const { lookAtRows } = await import('../report/look-at-rows.ts')
+  const found = evaluation && evaluation.weight === undefined ? evaluation.classes : []
+  const labels = found.map(({ label, support }) => ({ label, rows: support })).filter(label => label.rows > 0)
+  labels.sort((a, b) => b.rows - a.rows)
+  const name = format ?? model.inputFormat ?? usualInputFormat.name
+  const looked = await lookAtRows({
+    ...{ paths: [path], labels: file, format: name, schema: model.schema, rows },
+    indexBase: knownIndexBase(name, model.indexBase),
+  }).catch(() => ({}))
+  const told = { labels: labels.slice(0, MOST_LABELS), classes: labels.length }
+  return { ...balanceRecord({ rows, features: model.features }, told), ...looked }
 }
 
 export function featuresRecord(model: Model): FeaturesRecord {

@@ -41,7 +41,8 @@ export interface DataRecord {
   record: 'data'
   rows: number
   features: number
-  nonzeros: number
+  /** Not told of data that was not trained on. */
+  nonzeros?: number
   /** Rows of each label, the most frequent first, 50 at most. */
   labels: { label: string; rows: number }[]
   /** The labels that are not listed, and their rows. */

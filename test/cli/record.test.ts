@@ -170,6 +170,10 @@ describe('a recorded run', { concurrency: 2 }, () => {
         const told = recordsIn(cwd)
         assert.equal(told.run.verb, verb)
         assert.equal((told.result![has] as object[]).length, 3)
+        assert.equal(
+          told.data!.labels.reduce((sum, label) => sum + label.rows, 0),
+          told.data!.rows,
+        )
         assert.ok(readFileSync(join(cwd, 'run.html'), 'utf8').includes(`"verb":"${verb}"`))
       }))
   }
@@ -186,6 +190,17 @@ describe('a recorded run', { concurrency: 2 }, () => {
       assert.equal(JSON.parse(stdout).evaluation, undefined)
       assert.ok(ofTraining && told.features)
       assert.deepEqual(told.features, ofTraining)
+      const { rows, labels, rowLengths, values } = told.data!
+      assert.equal(rows, told.evaluation!.rows)
+      assert.equal(
+        labels.reduce((sum, label) => sum + label.rows, 0),
+        rows,
+      )
+      assert.equal(
+        rowLengths!.reduce((sum, { count }) => sum + count, 0),
+        rows,
+      )
+      assert.ok(values!.bins.length > 0)
     }))
 
   it('that was killed has its records, and goes on with them', { timeout: 120_000 }, () =>

@@ -42,12 +42,14 @@ const shortNumber = (value: number): string =>
 export function rowLengthsChart({ data }: Pick<RunRecords, 'data'>): Chart | undefined {
   const bins = data?.rowLengths
   if (!data || !bins || bins.length === 0) return undefined
-  const mean = data.rows > 0 ? data.nonzeros / data.rows : 0
+  const { rows, nonzeros } = data
+  const mean = nonzeros === undefined ? '' : `${numberText(rows > 0 ? nonzeros / rows : 0)} nonzeros a row on average; `
+  const [shortest, longest] = [bins[0].from, bins[bins.length - 1].to]
   return {
     id: 'row-lengths',
     title: 'Nonzeros a row',
     about: `How many features the rows have. A few very long rows, or rows without any, may be a slip in the data.${sampled(data)}`,
-    text: `${numberText(mean)} nonzeros a row on average; rows have from ${countText(bins[0].from)} to ${countText(bins[bins.length - 1].to)}.`,
+    text: `${mean}${mean ? 'rows' : 'Rows'} have from ${countText(shortest)} to ${countText(longest)}${mean ? '' : ' nonzeros'}.`,
     options: size => barsOfBins(size, bins, { axis: 'nonzeros a row, from', of: 'rows', colour: BLUE }),
     table: tableOf(bins, { 'nonzeros a row': range, rows: ({ count }) => count }),
   }
