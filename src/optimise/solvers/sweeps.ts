@@ -87,7 +87,7 @@ export class Sweeps {
     this.#settings = settings
     const bits = narrow ? 'F32' : 'F64'
     this.#run = halves
-      ? this.#overHalves(halves)
+      ? this.#overHalves(halves, bits)
       : together
         ? numeric.sweepTogether
         : numeric[`sweep${logistic ? 'Logistic' : 'Box'}${parted ? 'Parted' : ''}${bits}`]
@@ -121,9 +121,12 @@ export class Sweeps {
     return this.#end()
   }
 
-  #overHalves({ at, by }: NonNullable<SweepSettings['halves']>): (...args: [number, number, number]) => number {
+  #overHalves(
+    { at, by }: NonNullable<SweepSettings['halves']>,
+    bits: 'F32' | 'F64',
+  ): (...args: [number, number, number]) => number {
     const { numeric } = this.#arena
-    const run = by === 'alone' ? numeric.sweepHalvesAlone : numeric.sweepHalvesFirst
+    const run = numeric[`sweepHalves${by === 'alone' ? 'Alone' : 'First'}${bits}`]
     return (problem, sweep, budget) => run(problem, sweep, at, budget)
   }
 
