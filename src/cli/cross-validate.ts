@@ -60,7 +60,7 @@ async function runCrossValidate(input: CommandInput): Promise<number> {
     ...(ranks.size > 1 && { ranks }),
   }).finally(() => line.clear())
   if (ranks.rank > 0) return 0
-  const { costs, badRowMessages: _messages, folds: count, ...others } = result
+  const { costs, badRowMessages: _messages, data: _data, folds: count, ...others } = result
   const [{ cost, accuracy, deviation, standardError, folds }] = costs
   const json = {
     ...{ command: 'cross-validate', cost, accuracy, deviation, standardError, folds: count, perFold: folds },
@@ -83,6 +83,6 @@ async function runCrossValidate(input: CommandInput): Promise<number> {
     ]
     await print(lines.join('\n'))
   }
-  await recorder?.finishFolds(result, json)
+  await recorder?.finishFolds(data, result, json)
   return signal.aborted ? 130 : 0
 }

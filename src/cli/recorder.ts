@@ -13,6 +13,8 @@ import { Thinning } from '../report/thinning.ts'
 import { DEFAULTS } from '../train/options.ts'
 import type { Progress, ProgressListener, RowsProgress } from '../train/progress.ts'
 import type { TrainResult } from '../train/training-run.ts'
+import type { Tuning } from '../train/tune.ts'
+import type { CrossValidation } from '../train/validation.ts'
 import { version } from '../version.ts'
 import { recordedName } from './format.ts'
 
@@ -99,9 +101,9 @@ export class Recorder {
 
   /** The same for a run that has a model. */
   async finishTrained({ paths, result, json, trained, test }: Trained): Promise<void> {
-    const { dataRecord, featuresRecord, testRecords } = await import('./run-records.ts')
+    const { dataRecord, dataOfTraining, featuresRecord, testRecords } = await import('./run-records.ts')
     await this.finish([
-      await dataRecord({ paths, labels: this.#labels }, result, this.#rows),
+      await dataRecord({ paths, labels: this.#labels }, dataOfTraining(result), this.#rows),
       ...(test ? testRecords(...test, { seconds: trained, pass: result.passes }) : []),
       featuresRecord(result.model),
       { record: 'result', ...json },
@@ -109,13 +111,9 @@ export class Recorder {
   }
 
   /** The same for costs that were tried; there may be no model. */
-  async finishTuned(
-    paths: string[],
-    final: TrainResult | undefined,
-    json: ResultFields,
-    test: Trained['test'],
-  ): Promise<void> {
-    if (!final) await this.finish([{ record: 'result', ...json }])
+  async finishTuned(paths: string[], result: Tuning, json: ResultFields, test: Trained['test']): Promise<void> {
+    const { final } = result
+    if (!final) await this.finishFolds(paths, result, json)
     else await this.finishTrained({ paths, result: final, json, trained: final.seconds.total, test })
   }
 
@@ -137,9 +135,10 @@ export class Recorder {
   }
 
   /** The same for folds, which leave no model. */
-  async finishFolds(sizes: { rows: number; features: number }, json: ResultFields): Promise<void> {
-    const { balanceRecord } = await import('./run-records.ts')
-    await this.finish([balanceRecord(sizes, this.#rows), { record: 'result', ...json }])
+  async finishFolds(paths: string[], result: CrossValidation, json: ResultFields): Promise<void> {
+    const { dataRecord } = await import('./run-records.ts')
+    const data = await dataRecord({ paths, labels: this.#labels }, result, this.#rows)
+    await this.finish([data, { record: 'result', ...json }])
   }
 }
 

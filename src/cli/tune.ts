@@ -108,13 +108,13 @@ async function runTune(input: CommandInput): Promise<number> {
   const json = { ...tuneJson(result, saved), ...(shown && { test: testJson(shown) }) }
   const text = (): string => [tuneText(result, data, saved, choose), ...(shown ? testLines(shown) : [])].join('\n')
   await print(options['json'] ? JSON.stringify(json) : text())
-  await recorder?.finishTuned(data, result.final, json, tested && [test!, tested])
+  await recorder?.finishTuned(data, result, json, tested && [test!, tested])
   if (signal.aborted) return 130
   return result.final && saved ? exitCodeOf(result.final, saved) : 0
 }
 
 function tuneJson(result: Tuning, saved: SavedModel | undefined): ResultFields {
-  const { final, best, simplest, badRowMessages: _, ...rest } = result
+  const { final, best, simplest, badRowMessages: _, data: _data, ...rest } = result
   const shortfall = final && shortfallJson(final.model)
   return {
     command: 'tune',

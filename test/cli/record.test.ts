@@ -178,6 +178,30 @@ describe('a recorded run', { concurrency: 2 }, () => {
       }))
   }
 
+  for (const [place, name, words] of [
+    ['in memory', 'a.svm', []],
+    ['over blocks', 'a.svm', ['--memory', '200M', '--solver', 'block']],
+    ['of a table', 'a.csv', ['--label', 'y', '--scale', 'none']],
+  ] as const) {
+    it(`of folds ${place} has the data that train tells of`, () =>
+      inFolder(async cwd => {
+        const rows = someRows(400, 10)
+        writeFileSync(join(cwd, 'a.svm'), asText(rows))
+        const lines = rows.map(({ label, entries }, k) => `${entries[0]?.[1] ?? 0},${k % 3 ? 'red' : 'blue'},${label}`)
+        writeFileSync(join(cwd, 'a.csv'), ['x,colour,y', ...lines, ''].join('\n'))
+        const ofVerb = async (...verb: string[]): Promise<RunRecords['data']> => {
+          await good([...verb, ...words, '--record', 'run.jsonl'], { cwd })
+          return recordsIn(cwd).data
+        }
+        const expected = await ofVerb('train', name, 'm')
+        const rowsCounted = expected!.rowLengths!.reduce((sum, { count }) => sum + count, 0)
+        assert.deepEqual([rowsCounted, expected!.values!.bins.length > 0], [400, true])
+        assert.deepEqual(await ofVerb('cross-validate', name, '--folds', '3'), expected)
+        assert.deepEqual(await ofVerb('tune', name, '--cost', '1', '--folds', '3', '--no-model'), expected)
+        assert.deepEqual(await ofVerb('tune', name, 'm', '--cost', '1', '--folds', '3'), expected)
+      }))
+  }
+
   it('of predict has the comparison with labels', () =>
     inFolder(async cwd => {
       written(cwd)
