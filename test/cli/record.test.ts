@@ -258,6 +258,38 @@ describe('a recorded run', { concurrency: 2 }, () => {
 })
 
 describe('report and compare', { concurrency: 2 }, () => {
+  it('take the records of every kind of run', { timeout: 120_000 }, () =>
+    inFolder(async cwd => {
+      written(cwd)
+      writeFileSync(join(cwd, 'three.svm'), asText(someRows(400, 10, { classes: 3 })))
+      await good(['ingest', 'a.svm', 'a.spill', '--blocks', '4'], { cwd })
+      await good(['train', 'a.svm', 'm', '--calibrate', 'sigmoid'], { cwd })
+      const store = ['train', 'a.spill', 'x', '--memory', '180M', '--cold', '--max-passes', '30']
+      const stages = new Set<string>()
+      for (const words of [
+        ['train', 'a.svm', 'x', '--loss', 'ramp', '--test', 'a.t.svm'],
+        ['train', 'a.svm', 'x', '--solver', 'newton', '--loss', 'squared-hinge'],
+        ['train', 'a.svm', 'x', '--regularizer', 'l1', '--loss', 'logistic'],
+        ['train', 'three.svm', 'x', '--test', 'three.svm'],
+        ['train', 'three.svm', 'x', '--multiclass', 'crammer-singer'],
+        ['train', 'three.svm', 'x', '--multiclass', 'softmax', '--loss', 'logistic'],
+        ['train', 'three.svm', 'x', '--loss', 'ramp'],
+        ...['block', 'stream', 'selective', 'indexed', 'newton'].map(solver => [...store, '--solver', solver]),
+        [...store, '--solver', 'selective', '--loss', 'ramp'],
+        ['tune', 'three.svm', 'x', '--cost', '0.1,1', '--folds', '2', '--test', 'three.svm'],
+        ['cross-validate', 'three.svm', '--folds', '2'],
+        ['predict', 'a.t.svm', 'm', 'y', '--evaluate'],
+      ]) {
+        await run([...words, '--quiet', '--record', 'run.jsonl'], { cwd })
+        const told = recordsIn(cwd)
+        assert.equal(told.result?.command, words[0], words.join(' '))
+        assert.ok(told.data && (told.features || words[0] === 'cross-validate'), words.join(' '))
+        for (const { stage } of told.progress) stages.add(stage)
+      }
+      assert.deepEqual([...stages].sort(), ['plan', 'read', 'relax', 'rows', 'train'])
+    }),
+  )
+
   it('make pages of runs that are over, and a table', () =>
     inFolder(async cwd => {
       written(cwd)
