@@ -1,7 +1,7 @@
 // --record and --report: what a run tells goes into a file of records as it comes, and at the end into a page of charts.
 import { statSync } from 'node:fs'
 import { basename } from 'node:path'
-import { SpillwayError } from '../errors.ts'
+import { ReaderLeft, SpillwayError, wordsOf } from '../errors.ts'
 import { writeAtomically } from '../files/atomic-file.ts'
 import { scarceMemory } from '../machine-memory.ts'
 import type { Model } from '../model/model.ts'
@@ -47,6 +47,8 @@ export class Recorder {
   readonly #test: string
   readonly #labels: string | undefined
   #failed = false
+  /** Whether the last records are there, or about to be. */
+  #ended = false
   #rows: RowsProgress | undefined
 
   constructor(files: { record: string | undefined; report: string | undefined }, run: RunToRecord) {
@@ -93,10 +95,20 @@ export class Recorder {
 
   /** The last records, and the page. */
   async finish(lines: RunLine[]): Promise<void> {
+    this.#ended = true
     for (const kept of this.#thinning.end()) this.add({ record: 'progress', ...kept })
     for (const line of lines) this.add(line)
     this.#file?.close()
     if (this.#report !== undefined) await writeReport(this.#report, this.#lines)
+  }
+
+  /** The end of a run that an error has ended. One that was stopped, or whose reader has left, has not failed. */
+  async failed(error: unknown): Promise<void> {
+    if (this.#ended || isEnding(error)) return
+    const { message, advice } = wordsOf(error)
+    await this.finish([{ record: 'end', error: message, ...(advice !== undefined && { advice }) }]).catch(later => {
+      this.#warn(`there is no report: ${wordsOf(later).message}`)
+    })
   }
 
   /** The same for a run that has a model. */
@@ -152,6 +164,9 @@ export interface Trained {
   /** What the model was tested on, and what came of it. */
   test?: [string, PredictResult] | undefined
 }
+
+const isEnding = (error: unknown): boolean =>
+  error instanceof ReaderLeft || (error instanceof Error && error.name === 'AbortError')
 
 /** Of a run that is resumed: what was recorded before. A file that is not there, or has no line yet, has nothing. */
 function earlierLines(path: string): RunLine[] {

@@ -22,7 +22,7 @@ import { formatCount, sourceName } from './format.ts'
 import { trainWords } from './liblinear-words.ts'
 import { print } from './print.ts'
 import { queryOf } from './reading-options.ts'
-import { openRecorder, recordFiles } from './record-options.ts'
+import { type OpenRecorder, recorded, recordFiles } from './record-options.ts'
 import { BESIDE, exitCodeOf, saveTrained } from './save-trained.ts'
 import { agreeOnData, shareOf } from './share-of-data.ts'
 import { type ProgressLine, showProgress } from './terminal.ts'
@@ -82,7 +82,7 @@ export const trainCommand: Command = {
   ].join('\n'),
   rewrite: trainWords,
   overRanks: true,
-  run: runTrain,
+  run: recorded(runTrain),
 }
 
 /** Which arguments are data, and which one is the model. */
@@ -229,7 +229,7 @@ export async function testOn(
   return predict(path, model, { signal, evaluate: recorded || options['evaluate'] === true, curves: recorded })
 }
 
-async function runTrain(input: CommandInput): Promise<number> {
+async function runTrain(input: CommandInput, openRecorder: OpenRecorder): Promise<number> {
   const { options, words = [], signal, ranks = alone } = input
   const { train } = await import('../train/train.ts')
   const settings = trainOptions(options)
@@ -238,7 +238,7 @@ async function runTrain(input: CommandInput): Promise<number> {
   const warn = (text: string): void => line.say(text)
   const about = { words, data: named, settings, resumes: settings.resume === true, warn }
   const { test: testData } = files
-  const recorder = ranks.rank > 0 ? undefined : await openRecorder(options, { verb: 'train', test: testData, ...about })
+  const recorder = await openRecorder({ verb: 'train', test: testData, ...about })
   const told = recorder?.along(tell) ?? tell
   const tester = recorder && testData !== undefined ? await testerOn(testData, signal, told) : undefined
   // What the heap once grew to it keeps, and a limit counts it. There is little to collect in this thread.

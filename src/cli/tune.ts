@@ -13,7 +13,7 @@ import { formatCount, formatSeconds, formatShare, sourceName } from './format.ts
 import { fromLiblinear } from './liblinear-words.ts'
 import { print } from './print.ts'
 import { dataOrQuery, queryOf } from './reading-options.ts'
-import { openRecorder, recordFiles } from './record-options.ts'
+import { type OpenRecorder, recorded, recordFiles } from './record-options.ts'
 import { exitCodeOf, keptLines, type SavedModel, saveTrained } from './save-trained.ts'
 import { sameDataOf } from './share-of-data.ts'
 import { showProgress } from './terminal.ts'
@@ -66,10 +66,10 @@ export const tuneCommand: Command = {
   ].join('\n'),
   rewrite: fromLiblinear,
   overRanks: true,
-  run: runTune,
+  run: recorded(runTune),
 }
 
-async function runTune(input: CommandInput): Promise<number> {
+async function runTune(input: CommandInput, openRecorder: OpenRecorder): Promise<number> {
   const { arguments: given, options, words = [], signal, ranks = alone } = input
   const wantsModel = options['no-model'] !== true
   const { data, model } = wantsModel
@@ -89,7 +89,7 @@ async function runTune(input: CommandInput): Promise<number> {
   await checkOutputs({ reads, writes: ranks.rank > 0 ? [] : writes })
   const { line, tell } = showProgress(options, settings)
   const about = { words, data, settings: { ...settings, cost }, warn: (text: string) => line.say(text) }
-  const recorder = ranks.rank > 0 ? undefined : await openRecorder(options, { verb: 'tune', ...about })
+  const recorder = await openRecorder({ verb: 'tune', ...about })
   const { tune } = await import('../train/tune.ts')
   const result = await tune(data, {
     ...settings,

@@ -1,7 +1,15 @@
 // What each kind of record must hold, so that a page is drawn of what it says it shows: names of fields, and what stands in them.
 // Fields that are not named here may hold anything, for a later version may have more.
 import type { Progress, RowsProgress, TrainProgress } from '../train/progress.ts'
-import type { DataRecord, EvaluationRecord, FeaturesRecord, RunLine, RunRecord, TestRecord } from './records.ts'
+import type {
+  DataRecord,
+  EndRecord,
+  EvaluationRecord,
+  FeaturesRecord,
+  RunLine,
+  RunRecord,
+  TestRecord,
+} from './records.ts'
 
 /** What is expected, in the words of a message. */
 type Kind = 'a number' | 'a number or null' | 'a text' | 'a text or null' | 'true or false' | 'an object'
@@ -89,6 +97,7 @@ const RECORDS: Record<Exclude<RunLine['record'], 'progress'>, Shape> = {
     ...{ nonzero: number, all: number },
     features: { list: { fields: { name: text, weight: number, label: text } } },
   }),
+  end: fieldsOf<EndRecord>({ error: text, 'advice?': text }),
   // Other fields differ with the command; these are drawn.
   result: {
     fields: {

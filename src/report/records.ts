@@ -109,6 +109,14 @@ export interface ResultRecord extends ResultFields {
   record: 'result'
 }
 
+/** The end of a run that has failed. */
+export interface EndRecord {
+  record: 'end'
+  /** What went wrong, in the words that were printed, and what to do. */
+  error: string
+  advice?: string
+}
+
 export type RunLine =
   | RunRecord
   | ProgressRecord
@@ -117,6 +125,7 @@ export type RunLine =
   | EvaluationRecord
   | FeaturesRecord
   | ResultRecord
+  | EndRecord
 
 /** The records of one run, resumed or not, sorted by kind. Seconds count on where a run was resumed. */
 export interface RunRecords {
@@ -131,6 +140,8 @@ export interface RunRecords {
   evaluation?: EvaluationRecord
   features?: FeaturesRecord
   result?: ResultRecord
+  /** Of a run that has failed, and was not resumed since. */
+  end?: EndRecord
 }
 
 /** The progress of one stage, in order. */
@@ -206,6 +217,7 @@ export function collectRecords(lines: readonly RunLine[], name: string): RunReco
     if (line.record === 'run') {
       offset = last
       found.resumed.push({ run: line, seconds: offset })
+      delete found.end
     } else if (line.record === 'progress') {
       found.progress.push('seconds' in line ? { ...line, seconds: later(line.seconds) } : line)
     } else if (line.record === 'test') found.tests.push({ ...line, seconds: later(line.seconds) })
@@ -213,5 +225,6 @@ export function collectRecords(lines: readonly RunLine[], name: string): RunReco
     else if (line.record === 'evaluation') found.evaluation = line
     else if (line.record === 'features') found.features = line
     else if (line.record === 'result') found.result = line
+    else if (line.record === 'end') found.end = line
   }
 }

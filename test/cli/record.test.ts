@@ -227,6 +227,35 @@ describe('a recorded run', { concurrency: 2 }, () => {
       assert.ok(values!.bins.length > 0)
     }))
 
+  it('that failed ends with the words of its error, and so does its report', () =>
+    inFolder(async cwd => {
+      written(cwd)
+      const [head] = asText(someRows(200, 10)).split('\n', 1)
+      writeFileSync(join(cwd, 'bad.svm'), `${asText(someRows(200, 10))}${head} seven:x\n`)
+      for (const words of [
+        ['train', 'bad.svm', 'm'],
+        ['train', 'a.svm', 'm', '--test', 'bad.svm'],
+        ['tune', 'bad.svm', 'm'],
+        ['cross-validate', 'bad.svm'],
+        ['train', 'a.svm', 'm', '--solver', 'block', '--memory', '20M'],
+      ]) {
+        const { status: code, stderr } = await run([...words, '--record', 'run.jsonl', '--report', 'run.html'], { cwd })
+        assert.ok(code === 1 || code === 2, words.join(' '))
+        const { end, result } = recordsIn(cwd)
+        assert.equal(result, undefined)
+        assert.ok(
+          end && stderr.includes(`spillway: ${end.error}\n${end.advice ? `  ${end.advice}\n` : ''}`),
+          `${words}: ${end?.error}`,
+        )
+        assert.doesNotMatch(end.error, /\n +at /, 'no stack')
+        assert.ok(readFileSync(join(cwd, 'run.html'), 'utf8').includes('{"record":"end"'))
+      }
+      await good(['train', 'a.svm', 'm'], { cwd })
+      const { status: code } = await run(['predict', 'bad.svm', 'm', 'y', '--record', 'run.jsonl'], { cwd })
+      assert.equal(code, 1)
+      assert.match(recordsIn(cwd).end!.error, /^bad\.svm, line 201/)
+    }))
+
   it('that was killed has its records, and goes on with them', { timeout: 120_000 }, () =>
     inFolder(async cwd => {
       writeFileSync(join(cwd, 'b.svm'), asText(someRows(3000, 30)))

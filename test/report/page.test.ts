@@ -158,6 +158,18 @@ describe('the page of a report', { skip, timeout: 180_000 }, () => {
     assert.deepEqual(complaints, [])
   })
 
+  it('tells of a run that failed, in the words of its error, unless it was resumed', async () => {
+    const error = `a.svm, line 3: ${HOSTILE}`
+    const end = { record: 'end', error, advice: 'mend the line' } as const
+    const failed = [runLine(), trainLine(1), end]
+    const { page, complaints } = await openPage(pageOf('failed', { kind: 'run', runs: [{ name: 'a', lines: failed }] }))
+    assert.equal(await page.locator('.verdict').textContent(), `The run failed: ${error}mend the line`)
+    assert.deepEqual([complaints, await barriers(page)], [[], []])
+    const lines = [...failed, runLine({ resumes: true }), trainLine(2)]
+    const { page: later } = await openPage(pageOf('resumed', { kind: 'run', runs: [{ name: 'a', lines }] }))
+    assert.match((await later.locator('.verdict').textContent())!, /^These records end before the run did/)
+  })
+
   it('compares runs', async () => {
     const runs = [2, 1].map((factor, k) => ({
       name: `run ${k}`,

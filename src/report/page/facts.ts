@@ -2,6 +2,7 @@
 import { allowedMemory } from '../charts/memory.ts'
 import { bytesText, countText, gapText, numberText, secondsText, shareText } from '../charts/units.ts'
 import { type RunRecords, stageOf } from '../records.ts'
+import { isTruncated } from '../relaxed-points.ts'
 
 export interface Fact {
   name: string
@@ -34,7 +35,7 @@ export function factsOf(run: RunRecords): Fact[] {
   const passes = number(result?.['passes'])
   const [gap, primal] = [number(result?.['gap']), number(result?.['primal'])]
   const allowed = allowedMemory(run)
-  const relaxed = stageOf(run, 'relax').length > 0
+  const relaxed = isTruncated(run)
   const best = result?.['best'] as { cost: number; accuracy: number } | undefined
   const found: (Fact | false | undefined)[] = [
     best && { name: 'Best cost', value: numberText(best.cost), note: `${shareText(best.accuracy)} on held-out rows` },
@@ -74,7 +75,8 @@ export function factsOf(run: RunRecords): Fact[] {
 }
 
 /** How it ended, and whether that is what was wanted. */
-export function verdictOf({ result, run }: RunRecords): { text: string; good: boolean } {
+export function verdictOf({ result, run, end }: RunRecords): { text: string; good: boolean; advice?: string } {
+  if (end) return { text: `The run failed: ${end.error}`, good: false, ...(end.advice && { advice: end.advice }) }
   if (!result)
     return { text: 'These records end before the run did: it was stopped, or is still going on.', good: false }
   const { exitReason, solver, solverReason, primal, dual, gap } = result as {

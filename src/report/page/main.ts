@@ -49,10 +49,13 @@ export function titleOf(run: RunRecords): string {
 }
 
 function showRun(page: HTMLElement, run: RunRecords): void {
-  const { text, good } = verdictOf(run)
+  const { text, good, advice } = verdictOf(run)
   page.append(
     head(titleOf(run), `${run.run.began.replace('T', ' ').slice(0, 19)} UTC · Spillway ${run.run.version}`),
-    element('p', { class: good ? 'verdict' : 'verdict short' }, [text]),
+    element('p', { class: good ? 'verdict' : 'verdict short' }, [
+      text,
+      ...(advice ? [element('small', {}, [advice])] : []),
+    ]),
     element(
       'dl',
       { class: 'facts' },
