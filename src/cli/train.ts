@@ -1,8 +1,9 @@
 // spillway train: its help, and the words around a run.
 import { stat } from 'node:fs/promises'
 import { UsageError } from '../errors.ts'
+import { expansionFor } from '../features/expansion-steps.ts'
 import { fileHead } from '../files/file-head.ts'
-import { allInputFormats } from '../input-formats/all-input-formats.ts'
+import { allInputFormats, findInputFormat } from '../input-formats/all-input-formats.ts'
 import { compressedEndings } from '../input-formats/compressions.ts'
 import { baseName, isQuery } from '../input-formats/stand-ins.ts'
 import { allLosses } from '../losses/all-losses.ts'
@@ -18,7 +19,7 @@ import type { TrainingRun, TrainResult } from '../train/training-run.ts'
 import { checkData, checkOutputs } from './check-files.ts'
 import { type Command, type CommandInput, type OptionValues, textOption } from './command.ts'
 import { askedOf } from './evaluation-report.ts'
-import { formatCount, sourceName } from './format.ts'
+import { bytesOfLetters, formatCount, sourceName } from './format.ts'
 import { trainWords } from './liblinear-words.ts'
 import { print } from './print.ts'
 import { queryOf } from './reading-options.ts'
@@ -212,6 +213,9 @@ function sayAboutData(result: TrainResult, data: string[], test: string | undefi
   if (data.length > 1 && test === undefined) {
     line.say(`trained on all ${data.length} files; to test on one of them instead, say --test ${data[data.length - 1]}`)
   }
+  const { inputFormat, transforms } = result.model
+  const expand = inputFormat && expansionFor(findInputFormat(inputFormat), transforms.expand?.steps)
+  if (expand !== undefined) line.say(bytesOfLetters(expand))
   if (result.badRows > 0) {
     line.say(`skipped ${formatCount(result.badRows)} bad rows; the first:`)
     for (const message of result.badRowMessages) line.say(`  ${message}`)
