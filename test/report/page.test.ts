@@ -165,6 +165,17 @@ describe('the page of a report', { skip, timeout: 180_000 }, () => {
     const { page, complaints } = await openPage(pageOf('failed', { kind: 'run', runs: [{ name: 'a', lines: failed }] }))
     assert.equal(await page.locator('.verdict').textContent(), `The run failed: ${error}mend the line`)
     assert.deepEqual([complaints, await barriers(page)], [[], []])
+    // A sum behind the sentence keeps its columns.
+    const sum = { record: 'end', error: '20 MiB cannot work:\n  Node  84 MiB\n  allowed       20 MiB' } as const
+    const { page: summed } = await openPage(
+      pageOf('summed', { kind: 'run', runs: [{ name: 'a', lines: [runLine(), sum] }] }),
+      { width: 400 },
+    )
+    assert.equal(await summed.locator('.verdict > p').textContent(), 'The run failed: 20 MiB cannot work:')
+    assert.deepEqual(await summed.locator('.verdict th, .verdict td').allTextContents(), [
+      ...['Node', '84 MiB', 'allowed', '20 MiB'],
+    ])
+    assert.deepEqual(await barriers(summed), [])
     const lines = [...failed, runLine({ resumes: true }), trainLine(2)]
     const { page: later } = await openPage(pageOf('resumed', { kind: 'run', runs: [{ name: 'a', lines }] }))
     assert.match((await later.locator('.verdict').textContent())!, /^These records end before the run did/)
