@@ -80,6 +80,15 @@ describe('the page of a report', { skip, timeout: 180_000 }, () => {
     assert.ok(Math.abs(widths[0] / widths[1] - 2) < 0.05, `weights 2.5 and −1.25: ${widths}`)
   })
 
+  it('names every tick of a log axis, also where it is narrow', async () => {
+    const gaps = [0.999, 0.97, 0.934].map((gap, k) => trainLine(k + 1, { gap }))
+    const lines = [runLine({ settings: { tolerance: 1e-300 } }), ...gaps]
+    const { page } = await openPage(pageOf('narrow', { kind: 'run', runs: [{ name: 'a', lines }] }))
+    const axis = page.locator('#chart-gap g[data-mark="y-axis tick label"] text')
+    assert.deepEqual(await axis.allTextContents(), ['0.94', '0.96', '0.98'])
+    assert.equal(await page.locator('#chart-gap g[data-mark="y-grid"] line').count(), 3)
+  })
+
   it('shows passes in place of time, and the numbers as a table, when asked', async () => {
     const { page } = await openPage(oneRun('views', 30))
     const chart = page.locator('#chart-objective')

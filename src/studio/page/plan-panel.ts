@@ -109,7 +109,7 @@ export class PlanPanel {
         {},
         `Rows are strings. As they are, their values are the bytes of letters. ${expand} makes features of them.`,
       ),
-      h('p', {}, use),
+      h('p', { class: 'offer' }, use),
     )
   }
 
@@ -152,6 +152,8 @@ function outlookText(seconds: number): string {
   return seconds < 1 ? 'less than a second' : `about ${formatSeconds(seconds)}`
 }
 
+const rangeText = (least: string, most: string): string => (least === most ? least : `${least} to ${most}`)
+
 function timeText({ seconds }: Plan): Child {
   if (!seconds) return h('p', { class: 'quiet' }, 'How long it takes cannot be told yet.')
   const { read, pass, passes, all, least, most, trial } = seconds
@@ -169,7 +171,7 @@ function timeText({ seconds }: Plan): Child {
     h(
       'p',
       { class: 'hint' },
-      `An estimate, likely ${formatSeconds(least)} to ${formatSeconds(most)}. It rests on a trial: `,
+      `An estimate, likely ${rangeText(formatSeconds(least), formatSeconds(most))}. It rests on a trial: `,
       `${formatCount(trial.rows)} rows of the data were trained on for a moment${took}.`,
     ),
   ]
