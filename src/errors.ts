@@ -30,6 +30,15 @@ export class ReaderLeft extends SpillwayError {
   }
 }
 
+/** What an error says to a user. What is no error of ours is a defect of the program. */
+export function wordsOf(error: unknown): { message: string; advice: string | undefined } {
+  if (error instanceof SpillwayError) return error
+  return {
+    message: `this should not have happened: ${error instanceof Error ? error.message : String(error)}`,
+    advice: 'it is a defect of the program; SPILLWAY_DEBUG=1 shows where',
+  }
+}
+
 const MEANINGS: Record<string, string> = {
   ENOENT: 'there is no such file or folder',
   EACCES: 'permission denied',

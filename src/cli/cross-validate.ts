@@ -7,7 +7,7 @@ import { formatCount, formatGap, formatSeconds, formatShare, sourceName } from '
 import { fromLiblinear } from './liblinear-words.ts'
 import { print } from './print.ts'
 import { dataOrQuery } from './reading-options.ts'
-import { openRecorder, recordFiles } from './record-options.ts'
+import { type OpenRecorder, recorded, recordFiles } from './record-options.ts'
 import { sameDataOf } from './share-of-data.ts'
 import { showProgress } from './terminal.ts'
 import { expandNotes, optionsOfTrain, trainOptions } from './train-options.ts'
@@ -38,10 +38,10 @@ export const crossValidateCommand: Command = {
   ].join('\n'),
   rewrite: fromLiblinear,
   overRanks: true,
-  run: runCrossValidate,
+  run: recorded(runCrossValidate),
 }
 
-async function runCrossValidate(input: CommandInput): Promise<number> {
+async function runCrossValidate(input: CommandInput, openRecorder: OpenRecorder): Promise<number> {
   const { options, words = [], signal, ranks = alone } = input
   const data = dataOrQuery(input.arguments, options)
   const settings = trainOptions(options)
@@ -50,7 +50,7 @@ async function runCrossValidate(input: CommandInput): Promise<number> {
   await checkOutputs({ reads: data, writes: ranks.rank > 0 ? [] : recordFiles(options) })
   const { line, tell } = showProgress(options, settings)
   const about = { words, data, settings, warn: (text: string) => line.say(text) }
-  const recorder = ranks.rank > 0 ? undefined : await openRecorder(options, { verb: 'cross-validate', ...about })
+  const recorder = await openRecorder({ verb: 'cross-validate', ...about })
   const { crossValidate } = await import('../train/cross-validate.ts')
   const result = await crossValidate(data, {
     ...settings,
@@ -60,7 +60,7 @@ async function runCrossValidate(input: CommandInput): Promise<number> {
     ...(ranks.size > 1 && { ranks }),
   }).finally(() => line.clear())
   if (ranks.rank > 0) return 0
-  const { costs, badRowMessages: _messages, folds: count, ...others } = result
+  const { costs, badRowMessages: _messages, data: _data, folds: count, ...others } = result
   const [{ cost, accuracy, deviation, standardError, folds }] = costs
   const json = {
     ...{ command: 'cross-validate', cost, accuracy, deviation, standardError, folds: count, perFold: folds },
@@ -83,6 +83,6 @@ async function runCrossValidate(input: CommandInput): Promise<number> {
     ]
     await print(lines.join('\n'))
   }
-  await recorder?.finishFolds(result, json)
+  await recorder?.finishFolds(data, result, json)
   return signal.aborted ? 130 : 0
 }

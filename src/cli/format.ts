@@ -39,3 +39,7 @@ export function sourceName(path: string): string {
 export function recordedName(path: string): string {
   return isQuery(path) ? QUERY_NAME : path
 }
+
+/** Of rows of letters that nothing is made of. */
+export const bytesOfLetters = (expand: string): string =>
+  `the values are the bytes of letters: --expand ${expand} will make features of the strings`

@@ -3,8 +3,10 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openStore, type Store } from '../block-store/reader.ts'
 import { fileError, SpillwayError, UsageError } from '../errors.ts'
+import { expansionFor } from '../features/expansion-steps.ts'
 import { fileHead } from '../files/file-head.ts'
 import { findInputFormat, readsFiles } from '../input-formats/all-input-formats.ts'
+import { nameLabels } from '../input-formats/named-labels.ts'
 import { allModelFormats } from '../model/all-model-formats.ts'
 import { loadModel } from '../model/files.ts'
 import type { Model } from '../model/model.ts'
@@ -24,10 +26,10 @@ import {
 } from './command.ts'
 import { describeIndex } from './describe-index.ts'
 import { describeStore } from './describe-store.ts'
-import { formatBytes, formatCount, sourceName } from './format.ts'
+import { bytesOfLetters, formatBytes, formatCount, sourceName } from './format.ts'
 import { describeModel } from './inspect-model.ts'
 import { print } from './print.ts'
-import { readingOptions } from './reading-options.ts'
+import { labelsOption, readingOptions } from './reading-options.ts'
 import { tableOptions, tableOptionsOf } from './table-options.ts'
 import { ProgressLine, readingText } from './terminal.ts'
 
@@ -56,6 +58,7 @@ export const inspectCommand: Command = {
     verify: { help: 'of a store: read it all and check every checksum', group: 'Output' },
     json: { help: 'print one line of JSON', group: 'Output' },
     quiet: { short: 'q', help: 'show no progress', group: 'Output' },
+    ...labelsOption,
     ...readingOptions,
     ...tableOptions,
   },
@@ -117,6 +120,7 @@ async function runInspect(input: CommandInput): Promise<number> {
   }
   const line = new ProgressLine({ quiet: options['quiet'] === true })
   const { scanData } = await import('../rows/scan.ts')
+  using _ = nameLabels(paths, textOption(options, 'labels'))
   const summary = await scanData(paths, {
     ...scanOptions(options),
     ...tableOptionsOf(options),
@@ -136,6 +140,7 @@ async function readDeviations(model: Model, { options, signal }: CommandInput): 
   const { deviationsOf } = await import('../predict/deviations.ts')
   const { values } = await deviationsOf(data, model, {
     ...scanOptions(options),
+    labels: textOption(options, 'labels'),
     signal,
     progress: progress => line.show(readingText(progress)),
   }).finally(() => line.clear())
@@ -160,6 +165,7 @@ function refuseMisplaced(kind: 'data' | 'store' | 'model', options: OptionValues
     memory: 'store',
     expand: 'store',
     format: 'data',
+    labels: 'data',
     'index-base': 'data',
     'on-bad-row': 'data',
     ...Object.fromEntries(Object.keys(tableOptions).map(name => [name, 'data'])),
@@ -259,10 +265,8 @@ function describeData(paths: string[], data: DataSummary): string[] {
     )
   }
   const spread = Math.max(Math.abs(data.smallest), Math.abs(data.largest))
-  if (findInputFormat(data.format).letters)
-    lines.push(
-      'hint       the values are the bytes of letters: --expand weighted-degree:8 will make features of the strings',
-    )
+  const expand = expansionFor(findInputFormat(data.format), undefined)
+  if (expand !== undefined) lines.push(`hint       ${bytesOfLetters(expand)}`)
   else if (nonzeros > 0 && spread > 100 && !data.schema)
     lines.push('hint       the values are large: --scale minmax or --normalize unit will make training faster')
   return lines

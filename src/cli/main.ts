@@ -1,5 +1,5 @@
 // The command line: finds the command, parses its options, words its failures, and turns Ctrl-C into an abort.
-import { ReaderLeft, SpillwayError, UsageError } from '../errors.ts'
+import { ReaderLeft, SpillwayError, UsageError, wordsOf } from '../errors.ts'
 import { hearStandardErrors } from '../files/standard-output.ts'
 import type { Launch } from '../ranks/launcher.ts'
 import { version } from '../version.ts'
@@ -129,18 +129,14 @@ function overview(): string {
 function explain(error: unknown, who = ''): number {
   // A reader that goes away (`spillway predict … | head`) has what it wanted.
   if (error instanceof ReaderLeft) return error.exitCode
-  if (error instanceof SpillwayError) {
-    process.stderr.write(`spillway: ${who}${error.message}\n`)
-    if (error.advice) process.stderr.write(`  ${error.advice}\n`)
-    return error.exitCode
-  }
   if (error instanceof Error && error.name === 'AbortError') {
     process.stderr.write(`spillway: ${who}interrupted\n`)
     return 130
   }
-  const shown = error instanceof Error ? error.message : String(error)
-  process.stderr.write(`spillway: ${who}this should not have happened: ${shown}\n`)
-  process.stderr.write('  it is a defect of the program; SPILLWAY_DEBUG=1 shows where\n')
+  const { message, advice } = wordsOf(error)
+  process.stderr.write(`spillway: ${who}${message}\n`)
+  if (advice) process.stderr.write(`  ${advice}\n`)
+  if (error instanceof SpillwayError) return error.exitCode
   if (process.env['SPILLWAY_DEBUG'] && error instanceof Error) process.stderr.write(`${error.stack}\n`)
   return 1
 }

@@ -17,7 +17,7 @@ import { formatBytes, formatCount, formatSeconds, formatShare } from './format.t
 import { predictWords } from './liblinear-words.ts'
 import { print, printAside } from './print.ts'
 import { labelsOption, queryOf, readingOptions, sqlOption } from './reading-options.ts'
-import { openRecorder, recordFiles, recordOptions } from './record-options.ts'
+import { type OpenRecorder, recorded, recordFiles, recordOptions } from './record-options.ts'
 import { agreeOnData, isOneStore, shareOf } from './share-of-data.ts'
 import { ProgressLine, readingText } from './terminal.ts'
 
@@ -77,10 +77,10 @@ export const predictCommand: Command = {
     'chosen by the scores. --evaluate of two classes takes 8 to 16 bytes of memory a row.',
   rewrite: predictWords,
   overRanks: true,
-  run: runPredict,
+  run: recorded(runPredict),
 }
 
-async function runPredict(input: CommandInput): Promise<number> {
+async function runPredict(input: CommandInput, openRecorder: OpenRecorder): Promise<number> {
   const { options, signal, ranks = alone } = input
   const given = [...queryOf(options), ...input.arguments]
   const [data, modelPath, outPath] = given.map(path => fileOfRank(path, ranks))
@@ -98,7 +98,7 @@ async function runPredict(input: CommandInput): Promise<number> {
   const asked = predictOptions(options)
   const { words = [] } = input
   const about = { words, data: [data], settings: asked, warn: (text: string) => line.say(text) }
-  const recorder = ranks.rank > 0 ? undefined : await openRecorder(options, { verb: 'predict', ...about })
+  const recorder = await openRecorder({ verb: 'predict', ...about })
   const evaluates = recorder !== undefined && ranks.size === 1 && asked.explain === undefined
   const output = writes ? await openOutput(outPath) : undefined
   try {

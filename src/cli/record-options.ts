@@ -1,5 +1,5 @@
 // The options --record and --report, for every command that has a run to tell of. What writes them is loaded when one is given.
-import { type OptionSpec, type OptionValues, textOption } from './command.ts'
+import { type Command, type CommandInput, type OptionSpec, type OptionValues, textOption } from './command.ts'
 import type { Recorder, RunToRecord } from './recorder.ts'
 
 export const recordOptions: Record<string, OptionSpec> = {
@@ -16,9 +16,26 @@ export function recordFiles(options: OptionValues): string[] {
   return [textOption(options, 'record'), textOption(options, 'report')].filter(path => path !== undefined)
 }
 
-/** Undefined when neither was asked for: then nothing is gathered. */
-export async function openRecorder(options: OptionValues, run: RunToRecord): Promise<Recorder | undefined> {
-  if (recordFiles(options).length === 0) return undefined
-  const { Recorder } = await import('./recorder.ts')
-  return new Recorder({ record: textOption(options, 'record'), report: textOption(options, 'report') }, run)
+/** Gives the recorder of a run; undefined when neither was asked for: then nothing is gathered. Of several processes, the first one
+ *  records. */
+export type OpenRecorder = (run: RunToRecord) => Promise<Recorder | undefined>
+
+/** A command that can be recorded. An error that ends it goes on record, too. */
+export function recorded(run: (input: CommandInput, open: OpenRecorder) => Promise<number>): Command['run'] {
+  return async input => {
+    const { options, ranks } = input
+    let recorder: Recorder | undefined
+    const open: OpenRecorder = async about => {
+      if (recordFiles(options).length === 0 || (ranks && ranks.rank > 0)) return undefined
+      const { Recorder } = await import('./recorder.ts')
+      recorder = new Recorder({ record: textOption(options, 'record'), report: textOption(options, 'report') }, about)
+      return recorder
+    }
+    try {
+      return await run(input, open)
+    } catch (error) {
+      await recorder?.failed(error)
+      throw error
+    }
+  }
 }

@@ -1,7 +1,7 @@
 // --record and --report: what a run tells goes into a file of records as it comes, and at the end into a page of charts.
 import { statSync } from 'node:fs'
 import { basename } from 'node:path'
-import { SpillwayError } from '../errors.ts'
+import { ReaderLeft, SpillwayError, wordsOf } from '../errors.ts'
 import { writeAtomically } from '../files/atomic-file.ts'
 import { scarceMemory } from '../machine-memory.ts'
 import type { Model } from '../model/model.ts'
@@ -13,6 +13,8 @@ import { Thinning } from '../report/thinning.ts'
 import { DEFAULTS } from '../train/options.ts'
 import type { Progress, ProgressListener, RowsProgress } from '../train/progress.ts'
 import type { TrainResult } from '../train/training-run.ts'
+import type { Tuning } from '../train/tune.ts'
+import type { CrossValidation } from '../train/validation.ts'
 import { version } from '../version.ts'
 import { recordedName } from './format.ts'
 
@@ -45,6 +47,8 @@ export class Recorder {
   readonly #test: string
   readonly #labels: string | undefined
   #failed = false
+  /** Whether the last records are there, or about to be. */
+  #ended = false
   #rows: RowsProgress | undefined
 
   constructor(files: { record: string | undefined; report: string | undefined }, run: RunToRecord) {
@@ -91,17 +95,27 @@ export class Recorder {
 
   /** The last records, and the page. */
   async finish(lines: RunLine[]): Promise<void> {
+    this.#ended = true
     for (const kept of this.#thinning.end()) this.add({ record: 'progress', ...kept })
     for (const line of lines) this.add(line)
     this.#file?.close()
     if (this.#report !== undefined) await writeReport(this.#report, this.#lines)
   }
 
+  /** The end of a run that an error has ended. One that was stopped, or whose reader has left, has not failed. */
+  async failed(error: unknown): Promise<void> {
+    if (this.#ended || isEnding(error)) return
+    const { message, advice } = wordsOf(error)
+    await this.finish([{ record: 'end', error: message, ...(advice !== undefined && { advice }) }]).catch(later => {
+      this.#warn(`there is no report: ${wordsOf(later).message}`)
+    })
+  }
+
   /** The same for a run that has a model. */
   async finishTrained({ paths, result, json, trained, test }: Trained): Promise<void> {
-    const { dataRecord, featuresRecord, testRecords } = await import('./run-records.ts')
+    const { dataRecord, dataOfTraining, featuresRecord, testRecords } = await import('./run-records.ts')
     await this.finish([
-      await dataRecord({ paths, labels: this.#labels }, result, this.#rows),
+      await dataRecord({ paths, labels: this.#labels }, dataOfTraining(result), this.#rows),
       ...(test ? testRecords(...test, { seconds: trained, pass: result.passes }) : []),
       featuresRecord(result.model),
       { record: 'result', ...json },
@@ -109,13 +123,9 @@ export class Recorder {
   }
 
   /** The same for costs that were tried; there may be no model. */
-  async finishTuned(
-    paths: string[],
-    final: TrainResult | undefined,
-    json: ResultFields,
-    test: Trained['test'],
-  ): Promise<void> {
-    if (!final) await this.finish([{ record: 'result', ...json }])
+  async finishTuned(paths: string[], result: Tuning, json: ResultFields, test: Trained['test']): Promise<void> {
+    const { final } = result
+    if (!final) await this.finishFolds(paths, result, json)
     else await this.finishTrained({ paths, result: final, json, trained: final.seconds.total, test })
   }
 
@@ -137,9 +147,10 @@ export class Recorder {
   }
 
   /** The same for folds, which leave no model. */
-  async finishFolds(sizes: { rows: number; features: number }, json: ResultFields): Promise<void> {
-    const { balanceRecord } = await import('./run-records.ts')
-    await this.finish([balanceRecord(sizes, this.#rows), { record: 'result', ...json }])
+  async finishFolds(paths: string[], result: CrossValidation, json: ResultFields): Promise<void> {
+    const { dataRecord } = await import('./run-records.ts')
+    const data = await dataRecord({ paths, labels: this.#labels }, result, this.#rows)
+    await this.finish([data, { record: 'result', ...json }])
   }
 }
 
@@ -153,6 +164,9 @@ export interface Trained {
   /** What the model was tested on, and what came of it. */
   test?: [string, PredictResult] | undefined
 }
+
+const isEnding = (error: unknown): boolean =>
+  error instanceof ReaderLeft || (error instanceof Error && error.name === 'AbortError')
 
 /** Of a run that is resumed: what was recorded before. A file that is not there, or has no line yet, has nothing. */
 function earlierLines(path: string): RunLine[] {

@@ -7,6 +7,7 @@ import type { RowsToLookAt } from '../report/look-at-rows.ts'
 import type { DataRecord, EvaluationRecord, FeaturesRecord, RunLine } from '../report/records.ts'
 import type { RowsProgress } from '../train/progress.ts'
 import type { TrainResult } from '../train/training-run.ts'
+import type { CrossValidation } from '../train/validation.ts'
 import { recordedName } from './format.ts'
 import { topWeights } from './inspect-model.ts'
 
@@ -15,17 +16,29 @@ const MOST_LABELS = 50
 /** A larger matrix is for nobody to look at. */
 const MOST_IN_MATRIX = 40
 
+/** Data that models were trained on. */
+export type DataOfRun = Pick<CrossValidation, 'rows' | 'features' | 'data'>
+
 /** A part of the records that cannot be had is left out: the run itself went well. */
 export async function dataRecord(
   data: Pick<RowsToLookAt, 'paths' | 'labels'>,
-  { model, rows, features, nonzeros }: Pick<TrainResult, 'model' | 'rows' | 'features' | 'nonzeros'>,
+  { rows, features, data: { nonzeros, format, indexBase, schema } }: DataOfRun,
   told: RowsProgress | undefined,
 ): Promise<DataRecord> {
   const { lookAtRows } = await import('../report/look-at-rows.ts')
-  const { schema, inputFormat: format = usualInputFormat.name } = model
-  const indexBase = knownIndexBase(format, model.indexBase)
-  const looked = await lookAtRows({ ...data, format, indexBase, schema, rows }).catch(() => ({}))
+  const look = { ...data, format, indexBase: knownIndexBase(format, indexBase), schema, rows }
+  const looked = await lookAtRows(look).catch(() => ({}))
   return { ...balanceRecord({ rows, features }, told), nonzeros, ...looked }
+}
+
+/** The data of a model, as its training tells it. */
+export function dataOfTraining({
+  model: { inputFormat: format = usualInputFormat.name, indexBase, schema },
+  rows,
+  features,
+  nonzeros,
+}: Pick<TrainResult, 'model' | 'rows' | 'features' | 'nonzeros'>): DataOfRun {
+  return { rows, features, data: { nonzeros, format, indexBase, ...(schema && { schema }) } }
 }
 
 /** How rows are shared out over labels, as far as that was told. */

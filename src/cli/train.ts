@@ -1,8 +1,9 @@
 // spillway train: its help, and the words around a run.
 import { stat } from 'node:fs/promises'
 import { UsageError } from '../errors.ts'
+import { expansionFor } from '../features/expansion-steps.ts'
 import { fileHead } from '../files/file-head.ts'
-import { allInputFormats } from '../input-formats/all-input-formats.ts'
+import { allInputFormats, findInputFormat } from '../input-formats/all-input-formats.ts'
 import { compressedEndings } from '../input-formats/compressions.ts'
 import { baseName, isQuery } from '../input-formats/stand-ins.ts'
 import { allLosses } from '../losses/all-losses.ts'
@@ -18,11 +19,11 @@ import type { TrainingRun, TrainResult } from '../train/training-run.ts'
 import { checkData, checkOutputs } from './check-files.ts'
 import { type Command, type CommandInput, type OptionValues, textOption } from './command.ts'
 import { askedOf } from './evaluation-report.ts'
-import { formatCount, sourceName } from './format.ts'
+import { bytesOfLetters, formatCount, sourceName } from './format.ts'
 import { trainWords } from './liblinear-words.ts'
 import { print } from './print.ts'
 import { queryOf } from './reading-options.ts'
-import { openRecorder, recordFiles } from './record-options.ts'
+import { type OpenRecorder, recorded, recordFiles } from './record-options.ts'
 import { BESIDE, exitCodeOf, saveTrained } from './save-trained.ts'
 import { agreeOnData, shareOf } from './share-of-data.ts'
 import { type ProgressLine, showProgress } from './terminal.ts'
@@ -82,7 +83,7 @@ export const trainCommand: Command = {
   ].join('\n'),
   rewrite: trainWords,
   overRanks: true,
-  run: runTrain,
+  run: recorded(runTrain),
 }
 
 /** Which arguments are data, and which one is the model. */
@@ -212,6 +213,9 @@ function sayAboutData(result: TrainResult, data: string[], test: string | undefi
   if (data.length > 1 && test === undefined) {
     line.say(`trained on all ${data.length} files; to test on one of them instead, say --test ${data[data.length - 1]}`)
   }
+  const { inputFormat, transforms } = result.model
+  const expand = inputFormat && expansionFor(findInputFormat(inputFormat), transforms.expand?.steps)
+  if (expand !== undefined) line.say(bytesOfLetters(expand))
   if (result.badRows > 0) {
     line.say(`skipped ${formatCount(result.badRows)} bad rows; the first:`)
     for (const message of result.badRowMessages) line.say(`  ${message}`)
@@ -229,7 +233,7 @@ export async function testOn(
   return predict(path, model, { signal, evaluate: recorded || options['evaluate'] === true, curves: recorded })
 }
 
-async function runTrain(input: CommandInput): Promise<number> {
+async function runTrain(input: CommandInput, openRecorder: OpenRecorder): Promise<number> {
   const { options, words = [], signal, ranks = alone } = input
   const { train } = await import('../train/train.ts')
   const settings = trainOptions(options)
@@ -238,7 +242,7 @@ async function runTrain(input: CommandInput): Promise<number> {
   const warn = (text: string): void => line.say(text)
   const about = { words, data: named, settings, resumes: settings.resume === true, warn }
   const { test: testData } = files
-  const recorder = ranks.rank > 0 ? undefined : await openRecorder(options, { verb: 'train', test: testData, ...about })
+  const recorder = await openRecorder({ verb: 'train', test: testData, ...about })
   const told = recorder?.along(tell) ?? tell
   const tester = recorder && testData !== undefined ? await testerOn(testData, signal, told) : undefined
   // What the heap once grew to it keeps, and a limit counts it. There is little to collect in this thread.

@@ -13,7 +13,7 @@ import { formatCount, formatSeconds, formatShare, sourceName } from './format.ts
 import { fromLiblinear } from './liblinear-words.ts'
 import { print } from './print.ts'
 import { dataOrQuery, queryOf } from './reading-options.ts'
-import { openRecorder, recordFiles } from './record-options.ts'
+import { type OpenRecorder, recorded, recordFiles } from './record-options.ts'
 import { exitCodeOf, keptLines, type SavedModel, saveTrained } from './save-trained.ts'
 import { sameDataOf } from './share-of-data.ts'
 import { showProgress } from './terminal.ts'
@@ -66,10 +66,10 @@ export const tuneCommand: Command = {
   ].join('\n'),
   rewrite: fromLiblinear,
   overRanks: true,
-  run: runTune,
+  run: recorded(runTune),
 }
 
-async function runTune(input: CommandInput): Promise<number> {
+async function runTune(input: CommandInput, openRecorder: OpenRecorder): Promise<number> {
   const { arguments: given, options, words = [], signal, ranks = alone } = input
   const wantsModel = options['no-model'] !== true
   const { data, model } = wantsModel
@@ -89,7 +89,7 @@ async function runTune(input: CommandInput): Promise<number> {
   await checkOutputs({ reads, writes: ranks.rank > 0 ? [] : writes })
   const { line, tell } = showProgress(options, settings)
   const about = { words, data, settings: { ...settings, cost }, warn: (text: string) => line.say(text) }
-  const recorder = ranks.rank > 0 ? undefined : await openRecorder(options, { verb: 'tune', ...about })
+  const recorder = await openRecorder({ verb: 'tune', ...about })
   const { tune } = await import('../train/tune.ts')
   const result = await tune(data, {
     ...settings,
@@ -108,13 +108,13 @@ async function runTune(input: CommandInput): Promise<number> {
   const json = { ...tuneJson(result, saved), ...(shown && { test: testJson(shown) }) }
   const text = (): string => [tuneText(result, data, saved, choose), ...(shown ? testLines(shown) : [])].join('\n')
   await print(options['json'] ? JSON.stringify(json) : text())
-  await recorder?.finishTuned(data, result.final, json, tested && [test!, tested])
+  await recorder?.finishTuned(data, result, json, tested && [test!, tested])
   if (signal.aborted) return 130
   return result.final && saved ? exitCodeOf(result.final, saved) : 0
 }
 
 function tuneJson(result: Tuning, saved: SavedModel | undefined): ResultFields {
-  const { final, best, simplest, badRowMessages: _, ...rest } = result
+  const { final, best, simplest, badRowMessages: _, data: _data, ...rest } = result
   const shortfall = final && shortfallJson(final.model)
   return {
     command: 'tune',

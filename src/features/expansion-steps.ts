@@ -100,6 +100,11 @@ export function checkExpandable(text: string, format: { letters: boolean; title:
   )
 }
 
+/** What makes features of rows of letters, where nothing else does: as they are, their values are bytes. */
+export function expansionFor(format: { letters: boolean }, expand: string | undefined): string | undefined {
+  return format.letters && expand === undefined ? 'weighted-degree:8' : undefined
+}
+
 /** The same as a check of formats, for a reading that finds its format on the way. */
 export function fitFor(expand: string | undefined): (format: { letters: boolean; title: string }) => void {
   return format => {

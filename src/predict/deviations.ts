@@ -6,6 +6,7 @@ import { SegmentDecoder } from '../block-store/codecs.ts'
 import { openStore } from '../block-store/reader.ts'
 import { UsageError } from '../errors.ts'
 import { askedInputFormat, knownIndexBase, usualInputFormat } from '../input-formats/all-input-formats.ts'
+import { nameLabels } from '../input-formats/named-labels.ts'
 import { denseScaleFactors, type Model } from '../model/model.ts'
 import { listedFeatures, positionOf } from '../model/weights.ts'
 import { Arena } from '../numeric/arena.ts'
@@ -16,6 +17,8 @@ import { RowReader } from '../rows/read-rows.ts'
 
 export interface DeviationOptions {
   format?: string | undefined
+  /** The file of the labels, where these are apart: what is in the data is features alone then. */
+  labels?: string | undefined
   /** Of text; the model's own by default. */
   indexBase?: number | undefined
   onBadRow?: 'fail' | 'skip' | undefined
@@ -71,6 +74,7 @@ interface Gathering {
 async function gatherText({ arena, path, model, before, all }: Gathering, options: DeviationOptions): Promise<void> {
   const started = performance.now()
   const { onBadRow = 'fail', signal } = options
+  using _ = nameLabels([path], options.labels)
   const valueBits = model.values === 'f64' ? 64 : 32
   const format = askedInputFormat(options.format)?.name ?? model.inputFormat ?? usualInputFormat.name
   const indexBase = options.indexBase ?? knownIndexBase(format, model.indexBase)
@@ -92,12 +96,13 @@ async function gatherText({ arena, path, model, before, all }: Gathering, option
 
 async function gatherStore(
   { arena, path, model, before, all }: Gathering,
-  { indexBase, signal, progress }: DeviationOptions,
+  { indexBase, labels, signal, progress }: DeviationOptions,
 ): Promise<void> {
   const started = performance.now()
   const store = await openStore(path)
   const { blocks, indexBase: base } = store.manifest
   if (indexBase !== undefined) throw new UsageError('--index-base is for text, and --data names a store')
+  if (labels !== undefined) throw new UsageError('--labels is for arrays, and --data names a store, which has labels')
   if (base !== model.indexBase) {
     throw new UsageError(`${path} counts features from ${base}, and the model from ${model.indexBase}`)
   }

@@ -1,7 +1,7 @@
 // Runs side by side, as papers show them: how far each is from the best known objective and accuracy, as time goes on.
 import type { TrainProgress } from '../train/progress.ts'
 import { type RunRecords, stageOf } from './records.ts'
-import { type RelaxedPoint, relaxedPoints } from './relaxed-points.ts'
+import { isTruncated, type RelaxedPoint, relaxedPoints } from './relaxed-points.ts'
 
 export interface ComparedPoint {
   seconds: number
@@ -127,8 +127,8 @@ function objectivePoints(run: RunRecords, end: End, above: (primal: number) => n
 /** Of a truncated loss, its objective after each convex problem; those of the convex problems themselves are others. None of several
  *  classes, whose sum is known at the end only; undefined of a loss that is convex. */
 function truncatedObjectives(run: RunRecords): RelaxedPoint[] | undefined {
+  if (!isTruncated(run)) return undefined
   const points = relaxedPoints(run)
-  if (points.length === 0) return undefined
   const several = stageOf(run, 'train').some(({ problems = 1 }) => problems > 1)
   return several ? [] : points
 }

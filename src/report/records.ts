@@ -1,6 +1,7 @@
 // What a run leaves on record, one JSON object a line: its types, and how lines become a run again. Nothing here needs Node.
 import { SpillwayError } from '../errors.ts'
 import type { Progress } from '../train/progress.ts'
+import { isKnownKind, misfitOf, shownText } from './record-shapes.ts'
 
 /** Of the lines of a record file. A file of a later number may hold what is not known here. */
 export const RECORD_FORMAT = 1
@@ -108,6 +109,14 @@ export interface ResultRecord extends ResultFields {
   record: 'result'
 }
 
+/** The end of a run that has failed. */
+export interface EndRecord {
+  record: 'end'
+  /** What went wrong, in the words that were printed, and what to do. */
+  error: string
+  advice?: string
+}
+
 export type RunLine =
   | RunRecord
   | ProgressRecord
@@ -116,6 +125,7 @@ export type RunLine =
   | EvaluationRecord
   | FeaturesRecord
   | ResultRecord
+  | EndRecord
 
 /** The records of one run, resumed or not, sorted by kind. Seconds count on where a run was resumed. */
 export interface RunRecords {
@@ -130,6 +140,8 @@ export interface RunRecords {
   evaluation?: EvaluationRecord
   features?: FeaturesRecord
   result?: ResultRecord
+  /** Of a run that has failed, and was not resumed since. */
+  end?: EndRecord
 }
 
 /** The progress of one stage, in order. */
@@ -139,20 +151,6 @@ export function stageOf<S extends Progress['stage']>(
 ): Extract<Progress, { stage: S }>[] {
   return progress.filter(one => one.stage === stage) as Extract<ProgressRecord, { stage: S }>[]
 }
-
-/** Fields without which a record says nothing, and what they must be. */
-const NEEDED: Record<RunLine['record'], Record<string, 'number' | 'string' | 'list' | 'object'>> = {
-  run: { command: 'string', verb: 'string', began: 'string', settings: 'object', data: 'list' },
-  progress: { stage: 'string' },
-  data: { rows: 'number', labels: 'list' },
-  test: { seconds: 'number', accuracy: 'number' },
-  evaluation: { rows: 'number', accuracy: 'number' },
-  features: { features: 'list' },
-  result: { command: 'string' },
-}
-
-const kindOf = (value: unknown): string =>
-  Array.isArray(value) ? 'list' : value === null ? 'null' : value === undefined ? 'missing' : typeof value
 
 /** The lines of a record file. One that a killed run left half written, at the end, is left out. */
 export function parseRecords(text: string, name: string): RunLine[] {
@@ -177,30 +175,29 @@ export function parseLine(line: string, place: string): RunLine[] {
   try {
     found = JSON.parse(line)
   } catch {
-    throw new SpillwayError(`${place}: a record is expected, and this is no JSON: ${shown(line)}`, ADVICE)
+    throw new SpillwayError(`${place}: a record is expected, and this is no JSON: ${shownText(line)}`, ADVICE)
   }
-  const record = (found as { record?: unknown } | null)?.record
-  if (kindOf(found) !== 'object' || typeof record !== 'string')
-    throw new SpillwayError(`${place}: it has no "record", the kind of the line: ${shown(line)}`, ADVICE)
-  if (!Object.hasOwn(NEEDED, record)) return []
-  const fields = found as Record<string, unknown>
-  for (const [field, kind] of Object.entries(NEEDED[record as RunLine['record']])) {
-    const got = kindOf(fields[field])
-    if (got !== kind)
-      throw new SpillwayError(`${place}: "${field}" of a record "${record}" is ${got}; expected: ${kind}`, ADVICE)
-  }
-  if (record === 'run' && fields['format'] !== RECORD_FORMAT) {
+  const fields = typeof found === 'object' && !Array.isArray(found) ? (found as Record<string, unknown> | null) : null
+  const record = fields?.['record']
+  if (!fields || typeof record !== 'string')
+    throw new SpillwayError(`${place}: it has no "record", the kind of the line: ${shownText(line)}`, ADVICE)
+  if (!isKnownKind(record)) return []
+  const { format } = fields
+  if (record === 'run' && typeof format === 'number' && format !== RECORD_FORMAT) {
     throw new SpillwayError(
-      `${place}: the records are of format ${fields['format']}; this version reads format ${RECORD_FORMAT}`,
+      `${place}: the records are of format ${format}; this version reads format ${RECORD_FORMAT}`,
       'take the version of Spillway that wrote them, or a newer one',
     )
+  }
+  const misfit = misfitOf(record, fields)
+  if (misfit) {
+    const { field, found, expected } = misfit
+    throw new SpillwayError(`${place}: "${field}" of a record "${record}" is ${found}; expected: ${expected}`, ADVICE)
   }
   return [found as RunLine]
 }
 
 const ADVICE = 'each line is one record, as --record FILE.jsonl writes them'
-
-const shown = (line: string): string => `"${line.slice(0, 40)}${line.length > 40 ? '…' : ''}"`
 
 /** Sorts records by kind. The first must be a run. */
 export function collectRecords(lines: readonly RunLine[], name: string): RunRecords {
@@ -220,6 +217,7 @@ export function collectRecords(lines: readonly RunLine[], name: string): RunReco
     if (line.record === 'run') {
       offset = last
       found.resumed.push({ run: line, seconds: offset })
+      delete found.end
     } else if (line.record === 'progress') {
       found.progress.push('seconds' in line ? { ...line, seconds: later(line.seconds) } : line)
     } else if (line.record === 'test') found.tests.push({ ...line, seconds: later(line.seconds) })
@@ -227,5 +225,6 @@ export function collectRecords(lines: readonly RunLine[], name: string): RunReco
     else if (line.record === 'evaluation') found.evaluation = line
     else if (line.record === 'features') found.features = line
     else if (line.record === 'result') found.result = line
+    else if (line.record === 'end') found.end = line
   }
 }

@@ -1,5 +1,6 @@
 // Of a truncated loss: where the run was after each of its convex problems. The objectives of these problems lack what
 // outliers cost, and begin anew with each of them: they tell nothing of the run.
+import { allLosses } from '../losses/all-losses.ts'
 import { countedRecords } from './charts/passes.ts'
 import type { RunRecords } from './records.ts'
 
@@ -31,4 +32,12 @@ export function relaxedPoints(run: RunRecords): RelaxedPoint[] {
     points.push({ seconds, passes, objective, outliers, changed, relaxation, problem })
   }
   return points
+}
+
+/** Whether a run trains a truncated loss, told from its beginning on: before its first convex problem is solved, nothing is known of
+ *  its objective. Folds tell nothing of their convex problems. */
+export function isTruncated({ run, progress }: RunRecords): boolean {
+  if (progress.some(({ stage }) => stage === 'relax')) return true
+  const { loss } = run.settings
+  return run.verb === 'train' && allLosses.some(({ name, truncates }) => name === loss && truncates !== undefined)
 }

@@ -4,6 +4,8 @@ import { basename, join } from 'node:path'
 import { inputFormatOf } from '../block-store/manifest.ts'
 import { openStore } from '../block-store/reader.ts'
 import { SpillwayError } from '../errors.ts'
+import { expansionFor } from '../features/expansion-steps.ts'
+import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { trainsTogether } from '../losses/formulations.ts'
 import { refuseUnlearnable } from '../train/class-problems.ts'
 import { type Foreseen, foresee } from '../train/foresee.ts'
@@ -25,6 +27,8 @@ export interface Plan extends Pick<PlanProgress, 'memory'> {
   }
   /** An estimate; null where there is nothing to go by. */
   seconds: Seconds | null
+  /** Of rows of letters that nothing is made of: an expansion that makes features of them. */
+  suggestedExpand?: string
   /** Why `train` would refuse. */
   refused?: string
   /** Of a plan that is refused: what would run with more memory, and with how much, in bytes. */
@@ -84,8 +88,10 @@ export class Planner {
       const withMore = await this.#withMore(path, options)
       return { solver: '', reason: '', seconds: null, refused: foreseen, ...(withMore && { withMore }) }
     }
+    const suggestedExpand = expansionFor(findInputFormat(await this.#formatOf(path, options.label)), options.expand)
     return {
       ...shownOf(foreseen),
+      ...(suggestedExpand !== undefined && { suggestedExpand }),
       seconds: await this.#seconds(path, options, foreseen, residentBytes(foreseen)),
     }
   }
@@ -100,6 +106,11 @@ export class Planner {
       if (!(error instanceof SpillwayError)) throw error
       return error.advice ? `${error.message}; ${error.advice}` : error.message
     }
+  }
+
+  async #formatOf(path: string, label: string | undefined): Promise<string> {
+    const isStore = (await stat(path)).isDirectory()
+    return isStore ? inputFormatOf((await openStore(path)).manifest) : (await this.#samples.get(path, label)).format
   }
 
   /** Data that is known as a whole may have nothing to learn from. */

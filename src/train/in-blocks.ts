@@ -41,7 +41,7 @@ import { surveyed, withFittingBlocks } from './fit-blocks.ts'
 import type { HandOver } from './go-on-in-blocks.ts'
 import { STALLED } from './hand-over.ts'
 import type { ResolvedOptions } from './options.ts'
-import { countsOf, type RunStart } from './outcome.ts'
+import { countsOf, type RunStart, type TrainingOutcome } from './outcome.ts'
 import { type Account, type Held, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
 import {
   alphaStride,
@@ -344,22 +344,27 @@ export class InBlocks extends Place {
     }
   }
 
-  outcome(_vectors: number, weights: Float64Array): ReturnType<Place['outcome']> {
+  data(): TrainingOutcome['data'] {
     const { store, rows } = this.#fitted
     const { agreed } = this.#opened
     const { manifest } = store
+    return {
+      ...{ ...manifest, features: rows.features, nonzeros: rows.nonzeros, format: inputFormatOf(manifest) },
+      fingerprint: `xxh64:${manifest.fingerprint}`,
+      ...(agreed && countsOf(agreed.all)),
+      ...(rows.names && { names: rows.names }),
+    }
+  }
+
+  outcome(_vectors: number, weights: Float64Array): ReturnType<Place['outcome']> {
+    const { rows } = this.#fitted
     const { arena, weights: count } = this.facts
     const lends = this.lend !== undefined
     const features = this.#map && !lends ? featuresOf(arena, this.#map, count / rows.width) : undefined
     const byFeature = (values: Float64Array) =>
       features ? { layout: 'sparse' as const, indices: features, values } : values
     return {
-      data: {
-        ...{ ...manifest, features: rows.features, nonzeros: rows.nonzeros, format: inputFormatOf(manifest) },
-        fingerprint: `xxh64:${manifest.fingerprint}`,
-        ...(agreed && countsOf(agreed.all)),
-        ...(rows.names && { names: rows.names }),
-      },
+      data: this.data(),
       weights: lends ? this.#lent() : inSpace(byFeature(weights), rows.width),
       factors: this.#factors && byFeature(this.#factors),
       ...this.account(),

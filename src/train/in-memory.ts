@@ -45,7 +45,7 @@ import {
 } from './hand-over.ts'
 import type { LoadedRows } from './load-in-memory.ts'
 import { DEFAULTS, type ResolvedOptions } from './options.ts'
-import { countsOf } from './outcome.ts'
+import { countsOf, type TrainingOutcome } from './outcome.ts'
 import { type Account, type Held, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
 import { bundlesOf, groupsOf, mostOf } from './rounds.ts'
 
@@ -397,12 +397,16 @@ export class InMemory extends Place {
     return { readSeconds, bytesRead, badRows, badRowMessages }
   }
 
+  data(): TrainingOutcome['data'] {
+    return { ...this.#loaded.rows, ...countsOf(this.#loaded.all) }
+  }
+
   outcome(vectors: number, weights: Float64Array) {
     const { rows, factors } = this.#loaded
     const { space } = this.facts.options
     const width = space ? widthOf(space) : 1
     return {
-      data: { ...rows, ...countsOf(this.#loaded.all) },
+      data: this.data(),
       weights: inSpace(byFeature(rows, vectors * width, weights), width),
       factors: factors && byFeature(rows, space ? 2 : 1, factors),
       ...this.account(),

@@ -128,6 +128,8 @@ export abstract class Place {
   }
   /** What was read, and where the time went. */
   abstract account(): Account
+  /** What the rows were read from, and how. */
+  abstract data(): TrainingOutcome['data']
   /** What the place gives to the outcome of training, with so many weight vectors: numbers by the user's features. */
   abstract outcome(
     vectors: number,

@@ -3,6 +3,7 @@ import { UsageError } from '../errors.ts'
 import type { LabelCount } from '../input-formats/label-numbers.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
 import { MOST_FOLDS } from '../rows/folds.ts'
+import type { Schema } from '../tables/schema.ts'
 import { classProblems, type FoldedProblem, heldOutProblems, type NumberedLabel } from './class-problems.ts'
 import type { HeldOut } from './held-out.ts'
 import type { ResolvedOptions } from './options.ts'
@@ -33,6 +34,8 @@ export interface CrossValidation extends Pick<TrainingOutcome, 'bytesRead' | 'ba
   /** True where rows have weights: accuracies go by them. */
   rowWeights?: true
   features: number
+  /** How the data was read, for who wants to look at it again. */
+  data: { nonzeros: number; format: string; indexBase: 0 | 1; schema?: Schema }
   classes: number
   folds: number
   /** Models that were trained. */
@@ -126,13 +129,17 @@ export function validationOf(
   place: Place,
   { folds, models, costs, held }: Pick<CrossValidation, 'folds' | 'models' | 'costs'> & { held: HeldOut },
 ): CrossValidation {
-  const { rows, features, labels, seconds } = place.facts
+  const { rows, features, labels, seconds, options } = place.facts
+  const { nonzeros, format, indexBase } = place.data()
+  const { schema } = options
   const { readSeconds: read, bytesRead, badRows, badRowMessages } = place.account()
   const total = seconds()
   return {
     rows,
     ...(held.weights && { rowWeights: true as const }),
-    ...{ features, classes: labels.filter(({ rows }) => rows > 0).length, folds, models, costs },
+    features,
+    data: { nonzeros, format, indexBase: indexBase === 0 ? 0 : 1, ...(schema && { schema }) },
+    ...{ classes: labels.filter(({ rows }) => rows > 0).length, folds, models, costs },
     seconds: { total, read, compute: total - read },
     ...{ bytesRead, badRows, badRowMessages },
   }

@@ -6,6 +6,7 @@ import { describe, it } from 'node:test'
 import type { TopOfVector, TopWeight } from '../../src/cli/inspect-model.ts'
 import { loadModel } from '../../src/index.ts'
 import { denseScaleFactors, denseWeights } from '../../src/model/model.ts'
+import { f8 } from '../input-formats/numpy-files.ts'
 import { good, inFolder, run } from './run.ts'
 import { asText, type SomeRow, someRows } from './some-data.ts'
 
@@ -139,6 +140,29 @@ describe('inspect --top N --data FILE', { concurrency: 2 }, () => {
       const { topWeights } = await shown(['m', '--top', '12', '--data', 'a.svm'], cwd)
       assert.equal(topWeights.length, 12)
       for (const { feature, deviation } of topWeights) assert.ok(near(deviation!, spread[feature / 1_000_000 - 1]))
+    }))
+
+  it('takes labels that are in a file of their own', () =>
+    inFolder(async cwd => {
+      const values = two.flatMap(({ entries }) => [1, 2, 3].map(j => entries.find(([k]) => k === j)?.[1] ?? 0))
+      writeFileSync(join(cwd, 'x.npy'), f8(values, [two.length, 3]))
+      writeFileSync(join(cwd, 'y.npy'), f8(two.map(({ label }) => label)))
+      await good(['train', 'x.npy', 'm', '-q', '--labels', 'y.npy'], { cwd })
+      const spread = deviations(two)
+      const { topWeights } = await shown(['m', '--data', 'x.npy', '--labels', 'y.npy'], cwd)
+      assert.equal(topWeights.length, 3)
+      for (const { feature, deviation } of topWeights) assert.ok(near(deviation!, spread[feature - 1]), `${feature}`)
+      const data = JSON.parse((await good(['inspect', 'x.npy', '--labels', 'y.npy', '--json'], { cwd })).stdout)
+      assert.deepEqual([data.features, data.labels.length], [3, 2])
+      await good(['ingest', 'x.npy', 'x.spill', '--labels', 'y.npy', '-q'], { cwd })
+      for (const [words, message] of [
+        [['m', '--labels', 'y.npy'], /--labels is for a file of data, and this is a model/],
+        [['x.spill', '--labels', 'y.npy'], /--labels is for a file of data, and this is a store/],
+        [['m', '--data', 'x.spill', '--labels', 'y.npy'], /--labels is for arrays, and --data names a store/],
+      ] as [string[], RegExp][]) {
+        const { status, stderr } = await run(['inspect', ...words], { cwd })
+        assert.deepEqual([status, message.test(stderr)], [2, true], stderr)
+      }
     }))
 
   it('refuses what it would ignore or cannot do', () =>

@@ -178,6 +178,30 @@ describe('a recorded run', { concurrency: 2 }, () => {
       }))
   }
 
+  for (const [place, name, words] of [
+    ['in memory', 'a.svm', []],
+    ['over blocks', 'a.svm', ['--memory', '200M', '--solver', 'block']],
+    ['of a table', 'a.csv', ['--label', 'y', '--scale', 'none']],
+  ] as const) {
+    it(`of folds ${place} has the data that train tells of`, () =>
+      inFolder(async cwd => {
+        const rows = someRows(400, 10)
+        writeFileSync(join(cwd, 'a.svm'), asText(rows))
+        const lines = rows.map(({ label, entries }, k) => `${entries[0]?.[1] ?? 0},${k % 3 ? 'red' : 'blue'},${label}`)
+        writeFileSync(join(cwd, 'a.csv'), ['x,colour,y', ...lines, ''].join('\n'))
+        const ofVerb = async (...verb: string[]): Promise<RunRecords['data']> => {
+          await good([...verb, ...words, '--record', 'run.jsonl'], { cwd })
+          return recordsIn(cwd).data
+        }
+        const expected = await ofVerb('train', name, 'm')
+        const rowsCounted = expected!.rowLengths!.reduce((sum, { count }) => sum + count, 0)
+        assert.deepEqual([rowsCounted, expected!.values!.bins.length > 0], [400, true])
+        assert.deepEqual(await ofVerb('cross-validate', name, '--folds', '3'), expected)
+        assert.deepEqual(await ofVerb('tune', name, '--cost', '1', '--folds', '3', '--no-model'), expected)
+        assert.deepEqual(await ofVerb('tune', name, 'm', '--cost', '1', '--folds', '3'), expected)
+      }))
+  }
+
   it('of predict has the comparison with labels', () =>
     inFolder(async cwd => {
       written(cwd)
@@ -201,6 +225,35 @@ describe('a recorded run', { concurrency: 2 }, () => {
         rows,
       )
       assert.ok(values!.bins.length > 0)
+    }))
+
+  it('that failed ends with the words of its error, and so does its report', () =>
+    inFolder(async cwd => {
+      written(cwd)
+      const [head] = asText(someRows(200, 10)).split('\n', 1)
+      writeFileSync(join(cwd, 'bad.svm'), `${asText(someRows(200, 10))}${head} seven:x\n`)
+      for (const words of [
+        ['train', 'bad.svm', 'm'],
+        ['train', 'a.svm', 'm', '--test', 'bad.svm'],
+        ['tune', 'bad.svm', 'm'],
+        ['cross-validate', 'bad.svm'],
+        ['train', 'a.svm', 'm', '--solver', 'block', '--memory', '20M'],
+      ]) {
+        const { status: code, stderr } = await run([...words, '--record', 'run.jsonl', '--report', 'run.html'], { cwd })
+        assert.ok(code === 1 || code === 2, words.join(' '))
+        const { end, result } = recordsIn(cwd)
+        assert.equal(result, undefined)
+        assert.ok(
+          end && stderr.includes(`spillway: ${end.error}\n${end.advice ? `  ${end.advice}\n` : ''}`),
+          `${words}: ${end?.error}`,
+        )
+        assert.doesNotMatch(end.error, /\n +at /, 'no stack')
+        assert.ok(readFileSync(join(cwd, 'run.html'), 'utf8').includes('{"record":"end"'))
+      }
+      await good(['train', 'a.svm', 'm'], { cwd })
+      const { status: code } = await run(['predict', 'bad.svm', 'm', 'y', '--record', 'run.jsonl'], { cwd })
+      assert.equal(code, 1)
+      assert.match(recordsIn(cwd).end!.error, /^bad\.svm, line 201/)
     }))
 
   it('that was killed has its records, and goes on with them', { timeout: 120_000 }, () =>
@@ -234,6 +287,38 @@ describe('a recorded run', { concurrency: 2 }, () => {
 })
 
 describe('report and compare', { concurrency: 2 }, () => {
+  it('take the records of every kind of run', { timeout: 120_000 }, () =>
+    inFolder(async cwd => {
+      written(cwd)
+      writeFileSync(join(cwd, 'three.svm'), asText(someRows(400, 10, { classes: 3 })))
+      await good(['ingest', 'a.svm', 'a.spill', '--blocks', '4'], { cwd })
+      await good(['train', 'a.svm', 'm', '--calibrate', 'sigmoid'], { cwd })
+      const store = ['train', 'a.spill', 'x', '--memory', '180M', '--cold', '--max-passes', '30']
+      const stages = new Set<string>()
+      for (const words of [
+        ['train', 'a.svm', 'x', '--loss', 'ramp', '--test', 'a.t.svm'],
+        ['train', 'a.svm', 'x', '--solver', 'newton', '--loss', 'squared-hinge'],
+        ['train', 'a.svm', 'x', '--regularizer', 'l1', '--loss', 'logistic'],
+        ['train', 'three.svm', 'x', '--test', 'three.svm'],
+        ['train', 'three.svm', 'x', '--multiclass', 'crammer-singer'],
+        ['train', 'three.svm', 'x', '--multiclass', 'softmax', '--loss', 'logistic'],
+        ['train', 'three.svm', 'x', '--loss', 'ramp'],
+        ...['block', 'stream', 'selective', 'indexed', 'newton'].map(solver => [...store, '--solver', solver]),
+        [...store, '--solver', 'selective', '--loss', 'ramp'],
+        ['tune', 'three.svm', 'x', '--cost', '0.1,1', '--folds', '2', '--test', 'three.svm'],
+        ['cross-validate', 'three.svm', '--folds', '2'],
+        ['predict', 'a.t.svm', 'm', 'y', '--evaluate'],
+      ]) {
+        await run([...words, '--quiet', '--record', 'run.jsonl'], { cwd })
+        const told = recordsIn(cwd)
+        assert.equal(told.result?.command, words[0], words.join(' '))
+        assert.ok(told.data && (told.features || words[0] === 'cross-validate'), words.join(' '))
+        for (const { stage } of told.progress) stages.add(stage)
+      }
+      assert.deepEqual([...stages].sort(), ['plan', 'read', 'relax', 'rows', 'train'])
+    }),
+  )
+
   it('make pages of runs that are over, and a table', () =>
     inFolder(async cwd => {
       written(cwd)

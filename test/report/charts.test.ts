@@ -5,7 +5,7 @@ import { binsOf } from '../../src/report/bins.ts'
 import { testAccuracyChart, testPoints } from '../../src/report/charts/accuracy.ts'
 import { allCharts, chartsOf } from '../../src/report/charts/all-charts.ts'
 import { compareCharts, seriesOf } from '../../src/report/charts/compare.ts'
-import { convergencePoints, objectiveChart, objectiveRange } from '../../src/report/charts/convergence.ts'
+import { convergencePoints, gapChart, objectiveChart, objectiveRange } from '../../src/report/charts/convergence.ts'
 import { confusionCells, confusionChart } from '../../src/report/charts/evaluation.ts'
 import { barText } from '../../src/report/charts/features.ts'
 import { relaxationsChart } from '../../src/report/charts/relaxations.ts'
@@ -108,6 +108,19 @@ describe('charts of a run', () => {
     assert.doesNotMatch(chart.about + chart.text, /optimum lies|dual/)
     const [first, , third] = convergencePoints(run).map(({ problem }) => problem)
     assert.notEqual(first, third, 'gaps of two convex problems are not joined')
+    // Before the first convex problem is solved, charts have their titles and no numbers of it.
+    const early = collectRecords([runLine({ settings: { loss: 'ramp' } }), ...lines({}).slice(0, 2)], 'e')
+    for (const [waiting, later] of [
+      [objectiveChart(early)!, chart],
+      [relaxationsChart(early)!, relaxationsChart(run)!],
+    ]) {
+      assert.deepEqual([waiting.id, waiting.title, waiting.about], [later.id, later.title, later.about])
+      assert.deepEqual([waiting.legend, waiting.views], [later.legend, later.views])
+      assert.equal(waiting.options({ width: 500 }).height, later.options({ width: 500 }).height)
+      assert.deepEqual(waiting.table.rows, [])
+    }
+    assert.equal(gapChart(early)!.about, gapChart(run)!.about)
+    assert.equal(compareRuns([early]).best, undefined)
     // Of several models each has a line of its own.
     const two = collectRecords(
       [runLine(), ...lines({ problem: 1, problems: 2 }), ...lines({ problem: 2, problems: 2 })],

@@ -80,6 +80,15 @@ describe('the page of a report', { skip, timeout: 180_000 }, () => {
     assert.ok(Math.abs(widths[0] / widths[1] - 2) < 0.05, `weights 2.5 and −1.25: ${widths}`)
   })
 
+  it('names every tick of a log axis, also where it is narrow', async () => {
+    const gaps = [0.999, 0.97, 0.934].map((gap, k) => trainLine(k + 1, { gap }))
+    const lines = [runLine({ settings: { tolerance: 1e-300 } }), ...gaps]
+    const { page } = await openPage(pageOf('narrow', { kind: 'run', runs: [{ name: 'a', lines }] }))
+    const axis = page.locator('#chart-gap g[data-mark="y-axis tick label"] text')
+    assert.deepEqual(await axis.allTextContents(), ['0.94', '0.96', '0.98'])
+    assert.equal(await page.locator('#chart-gap g[data-mark="y-grid"] line').count(), 3)
+  })
+
   it('shows passes in place of time, and the numbers as a table, when asked', async () => {
     const { page } = await openPage(oneRun('views', 30))
     const chart = page.locator('#chart-objective')
@@ -156,6 +165,29 @@ describe('the page of a report', { skip, timeout: 180_000 }, () => {
     const { page, complaints } = await openPage(pageOf('short', { kind: 'run', runs: [{ name: 'a', lines }] }))
     assert.match((await page.locator('.verdict').textContent())!, /^These records end before the run did/)
     assert.deepEqual(complaints, [])
+  })
+
+  it('tells of a run that failed, in the words of its error, unless it was resumed', async () => {
+    const error = `a.svm, line 3: ${HOSTILE}`
+    const end = { record: 'end', error, advice: 'mend the line' } as const
+    const failed = [runLine(), trainLine(1), end]
+    const { page, complaints } = await openPage(pageOf('failed', { kind: 'run', runs: [{ name: 'a', lines: failed }] }))
+    assert.equal(await page.locator('.verdict').textContent(), `The run failed: ${error}mend the line`)
+    assert.deepEqual([complaints, await barriers(page)], [[], []])
+    // A sum behind the sentence keeps its columns.
+    const sum = { record: 'end', error: '20 MiB cannot work:\n  Node  84 MiB\n  allowed       20 MiB' } as const
+    const { page: summed } = await openPage(
+      pageOf('summed', { kind: 'run', runs: [{ name: 'a', lines: [runLine(), sum] }] }),
+      { width: 400 },
+    )
+    assert.equal(await summed.locator('.verdict > p').textContent(), 'The run failed: 20 MiB cannot work:')
+    assert.deepEqual(await summed.locator('.verdict th, .verdict td').allTextContents(), [
+      ...['Node', '84 MiB', 'allowed', '20 MiB'],
+    ])
+    assert.deepEqual(await barriers(summed), [])
+    const lines = [...failed, runLine({ resumes: true }), trainLine(2)]
+    const { page: later } = await openPage(pageOf('resumed', { kind: 'run', runs: [{ name: 'a', lines }] }))
+    assert.match((await later.locator('.verdict').textContent())!, /^These records end before the run did/)
   })
 
   it('compares runs', async () => {

@@ -176,6 +176,19 @@ describe('files', { concurrency: 2 }, () => {
 describe('a plan', { concurrency: 2 }, () => {
   const plan = { data: 'a.svm', options: {} }
 
+  it('of strings suggests what makes features of them, until something does', () =>
+    inStudio(async studio => {
+      studio.write('s.txt', '+1 ACGT\n-1 TTTA\n+1 ACCT\n-1 TGTA\n')
+      studio.write('a.svm', smallData)
+      await good(['ingest', 's.txt', 's.spill', '-q'], { cwd: studio.folder })
+      const suggested = async (data: string, options: object): Promise<unknown> =>
+        (await studio.post<Plan>('/api/plan', { data, options })).suggestedExpand
+      assert.equal(await suggested('s.txt', {}), 'weighted-degree:8')
+      assert.equal(await suggested('s.spill', {}), 'weighted-degree:8')
+      assert.equal(await suggested('s.txt', { expand: 'weighted-degree:3' }), undefined)
+      assert.equal(await suggested('a.svm', {}), undefined)
+    }))
+
   it('changes with the memory, as train would', () =>
     inStudio(async studio => {
       studio.write('a.svm', asText(someRows(400, 100)).repeat(200))

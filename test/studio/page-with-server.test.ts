@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { Run } from '../../src/studio/run-folder.ts'
 import { good } from '../cli/run.ts'
-import { closeBrowserAfter, inPage, noBrowser } from './in-browser.ts'
+import { closeBrowserAfter, inPage, noBrowser, seriousFaults } from './in-browser.ts'
 import { endless, inStudio, smallData, until } from './studio.ts'
 
 closeBrowserAfter()
@@ -33,6 +33,25 @@ describe("the studio's page with its server", { skip: noBrowser }, () => {
         await page.locator('.row-list button').first().click()
         await page.locator('.verdict').waitFor()
         assert.ok((await page.locator('.contributions tbody tr').count()) > 0)
+        assert.deepEqual(troubles, [])
+      })
+    }))
+
+  it('says that strings want an expansion, and takes one', () =>
+    inStudio(async (studio, server) => {
+      studio.write('s.txt', '+1 ACGT\n-1 TTTA\n+1 ACCT\n-1 TGTA\n'.repeat(20))
+      await inPage(server.url, async ({ page, troubles }) => {
+        await page.getByRole('link', { name: 's.txt' }).click()
+        const notice = page.locator('.plan-picture .notice.warning')
+        await notice.filter({ hasText: 'Rows are strings' }).waitFor()
+        assert.deepEqual(await seriousFaults(page), [])
+        await button(page, 'Use weighted-degree:8').click()
+        await notice.waitFor({ state: 'detached' })
+        assert.equal(await page.getByLabel('Expand features').inputValue(), 'weighted-degree:8')
+        await button(page, 'Train').click()
+        await state(page, 'done')
+        const { runs } = await studio.get<{ runs: Run[] }>('/api/runs')
+        assert.deepEqual(runs[0].options, { expand: 'weighted-degree:8' })
         assert.deepEqual(troubles, [])
       })
     }))

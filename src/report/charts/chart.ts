@@ -2,7 +2,7 @@
 //
 // Each file beside this one makes one chart, or a few of a kind: a function of a run's records gives a chart, or undefined when
 // the run has nothing to show there. `page/figure.ts` puts a chart on a page. Colours are names of the page's style.
-import type { PlotOptions, ScaleOptions } from '@observablehq/plot'
+import * as Plot from '@observablehq/plot'
 import type { RunRecords } from '../records.ts'
 
 export interface ChartTable {
@@ -35,7 +35,7 @@ export interface Chart {
   legend?: { name: string; colour: string; dashed?: true }[]
   views?: ChartView[]
   /** What Plot draws; without title. */
-  options(size: ChartSize): PlotOptions
+  options(size: ChartSize): Plot.PlotOptions
   /** The numbers, thinned out where they are many. */
   table: ChartTable
 }
@@ -69,7 +69,8 @@ export function tableOf<T>(
 }
 
 /** What all charts have in common. */
-export function framed({ width }: ChartSize, options: PlotOptions): PlotOptions {
+export function framed({ width }: ChartSize, options: Plot.PlotOptions): Plot.PlotOptions {
+  const [x, y] = [chosenTicks('x', options.x), chosenTicks('y', options.y)]
   return {
     width,
     height: Math.round(Math.min(300, Math.max(200, width * 0.5))),
@@ -78,8 +79,28 @@ export function framed({ width }: ChartSize, options: PlotOptions): PlotOptions 
     marginBottom: 42,
     marginTop: 22,
     ...options,
+    ...(x && { x: x.scale }),
+    ...(y && { y: y.scale }),
+    marks: [...(x?.marks ?? []), ...(y?.marks ?? []), ...(options.marks ?? [])],
     style: { background: 'transparent', color: 'inherit', fontSize: '12px', fontFamily: 'inherit' },
   }
+}
+
+/** Ticks of a log axis that were chosen one by one, as marks of their own: Plot leaves out labels of a log axis, and the tick of 0.94 had
+ *  none. Undefined of other axes. */
+function chosenTicks(
+  axis: 'x' | 'y',
+  options: Plot.ScaleOptions | undefined,
+): { scale: Plot.ScaleOptions; marks: Plot.Markish[] } | undefined {
+  if (options?.type !== 'log' || !Array.isArray(options.ticks) || typeof options.tickFormat !== 'function')
+    return undefined
+  const { ticks, tickFormat, grid, ...scale } = options
+  const own = { text: (value: number, k: number): string => String(tickFormat(value, k)), labelArrow: 'none' } as const
+  const marks =
+    axis === 'x'
+      ? [grid && Plot.gridX(ticks), Plot.axisX(ticks, own)]
+      : [grid && Plot.gridY(ticks), Plot.axisY(ticks, own)]
+  return { scale, marks: marks.filter(mark => mark !== false && mark !== undefined) as Plot.Markish[] }
 }
 
 /** The left margin that a y axis needs for its longest tick. */
@@ -88,7 +109,7 @@ export function leftFor(longest: string): number {
 }
 
 /** Time from 0 on; from the first value on where most of the time had gone by before it. */
-export function timeAxis({ width }: ChartSize, points: readonly { seconds: number }[]): ScaleOptions {
+export function timeAxis({ width }: ChartSize, points: readonly { seconds: number }[]): Plot.ScaleOptions {
   const first = points[0]?.seconds ?? 0
   const last = points.at(-1)?.seconds ?? 0
   return { label: 'time (seconds)', labelArrow: 'none', ticks: ticksFor(width), zero: first <= last / 2 }

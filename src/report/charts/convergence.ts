@@ -1,7 +1,7 @@
 // Primal and dual as they close in on each other, and the relative gap between them, over time or passes.
 import * as Plot from '@observablehq/plot'
 import type { RunRecords } from '../records.ts'
-import { type RelaxedPoint, relaxedPoints } from '../relaxed-points.ts'
+import { isTruncated, type RelaxedPoint, relaxedPoints } from '../relaxed-points.ts'
 import {
   BLUE,
   type Chart,
@@ -18,6 +18,7 @@ import {
 } from './chart.ts'
 import { countedRecords } from './passes.ts'
 import { countText, gapText, logTicks, numberText, secondsText, shortCount } from './units.ts'
+import { waitingChart } from './waiting.ts'
 
 export interface ConvergencePoint {
   seconds: number
@@ -134,7 +135,7 @@ const ABOUT_GAP = {
 /** Primal from above, dual from below; of a truncated loss the objective alone. */
 export function objectiveChart(run: RunRecords): Chart | undefined {
   const relaxed = relaxedPoints(run)
-  if (relaxed.length > 0) return truncatedChart(relaxed, run.run.verb === 'tune')
+  if (isTruncated(run)) return truncatedChart(relaxed, run.run.verb === 'tune')
   const all = convergencePoints(run)
   if (all.length < 2) return undefined
   const points = fewer(all)
@@ -183,6 +184,11 @@ export function objectiveChart(run: RunRecords): Chart | undefined {
 
 /** The objective of a truncated loss, which is known after each convex problem. */
 function truncatedChart(points: RelaxedPoint[], severalCosts: boolean): Chart {
+  const about =
+    'The truncated objective over all rows, after each convex problem. It has many minima, and none of them is certified.'
+  const legend = [{ name: 'objective', colour: BLUE }]
+  const frame = { id: 'objective', title: 'Objective', about, legend, views: VIEWS }
+  if (points.length === 0) return waitingChart(frame, 'the first convex problem')
   const end = points[points.length - 1]
   const several = end.problem > 1
   const y = objectiveAxis(
@@ -190,12 +196,9 @@ function truncatedChart(points: RelaxedPoint[], severalCosts: boolean): Chart {
     severalCosts,
   )
   return {
-    id: 'objective',
-    title: 'Objective',
-    about: `The truncated objective over all rows, after each convex problem. It has many minima, and none of them is certified.${several ? ' Each line is a model.' : ''}`,
+    ...frame,
+    about: `${about}${several ? ' Each line is a model.' : ''}`,
     text: `The objective over ${secondsText(end.seconds)} and ${numberText(end.passes)} passes: ${several ? 'that of the last model ' : 'it '}ends at ${numberText(end.objective)}.`,
-    legend: [{ name: 'objective', colour: BLUE }],
-    views: VIEWS,
     options: size => {
       const x = size.view === 'passes' ? 'passes' : 'seconds'
       return framed(size, {
@@ -230,7 +233,7 @@ export function gapChart(run: RunRecords): Chart | undefined {
   return {
     id: 'gap',
     title: 'Relative gap',
-    about: relaxedPoints(run).length > 0 ? ABOUT_GAP.relaxed : ABOUT_GAP.usual,
+    about: isTruncated(run) ? ABOUT_GAP.relaxed : ABOUT_GAP.usual,
     text: `The relative gap falls from ${gapText(points[0].gap!)} to ${gapText(end.gap!)} in ${secondsText(end.seconds)}${tolerance === undefined ? '' : `; the tolerance is ${gapText(tolerance)}`}.`,
     legend: [
       { name: 'gap', colour: GREEN },

@@ -1,27 +1,32 @@
 // Of a truncated loss: the objective and the outliers after each of its convex problems.
 import * as Plot from '@observablehq/plot'
 import type { RunRecords } from '../records.ts'
-import { type RelaxedPoint, relaxedPoints } from '../relaxed-points.ts'
+import { isTruncated, type RelaxedPoint, relaxedPoints } from '../relaxed-points.ts'
 import { BLUE, type Chart, framed, ORANGE, tableOf, ticksFor } from './chart.ts'
 import { countText, numberText, shortCount } from './units.ts'
+import { waitingChart } from './waiting.ts'
+
+const LEGEND: Chart['legend'] = [
+  { name: 'outliers', colour: BLUE },
+  { name: 'rows that changed sides', colour: ORANGE, dashed: true },
+]
 
 export function relaxationsChart(run: RunRecords): Chart | undefined {
   const points = relaxedPoints(run)
-  if (points.length < 2) return undefined
+  const about =
+    'Rows that the loss has given up after each convex problem, and rows that changed sides there. Training ends when no row changes sides.'
+  const frame = { id: 'relaxations', title: 'Outliers', about, legend: LEGEND, height: 240 }
+  if (points.length < 2) return isTruncated(run) ? waitingChart(frame, 'the second convex problem') : undefined
   const end = points[points.length - 1]
   const several = end.problem > 1
   return {
-    id: 'relaxations',
-    title: 'Outliers',
-    about: `Rows that the loss has given up after each convex problem, and rows that changed sides there. Training ends when no row changes sides.${several ? ' Each line is a model.' : ''}`,
+    ...{ id: frame.id, title: frame.title },
+    about: `${about}${several ? ' Each line is a model.' : ''}`,
     text: `${several ? 'The last model has ' : ''}${countText(end.outliers)} outliers after ${end.relaxation} convex problems; the objective is ${numberText(end.objective)}.`,
-    legend: [
-      { name: 'outliers', colour: BLUE },
-      { name: 'rows that changed sides', colour: ORANGE, dashed: true },
-    ],
+    legend: LEGEND,
     options: size =>
       framed(size, {
-        height: 240,
+        height: frame.height,
         x: {
           label: 'convex problems solved',
           labelArrow: 'none',

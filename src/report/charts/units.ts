@@ -105,7 +105,8 @@ export function logTicks(
 function evenTicks(least: number, most: number): number[] {
   const step = niceStep((most - least) / 4)
   const first = Math.ceil(least / step)
-  return Array.from({ length: Math.floor(most / step + 1e-9) - first + 1 }, (_, k) => (first + k) * step)
+  const length = Math.floor(most / step + 1e-9) - first + 1
+  return Array.from({ length }, (_, k) => Number(((first + k) * step).toPrecision(12)))
 }
 
 /** Six digits, without needless zeros. */

@@ -2,6 +2,7 @@
 import { allowedMemory } from '../charts/memory.ts'
 import { bytesText, countText, gapText, numberText, secondsText, shareText } from '../charts/units.ts'
 import { type RunRecords, stageOf } from '../records.ts'
+import { isTruncated } from '../relaxed-points.ts'
 
 export interface Fact {
   name: string
@@ -25,8 +26,8 @@ export function factsOf(run: RunRecords): Fact[] {
   const accuracy = test?.accuracy ?? number(result?.['accuracy'])
   const data = stageOf(run, 'rows').at(-1)
   const rows = number(result?.['rows']) ?? data?.rows
-  const features = number(result?.['features']) ?? data?.features
-  const nonzeros = number(result?.['nonzeros'])
+  const features = number(result?.['features']) ?? data?.features ?? run.data?.features
+  const nonzeros = number(result?.['nonzeros']) ?? run.data?.nonzeros
   const seconds = secondsOf(run)
   // What the cap is about. Later, pages of the program's own file may be resident that the system can drop.
   const trained = stageOf(run, 'train').reduce((most, { memoryBytes }) => Math.max(most, memoryBytes), 0)
@@ -34,7 +35,7 @@ export function factsOf(run: RunRecords): Fact[] {
   const passes = number(result?.['passes'])
   const [gap, primal] = [number(result?.['gap']), number(result?.['primal'])]
   const allowed = allowedMemory(run)
-  const relaxed = stageOf(run, 'relax').length > 0
+  const relaxed = isTruncated(run)
   const best = result?.['best'] as { cost: number; accuracy: number } | undefined
   const found: (Fact | false | undefined)[] = [
     best && { name: 'Best cost', value: numberText(best.cost), note: `${shareText(best.accuracy)} on held-out rows` },
@@ -73,8 +74,22 @@ export function factsOf(run: RunRecords): Fact[] {
   return found.filter(fact => fact !== false && fact !== undefined)
 }
 
+export interface Verdict {
+  text: string
+  good: boolean
+  /** Lines below it, by columns. */
+  sum?: string[][]
+  advice?: string | undefined
+}
+
 /** How it ended, and whether that is what was wanted. */
-export function verdictOf({ result, run }: RunRecords): { text: string; good: boolean } {
+export function verdictOf({ result, run, end }: RunRecords): Verdict {
+  if (end) {
+    // An error of memory has a sum behind its sentence, in lines of its own.
+    const [sentence, ...lines] = end.error.split('\n')
+    const sum = lines.map(line => line.trim().split(/ {2,}/))
+    return { text: `The run failed: ${sentence}`, good: false, sum, advice: end.advice }
+  }
   if (!result)
     return { text: 'These records end before the run did: it was stopped, or is still going on.', good: false }
   const { exitReason, solver, solverReason, primal, dual, gap } = result as {

@@ -49,10 +49,14 @@ export function titleOf(run: RunRecords): string {
 }
 
 function showRun(page: HTMLElement, run: RunRecords): void {
-  const { text, good } = verdictOf(run)
+  const { text, good, sum = [], advice } = verdictOf(run)
   page.append(
     head(titleOf(run), `${run.run.began.replace('T', ' ').slice(0, 19)} UTC · Spillway ${run.run.version}`),
-    element('p', { class: good ? 'verdict' : 'verdict short' }, [text]),
+    element('div', { class: good ? 'verdict' : 'verdict short' }, [
+      element('p', {}, [text]),
+      ...(sum.length > 0 ? [sumTable(sum)] : []),
+      ...(advice ? [element('p', {}, [advice])] : []),
+    ]),
     element(
       'dl',
       { class: 'facts' },
@@ -66,6 +70,13 @@ function showRun(page: HTMLElement, run: RunRecords): void {
   )
   for (const { id, title, charts } of chartsOf(run)) page.append(section(id, title, [figures(charts)]))
   page.append(section('settings', 'Command and settings', settingsOf(run)))
+}
+
+function sumTable(lines: string[][]): HTMLElement {
+  const rows = lines.map(([name = '', ...cells]) =>
+    element('tr', {}, [element('th', { scope: 'row' }, [name]), element('td', {}, [cells.join(' ')])]),
+  )
+  return element('table', {}, [element('tbody', {}, rows)])
 }
 
 function settingsOf({ run, resumed }: RunRecords): Node[] {

@@ -21,7 +21,7 @@ export function compareView(place: Place, ids: string[]): string {
   fill(
     element,
     h('header', { class: 'view-head' }, h('h1', {}, `${runs.length} runs side by side`)),
-    gone > 0 && notice('warning', h('p', {}, `${gone} of the runs are there no more.`)),
+    gone > 0 && notice('warning', h('p', {}, `${gone} of the runs ${gone === 1 ? 'is' : 'are'} there no more.`)),
     body,
   )
   if (runs.length === 0) fill(body, notice('empty', 'Tick two runs in the list, then Compare.'))

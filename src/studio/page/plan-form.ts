@@ -70,6 +70,15 @@ export class PlanForm {
     this.#memory.set(bytes)
   }
 
+  /** The field is shown, wherever it stands. */
+  setExpand(steps: string): void {
+    const { control } = this.#fields.expand
+    control.value = steps
+    control.closest('details')?.setAttribute('open', '')
+    control.focus()
+    this.#changed()
+  }
+
   /** What the user calls the run; empty for a name by the program. */
   name(): string {
     return this.#name.control.value.trim()

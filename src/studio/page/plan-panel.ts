@@ -75,7 +75,13 @@ export class PlanPanel {
     this.#button.disabled = false
     fill(this.#said)
     this.#form.explainSolver(plan.reason ? `${plan.solver}: ${plan.reason}` : plan.solver)
-    fill(this.#picture, plan.memory && memoryBar(plan.memory), blockCells(plan), timeText(plan))
+    fill(
+      this.#picture,
+      plan.suggestedExpand !== undefined && this.#suggest(plan.suggestedExpand),
+      plan.memory && memoryBar(plan.memory),
+      blockCells(plan),
+      timeText(plan),
+    )
     this.#outlook.textContent = plan.seconds ? outlookText(plan.seconds.all) : ''
   }
 
@@ -89,6 +95,21 @@ export class PlanPanel {
       this.#picture,
       notice('warning', h('strong', {}, title), h('p', { class: 'why' }, message)),
       withMore && this.#offer(withMore),
+    )
+  }
+
+  /** Rows of letters can be trained on as they are, and little comes of it. */
+  #suggest(expand: string): HTMLElement {
+    const use = h('button', { type: 'button' }, `Use ${expand}`)
+    use.addEventListener('click', () => this.#form.setExpand(expand))
+    return notice(
+      'warning',
+      h(
+        'p',
+        {},
+        `Rows are strings. As they are, their values are the bytes of letters. ${expand} makes features of them.`,
+      ),
+      h('p', { class: 'offer' }, use),
     )
   }
 
@@ -131,6 +152,8 @@ function outlookText(seconds: number): string {
   return seconds < 1 ? 'less than a second' : `about ${formatSeconds(seconds)}`
 }
 
+const rangeText = (least: string, most: string): string => (least === most ? least : `${least} to ${most}`)
+
 function timeText({ seconds }: Plan): Child {
   if (!seconds) return h('p', { class: 'quiet' }, 'How long it takes cannot be told yet.')
   const { read, pass, passes, all, least, most, trial } = seconds
@@ -148,7 +171,7 @@ function timeText({ seconds }: Plan): Child {
     h(
       'p',
       { class: 'hint' },
-      `An estimate, likely ${formatSeconds(least)} to ${formatSeconds(most)}. It rests on a trial: `,
+      `An estimate, likely ${rangeText(formatSeconds(least), formatSeconds(most))}. It rests on a trial: `,
       `${formatCount(trial.rows)} rows of the data were trained on for a moment${took}.`,
     ),
   ]

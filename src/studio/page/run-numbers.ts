@@ -1,6 +1,6 @@
 // The numbers of a run as it goes on: pass, primal, gap, rate, memory, and the time it has taken and may take.
 import { type ProgressRecord, type RunRecords, stageOf } from '../../report/records.ts'
-import { relaxedPoints } from '../../report/relaxed-points.ts'
+import { isTruncated, relaxedPoints } from '../../report/relaxed-points.ts'
 import type { TrainProgress } from '../../train/progress.ts'
 import { isActive, type Run } from './api-types.ts'
 import { h, setText } from './dom.ts'
@@ -89,6 +89,7 @@ function ofTraining(records: RunRecords): Partial<Numbers> {
 function objectiveText(records: RunRecords, { primal, certified, problem = 1 }: TrainProgress): string {
   const relaxed = relaxedPoints(records).findLast(one => one.problem === problem)
   if (relaxed) return formatObjective(relaxed.objective)
+  if (isTruncated(records)) return NONE
   return certified ? formatObjective(primal) : `~${formatNumber(primal, 6)}`
 }
 
