@@ -260,7 +260,7 @@ export interface FoldsToPlan {
   costs: number
   /** What is made of their scores takes so much for each row. */
   besidesPerRow?: ((weighted: boolean) => ByteCount) | undefined
-  /** Whether they are trained where the text was read; they are if not said. */
+  /** Whether they are trained where the text was read, or after other models; they are if not said. */
   fromText?: boolean
 }
 
