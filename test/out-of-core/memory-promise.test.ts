@@ -80,6 +80,26 @@ describe('the promise of --memory', () => {
     }
   })
 
+  it('in a container that is too small for the data is told to be: it says how large one has to be', async t => {
+    const why = whyNot()
+    if (why) return t.skip(why)
+    const text = join(folder.path, 'wide.svm')
+    await generate(text, { like: 'yahoo-korea', size: 22e6, seed: 5 })
+    const child = spawn(
+      limit,
+      ['--memory', '160M', '--', process.execPath, published(folder.path), 'train', text, '-q'],
+      {
+        cwd: folder.path,
+      },
+    )
+    child.stdin.end()
+    const { status, stderr } = await outcomeOf(child)
+    assert.equal(status, 1)
+    assert.match(stderr, /^spillway: .*144 MiB of memory cannot work/)
+    assert.match(stderr, /--memory \d+M( or more)? in a larger container \(this one has 160 MiB\)/)
+    rmSync(text)
+  })
+
   it('in a container where a store cannot be trained on, it is described all the same', async t => {
     const why = whyNot()
     if (why) return t.skip(why)
