@@ -27,6 +27,12 @@ start = time.perf_counter()
 # A group of its own, so that a stop reaches whatever the command started.
 child = os.posix_spawnp(command[0], command, os.environ, file_actions=actions, setpgroup=0)
 signal.alarm(int(timeout))
+# What it asked for, with its children, is only there until it is waited for.
+asked = 0
+if os.path.exists("/proc/self/io"):
+    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+    with open(f"/proc/{child}/io") as counts:
+        asked = next(int(line.split()[1]) for line in counts if line.startswith("rchar:"))
 _, status, usage = os.wait4(child, 0)
 seconds = time.perf_counter() - start
 signal.alarm(0)
@@ -39,6 +45,7 @@ with open(result, "w") as file:
             "peakMemoryBytes": usage.ru_maxrss * unit,
             # Blocks of 512 bytes that came from the disk, page faults included.
             "diskBytes": usage.ru_inblock * 512,
+            "askedBytes": asked,
             "exit": os.waitstatus_to_exitcode(status),
             "timedOut": timed_out,
         },

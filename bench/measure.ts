@@ -14,6 +14,8 @@ export interface Measured {
   peakMemoryBytes: number
   /** Bytes that the system read from the disk for it: what it asked for, and pages of programs. */
   diskBytes: number
+  /** Bytes that it asked the system for, whether they came from the disk or from the page cache; 0 where the system does not tell. */
+  askedBytes?: number
   stdout: string
   stderr: string
 }

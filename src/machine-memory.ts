@@ -35,7 +35,13 @@ export function usableMemory(): ByteCount {
   return Math.floor(Math.min(SHARE_OF_MACHINE * total, ofLimit) / sharedBy)
 }
 
-/** The same where it is so little that it has to be planned for like a named memory; undefined where there is plenty. */
+/** All the memory that there is, and what has no more of it. */
+export function wholeMemory(): { bytes: ByteCount; of: 'container' | 'machine' } {
+  const [limit, total] = [memoryLimit(), totalmem()]
+  return limit < total ? { bytes: limit, of: 'container' } : { bytes: total, of: 'machine' }
+}
+
+/** What a run may take where it is so little that it has to be planned for like a named memory; undefined where there is plenty. */
 export function scarceMemory(usable = usableMemory()): ByteCount | undefined {
   return usable < PLENTY ? usable : undefined
 }

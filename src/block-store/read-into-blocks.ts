@@ -13,11 +13,12 @@ import { labelKey } from '../input-formats/labels.ts'
 import { longestLine } from '../input-formats/line-chunks.ts'
 import { textSize } from '../input-formats/text-size.ts'
 import { scarceMemory } from '../machine-memory.ts'
-import { type Arena, formatBytes } from '../numeric/arena.ts'
+import type { Arena } from '../numeric/arena.ts'
 import { roundDown } from '../numeric/rounding.ts'
 import { SEGMENT_HEADER_BYTES } from '../numeric/segment-layout.ts'
 import type { ChunkToParse } from '../rows/chunk-task.ts'
 import { RowReader } from '../rows/read-rows.ts'
+import { cannotWork, type MemoryPart } from '../rows/too-little-memory.ts'
 import { type Address, type ByteCount, NODE_BYTES, PROGRAM_PAGES, WINDOW_BYTES } from '../sizes.ts'
 import type { Schema } from '../tables/schema.ts'
 import type { ThreadPool } from '../threads/pool.ts'
@@ -134,6 +135,7 @@ const LEAST_CHUNKS = 32
 /** A stream of unknown length. */
 const BLOCKS_OF_A_STREAM = 16
 export const LEAST_BUFFERS = 16 << 20
+const BUFFERS: MemoryPart = ['buffers for reading at least', LEAST_BUFFERS]
 const PROBE_BYTES = 8 << 20
 /** When the disk cannot be measured: a rate at which zstd never pays. */
 const FAST_DISK = 4e9
@@ -241,12 +243,8 @@ export async function readIntoBlocks(
 
 /** Refuses a memory in which the program's own pages would have no room beside reading: it would crawl. */
 export function requireReading(memory: ByteCount | undefined): void {
-  const least = NODE_BYTES + PROGRAM_PAGES + LEAST_BUFFERS
-  if (memory === undefined || memory >= least) return
-  throw new SpillwayError(
-    `${formatBytes(memory)} of memory cannot work: Node takes ${formatBytes(NODE_BYTES)}, its pages ${formatBytes(PROGRAM_PAGES)}, buffers for reading at least ${formatBytes(LEAST_BUFFERS)}`,
-    `give --memory ${Math.ceil(least / 2 ** 20)}M or more`,
-  )
+  if (memory === undefined || memory >= NODE_BYTES + PROGRAM_PAGES + LEAST_BUFFERS) return
+  throw cannotWork(memory, [['its pages', PROGRAM_PAGES], BUFFERS])
 }
 
 /** Buffers and blocks for a given memory. Text in slots, encoded segments, parsers and encoders of two threads take about
@@ -257,12 +255,7 @@ export function bufferSizes(memory = scarceMemory()): BufferSizes {
     return { chunk: CHUNK_BYTES, line, blockText: BLOCK_TEXT_BYTES, mapPages: MAP_PAGES, writer: 16 << 20 }
   }
   const left = memory - NODE_BYTES
-  if (left < LEAST_BUFFERS) {
-    throw new SpillwayError(
-      `${formatBytes(memory)} of memory cannot work: Node takes ${formatBytes(NODE_BYTES)}, buffers for reading at least ${formatBytes(LEAST_BUFFERS)}`,
-      `give --memory ${Math.ceil((NODE_BYTES + LEAST_BUFFERS) / 2 ** 20)}M or more`,
-    )
-  }
+  if (left < LEAST_BUFFERS) throw cannotWork(memory, [BUFFERS])
   const chunk = Math.min(CHUNK_BYTES, Math.max(1 << 18, roundDown(left / 40, 4096)))
   return {
     chunk,

@@ -4,9 +4,12 @@ import { hearStandardErrors } from '../files/standard-output.ts'
 import type { Launch } from '../ranks/launcher.ts'
 import { version } from '../version.ts'
 import { allCommands } from './all-commands.ts'
-import { type Command, editDistance, parseArguments } from './command.ts'
+import { type Command, editDistance, memoryOption, parseArguments } from './command.ts'
 import type { Job } from './over-ranks.ts'
 import { print } from './print.ts'
+
+/** Whether this is not dist/. */
+const IS_SOURCE = import.meta.url.endsWith('.ts')
 
 /** Runs a command line; the exit code: 0 done, 1 a failure, 2 wrong usage, 130 interrupted. */
 export async function main(words: string[]): Promise<number> {
@@ -46,6 +49,10 @@ async function runWords([name, ...rest]: string[], job?: Job): Promise<number> {
   if (options['help']) {
     await tell(() => helpOf(name))
     return 0
+  }
+  if (IS_SOURCE && options['memory'] !== undefined) {
+    const { requireRoomForSources } = await import('./from-sources.ts')
+    requireRoomForSources(memoryOption(options))
   }
   const ranks = await job?.join(command, given, options)
   if (isSilent) options['quiet'] = true

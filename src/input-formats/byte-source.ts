@@ -4,6 +4,7 @@ import { constants } from 'node:fs'
 import { access, type FileHandle, open, stat } from 'node:fs/promises'
 import { PassThrough, type Readable } from 'node:stream'
 import { fileError, SpillwayError } from '../errors.ts'
+import { crowdsOut, DirectReader } from '../files/read-directly.ts'
 import { unlessAborted } from '../threads/until-aborted.ts'
 import { COMPRESSION_HEAD, compressionOf } from './compressions.ts'
 import { type FilePart, filePart, partName } from './file-part.ts'
@@ -130,6 +131,7 @@ export async function openSource(path: string): Promise<ByteSource> {
 
 function plainFile(name: string, handle: FileHandle, size: number, head: Uint8Array): ByteSource {
   let next = 0
+  let direct: Promise<DirectReader | undefined> | undefined
   return {
     name,
     kind: 'a file',
@@ -137,9 +139,13 @@ function plainFile(name: string, handle: FileHandle, size: number, head: Uint8Ar
     consumed: 0,
     head,
     async read(target) {
-      const filled = await this.readAt!(target, next)
+      direct ??= crowdsOut(size) ? DirectReader.open(name) : Promise.resolve(undefined)
+      const first = (await (await direct)?.read(target)) ?? 0
+      this.consumed += first
+      next += first
+      const filled = first < target.length ? await this.readAt!(target.subarray(first), next) : 0
       next += filled
-      return filled
+      return first + filled
     },
     async readAt(target, at) {
       let filled = 0
@@ -156,7 +162,10 @@ function plainFile(name: string, handle: FileHandle, size: number, head: Uint8Ar
       }
       return filled
     },
-    close: () => handle.close(),
+    async close() {
+      await (await direct)?.close()
+      await handle.close()
+    },
   }
 }
 

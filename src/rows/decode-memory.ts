@@ -9,6 +9,7 @@ import { formatBytes } from '../numeric/arena.ts'
 import { type ByteCount, NODE_BYTES, PROGRAM_PAGES } from '../sizes.ts'
 import { defaultThreads } from '../threads/pool.ts'
 import { CHUNK_BYTES } from './read-rows.ts'
+import { memoryThatWouldDo } from './too-little-memory.ts'
 
 export interface DecodingPlan {
   /** Threads that there is room for. */
@@ -59,7 +60,7 @@ export async function planDecoding(
   if (bytes <= room) return { threads: count, bytes }
   throw new SpillwayError(
     `${largest.name} takes about ${formatBytes(bytes)} while it is decoded, and ${formatBytes(memory)} of memory leave ${formatBytes(Math.max(0, room))} for that`,
-    `write the file with smaller parts, e.g. row_group_size=10000, or give --memory ${Math.ceil((bytes + LEAST_BESIDE) / 2 ** 20)}M`,
+    `write the file with smaller parts, e.g. row_group_size=10000, or give ${memoryThatWouldDo(bytes + LEAST_BESIDE)}`,
   )
 }
 

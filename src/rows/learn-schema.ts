@@ -24,6 +24,7 @@ import { findLine } from './find-line.ts'
 import { poolForText } from './pool-for-text.ts'
 import { RowReader } from './read-rows.ts'
 import { type ColumnOfChunk, type Look, scanTableTask } from './scan-table-task.ts'
+import { memoryThatWouldDo } from './too-little-memory.ts'
 import { Landing, ValueList } from './value-list.ts'
 
 export interface TableToLearn extends TableOptions {
@@ -101,7 +102,7 @@ function requireRoom(columns: number, memory: ByteCount | undefined, name: strin
   if (memory === undefined || need <= memory) return
   throw new SpillwayError(
     `${name}: found ${formatCount(columns)} columns, which take about ${formatBytes(columns * BYTES_OF_COLUMN)}, expected fewer in --memory ${formatBytes(memory)}`,
-    `give --memory ${Math.ceil(need / 1e6)}M or more, or write the rows as LIBSVM text, .npy or .npz`,
+    `give ${memoryThatWouldDo(need, { more: ' or more' })}, or write the rows as LIBSVM text, .npy or .npz`,
   )
 }
 

@@ -10,10 +10,11 @@ import { decodedSegment } from '../block-store/segment-size.ts'
 import { removeFile } from '../block-store/store-folder.ts'
 import { fileError, SpillwayError, UsageError } from '../errors.ts'
 import { takeLock } from '../files/lock-file.ts'
-import { Arena, formatBytes } from '../numeric/arena.ts'
+import { Arena } from '../numeric/arena.ts'
 import { BATCH_BOUND, ROW_BOUND } from '../numeric/layouts.ts'
 import { SPREAD_BYTES } from '../numeric/metric-tree-layout.ts'
 import { roundUp } from '../numeric/rounding.ts'
+import { cannotWork, type MemoryPart } from '../rows/too-little-memory.ts'
 import { type ByteCount, NODE_BYTES, PROGRAM_PAGES, parseMemory, READ_BYTES, WINDOW_BYTES } from '../sizes.ts'
 import { defaultThreads, ThreadPool } from '../threads/pool.ts'
 import { BOX_ROOM, type BuildRooms, ROOM_PER_ROW } from './build-tree.ts'
@@ -200,17 +201,15 @@ function slotsFor(
   const pages = memory === undefined ? 0 : PROGRAM_PAGES
   const fitting = Math.floor((allowed - NODE_BYTES - pages) / each)
   if (fitting < 1) {
-    const besides = pages > 0 ? `, its pages ${formatBytes(pages)}` : ''
-    throw new SpillwayError(
-      `${formatBytes(allowed)} of memory cannot work: Node takes ${formatBytes(NODE_BYTES)}${besides}, and the largest block with its tree ${formatBytes(each)}`,
-      each <= WINDOW_BYTES
-        ? `give --memory ${Math.ceil((NODE_BYTES + PROGRAM_PAGES + each) / 2 ** 20)}M or more, or ingest the data into more blocks`
-        : 'ingest the data into more blocks: --blocks',
-    )
+    const tree: MemoryPart = ['the largest block with its tree', each]
+    const refusal = cannotWork(allowed, pages > 0 ? [['its pages', pages], tree] : [tree], [MORE_BLOCKS])
+    throw each <= WINDOW_BYTES ? refusal : new SpillwayError(refusal.message, `${MORE_BLOCKS}: --blocks`)
   }
   const count = Math.min(threads ?? defaultThreads(), fitting, missing.length)
   return Array.from({ length: count }, () => ({ bytes, rows }))
 }
+
+const MORE_BLOCKS = 'ingest the data into more blocks'
 
 /** Buffers of a thread: pages on their way to the file, and what decoding keeps. */
 const OTHERS = 6 << 20

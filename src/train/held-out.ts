@@ -83,7 +83,18 @@ export interface FoldsOverBlocks extends FoldsToPlan {
 
 /** Has all models trained by each block that is read, and makes something of what they told. An abort rejects. */
 export async function heldOutOverBlocks<T>(
-  { paths, solver, options: given, folds, costs, besidesPerRow, problemsOf, ranks = alone, tell }: FoldsOverBlocks,
+  {
+    paths,
+    solver,
+    options: given,
+    folds,
+    costs,
+    besidesPerRow,
+    fromText,
+    problemsOf,
+    ranks = alone,
+    tell,
+  }: FoldsOverBlocks,
   make: (held: HeldOut, solutions: Solution[], place: InBlocks) => T | Promise<T>,
 ): Promise<T> {
   const options = underLimits(solver, given)
@@ -91,7 +102,8 @@ export async function heldOutOverBlocks<T>(
   const { firstPass: _, ...later } = solver
   const store = storeOfRank(paths, options.store, ranks)
   const ofRank = { ...options, ...(store !== undefined && { store }) }
-  const opened = await openBlocks(paths, later, ofRank, tell, { folds, costs, besidesPerRow })
+  const found = await openBlocks(paths, later, ofRank, tell, { folds, costs, besidesPerRow })
+  const opened = { ...found, fromText: fromText === true || found.fromText }
   const { rows, labels } = opened.found.store.manifest
   const problems = problemsOf(labels, rows)
   const own = modelsOfRank(problems, ranks)

@@ -29,6 +29,7 @@ import { type MemorySolver, trainsMany } from '../optimise/solvers/solver.ts'
 import { planLines } from '../optimise/sources/memory-plan.ts'
 import { RowsInMemory } from '../optimise/sources/rows-in-memory.ts'
 import { byFeature, inSpace } from '../rows/renumber-features.ts'
+import { memoryThatWouldDo } from '../rows/too-little-memory.ts'
 import { NODE_BYTES } from '../sizes.ts'
 import { allowedMemory, pagesBeside, roomForModels } from './choose-solver.ts'
 import { type FoldedProblem, isTruncated } from './class-problems.ts'
@@ -386,7 +387,7 @@ export class InMemory extends Place {
     const blocks = byGradient ? '--store DIR' : '--solver block'
     throw new SpillwayError(
       `${problem}, and ${classes} classes do not fit:\n  ${planLines(parts, memory).join('\n  ')}`,
-      `what would help: --memory ${Math.ceil(total / 2 ** 20)}M, ${blocks}, which keeps no rows in memory, or --multiclass one-vs-rest, which trains one class after the other`,
+      `what would help: ${memoryThatWouldDo(total)}, ${blocks}, which keeps no rows in memory, or --multiclass one-vs-rest, which trains one class after the other`,
     )
   }
 

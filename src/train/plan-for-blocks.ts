@@ -21,6 +21,7 @@ import { type BlockSolver, extraPerWeight, trainsMany } from '../optimise/solver
 import { type MemoryPlan, type PlanNeeds, planMemory } from '../optimise/sources/memory-plan.ts'
 import { outgrowsText } from '../rows/sample-text.ts'
 import { scalingBytes } from '../rows/scale.ts'
+import { cannotWork } from '../rows/too-little-memory.ts'
 import { type ByteCount, NODE_BYTES, PROGRAM_PAGES } from '../sizes.ts'
 import { hasNumbers, hasWeights } from '../tables/schema.ts'
 import { allowedMemory } from './choose-solver.ts'
@@ -260,7 +261,7 @@ export interface FoldsToPlan {
   costs: number
   /** What is made of their scores takes so much for each row. */
   besidesPerRow?: ((weighted: boolean) => ByteCount) | undefined
-  /** Whether they are trained where the text was read; they are if not said. */
+  /** Whether they are trained where the text was read, or after other models; they are if not said. */
   fromText?: boolean
 }
 
@@ -323,10 +324,11 @@ export function leastForText(memory: ByteCount): ByteCount {
 
 /** The refusal of less, before anything is read. */
 export function tooLittleForText(memory: ByteCount): SpillwayError {
-  return new SpillwayError(
-    `${formatBytes(memory)} of memory cannot work: Node takes ${formatBytes(NODE_BYTES)}, its pages ${formatBytes(PROGRAM_PAGES)}, what reading the text leaves behind ${formatBytes(afterIngest(memory))}, blocks at least ${formatBytes(LEAST_FOR_BLOCKS)}`,
-    `give --memory ${Math.ceil(leastForText(memory) / 2 ** 20)}M or more`,
-  )
+  return cannotWork(memory, [
+    ['its pages', PROGRAM_PAGES],
+    ['what reading the text leaves behind', afterIngest(memory)],
+    ['blocks at least', LEAST_FOR_BLOCKS],
+  ])
 }
 
 /** What an ingest is given. Where rows become larger than their text, small buffers read it as well, and leave less behind;

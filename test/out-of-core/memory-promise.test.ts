@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { ingest } from '../../src/block-store/ingest.ts'
 import { openStore } from '../../src/block-store/reader.ts'
+import { requireRoomForSources } from '../../src/cli/from-sources.ts'
 import { generate } from '../../src/generate/generate.ts'
 import { outcomeOf, run } from '../cli/run.ts'
 import { testFolder } from '../input-formats/fixture.ts'
@@ -79,6 +80,26 @@ describe('the promise of --memory', () => {
     }
   })
 
+  it('in a container that is too small for the data is told to be: it says how large one has to be', async t => {
+    const why = whyNot()
+    if (why) return t.skip(why)
+    const text = join(folder.path, 'wide.svm')
+    await generate(text, { like: 'yahoo-korea', size: 22e6, seed: 5 })
+    const child = spawn(
+      limit,
+      ['--memory', '160M', '--', process.execPath, published(folder.path), 'train', text, '-q'],
+      {
+        cwd: folder.path,
+      },
+    )
+    child.stdin.end()
+    const { status, stderr } = await outcomeOf(child)
+    assert.equal(status, 1)
+    assert.match(stderr, /^spillway: .*144 MiB of memory cannot work/)
+    assert.match(stderr, /--memory \d+M( or more)? in a larger container \(this one has 160 MiB\)/)
+    rmSync(text)
+  })
+
   it('in a container where a store cannot be trained on, it is described all the same', async t => {
     const why = whyNot()
     if (why) return t.skip(why)
@@ -95,6 +116,27 @@ describe('the promise of --memory', () => {
     // A memory that was named is asked about.
     const { status: refused } = await run(['inspect', 'few.spill', '--memory', '100M'], { cwd: folder.path })
     assert.equal(refused, 1)
+  })
+
+  it('is of the built program: inside of a cap that is no larger, the sources are refused', async t => {
+    const M = 2 ** 20
+    assert.throws(
+      () => requireRoomForSources(240 * M, 240 * M),
+      /^SpillwayError: 240 MiB of memory cannot work from the sources: Node takes 64\.0 MiB more .* the container has 240 MiB$/,
+    )
+    requireRoomForSources(240 * M, 304 * M)
+    requireRoomForSources(240 * M, Number.POSITIVE_INFINITY)
+    requireRoomForSources(undefined, 240 * M)
+    const why = whyNot()
+    if (why) return t.skip(why)
+    folder.write('few.svm', '+1 1:1\n-1 2:1\n'.repeat(50))
+    const inside = ['--memory', '240M', '--', process.execPath, published(folder.path)]
+    const child = spawn(limit, [...inside, 'train', 'few.svm', 'few.model', '--memory', '240M', '-q'], {
+      cwd: folder.path,
+    })
+    child.stdin.end()
+    const { status, stderr } = await outcomeOf(child)
+    assert.equal(status, 0, stderr)
   })
 
   it('of an ingest is refused where pages of the program would have no room', async () => {

@@ -8,6 +8,7 @@ import { parseExpansion } from '../../features/expansion-steps.ts'
 import { formatBytes } from '../../numeric/arena.ts'
 import { BATCH_BOUND, ROW_BOUND } from '../../numeric/layouts.ts'
 import { roundUp } from '../../numeric/rounding.ts'
+import { memoryThatWouldDo } from '../../rows/too-little-memory.ts'
 import { type ByteCount, NODE_BYTES, READ_BYTES, WINDOW_BYTES } from '../../sizes.ts'
 
 /** What a first pass over the text takes of it at most. */
@@ -58,7 +59,7 @@ export class TooLittleMemory extends SpillwayError {
   readonly otherHelp: string[]
 
   constructor(message: string, enough: ByteCount | undefined, otherHelp: string[]) {
-    const help = enough === undefined ? otherHelp : [`--memory ${enough / 2 ** 20}M`, ...otherHelp]
+    const help = enough === undefined ? otherHelp : [memoryThatWouldDo(enough), ...otherHelp]
     super(
       message,
       help.length > 0
