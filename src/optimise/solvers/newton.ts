@@ -23,6 +23,7 @@ import {
 } from '../objectives/primal-view.ts'
 import { DESCENT_BYTES, Descent } from './descent.ts'
 import { startDescents } from './descents-run.ts'
+import { InteriorPoints } from './interior.ts'
 import { anyDual, type BlockSolver, type MemorySolver, type SolverSettings, type Steps } from './solver.ts'
 
 /** Up to so many weights the matrix is summed: at every step while rows are short, for their squares count; else when the last
@@ -320,7 +321,15 @@ export class NewtonDescent extends Descent<Inner> {
   }
 }
 
-const start = startDescents((...settings) => new NewtonDescent(...settings))
+/** Whether the hinge is trained by interior points, so that every row has two numbers. Ranks round its kink. */
+const hasInterior = (objective: OneProblem, { ranks }: SolverSettings): boolean =>
+  !objective.isSmooth && (ranks?.size ?? 1) === 1 && isFew(objective.weightCount)
+
+const start = startDescents((objective, source, settings) =>
+  hasInterior(objective, settings) && !settings.space
+    ? new InteriorPoints(objective, source)
+    : new NewtonDescent(objective, source, settings),
+)
 
 const traits = {
   name: 'newton',
