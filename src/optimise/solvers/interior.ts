@@ -3,12 +3,15 @@
 //   min ½‖w‖² + Σ U_i ξ_i     s_i = y_i wᵀx_i − 1 + ξ_i,   s, ξ ≥ 0        dual: 0 ≤ α_i ≤ U_i,  β = U − α
 //
 // Newton's steps go towards α s = β ξ = μ for all rows, with μ ever smaller. Ferris, Munson: Interior-point methods for massive
-// support vector machines (SIAM J. Optim. 13, 2003). A step takes two passes over the rows: one sums a matrix and the vectors of
-// the step, for any μ; one tells how far the rows let the step go, for some μ. The further they let a step to μ = 0 go, the smaller
-// is the μ that is taken: Mehrotra: On the implementation of a primal-dual interior point method (SIAM J. Optim. 2, 1992). Steps to
-// a gap are some thirty, whatever the cost is and however the rows lie. See numeric/assembly/interior.ts.
+// support vector machines (SIAM J. Optim. 13, 2003). A pass over the rows sums a matrix and the vectors of the step.
 //
-// α is feasible all the way, so that every second pass is a certificate. The largest dual objective so far is what counts.
+// Steps are bold at first: w goes the whole way, and rows that would leave their bounds are held back, each for itself. A step
+// is one pass then. Where some of them lead nowhere, steps are careful from then on: another pass tells how far the rows let them
+// go, for some μ, and all go the same share of the way. The further they let a step to μ = 0 go, the smaller is the μ that is
+// taken: Mehrotra: On the implementation of a primal-dual interior point method (SIAM J. Optim. 2, 1992). Bold steps to a gap are
+// some ten to thirty, careful ones some more, whatever the cost is. See numeric/assembly/interior.ts.
+//
+// α is feasible all the way, so that every pass with a matrix is a certificate. The largest dual objective so far is what counts.
 import type { Stretch } from '../../block-store/checkpoint.ts'
 import { PROBLEM_BYTES, SUMS_BYTES } from '../../numeric/layouts.ts'
 import { CACHE_LINE, roundUp } from '../../numeric/rounding.ts'
@@ -28,9 +31,9 @@ const CENTRING = 3
 const NEARLY = 0.995
 /** A bold step is made whole: rows that it would take out keep so much of what they have. It aims at such a share of the mean.
  *  After so many of them in a row that did not lower what is owed to such a share of the least so far, steps are careful ones. */
-const KEPT = 0.1
+const KEPT = 0.2
 const BOLD_AIM = 0.3
-const MOST_STRIKES = 3
+const MOST_STRIKES = 8
 const WORTHWHILE = 0.9
 /** Bytes of each row: see numeric/assembly/interior.ts. */
 export const STATE_BYTES = 16
@@ -218,11 +221,10 @@ export class InteriorPoints implements WholePasses {
     numeric.combine(this.#affine, 1, this.#affine, 1, this.#moved, n)
     numeric.solveCholesky(this.#matrix, n, this.#affine)
     numeric.solveCholesky(this.#matrix, n, this.#centring)
-    if (course.strikes < MOST_STRIKES) {
-      const isWorthwhile = course.least === null || owed < WORTHWHILE * course.least
-      course.strikes = isWorthwhile ? 0 : course.strikes + 1
-      if (isWorthwhile) course.least = owed
-    }
+    const isWorthwhile = course.least === null || owed < WORTHWHILE * course.least
+    if (isWorthwhile) course.least = owed
+    // Careful steps get there, so that they are kept to.
+    if (course.strikes < MOST_STRIKES) course.strikes = isWorthwhile ? 0 : course.strikes + 1
     if (course.strikes < MOST_STRIKES) this.#go(BOLD_AIM, 1)
     else course.phase = 'reach'
   }
