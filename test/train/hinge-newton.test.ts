@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { ingest } from '../../src/block-store/ingest.ts'
+import { shortfallWords } from '../../src/model/shortfall.ts'
 import type { TrainOptions } from '../../src/train/options.ts'
 import { train } from '../../src/train/train.ts'
 import { type Row, writeData } from '../data-sets/rows.ts'
@@ -99,6 +100,18 @@ describe('nearly separable rows of many features', () => {
     const objective = modelObjective(found.model, wide, o)
     assert.ok(objective <= modelObjective(dual.model, wide, o) * (1 + 1e-3))
     assert.ok(objective >= dual.dual! * (1 - 1e-12), `${objective} is below the dual objective ${dual.dual}`)
+  })
+
+  it('are told to be trained by coordinate descent, where steps on the primal creep; that reaches the gap', async () => {
+    const data = folder.write('creeping.svm', writeData(wide))
+    const options: TrainOptions = { loss: 'squared-hinge', cost: 1e4, maxPasses: 1000 }
+    const short = await train(data, { ...options, solver: 'lbfgs' }).result
+    assert.equal(short.exitReason, 'max-passes')
+    const { advice } = shortfallWords(short.model)!
+    assert.deepEqual(advice, ['--solver dual'])
+    const followed = await train(data, { ...options, solver: advice[0].split(' ')[1] }).result
+    assert.equal(followed.exitReason, 'converged')
+    assert.ok(followed.gap! <= 1e-3)
   })
 
   it('from blocks: certified; stopped and resumed, and with any number of threads, the same bits', async () => {
