@@ -72,8 +72,12 @@ function factorsText(factors: number[], changed: number[]): string {
   return `the weights${of} were multiplied by ${by}, which is best along them`
 }
 
+/** Solvers that follow gradients of all rows. Where rows are nearly separable and costs large, they creep, and coordinate descent
+ *  does not. */
+const DESCENDING = ['newton', 'lbfgs']
+
 function adviceFor(
-  { transforms, bias, cost }: Model,
+  { transforms, bias, cost, solver, multiclass }: Model,
   { values, lengths, resumable }: Shortfall,
   interrupted: boolean,
   passes: number,
@@ -89,8 +93,12 @@ function adviceFor(
   const more = `--max-passes ${Math.max(passes * 10, USUAL_PASSES)}`
   const onward = interrupted ? (resumable ? ['--resume'] : []) : resumable ? ['--resume', more] : [more]
   const cheaper = cost !== null && cost > 1 ? [`--cost ${short(cost / 10)}`] : []
+  // A run with a checkpoint had its rows in blocks. The softmax has gradients alone.
+  const creeps = DESCENDING.includes(solver) && multiclass !== 'softmax' && !interrupted
+  const other = creeps ? [`--solver ${resumable ? 'block' : 'dual'}`] : []
   // Few passes are the first thing to mend; after many, the data is.
-  if (interrupted || passes < USUAL_PASSES) return { advice: onward, otherwise: [...easier, ...cheaper] }
+  if (interrupted || passes < USUAL_PASSES) return { advice: onward, otherwise: [...other, ...easier, ...cheaper] }
+  if (creeps) return { advice: other, otherwise: [...easier, onward.join(' '), ...cheaper] }
   return { advice: easier, otherwise: [onward.join(' '), ...cheaper] }
 }
 

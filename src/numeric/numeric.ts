@@ -412,6 +412,39 @@ export interface NumericFunctions extends ByPrecision, ByWidth {
   addColumns(l1: Address, w: Address, sign: number, out: Address): void
   lengthL1(w: Address, count: number): number
   steepest(v: Address, count: number): number
+  interiorRows(
+    ...args: [
+      problem: Address,
+      from: number,
+      to: number,
+      state: Address,
+      moved: Address,
+      share: number,
+      keep: number,
+      mu: number,
+      v: Address,
+      affine: Address,
+      centring: Address,
+      matrix: Address,
+      n: number,
+      scratch: Address,
+      sums: Address,
+      allRows: number,
+    ]
+  ): void
+  reachRows(
+    ...args: [
+      problem: Address,
+      from: number,
+      to: number,
+      state: Address,
+      affine: Address,
+      centring: Address,
+      aims: Address,
+      count: number,
+      shares: Address,
+    ]
+  ): void
   sweepL1Squared(l1: Address, budget: number): number
   stateOfSquared(l1: Address): void
   sumsOfSquared(l1: Address): number

@@ -103,7 +103,8 @@ export class InMemory extends Place {
     // The choice was auto's: where coordinate descent is slow, another method may be taken.
     const sizes = { ...loaded.rows, rows: loaded.all.rows, nonzeros: loaded.all.nonzeros }
     this.#secondOrder =
-      hasSecondOrder({ ...this.facts, rows: sizes.rows }) && newton.extraBytes!(weights + 1) <= this.#room
+      hasSecondOrder({ ...this.facts, rows: sizes.rows }) &&
+      newton.extraBytes!(weights + 1) + this.#stateBytes(newton) <= this.#room
     const loss = convexLoss(findLoss(options.loss))
     const isOne = wanted.problems.length === 1 && !wanted.together && !isTruncated(wanted)
     const what = options.ranks.size > 1 ? 'overRanks' : isOne ? 'oneInMemory' : 'otherwise'
@@ -127,9 +128,18 @@ export class InMemory extends Place {
     return roomForModels(this.facts.arena, this.#loaded.rows.packedBytes, this.facts.options)
   }
 
+  /** Bytes that a solver keeps for the rows of a model, beside dual variables. */
+  #stateBytes({ rowBytes }: MemorySolver): number {
+    const { options, rows, weights } = this.facts
+    const loss = convexLoss(findLoss(options.loss))
+    return options.ranks.size > 1 ? 0 : rows * (rowBytes?.(loss, weights + 1) ?? 0)
+  }
+
   #roundsOf(problems: FoldedProblem[]): Round[] {
     const room = this.#room
-    const rounds = this.#each ? groupsOf(problems, this.#each, this.facts, room) : bundlesOf(problems, this.facts, room)
+    const rounds = this.#each
+      ? groupsOf(problems, this.#each, this.facts, room, this.#stateBytes(this.#each))
+      : bundlesOf(problems, this.facts, room)
     if (rounds.length > 1) {
       const most = Math.max(...rounds.map(round => round.flat().length))
       const what = this.#each ? 'weights and gradients' : 'weights and dual variables'
@@ -308,7 +318,13 @@ export class InMemory extends Place {
     if (known) return known
     const { arena, rows, weights } = this.facts
     // Other bundles may need as much at the same time.
-    const most = mostOf(bundle.models, newton, weights, this.#room / Math.max(1, this.#sources.size))
+    const most = mostOf(
+      bundle.models,
+      newton,
+      weights,
+      this.#room / Math.max(1, this.#sources.size),
+      this.#stateBytes(newton),
+    )
     const places = { rows, weights, folds: bundle.folds }
     const successor = { objective: new EachObjective(arena, places, bundle.problems.slice(0, most)), most }
     this.#successors.set(bundle, successor)

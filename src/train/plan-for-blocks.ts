@@ -8,6 +8,7 @@ import { SpillwayError } from '../errors.ts'
 import { findInputFormat } from '../input-formats/all-input-formats.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { trainsTogether } from '../losses/formulations.ts'
+import { convexLoss } from '../losses/loss.ts'
 import { formatBytes } from '../numeric/arena.ts'
 import { even } from '../optimise/objectives/all-classes.ts'
 import { lanesOf } from '../optimise/objectives/bundles.ts'
@@ -140,6 +141,10 @@ function needsOf(
     PROGRAM_PAGES +
     (ingested ? ingestRemains(bytes, growing(options, inputFormatOf(manifest))) : 0) +
     (classes > 2 ? forManyModels(bytes) : 0)
+  const loss = convexLoss(findLoss(options.loss))
+  const stateOf = ({ rowBytes }: Pick<BlockSolver, 'rowBytes'>): number =>
+    overRanks || options.ranks.size > 1 ? 0 : (rowBytes?.(loss, Math.ceil(weights) + 1) ?? 0)
+  const stateBytes = stateOf(solver) * (solver.startEach ? lanes : 1) + (handsOver ? stateOf(newton) : 0)
   const needs = {
     ...{
       alphaBytes: !hasDual(solver, options) ? 0 : together ? classes * 8 : alphaStride(options) * lanes,
@@ -157,6 +162,7 @@ function needsOf(
       (solver.extra?.perRow ?? 0) +
       (overRanks?.perRow ?? 0) +
       bytesPerRow +
+      stateBytes +
       (truncated ? OUTLIER_BYTES : 0) +
       // An index does not know weights of rows: they are all in memory.
       (manifest.rowWeights && solver.needsIndex ? 8 : 0) +

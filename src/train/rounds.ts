@@ -35,15 +35,23 @@ export function groupsOf(
   solver: MemorySolver,
   { weights }: Pick<PlaceFacts, 'weights'>,
   room: number,
+  forRows = 0,
 ): Round[] {
-  const groups = Math.ceil(problems.length / mostOf(problems.length, solver, weights, room))
+  const groups = Math.ceil(problems.length / mostOf(problems.length, solver, weights, room, forRows))
   const size = Math.ceil(problems.length / groups)
   return Array.from({ length: Math.ceil(problems.length / size) }, (_, k) => [problems.slice(k * size, (k + 1) * size)])
 }
 
-/** How many of them there is room for at a time, at least one. `weights`: of a model, the bias not counted. */
-export function mostOf(models: number, { extraBytes }: MemorySolver, weights: number, room: number): number {
-  const bytes = (count: number): number => extraBytes!(weights + 1, count) + count * ((weights + 1) * 8 + BESIDES)
+/** How many of them there is room for at a time, at least one. `weights`: of a model, the bias not counted. `forRows`: bytes of each for all rows. */
+export function mostOf(
+  models: number,
+  { extraBytes }: MemorySolver,
+  weights: number,
+  room: number,
+  forRows = 0,
+): number {
+  const bytes = (count: number): number =>
+    extraBytes!(weights + 1, count) + count * ((weights + 1) * 8 + BESIDES + forRows)
   let most = models
   while (most > 1 && bytes(most) > room) most--
   return most

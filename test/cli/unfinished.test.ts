@@ -28,7 +28,7 @@ describe('a good model', { concurrency: 2 }, () => {
         await good(['train', 'a.svm', 'a.model', '-q'], { cwd })
         const before = readFileSync(join(cwd, 'a.model'))
         const json = signal === 'SIGINT' ? ['--json'] : []
-        const endless = ['--tolerance', '1e-300', '--max-passes', '1000000000']
+        const endless = ['--solver', 'dual', '--tolerance', '1e-300', '--max-passes', '1000000000']
         const running = start(['train', 'a.svm', 'a.model', ...endless, ...json], { cwd })
         await shows(running.child, /^(class|pass) /m)
         running.child.kill(signal)
@@ -97,7 +97,10 @@ describe('a good model', { concurrency: 2 }, () => {
         const words = ['train', 'wild.svm', 'm', '--solver', solver, '--loss', 'logistic', '--max-passes', '2', '-q']
         const { stdout } = await good(words, { cwd })
         assert.match(stdout, /ended short after 2 passes: gap [\d.e+]+, where 0\.001 was asked for/)
-        assert.match(stdout, /what would help: train with --max-passes 1000; if that is not enough, --scale minmax/)
+        assert.match(
+          stdout,
+          /what would help: train with --max-passes 1000; if that is not enough, --solver dual or --scale minmax/,
+        )
         const result = await train(join(cwd, 'wild.svm'), { solver, loss: 'logistic', maxPasses: 2 }).result
         assert.deepEqual(result.model.shortfall!.factors, [1])
         const saved = await saveTrained(join(cwd, 'm'), result, false, [])

@@ -72,7 +72,7 @@ describe('progress', () => {
       }))
   }
 
-  it('tells steps from inner passes, and stages of the hinge', () =>
+  it('tells steps from inner passes', () =>
     withData(2000, async path => {
       for (const [loss, solver] of [
         ['hinge', 'newton'],
@@ -84,15 +84,11 @@ describe('progress', () => {
         for await (const record of run) records.push(record)
         const told = ofTraining(records)
         const steps = told.map(record => record.steps!)
-        for (const [k, { outer, inner, stage }] of steps.entries()) {
+        for (const [k, { outer, inner }] of steps.entries()) {
           assert.ok(k === 0 || outer >= steps[k - 1].outer, 'steps are counted')
           assert.ok(outer + inner <= told[k].pass, 'each takes a pass at least')
-          assert.equal(stage !== undefined, loss === 'hinge')
-          if (k > 0 && stage) assert.ok(stage - steps[k - 1].stage! >= 0)
         }
-        const last = steps.at(-1)!
-        assert.ok(last.outer >= 2)
-        if (loss === 'hinge') assert.ok(last.stage! > 2 && last.stages! >= last.stage!)
+        assert.ok(steps.at(-1)!.outer >= 2)
       }
     }))
 

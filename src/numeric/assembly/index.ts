@@ -58,6 +58,7 @@ export {
 } from './halves'
 export { generateRows, hiddenLength } from './generate'
 export { xxh64, xxh64Stripes } from './hash'
+export { interiorRows, reachRows } from './interior'
 export { marginsOfColumns, startModel, stateOfSquared, sweepL1Logistic, sweepL1Squared } from './l1'
 export { dualOfLogistic, evaluateL1, lengthL1, shortenDual, steepest, sumsOfSquared } from './l1-certificate'
 export { clipNewton, directionL1, newtonL1, stepL1, stepL1Squared } from './l1-newton'

@@ -44,7 +44,8 @@ const MOST_BYTES = 64 << 20
  *  matrix is not counted. */
 export const VIEW_BYTES = 6 * 8
 
-const piecesWith = (stride: number): number => Math.max(1, Math.min(MOST_PIECES, Math.floor(MOST_BYTES / stride)))
+export const piecesWith = (stride: number): number =>
+  Math.max(1, Math.min(MOST_PIECES, Math.floor(MOST_BYTES / stride)))
 
 /** Bytes that views of so many weights take where rows are in memory. */
 export function viewBytes(weights: number, withMatrix: boolean, models = 1): number {

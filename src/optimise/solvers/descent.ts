@@ -36,8 +36,26 @@ interface Course {
   still: number
 }
 
+/** One model that looks at all rows before it moves, as those that go side by side see it. */
+export interface WholePasses extends Saved {
+  /** What is to be called over the rows of a group. */
+  calls(group: RowGroup): RowCall[]
+  /** The calls have been made: losses of the rows. */
+  met(): number
+  /** What is to be called when all rows have been visited, before the end of the pass. */
+  closing(): LoopCall[]
+  /** What is summed over ranks then, and what is to be called behind that. */
+  shared(): { vectors: Vector[]; numbers: Float64Array[] }
+  settling(): LoopCall[]
+  /** The pass is over; the relative gap to reach is told. */
+  endPass(target: number): void
+  steps(): Steps
+  /** Of the weights as they are. */
+  readonly certificate: Certificate | undefined
+}
+
 /** One model on its way down. `Own` is what a method has to remember besides: plain data. */
-export abstract class Descent<Own extends object = object> implements Saved {
+export abstract class Descent<Own extends object = object> implements WholePasses {
   protected readonly objective: OneProblem
   protected readonly view: PrimalView
   /** Addresses: gradient at the weights, step. */
@@ -75,7 +93,6 @@ export abstract class Descent<Own extends object = object> implements Saved {
     this.#shorten(seen)
   }
 
-  /** What is to be called over the rows of a group. */
   calls(group: RowGroup): RowCall[] {
     if (!this.#begun) {
       if (this.course.known === null) this.copy(this.view.point, this.objective.weights)
@@ -85,19 +102,16 @@ export abstract class Descent<Own extends object = object> implements Saved {
     return this.view.calls(group, this.pass)
   }
 
-  /** The calls have been made: losses of the rows. */
   met(): number {
     const loss = this.view.met(this.pass)
     // Where the point is new, the losses are not those of the weights.
     return this.course.known === null ? loss : 0
   }
 
-  /** What is to be called when all rows have been visited, before the end of the pass. */
   closing(): LoopCall[] {
     return this.view.closing(this.pass)
   }
 
-  /** What is summed over ranks then, and what is to be called behind that. */
   shared(): { vectors: Vector[]; numbers: Float64Array[] } {
     return this.view.shared(this.pass)
   }
@@ -106,7 +120,6 @@ export abstract class Descent<Own extends object = object> implements Saved {
     return []
   }
 
-  /** The pass is over; the relative gap to reach is told. */
   endPass(target: number): void {
     const { pass } = this
     this.#begun = false
@@ -121,7 +134,6 @@ export abstract class Descent<Own extends object = object> implements Saved {
     return { outer: this.course.steps, inner: this.course.still }
   }
 
-  /** Of the weights as they are. */
   get certificate(): Certificate | undefined {
     return this.course.known?.certificate
   }

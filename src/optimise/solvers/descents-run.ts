@@ -9,10 +9,10 @@ import type { EachObjective } from '../objectives/each.ts'
 import type { OneProblem } from '../objectives/one-problem.ts'
 import { type Ground, viewsAtATime } from '../objectives/primal-view.ts'
 import { type RowGroup, type RowSource, reads } from '../sources/row-source.ts'
-import type { Descent } from './descent.ts'
+import type { WholePasses } from './descent.ts'
 import type { PassEnd, Run, Saved, Seen, SolverSettings, Start, Steps } from './solver.ts'
 
-type NewDescent = (objective: OneProblem, source: Ground, settings: SolverSettings) => Descent
+type NewDescent = (objective: OneProblem, source: Ground, settings: SolverSettings) => WholePasses
 
 /** How a method starts whose models go down this way. */
 export function startDescents(newDescent: NewDescent) {
@@ -59,14 +59,14 @@ class SharedRooms {
 export class DescentsRun implements Run, Saved {
   readonly saved: Saved = this
   readonly #source: RowSource
-  readonly #descents: Descent[]
+  readonly #descents: WholePasses[]
   readonly #ranks: Communicator
   readonly #many: EachObjective | undefined
   readonly #shared: SharedRooms | undefined
 
   constructor(
     source: RowSource,
-    descents: Descent[],
+    descents: WholePasses[],
     { ranks = alone }: SolverSettings,
     many?: EachObjective,
     shared?: SharedRooms,
@@ -148,6 +148,6 @@ export class DescentsRun implements Run, Saved {
   }
 
   stretches(): Stretch[] {
-    return this.#descents.flatMap(descent => descent.stretches())
+    return this.#descents.flatMap(descent => descent.stretches?.() ?? [])
   }
 }

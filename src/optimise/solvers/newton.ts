@@ -8,9 +8,11 @@
 // step is a pass. Where rows are long, too, that is done now and then, and what was factored preconditions the steps between.
 // Where a full step does little, a pass looks along it for the best one.
 //
-// The hinge has no second derivative. Where features are few, its kink is rounded, less and less as the gap asks for it, and
-// each smooth problem starts where the last one ended.
+// The hinge has no second derivative. Where features are few, it is trained by interior points (interior.ts). Over ranks, and on
+// rows that an index finds, its kink is rounded instead, less and less as the gap asks for it, and each smooth problem starts
+// where the last one ended.
 import { UsageError } from '../../errors.ts'
+import { isSmooth, type Loss } from '../../losses/loss.ts'
 import type { LoopCall } from '../../threads/loop-task.ts'
 import type { OneProblem } from '../objectives/one-problem.ts'
 import {
@@ -23,6 +25,7 @@ import {
 } from '../objectives/primal-view.ts'
 import { DESCENT_BYTES, Descent } from './descent.ts'
 import { startDescents } from './descents-run.ts'
+import { InteriorPoints, MORE_BYTES, STATE_BYTES } from './interior.ts'
 import { anyDual, type BlockSolver, type MemorySolver, type SolverSettings, type Steps } from './solver.ts'
 
 /** Up to so many weights the matrix is summed: at every step while rows are short, for their squares count; else when the last
@@ -320,7 +323,15 @@ export class NewtonDescent extends Descent<Inner> {
   }
 }
 
-const start = startDescents((...settings) => new NewtonDescent(...settings))
+/** Whether the hinge is trained by interior points, so that every row has two numbers. Ranks round its kink. */
+const hasInterior = (objective: OneProblem, { ranks }: SolverSettings): boolean =>
+  !objective.isSmooth && (ranks?.size ?? 1) === 1 && isFew(objective.weightCount)
+
+const start = startDescents((objective, source, settings) =>
+  hasInterior(objective, settings) && !settings.space
+    ? new InteriorPoints(objective, source)
+    : new NewtonDescent(objective, source, settings),
+)
 
 const traits = {
   name: 'newton',
@@ -331,6 +342,7 @@ const traits = {
   rowWeights: true,
   options: ['blockOrder', 'tolerance'],
   lossNeeds: anyDual,
+  rowBytes: (loss: Loss, weights: number): number => (isSmooth(loss) || !isFew(weights) ? 0 : STATE_BYTES),
   ...start,
 } satisfies Partial<MemorySolver>
 
@@ -352,5 +364,6 @@ export const newton: MemorySolver = {
   ...traits,
   ...{ data: 'memory', overRanks: true, inBlocks: newtonInBlocks },
   extraBytes: (weights, models = 1) =>
-    viewBytes(weights, isFew(weights), models) + models * (DESCENT_BYTES + (isFew(weights) ? 16 : 8)) * weights,
+    viewBytes(weights, isFew(weights), models) +
+    models * (DESCENT_BYTES + (isFew(weights) ? 16 + MORE_BYTES : 8)) * weights,
 }

@@ -227,6 +227,8 @@ interface AnySolver {
   rowWeights?: true
   /** Whether it passes over rows that are left out, the outliers of a truncated loss; others refuse such a loss. */
   leavesOut?: true
+  /** Bytes that it keeps for each row and model beside dual variables, by the loss and the number of weights; over ranks nothing. */
+  rowBytes?(loss: Loss, weights: number): number
   /** Whether several ranks can train by it, each on its rows. */
   overRanks?: true
 }
