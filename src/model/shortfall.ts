@@ -1,5 +1,6 @@
 // A model whose run ended short of its tolerance says so wherever it is met: how far it came, what the rows look like to the
 // solver, and what to type instead.
+import { trainsByGradient } from '../losses/formulations.ts'
 import { formatCount } from '../sizes.ts'
 import type { Model } from './model.ts'
 
@@ -94,7 +95,7 @@ function adviceFor(
   const onward = interrupted ? (resumable ? ['--resume'] : []) : resumable ? ['--resume', more] : [more]
   const cheaper = cost !== null && cost > 1 ? [`--cost ${short(cost / 10)}`] : []
   // A run with a checkpoint had its rows in blocks. The softmax has gradients alone.
-  const creeps = DESCENDING.includes(solver) && multiclass !== 'softmax' && !interrupted
+  const creeps = DESCENDING.includes(solver) && !trainsByGradient(multiclass) && !interrupted
   const other = creeps ? [`--solver ${resumable ? 'block' : 'dual'}`] : []
   // Few passes are the first thing to mend; after many, the data is.
   if (interrupted || passes < USUAL_PASSES) return { advice: onward, otherwise: [...other, ...easier, ...cheaper] }

@@ -102,6 +102,14 @@ describe('nearly separable rows of many features', () => {
     assert.ok(objective >= dual.dual! * (1 - 1e-12), `${objective} is below the dual objective ${dual.dual}`)
   })
 
+  it('keep their best weights where no more digits are to be had', async () => {
+    const data = folder.write('digits.svm', writeData(wide))
+    const found = await train(data, { ...newton, cost: 1e4, tolerance: 1e-300, maxPasses: 150 }).result
+    const objective = modelObjective(found.model, wide, o)
+    assert.ok(found.gap! < 1e-6, `the gap is ${found.gap}`)
+    assert.ok(Math.abs(objective - found.primal!) <= 1e-9 * objective, `${found.primal} is told, it is ${objective}`)
+  })
+
   it('are told to be trained by coordinate descent, where steps on the primal creep; that reaches the gap', async () => {
     const data = folder.write('creeping.svm', writeData(wide))
     const options: TrainOptions = { loss: 'squared-hinge', cost: 1e4, maxPasses: 1000 }

@@ -20,6 +20,8 @@ import { boundForNegative, boundForPositive, rowBound, rowWeightsOf } from './ro
 
 /** What the matrix may lack, beside I. A step is then that much off at most, and the next one makes it good. */
 const LACKING: f64 = 0.01
+/** Of ‖x‖², by how much 1/c is more than it should be: so c ‖x‖² has a bound, which leaves the matrix some digits beside I. */
+const SOFT: f64 = 1e-13
 /** The smaller one of s and ξ where a row begins: far inside, so that the first steps are long. */
 const FIRST_SLACK: f64 = 2
 
@@ -29,7 +31,7 @@ let dAlpha: f64 = 0, dS: f64 = 0, dXi: f64 = 0
 
 /** What a row has, whose z is known. */
 @inline
-function readState(at: usize, z: f64, bound: f64): void {
+function readState(at: usize, z: f64, bound: f64, soft: f64): void {
   const slack = load<f64>(at)
   if (slack == 0) {
     s = FIRST_SLACK + max(0, -z)
@@ -43,7 +45,7 @@ function readState(at: usize, z: f64, bound: f64): void {
     alpha = less > 0 ? less : bound + less
     beta = less > 0 ? bound - less : -less
   }
-  c = 1 / (s / alpha + xi / beta)
+  c = 1 / (s / alpha + xi / beta + soft)
 }
 
 /** How the row would move towards μ, where its margin changes by dm. */
@@ -90,10 +92,12 @@ export function interiorRows(
     const bound = rowBound(isPositive, boundPositive, boundNegative, rowWeights, i)
     if (!(bound > 0) || isLeftOut(outliers, i)) continue
     const at = state + (usize(i) << 4)
+    const norm = load<f64>(row, ROW_NORM) + bias * bias
+    const soft = SOFT * norm
     const z = 1 - y * dot
     if (moved != 0) {
       const dm = y * (dotRow<f64>(row, moved) + biasStep)
-      readState(at, z + share * dm, bound)
+      readState(at, z + share * dm, bound, soft)
       findMove(mu, dm)
       let slack = z > 0 ? s + share * dS : xi + share * dXi
       let own = share
@@ -108,7 +112,7 @@ export function interiorRows(
       store<f64>(at, slack)
       store<f64>(at, alpha < beta ? alpha : -beta, 8)
     }
-    readState(at, z, bound)
+    readState(at, z, bound, soft)
     loss += bound * max(0, z)
     dual += alpha
     off += alpha * s + beta * xi
@@ -117,7 +121,7 @@ export function interiorRows(
     addRow(row, c * z * y, affine, bias, biasAt)
     addRow(row, c * (1 / alpha - 1 / beta) * y, centring, bias, biasAt)
     // What is left out of the matrix is together less than such a share of I.
-    if (c * (load<f64>(row, ROW_NORM) + bias * bias) > least) addProducts(row, c, bias, biasFeature, matrix, n, scratch)
+    if (c * norm > least) addProducts(row, c, bias, biasFeature, matrix, n, scratch)
   }
   store<f64>(sums, loss, SUMS_LOSS)
   store<f64>(sums, dual, SUMS_DUAL)
@@ -152,7 +156,7 @@ export function reachRows(
     const bound = rowBound(isPositive, boundPositive, boundNegative, rowWeights, i)
     if (!(bound > 0) || isLeftOut(outliers, i)) continue
     const y: f64 = isPositive ? 1 : -1
-    readState(state + (usize(i) << 4), 1 - y * (dotRow<f64>(row, w) + biasPart), bound)
+    readState(state + (usize(i) << 4), 1 - y * (dotRow<f64>(row, w) + biasPart), bound, SOFT * (load<f64>(row, ROW_NORM) + bias * bias))
     const ofAffine = y * (dotRow<f64>(row, affine) + affineBias)
     const ofCentring = y * (dotRow<f64>(row, centring) + centringBias)
     for (let k: usize = 0; k < usize(count) << 3; k += 8) {

@@ -11,7 +11,8 @@
 // taken: Mehrotra: On the implementation of a primal-dual interior point method (SIAM J. Optim. 2, 1992). Bold steps to a gap are
 // some ten to thirty, careful ones some more, whatever the cost is. See numeric/assembly/interior.ts.
 //
-// α is feasible all the way, so that every pass with a matrix is a certificate. The largest dual objective so far is what counts.
+// α is feasible all the way, so that every pass with a matrix is a certificate. The
+// largest dual objective so far is what counts, and the weights of the least primal one.
 import type { Stretch } from '../../block-store/checkpoint.ts'
 import { PROBLEM_BYTES, SUMS_BYTES } from '../../numeric/layouts.ts'
 import { CACHE_LINE, roundUp } from '../../numeric/rounding.ts'
@@ -35,6 +36,11 @@ const KEPT = 0.2
 const BOLD_AIM = 0.3
 const MOST_STRIKES = 8
 const WORTHWHILE = 0.9
+/** Steps aim at no less than such a share of the gap to reach, or of what rounding leaves of it. */
+const BEYOND = 0.01
+const ROUNDING = 1e-13
+/** What holds the matrix' diagonal up against rounding, as a share of it. */
+const HOLD = 1e-15
 /** Bytes of each row: see numeric/assembly/interior.ts. */
 export const STATE_BYTES = 16
 
@@ -50,7 +56,7 @@ interface Course {
   strikes: number
   least: number | null
   steps: number
-  /** Of the weights as they are; and the largest dual objective so far. */
+  /** Of the best weights so far; and the largest dual objective so far. */
   certificate: Certificate | null
   dual: number
 }
@@ -78,7 +84,7 @@ export class InteriorPoints implements WholePasses {
   readonly #moved: number
   readonly #matrix: number
   readonly #state: number
-  readonly #nothing: number
+  readonly #diagonal: number
   readonly #problem: number
   readonly #sums: number
   /** What steps may aim at, then the shares that each piece finds. */
@@ -87,6 +93,7 @@ export class InteriorPoints implements WholePasses {
   readonly #pieces: number[]
   #course: Course = { ...START }
   #totals = noSums(1)
+  #target = 0
   #begun = false
 
   constructor(objective: OneProblem, source: Ground) {
@@ -99,8 +106,7 @@ export class InteriorPoints implements WholePasses {
     this.#affine = vector('a direction')
     this.#centring = vector('the residual')
     this.#moved = vector('the step')
-    // Where the matrix is factored, nothing is added to its diagonal.
-    this.#nothing = vector('the diagonal of second derivatives')
+    this.#diagonal = vector('the diagonal of second derivatives')
     this.#matrix = source.room('second derivatives', this.#count ** 2 * 8)
     this.#state = source.room('interior points of rows', this.#rows * STATE_BYTES)
     this.#stride = roundUp(pieceBytes(this.#count), CACHE_LINE)
@@ -189,12 +195,17 @@ export class InteriorPoints implements WholePasses {
   /** The matrix is factored, by the thread that takes this model. */
   settling(): LoopCall[] {
     if (this.#course.phase === 'reach') return []
-    const matrix = [this.#matrix, this.#count]
-    return [{ loop: 'factorCholesky', numbers: [...matrix, 0, this.#nothing, this.#nothing] }]
+    const n = this.#count
+    const { arena } = this.#objective
+    const matrix = arena.f64(this.#matrix, n ** 2)
+    const diagonal = arena.f64(this.#diagonal, n)
+    for (let j = 0; j < n; j++) diagonal[j] = matrix[j * (n + 1)]
+    return [{ loop: 'factorCholesky', numbers: [this.#matrix, n, HOLD, this.#diagonal, this.#diagonal] }]
   }
 
-  endPass(): void {
+  endPass(target: number): void {
     this.#begun = false
+    this.#target = target
     if (this.#course.phase === 'reach') this.#move()
     else this.#findSteps()
   }
@@ -206,14 +217,17 @@ export class InteriorPoints implements WholePasses {
     const course = this.#course
     const [loss, linear, off, correct, support] = this.#totals[0]
     const primal = 0.5 * numeric.innerProduct(this.#point, this.#point, n) + loss
-    // Rounding must not put the dual above the primal.
     course.dual = Math.max(course.dual, linear - 0.5 * numeric.innerProduct(this.#v, this.#v, n))
-    const dual = Math.min(primal, course.dual)
-    course.certificate = {
-      ...{ primal, dual, gap: primal > 0 ? (primal - dual) / primal : 0, supportVectors: support },
-      trainingAccuracy: this.#rows > 0 ? correct / this.#rows : 1,
+    const known = course.certificate
+    if (known === null || primal < known.primal) {
+      const trainingAccuracy = this.#rows > 0 ? correct / this.#rows : 1
+      course.certificate = { primal, dual: 0, gap: 0, supportVectors: support, trainingAccuracy }
+      this.#copy(this.#objective.weights, this.#point)
     }
-    this.#copy(this.#objective.weights, this.#point)
+    const best = course.certificate!.primal
+    // Rounding must not put the dual above the primal.
+    const dual = Math.min(best, course.dual)
+    course.certificate = { ...course.certificate!, dual, gap: best > 0 ? (best - dual) / best : 0 }
     course.mean = off / (2 * Math.max(1, this.#rows))
     // v − w is what the dual variables lack.
     numeric.combine(this.#moved, 1, this.#v, -1, this.#point, n)
@@ -244,12 +258,19 @@ export class InteriorPoints implements WholePasses {
     const { numeric } = this.#objective.arena
     const course = this.#course
     course.share = Math.min(1, share)
-    course.aim = aim * course.mean
+    const least =
+      (BEYOND * Math.max(this.#target, ROUNDING) * course.certificate!.primal) / (2 * Math.max(1, this.#rows))
+    course.aim = Math.max(aim * course.mean, least)
     course.moved = true
     course.steps++
     course.phase = 'sum'
     numeric.combine(this.#moved, 1, this.#affine, course.aim, this.#centring, this.#count)
-    numeric.combine(this.#point, 1, this.#objective.weights, course.share, this.#moved, this.#count)
+    // A matrix that rounding has spoilt gives no step.
+    if (!Number.isFinite(numeric.innerProduct(this.#moved, this.#moved, this.#count))) {
+      course.share = 0
+      this.#clear(this.#moved)
+    }
+    numeric.combine(this.#point, 1, this.#point, course.share, this.#moved, this.#count)
   }
 
   steps(): Steps {
@@ -258,6 +279,10 @@ export class InteriorPoints implements WholePasses {
 
   get certificate(): Certificate | undefined {
     return this.#course.certificate ?? undefined
+  }
+
+  #clear(at: number): void {
+    this.#objective.arena.bytes(at, this.#count * 8).fill(0)
   }
 
   #copy(to: number, from: number): void {
