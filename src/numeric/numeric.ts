@@ -25,9 +25,6 @@ interface ForEachPrecision {
   squaredLength(w: Address, count: number): number
   sweepBox(problem: Address, sweep: Address, budget: number): number
   sweepLogistic(problem: Address, sweep: Address, budget: number): number
-  sweepHalvesFirst(problem: Address, sweep: Address, halves: Address, budget: number): number
-  sweepHalvesAlone(problem: Address, sweep: Address, halves: Address, budget: number): number
-  sweepHalvesSecond(problem: Address, sweep: Address, halves: Address, active: number): void
   startEntropic(problem: Address, order: Address, listed: number): void
   addDual(problem: Address, from: number, to: number, stride: number): void
   pegasosRows(problem: Address, order: Address, before: number, all: number, ball: number): number
@@ -109,8 +106,11 @@ export interface NumericFunctions extends ByPrecision, ByWidth {
   bringColumns(starts: Address, order: Address, from: number, to: number, entries: Address, values: Address): void
   wordsTouched(): number
   halvesKind(table: Address, rows: number): number
-  splitRows(table: Address, from: number, to: number, splits: Address, half: number, lineShift: number): void
+  splitRows(table: Address, from: number, to: number, splits: Address, half: number): void
   startHalves(halves: Address): void
+  sweepHalvesFirst(problem: Address, sweep: Address, halves: Address, budget: number): number
+  sweepHalvesAlone(problem: Address, sweep: Address, halves: Address, budget: number): number
+  sweepHalvesSecond(problem: Address, sweep: Address, halves: Address, active: number): void
   recordBytes(row: Address): ByteCount
   copyRecords(table: Address, count: number, to: Address, listed: Address): Address
   finishRow(row: Address, unit: boolean): void

@@ -25,6 +25,8 @@ import {
 
 /** So many steps are not in a dot product yet: enough to hide the time that handing over takes. */
 const LAG: u32 = 1
+/** Weights that belong together: those of a cache line. Vectors begin with one. */
+const LINE_SHIFT: u32 = 3
 /** A trainer looks so often for what it waits for, about a millisecond long, then sleeps so many nanoseconds. Who sleeps too soon
  *  keeps the other one waiting in its turn. The first one gives up when it has slept so
  *  often since it was called: the other one's core is taken, and one thread is faster than two that wait for each other. */
@@ -47,26 +49,25 @@ export function halvesKind(table: usize, rows: u32): u32 {
 }
 
 /** Puts the entries of the first half of rows from..to first. Of dense rows the features before `half` are the first half; of
- *  others (`half` 0) every other cache line of the weights, of which a line has 1 << lineShift, so that both halves have frequent and
- *  rare features. Vectors begin with a line. */
-export function splitRows(table: usize, from: u32, to: u32, splits: usize, half: u32, lineShift: u32): void {
+ *  others (`half` 0) every other cache line of the weights, so that both halves have frequent and rare features. */
+export function splitRows(table: usize, from: u32, to: u32, splits: usize, half: u32): void {
   for (let r = from; r < to; r++) {
     const row = <usize>load<u32>(table + (usize(r) << 2))
     const n = load<u32>(row, ROW_COUNT)
-    store<u32>(splits + (usize(r) << 2), half != 0 ? min(n, half) : splitRow(row, n, lineShift))
+    store<u32>(splits + (usize(r) << 2), half != 0 ? min(n, half) : splitRow(row, n))
   }
 }
 
 /** Of a sparse row; how many entries the first half has. */
-function splitRow(row: usize, n: u32, lineShift: u32): u32 {
+function splitRow(row: usize, n: u32): u32 {
   const kind = load<u32>(row, ROW_KIND)
   const entries = row + ROW_ENTRIES
   const values = entries + (usize(n) << 2)
   let low: u32 = 0
   let high = n
   while (true) {
-    while (low < high && isFirst(load<u32>(entries + (usize(low) << 2)), lineShift)) low++
-    while (low < high && !isFirst(load<u32>(entries + (usize(high - 1) << 2)), lineShift)) high--
+    while (low < high && isFirst(load<u32>(entries + (usize(low) << 2)))) low++
+    while (low < high && !isFirst(load<u32>(entries + (usize(high - 1) << 2)))) high--
     if (low >= high) return low
     high--
     swap(entries, low, high)
@@ -81,16 +82,16 @@ function splitRow(row: usize, n: u32, lineShift: u32): u32 {
 }
 
 @inline
-function isFirst(feature: u32, lineShift: u32): bool {
-  return ((feature >> lineShift) & 1) == 0
+function isFirst(feature: u32): bool {
+  return ((feature >> LINE_SHIFT) & 1) == 0
 }
 
 /** Σ w_j x_j over the entries from..to of a row, scale included. */
 @inline
-function dotOf<W>(row: usize, from: u32, to: u32, w: usize): f64 {
+function dotOf(row: usize, from: u32, to: u32, w: usize): f64 {
   const kind = load<u32>(row, ROW_KIND)
   const scale = load<f64>(row, ROW_SCALE)
-  if (kind == ROW_KIND_DENSE) return denseDot<W>(row + ROW_ENTRIES + (usize(from) << 2), to - from, w + (usize(from) << alignof<W>())) * scale
+  if (kind == ROW_KIND_DENSE) return denseDot<f64>(row + ROW_ENTRIES + (usize(from) << 2), to - from, w + (usize(from) << 3)) * scale
   let i = row + ROW_ENTRIES + (usize(from) << 2)
   const end = row + ROW_ENTRIES + (usize(to) << 2)
   const end4 = i + (usize((to - from) & ~3) << 2)
@@ -98,61 +99,61 @@ function dotOf<W>(row: usize, from: u32, to: u32, w: usize): f64 {
   let a: f64 = 0, b: f64 = 0, c: f64 = 0, d: f64 = 0
   if (kind == ROW_KIND_CONSTANT) {
     for (; i < end4; i += 16) {
-      a += weight<W>(w, i)
-      b += weight<W>(w, i + 4)
-      c += weight<W>(w, i + 8)
-      d += weight<W>(w, i + 12)
+      a += weight(w, i)
+      b += weight(w, i + 4)
+      c += weight(w, i + 8)
+      d += weight(w, i + 12)
     }
-    for (; i < end; i += 4) a += weight<W>(w, i)
+    for (; i < end; i += 4) a += weight(w, i)
   } else if (kind == ROW_KIND_F32) {
     for (; i < end4; i += 16) {
-      a += weight<W>(w, i) * f64(load<f32>(i + behind))
-      b += weight<W>(w, i + 4) * f64(load<f32>(i + behind, 4))
-      c += weight<W>(w, i + 8) * f64(load<f32>(i + behind, 8))
-      d += weight<W>(w, i + 12) * f64(load<f32>(i + behind, 12))
+      a += weight(w, i) * f64(load<f32>(i + behind))
+      b += weight(w, i + 4) * f64(load<f32>(i + behind, 4))
+      c += weight(w, i + 8) * f64(load<f32>(i + behind, 8))
+      d += weight(w, i + 12) * f64(load<f32>(i + behind, 12))
     }
-    for (; i < end; i += 4) a += weight<W>(w, i) * f64(load<f32>(i + behind))
+    for (; i < end; i += 4) a += weight(w, i) * f64(load<f32>(i + behind))
   } else {
     const dictionary = <usize>load<u32>(row, ROW_DICTIONARY)
     let v = row + ROW_ENTRIES + behind + usize(from)
     for (; i < end4; i += 16, v += 4) {
       const codes = load<u32>(v)
-      a += weight<W>(w, i) * f64(load<f32>(dictionary + ((codes & 0xff) << 2)))
-      b += weight<W>(w, i + 4) * f64(load<f32>(dictionary + (((codes >> 8) & 0xff) << 2)))
-      c += weight<W>(w, i + 8) * f64(load<f32>(dictionary + (((codes >> 16) & 0xff) << 2)))
-      d += weight<W>(w, i + 12) * f64(load<f32>(dictionary + ((codes >> 24) << 2)))
+      a += weight(w, i) * f64(load<f32>(dictionary + ((codes & 0xff) << 2)))
+      b += weight(w, i + 4) * f64(load<f32>(dictionary + (((codes >> 8) & 0xff) << 2)))
+      c += weight(w, i + 8) * f64(load<f32>(dictionary + (((codes >> 16) & 0xff) << 2)))
+      d += weight(w, i + 12) * f64(load<f32>(dictionary + ((codes >> 24) << 2)))
     }
-    for (; i < end; i += 4, v++) a += weight<W>(w, i) * f64(load<f32>(dictionary + (usize(load<u8>(v)) << 2)))
+    for (; i < end; i += 4, v++) a += weight(w, i) * f64(load<f32>(dictionary + (usize(load<u8>(v)) << 2)))
   }
   return (a + b + (c + d)) * scale
 }
 
 @inline
-function weight<W>(w: usize, index: usize): f64 {
-  return f64(load<W>(w + (usize(load<u32>(index)) << alignof<W>())))
+function weight(w: usize, index: usize): f64 {
+  return load<f64>(w + (usize(load<u32>(index)) << 3))
 }
 
 @inline
-function add<W>(w: usize, index: usize, amount: f64): void {
-  const at = w + (usize(load<u32>(index)) << alignof<W>())
-  store<W>(at, <W>(f64(load<W>(at)) + amount))
+function add(w: usize, index: usize, amount: f64): void {
+  const at = w + (usize(load<u32>(index)) << 3)
+  store<f64>(at, load<f64>(at) + amount)
 }
 
 /** w += step · row, over the entries from..to. */
 @inline
-function axpyOf<W>(row: usize, from: u32, to: u32, step: f64, w: usize): void {
+function axpyOf(row: usize, from: u32, to: u32, step: f64, w: usize): void {
   const kind = load<u32>(row, ROW_KIND)
   const s = step * load<f64>(row, ROW_SCALE)
   let i = row + ROW_ENTRIES + (usize(from) << 2)
   const end = row + ROW_ENTRIES + (usize(to) << 2)
   const behind = usize(load<u32>(row, ROW_COUNT)) << 2
-  if (kind == ROW_KIND_DENSE) denseAxpy<W>(i, to - from, s, w + (usize(from) << alignof<W>()))
-  else if (kind == ROW_KIND_CONSTANT) for (; i < end; i += 4) add<W>(w, i, s)
-  else if (kind == ROW_KIND_F32) for (; i < end; i += 4) add<W>(w, i, s * f64(load<f32>(i + behind)))
+  if (kind == ROW_KIND_DENSE) denseAxpy<f64>(i, to - from, s, w + (usize(from) << 3))
+  else if (kind == ROW_KIND_CONSTANT) for (; i < end; i += 4) add(w, i, s)
+  else if (kind == ROW_KIND_F32) for (; i < end; i += 4) add(w, i, s * f64(load<f32>(i + behind)))
   else {
     const dictionary = <usize>load<u32>(row, ROW_DICTIONARY)
     let v = row + ROW_ENTRIES + behind + usize(from)
-    for (; i < end; i += 4, v++) add<W>(w, i, s * f64(load<f32>(dictionary + (usize(load<u8>(v)) << 2))))
+    for (; i < end; i += 4, v++) add(w, i, s * f64(load<f32>(dictionary + (usize(load<u8>(v)) << 2))))
   }
 }
 
@@ -244,21 +245,19 @@ export function startHalves(halves: usize): void {
 
 /** The first trainer: goes on until the sweep is done, about `budget` nonzeros were visited, or the second one does not answer.
  *  True when the sweep is done. */
-export function sweepHalvesFirstF64(problem: usize, sweep: usize, halves: usize, budget: f64): bool { return sweepFirst<f64, bool>(problem, sweep, halves, budget) }
-export function sweepHalvesFirstF32(problem: usize, sweep: usize, halves: usize, budget: f64): bool { return sweepFirst<f32, bool>(problem, sweep, halves, budget) }
+export function sweepHalvesFirst(problem: usize, sweep: usize, halves: usize, budget: f64): bool { return sweepFirst<bool>(problem, sweep, halves, budget) }
 /** Both trainers in one. */
-export function sweepHalvesAloneF64(problem: usize, sweep: usize, halves: usize, budget: f64): bool { return sweepFirst<f64, f64>(problem, sweep, halves, budget) }
-export function sweepHalvesAloneF32(problem: usize, sweep: usize, halves: usize, budget: f64): bool { return sweepFirst<f32, f64>(problem, sweep, halves, budget) }
+export function sweepHalvesAlone(problem: usize, sweep: usize, halves: usize, budget: f64): bool { return sweepFirst<f64>(problem, sweep, halves, budget) }
 
 @inline
-function sweepFirst<W, S>(problem: usize, sweep: usize, halves: usize, budget: f64): bool {
+function sweepFirst<S>(problem: usize, sweep: usize, halves: usize, budget: f64): bool {
   const isAlone = !isBoolean<S>()
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
   const alpha = <usize>load<u32>(problem, PROBLEM_ALPHA)
   const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
   const positive = load<u32>(problem, PROBLEM_POSITIVE)
   const bias = load<f64>(problem, PROBLEM_BIAS)
-  const biasAt = w + (usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) << alignof<W>())
+  const biasAt = w + (usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) << 3)
   const boundPositive = boundForPositive(problem), boundNegative = boundForNegative(problem)
   const diagonalPositive = diagonalForPositive(problem), diagonalNegative = diagonalForNegative(problem)
   const rowWeights = rowWeightsOf(problem)
@@ -340,16 +339,16 @@ function sweepFirst<W, S>(problem: usize, sweep: usize, halves: usize, budget: f
       const row = <usize>load<u32>(rows + (usize(i) << 2))
       const to = load<u32>(splits + (usize(i) << 2))
       const slot = slotOf(slots, cursor)
-      store<f64>(slot, dotOf<W>(row, 0, to, w), SLOT_FIRST)
+      store<f64>(slot, dotOf(row, 0, to, w), SLOT_FIRST)
       if (isAlone) {
         store<u32>(slot, i, SLOT_ROW)
-        store<u64>(slot, marked(secondDot<W>(row, to, w, bias, biasAt), roundOf(cursor)), SLOT_SECOND)
+        store<u64>(slot, marked(secondDot(row, to, w, bias, biasAt), roundOf(cursor)), SLOT_SECOND)
       }
       visited += f64(load<u32>(row, ROW_COUNT)) + 4
     }
     if (abs(step) > NO_STEP) {
-      axpyOf<W>(decided, 0, split, step, w)
-      if (isAlone) secondStep<W>(decided, split, step, w, bias, biasAt)
+      axpyOf(decided, 0, split, step, w)
+      if (isAlone) secondStep(decided, split, step, w, bias, biasAt)
     }
   }
 
@@ -371,28 +370,24 @@ function sweepFirst<W, S>(problem: usize, sweep: usize, halves: usize, budget: f
 }
 
 @inline
-function secondDot<W>(row: usize, from: u32, w: usize, bias: f64, biasAt: usize): f64 {
-  const dot = dotOf<W>(row, from, load<u32>(row, ROW_COUNT), w)
-  return bias == 0 ? dot : dot + bias * f64(load<W>(biasAt))
+function secondDot(row: usize, from: u32, w: usize, bias: f64, biasAt: usize): f64 {
+  const dot = dotOf(row, from, load<u32>(row, ROW_COUNT), w)
+  return bias == 0 ? dot : dot + bias * load<f64>(biasAt)
 }
 
 @inline
-function secondStep<W>(row: usize, from: u32, step: f64, w: usize, bias: f64, biasAt: usize): void {
-  axpyOf<W>(row, from, load<u32>(row, ROW_COUNT), step, w)
-  if (bias != 0) store<W>(biasAt, <W>(f64(load<W>(biasAt)) + step * bias))
+function secondStep(row: usize, from: u32, step: f64, w: usize, bias: f64, biasAt: usize): void {
+  axpyOf(row, from, load<u32>(row, ROW_COUNT), step, w)
+  if (bias != 0) store<f64>(biasAt, load<f64>(biasAt) + step * bias)
 }
 
 /** The second trainer: goes on until the sweep over so many active rows is done, or the first one has stopped, and as far as that
  *  one came. */
-export function sweepHalvesSecondF64(problem: usize, sweep: usize, halves: usize, active: u32): void { sweepSecond<f64>(problem, sweep, halves, active) }
-export function sweepHalvesSecondF32(problem: usize, sweep: usize, halves: usize, active: u32): void { sweepSecond<f32>(problem, sweep, halves, active) }
-
-@inline
-function sweepSecond<W>(problem: usize, sweep: usize, halves: usize, active: u32): void {
+export function sweepHalvesSecond(problem: usize, sweep: usize, halves: usize, active: u32): void {
   const rows = <usize>load<u32>(problem, PROBLEM_ROWS)
   const w = <usize>load<u32>(problem, PROBLEM_WEIGHTS)
   const bias = load<f64>(problem, PROBLEM_BIAS)
-  const biasAt = w + (usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) << alignof<W>())
+  const biasAt = w + (usize(load<u32>(problem, PROBLEM_BIAS_FEATURE)) << 3)
   const order = <usize>load<u32>(sweep, SWEEP_ORDER)
   const splits = <usize>load<u32>(halves, HALVES_SPLITS)
   const slots = <usize>load<u32>(halves, HALVES_SLOTS)
@@ -410,7 +405,7 @@ function sweepSecond<W>(problem: usize, sweep: usize, halves: usize, active: u32
       const slot = slotOf(slots, cursor)
       const i = load<u32>(slot, SLOT_ROW)
       const row = <usize>load<u32>(rows + (usize(i) << 2))
-      store<u64>(slot, marked(secondDot<W>(row, load<u32>(splits + (usize(i) << 2)), w, bias, biasAt), roundOf(cursor)), SLOT_SECOND)
+      store<u64>(slot, marked(secondDot(row, load<u32>(splits + (usize(i) << 2)), w, bias, biasAt), roundOf(cursor)), SLOT_SECOND)
     }
     if (cursor < LAG) continue
     const d = cursor - LAG
@@ -419,7 +414,7 @@ function sweepSecond<W>(problem: usize, sweep: usize, halves: usize, active: u32
     if (!wait(slot + SLOT_STEP, roundOf(d), halves + HALVES_STOP)) break
     if (abs(found) <= NO_STEP) continue
     const i = load<u32>(slot, SLOT_ROW)
-    secondStep<W>(<usize>load<u32>(rows + (usize(i) << 2)), load<u32>(splits + (usize(i) << 2)), found, w, bias, biasAt)
+    secondStep(<usize>load<u32>(rows + (usize(i) << 2)), load<u32>(splits + (usize(i) << 2)), found, w, bias, biasAt)
   }
   store<u32>(halves, cursor, HALVES_SECOND)
   store<u32>(halves, loaded, HALVES_LOADED)

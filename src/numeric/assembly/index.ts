@@ -52,10 +52,7 @@ export { expandHash, hashFeatures } from './expand-hash'
 export { expandPolynomial } from './expand-polynomial'
 export { expandTable } from './expand-table'
 export { expandWeightedDegree } from './expand-weighted-degree'
-export {
-  halvesKind, splitRows, startHalves, sweepHalvesAloneF32, sweepHalvesAloneF64, sweepHalvesFirstF32, sweepHalvesFirstF64,
-  sweepHalvesSecondF32, sweepHalvesSecondF64,
-} from './halves'
+export { halvesKind, splitRows, startHalves, sweepHalvesAlone, sweepHalvesFirst, sweepHalvesSecond } from './halves'
 export { generateRows, hiddenLength } from './generate'
 export { xxh64, xxh64Stripes } from './hash'
 export { interiorRows, reachRows } from './interior'

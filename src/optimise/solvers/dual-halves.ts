@@ -20,28 +20,18 @@ import type { SolverSettings } from './solver.ts'
 export interface LeastToHalve {
   row: number
   nonzeros: number
-  /** Weights from which on they pay beside weights in f32, of which near caches hold more. */
-  roughWeights?: number
 }
 export const areLong = ({ rows, nonzeros }: RowSource, least: LeastToHalve): boolean =>
   nonzeros >= least.nonzeros && nonzeros >= rows * least.row
-export const LEAST_TO_HALVE: LeastToHalve = { row: 96, nonzeros: 4e6, roughWeights: 2 ** 21 }
-/** Weights of a cache line: 1 << so many, in f64 and in f32. Who has one has all of them. */
-const LINE_SHIFT = { exact: 3, rough: 4 }
+export const LEAST_TO_HALVE: LeastToHalve = { row: 96, nonzeros: 4e6 }
 /** Slices that one thread sweeps for both when the second one did not answer in time, and the most: twice as many each time. */
 const ALONE_FOR = 4
 const LONGEST_ALONE = 256
 
 /** Whether halves are worth their while. It goes by the data alone, so that no bit depends on the machine. */
-export function pays(
-  { sweepKind, weightCount }: OneProblem,
-  source: RowSource,
-  { halves }: SolverSettings,
-  rough: boolean,
-): boolean {
+export function pays({ sweepKind }: OneProblem, source: RowSource, { halves }: SolverSettings): boolean {
   const { logistic, narrow, together = false } = sweepKind
-  if (halves === undefined || logistic || narrow || together || !areLong(source, halves)) return false
-  return !rough || weightCount >= (halves.roughWeights ?? Number.POSITIVE_INFINITY)
+  return halves !== undefined && !logistic && !narrow && !together && areLong(source, halves)
 }
 
 /** What sweeps over halves work with; undefined where there is no room for it, or rows have other kinds. */
@@ -49,7 +39,6 @@ export async function halveRows(
   { weightCount }: OneProblem,
   source: RowSource,
   { table, rows }: RowGroup,
-  rough = false,
 ): Promise<Halves | undefined> {
   const { arena, threads } = source
   const kind = arena.numeric.halvesKind(table, rows)
@@ -58,11 +47,10 @@ export async function halveRows(
   if (splits === undefined) return undefined
   // Weights of dense rows are halved where a cache line ends.
   const half = kind === 2 ? roundUp(Math.ceil((weightCount - 1) / 2), CACHE_LINE / 4) : 0
-  const lineShift = rough ? LINE_SHIFT.rough : LINE_SHIFT.exact
   const cut = (k: number): number => Math.floor((rows * k) / threads.size)
   await Promise.all(
     Array.from({ length: threads.size }, (_, k) =>
-      runLoop(threads, 'splitRows', table, cut(k), cut(k + 1), splits, half, lineShift),
+      runLoop(threads, 'splitRows', table, cut(k), cut(k + 1), splits, half),
     ),
   )
   return new Halves(source, splits)
@@ -104,10 +92,9 @@ export class Halves {
     if (fields.began === 0) await threads.run(beginSweepTask, first)
     this.#fields.stop = 0
     const { active } = fields
-    const second = slice.narrow ? 'sweepHalvesSecondF32' : 'sweepHalvesSecondF64'
     const [swept] = await Promise.all([
       threads.run(dualSweepsTask, first),
-      runLoop(threads, second, slice.problem, slice.sweep, at, active),
+      runLoop(threads, 'sweepHalvesSecond', slice.problem, slice.sweep, at, active),
     ])
     if (this.#fields.gaveUp !== 0) {
       this.#alone = this.#aloneFor

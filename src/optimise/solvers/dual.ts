@@ -51,8 +51,7 @@ async function start(
   const { logistic, narrow } = objective.sweepKind
   if (logistic) (narrow || rough ? numeric.startEntropicF32 : numeric.startEntropicF64)(problem, 0, rows)
   startSweeps(arena, { sweep, order, rows, random: BigInt(settings.seed) })
-  const pay = pays(objective, source, settings, rough !== undefined)
-  const halves = pay ? await halveRows(objective, source, group, rough !== undefined) : undefined
+  const halves = !rough && pays(objective, source, settings) ? await halveRows(objective, source, group) : undefined
   const marks = halves ? undefined : roomForMarks(objective, source, group, settings)
   if (marks) markMany(arena, sweep, marks, rows)
   return { group, passWork: numeric.workOf(table, rows), halves, rough }

@@ -87,7 +87,7 @@ export class Sweeps {
     this.#settings = settings
     const bits = narrow ? 'F32' : 'F64'
     this.#run = halves
-      ? this.#overHalves(halves, bits)
+      ? this.#overHalves(halves)
       : together
         ? numeric.sweepTogether
         : numeric[`sweep${logistic ? 'Logistic' : 'Box'}${parted ? 'Parted' : ''}${bits}`]
@@ -121,12 +121,9 @@ export class Sweeps {
     return this.#end()
   }
 
-  #overHalves(
-    { at, by }: NonNullable<SweepSettings['halves']>,
-    bits: 'F32' | 'F64',
-  ): (...args: [number, number, number]) => number {
+  #overHalves({ at, by }: NonNullable<SweepSettings['halves']>): (...args: [number, number, number]) => number {
     const { numeric } = this.#arena
-    const run = numeric[`sweepHalves${by === 'alone' ? 'Alone' : 'First'}${bits}`]
+    const run = by === 'alone' ? numeric.sweepHalvesAlone : numeric.sweepHalvesFirst
     return (problem, sweep, budget) => run(problem, sweep, at, budget)
   }
 

@@ -41,8 +41,7 @@ function textOf(kind: 'f32' | 'coded' | 'ones' | 'dense', rows = 300): string {
 
 const kinds = ['f32', 'coded', 'ones', 'dense'] as const
 type Kind = (typeof kinds)[number]
-const least = { row: 0, nonzeros: 0, roughWeights: 0 }
-const leastForRough = { ...least, weights: 0 }
+const least = { row: 0, nonzeros: 0 }
 
 interface Given {
   threads: number
@@ -50,8 +49,6 @@ interface Given {
   loss?: 'hinge' | 'squared-hinge'
   bias?: number
   halves?: typeof least | undefined
-  /** Weights in f32 at first. */
-  rough?: boolean
 }
 
 async function prepared({ threads, kind = 'coded', loss = 'hinge', bias = 0 }: Given) {
@@ -83,7 +80,6 @@ async function solved(given: Given) {
   try {
     const settings = {
       tolerance: 1e-7,
-      ...(given.rough && { rough: leastForRough }),
       ...('halves' in given ? given.halves && { halves: given.halves } : { halves: least }),
     }
     const solution = await driven(pool, findSolver('dual'), objective, rows, settings)
@@ -116,26 +112,6 @@ describe('two trainers, each with half of the weights', () => {
     })
   }
 
-  for (const kind of kinds) {
-    it(`rows of kind ${kind}, weights in f32 at first: the bits of one thread, the optimum of exact ones`, async () => {
-      for (const loss of ['hinge', 'squared-hinge'] as const) {
-        const what = { kind, loss, bias: 1.5 }
-        const [one, two, oneTrainer, exact] = [
-          await solved({ threads: 1, rough: true, ...what }),
-          await solved({ threads: 2, rough: true, ...what }),
-          await solved({ threads: 2, rough: true, ...what, halves: { ...least, roughWeights: Infinity } }),
-          await solved({ threads: 1, ...what }),
-        ]
-        assert.deepEqual(two.w, one.w)
-        assert.notDeepEqual(oneTrainer.w, one.w, 'halves were used')
-        assert.notDeepEqual(exact.w, one.w, 'weights were in f32')
-        assert.equal(one.solution.exitReason, 'converged')
-        const [primal, best] = [one, exact].map(({ solution }) => solution.certificate!.primal)
-        assert.ok(Math.abs(primal - best) <= 2e-7 * best, `${primal}, exact ones ${best}`)
-      }
-    })
-  }
-
   it('stop and go on anywhere, by both or by one, with the same bits', async () => {
     const outcomes: unknown[] = []
     for (const budget of [1e9, 1, 300, 4000]) {
@@ -162,15 +138,15 @@ describe('two trainers, each with half of the weights', () => {
         new Sweeps(arena, problem, group.sweep, { ...slice, halves: { at, by: 'both' } }).begin()
         for (let k = 0; k < 3; k++) {
           fields.stop = 0
-          assert.equal(arena.numeric.sweepHalvesFirstF64(problem, group.sweep, at, 1e9), 0)
+          assert.equal(arena.numeric.sweepHalvesFirst(problem, group.sweep, at, 1e9), 0)
           assert.equal(fields.gaveUp, 1)
-          arena.numeric.sweepHalvesSecondF64(problem, group.sweep, at, rows.rows)
+          arena.numeric.sweepHalvesSecond(problem, group.sweep, at, rows.rows)
           assert.equal(fields.second, fields.first)
           assert.ok(fields.first > k, 'each time it comes a little further')
         }
       }
       await halves.run({ ...slice, budget: 1, targetGap: 0 })
-      while (arena.numeric.sweepHalvesAloneF64(problem, group.sweep, fields.at, 1e9) === 0) {}
+      while (arena.numeric.sweepHalvesAlone(problem, group.sweep, fields.at, 1e9) === 0) {}
       weights.push(bitsOf([...objective.copyWeights()]))
       await pool.close()
     }
