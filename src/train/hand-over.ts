@@ -38,16 +38,14 @@ const FEW = {
 }
 /** Features up to which they are better than coordinate descent that stalls: what has a matrix. */
 const MOST = 1023
-/** The hinge with more of them is given more passes: its kink takes many steps. */
-const FEW_OF_HINGE = 128
 /** Nonzeros of a row up to which a matrix of second derivatives costs little. */
 const MOST_NONZEROS = 64
 /** Features up to which it costs little with rows of any length. */
 const CHEAP_MATRIX = 128
 /** Passes after which a method is judged, and those that it may still take: of coordinate descent some more than a second-order
- *  method takes, which is about fifty. The hinge with many features takes hundreds; a pass of lbfgs is by all threads. */
+ *  method takes, which is about fifty. A pass of lbfgs is by all threads. */
 const LEAST_PASSES = 20
-const MOST_PASSES = { usual: 80, hinge: 400 }
+const MOST_PASSES = 80
 /** The same for one model of the hinge with few features over blocks, where a pass of `stream` costs as much as five or six of
  *  newton. With memory for a fifth of covtype's rows, CPU: scaled, C = 0.01, `stream` is done after 3 passes and 4.0 s, newton
  *  after 25 and 8.4 s; as published, C = 1, `stream` has a gap of 1 after 7 passes and is not done after 12 and 15 s, newton is
@@ -119,10 +117,6 @@ export function successors(loss: Loss, { rows, nonzeros, weights }: Sizes): Memo
   return dear && lbfgs.lossNeeds.has(loss) ? [lbfgs, newton] : [newton]
 }
 
-/** Passes that coordinate descent may still take. */
-export const passesFor = (loss: Loss, weights: number): number =>
-  isSmooth(loss) || weights <= FEW_OF_HINGE ? MOST_PASSES.usual : MOST_PASSES.hinge
-
 /** Whether a model that is trained alone begins with them: rows fill much of few features, so that what one feature tells,
  *  others tell, too. Many models together read each row once by coordinate descent. */
 export const startsDense = (loss: Loss, sizes: Sizes): boolean =>
@@ -141,11 +135,7 @@ export function tellBestGap(tell: TellPass, known: number): TellPass {
 }
 
 /** Judges coordinate descent by its gaps: whether it should be left. */
-export function patience(
-  tolerance: number,
-  most = MOST_PASSES.usual,
-  least = LEAST_PASSES,
-): NonNullable<Driving['stalls']> {
+export function patience(tolerance: number, most = MOST_PASSES, least = LEAST_PASSES): NonNullable<Driving['stalls']> {
   return (work, trail) => {
     if (work < least) return false
     const before = trail.findLast(past => past.work <= work / 2)
@@ -167,18 +157,16 @@ interface Limits {
 /** Judges coordinate descent in memory, for a run that may make so many passes; undefined where the limit that was asked for leaves
  *  no room for another method. */
 export function patienceInMemory(
-  loss: Loss,
   { rows, nonzeros, weights }: Sizes,
   { tolerance, maxPasses, isLimited, ranks }: Limits,
 ): Driving['stalls'] {
-  const usual = passesFor(loss, weights)
   const dear = weights ** 3 / 6 / Math.max(nonzeros, 1)
-  if (rows >= SOME_ROWS && dear <= DEAR_FACTORS) return patience(tolerance, usual)
+  if (rows >= SOME_ROWS && dear <= DEAR_FACTORS) return patience(tolerance)
   const nearlyAll = ranks > 1 ? NEARLY_ALL_OVER_RANKS : NEARLY_ALL_PASSES
   const least = rows < SOME_ROWS ? nearlyAll : Math.min(WORTH_OF_FACTORS * dear, nearlyAll)
   if (isLimited && maxPasses < 2 * least) return undefined
   const left = maxPasses - least
-  return patience(tolerance, rows < SOME_ROWS ? left : Math.min(usual, left), least)
+  return patience(tolerance, rows < SOME_ROWS ? left : Math.min(MOST_PASSES, left), least)
 }
 
 /** Judges coordinate descent over blocks: sooner where second-order passes are cheap beside its own. */
@@ -188,7 +176,7 @@ export function patienceInBlocks(
 ): NonNullable<Driving['stalls']> {
   const loss = convexLoss(findLoss(name))
   const cheap = models === 1 && !isSmooth(loss) && weightCount <= FEW.oneInMemory.hinge + 1
-  return cheap ? patience(tolerance, SOON.most, SOON.least) : patience(tolerance, passesFor(loss, weightCount))
+  return cheap ? patience(tolerance, SOON.most, SOON.least) : patience(tolerance)
 }
 
 /** Judges lbfgs the same way. Its gaps jump at first. */

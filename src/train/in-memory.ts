@@ -242,11 +242,10 @@ export class InMemory extends Place {
       const fresh: Solution = { certificate: undefined, passes: 0, exitReason: 'max-passes' }
       return this.#goOn(objective, problems, [fresh], { why: 'rows fill much of few features', tell })
     }
-    const loss = convexLoss(findLoss(this.facts.options.loss))
     const { rows, nonzeros } = this.#loaded.all
     const sizes = { rows, nonzeros, weights: this.facts.weights }
     const { tolerance, maxPasses } = driving.settings
-    const stalls = patienceInMemory(loss, sizes, {
+    const stalls = patienceInMemory(sizes, {
       ...{ tolerance, maxPasses, isLimited: this.#isLimited(limits), ranks: this.facts.options.ranks.size },
     })
     const driver = new Driver({ ...driving, ...(stalls && { stalls }) })
