@@ -62,7 +62,7 @@ export async function threeClassStore(
 
 /** Bytes of memory that hold just so many of the largest blocks together, twice: one lot at work and one being read. */
 export async function memoryFor(store: string, together: number, options: TrainOptions = {}): Promise<number> {
-  const resolved = resolveOptions({ ...options, memory: undefined })
+  const resolved = resolveOptions({ solver: 'block', ...options, memory: undefined })
   const opened = await openStore(store)
   const found = findSolver(options.solver ?? 'block')
   const solver = (found.data === 'memory' ? found.inBlocks : found) as BlockSolver
