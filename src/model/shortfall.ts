@@ -1,6 +1,6 @@
 // A model whose run ended short of its tolerance says so wherever it is met: how far it came, what the rows look like to the
 // solver, and what to type instead.
-import { trainsByGradient } from '../losses/formulations.ts'
+import { isSparse, trainsByGradient, trainsTogether } from '../losses/formulations.ts'
 import { formatCount } from '../sizes.ts'
 import type { Model } from './model.ts'
 
@@ -76,9 +76,12 @@ function factorsText(factors: number[], changed: number[]): string {
 /** Solvers that follow gradients of all rows. Where rows are nearly separable and costs large, they creep, and coordinate descent
  *  does not. */
 const DESCENDING = ['newton', 'lbfgs']
+/** Solvers that go from row to row, and features up to which `newton` takes one pass for a step, whatever the rows are. */
+const COORDINATES = ['dual', 'stream', 'selective', 'block']
+const FEW_FEATURES = 1023
 
 function adviceFor(
-  { transforms, bias, cost, solver, multiclass }: Model,
+  { transforms, bias, cost, solver, multiclass, features, regularizer }: Model,
   { values, lengths, resumable }: Shortfall,
   interrupted: boolean,
   passes: number,
@@ -96,11 +99,13 @@ function adviceFor(
   const cheaper = cost !== null && cost > 1 ? [`--cost ${short(cost / 10)}`] : []
   // A run with a checkpoint had its rows in blocks. The softmax has gradients alone.
   const creeps = DESCENDING.includes(solver) && !trainsByGradient(multiclass) && !interrupted
-  const other = creeps ? [`--solver ${resumable ? 'block' : 'dual'}`] : []
+  const crawls =
+    COORDINATES.includes(solver) && features <= FEW_FEATURES && !isSparse(regularizer) && !trainsTogether(multiclass)
+  const other = creeps ? [`--solver ${resumable ? 'block' : 'dual'}`] : crawls ? ['--solver newton'] : []
   // Few passes are the first thing to mend; after many, the data is.
   if (interrupted || passes < USUAL_PASSES) return { advice: onward, otherwise: [...other, ...easier, ...cheaper] }
   if (creeps) return { advice: other, otherwise: [...easier, onward.join(' '), ...cheaper] }
-  return { advice: easier, otherwise: [onward.join(' '), ...cheaper] }
+  return { advice: easier, otherwise: [...other, onward.join(' '), ...cheaper] }
 }
 
 /** The same as lines of text. */

@@ -28,6 +28,8 @@ export interface BlockTraining {
   began: (start: RunStart) => void
   /** Who goes on when it stalls, where that is left to us and there is room for it. */
   handOver?: HandOver | undefined
+  /** Tells that nobody can, for want of room. */
+  lacksRoom?: (() => void) | undefined
   /** Hears of every convex problem of a truncated loss. */
   looked: (looked: Looked) => void
 }

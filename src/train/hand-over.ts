@@ -122,6 +122,21 @@ export function successors(loss: Loss, { rows, nonzeros, weights }: Sizes): Memo
 export const startsDense = (loss: Loss, sizes: Sizes): boolean =>
   sizes.rows >= LEAST_ROWS && successors(loss, sizes).length > 1
 
+/** What is told where it cannot be taken: the memory has no room for it beside the blocks. */
+export const NO_ROOM_BESIDE = `${STALLED}; ${newton.name} would take few, but has no room beside it here: --solver ${newton.name} has the whole memory`
+
+/** Judges without an end: tells once that a run should be left. */
+export function tellOnce(judge: NonNullable<Driving['stalls']>, tell: () => void): NonNullable<Driving['stalls']> {
+  let told = false
+  return (work, trail) => {
+    if (!told && judge(work, trail)) {
+      told = true
+      tell()
+    }
+    return false
+  }
+}
+
 /** The last gap that a run has come to, of the models that are not done. */
 export const lastGap = ({ trail }: Readonly<Pick<RunState, 'trail'>>): number =>
   trail?.at(-1)?.gap ?? Number.POSITIVE_INFINITY

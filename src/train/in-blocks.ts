@@ -5,6 +5,7 @@ import { type Checkpoints, requireRoomForState } from '../block-store/checkpoint
 import { inputFormatOf } from '../block-store/manifest.ts'
 import type { Store } from '../block-store/reader.ts'
 import { lockStates } from '../block-store/state-locks.ts'
+import { findLoss } from '../losses/all-losses.ts'
 import { lendWeights } from '../model/lent-weights.ts'
 import { Arena } from '../numeric/arena.ts'
 import { BUNDLE_LANES } from '../numeric/bundle-layout.ts'
@@ -39,7 +40,7 @@ import { checkpointsOf } from './block-training.ts'
 import { columnsOf, type FoldedProblem, isTruncated, refuseUnlearnable } from './class-problems.ts'
 import { surveyed, withFittingBlocks } from './fit-blocks.ts'
 import type { HandOver } from './go-on-in-blocks.ts'
-import { STALLED } from './hand-over.ts'
+import { mayHandOver, NO_ROOM_BESIDE, STALLED } from './hand-over.ts'
 import type { ResolvedOptions } from './options.ts'
 import { countsOf, type RunStart, type TrainingOutcome } from './outcome.ts'
 import { type Account, type Held, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
@@ -256,7 +257,16 @@ export class InBlocks extends Place {
     }
     return trainResumed({
       ...this.#training(objective, wanted.allClasses ? problems.slice(0, 1) : problems),
-      ...{ solver, tell, say, began, first, looked: this.looked, handOver: this.#handOver() },
+      ...{
+        solver,
+        tell,
+        say,
+        began,
+        first,
+        looked: this.looked,
+        handOver: this.#handOver(),
+        lacksRoom: this.#lacksRoom(),
+      },
     })
   }
 
@@ -292,6 +302,21 @@ export class InBlocks extends Place {
       },
       say: () => this.takes(newton.name, STALLED),
     }
+  }
+
+  /** Where there is none, but somebody would. */
+  #lacksRoom(): (() => void) | undefined {
+    const { options, rows, weights } = this.facts
+    const { plan, solver } = this.#fitted
+    if (
+      plan.handsOver ||
+      !solver.dual ||
+      findLoss(options.loss).truncates ||
+      !mayHandOver(options, { rows, weights })
+    ) {
+      return undefined
+    }
+    return () => this.say(NO_ROOM_BESIDE)
   }
 
   protected override sourceOf(): BlockEngine {

@@ -12,14 +12,14 @@ import { sizeText } from '../sizes.ts'
 import { type BlockTraining, checkpointsOf, nextPassOf } from './block-training.ts'
 import { isTruncated } from './class-problems.ts'
 import { goOnInBlocks } from './go-on-in-blocks.ts'
-import { patienceInBlocks } from './hand-over.ts'
+import { patienceInBlocks, tellOnce } from './hand-over.ts'
 import type { ResolvedOptions } from './options.ts'
 import { startElsewhere } from './resume-elsewhere.ts'
 import { type SeriesStart, trainTruncated } from './truncated-over-blocks.ts'
 
 /** Trains from wherever the run can begin. */
 export async function trainResumed(training: BlockTraining): Promise<Solution[]> {
-  const { engine, solver, options, objective, tell, say, began, first, handOver } = training
+  const { engine, solver, options, objective, tell, say, began, first, handOver, lacksRoom } = training
   const { seed, shrinking, innerPasses, innerTolerance = null, blockOrder, batch } = options
   const { slotBytes, cacheBytes, spareBytes } = engine.plan
   const course = {
@@ -32,7 +32,9 @@ export async function trainResumed(training: BlockTraining): Promise<Solution[]>
   const fresh = freshState(objective.models, course, engine.store.manifest.fingerprint)
   const checkpoints = checkpointsOf(training)
   const keeping = { keeper: checkpoints, state: fresh }
-  const judging = handOver && { stalls: patienceInBlocks(options, objective) }
+  const judge = patienceInBlocks(options, objective)
+  const stalls = handOver ? judge : lacksRoom && tellOnce(judge, lacksRoom)
+  const judging = stalls && { stalls }
   const driver = new Driver({ source: engine, solver, objective, settings: options, tell, ...keeping, ...judging })
   const series = (start: SeriesStart): Promise<Solution[]> => trainTruncated(training, checkpoints, fresh, start)
   const isAlone = options.ranks.size === 1

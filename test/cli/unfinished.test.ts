@@ -146,11 +146,14 @@ describe('a model that fell short', () => {
         /ended short after 1,000 passes: gap [\d.e-]+, where 0\.001 was asked for/,
         /the objective is \d+; weights of 0 have 60000/,
         /to the solver values run from -\d+ to \d+, rows are [\d.]+ to [\d.]+ long, there is no bias, C = 1000/,
-        /what would help: train with --scale minmax --bias 1; if that is not enough, --max-passes 10000 or --cost 100/,
+        /what would help: train with --scale minmax --bias 1; if that is not enough, --solver newton or --max-passes 10000 or --cost 100/,
       ]
       for (const word of words) assert.match(summary, word)
       const { stdout: inspected } = await good(['inspect', 'm'], { cwd })
       for (const word of words) assert.match(inspected, word)
+      const newton = ['train', 'wild.svm', '--solver', 'newton', '--cost', '1000', '--model', 'n', '--json', '-q']
+      const { exitReason, gap } = JSON.parse((await good(newton, { cwd })).stdout)
+      assert.equal(exitReason, 'converged', `what it says helps: gap ${gap}`)
       const { stderr: predicted } = await good(['predict', 'wild.svm', 'm', 'out.txt'], { cwd })
       for (const word of words) assert.match(predicted, word)
       for (const command of [
@@ -165,7 +168,7 @@ describe('a model that fell short', () => {
         assert.ok(shortfall.values[0] < -1000 && shortfall.values[1] > 1000)
         assert.ok(shortfall.lengths[0] > 0 && shortfall.lengths[1] > 2000)
         assert.deepEqual(shortfall.advice, ['--scale minmax', '--bias 1'])
-        assert.deepEqual(shortfall.otherwise, ['--max-passes 10000', '--cost 100'])
+        assert.deepEqual(shortfall.otherwise, ['--solver newton', '--max-passes 10000', '--cost 100'])
         assert.equal(shortfall.found.length >= 3, true)
       }
     }))
