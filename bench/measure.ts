@@ -36,6 +36,7 @@ const limitProgram = fileURLToPath(new URL('../../shared/bin/limit', import.meta
 const DEFAULT_TIMEOUT = 3600
 /** `timeout` ends a command with this code. */
 const STOPPED = 124
+const KILLED = 137
 /** Seconds between the stop of a command under `limit` and that of `limit` itself, which has a group to remove. */
 const GRACE = 10
 /** What a command that was asked to end exits with, and the seconds that it may take to do so. */
@@ -54,11 +55,13 @@ export async function measure(command: string[], options: MeasureOptions = {}): 
     await runPython([wrapper, result, out, err, String(options.limit ? timeout + GRACE : timeout), ...line], line[0])
     const [told, stdout, stderr] = await Promise.all([result, out, err].map(file => readFile(file, 'utf8')))
     const { exit, timedOut, ...figures } = JSON.parse(told) as Measured & { exit: number; timedOut: boolean }
-    if (timedOut || (options.limit && options.timeout && exit === STOPPED))
+    // Who does not end when asked to is killed, which is not for want of memory.
+    const isStopped = exit === STOPPED || (exit === KILLED && figures.seconds >= timeout)
+    if (timedOut || (options.limit && options.timeout && isStopped))
       throw new CommandFailed(`stopped after ${timeout} s: ${command.join(' ')}`)
     if (exit !== 0 && !(options.interruptAfter !== undefined && exit === INTERRUPTED)) {
       const last = stderr.trim().split('\n').slice(-3).join('; ')
-      const killed = options.limit && exit === 137 ? `, out of memory under --limit ${options.limit}` : ''
+      const killed = options.limit && exit === KILLED ? `, out of memory under --limit ${options.limit}` : ''
       throw new CommandFailed(`exit code ${exit}${killed}: ${command.join(' ')}${last ? `: ${last}` : ''}`)
     }
     return { ...figures, ...(options.limit && reportOf(stderr)), stdout, stderr }
