@@ -79,6 +79,8 @@ const DESCENDING = ['newton', 'lbfgs']
 /** Solvers that go from row to row, and features up to which `newton` takes one pass for a step, whatever the rows are. */
 const COORDINATES = ['dual', 'stream', 'selective', 'block']
 const FEW_FEATURES = 1023
+/** Passes before which nobody knows whether they crawl. */
+const SOME_PASSES = 20
 
 function adviceFor(
   { transforms, bias, cost, solver, multiclass, features, regularizer }: Model,
@@ -99,8 +101,8 @@ function adviceFor(
   const cheaper = cost !== null && cost > 1 ? [`--cost ${short(cost / 10)}`] : []
   // A run with a checkpoint had its rows in blocks. The softmax has gradients alone.
   const creeps = DESCENDING.includes(solver) && !trainsByGradient(multiclass) && !interrupted
-  const crawls =
-    COORDINATES.includes(solver) && features <= FEW_FEATURES && !isSparse(regularizer) && !trainsTogether(multiclass)
+  const takesNewton = features <= FEW_FEATURES && !isSparse(regularizer) && !trainsTogether(multiclass)
+  const crawls = takesNewton && passes >= SOME_PASSES && COORDINATES.includes(solver)
   const other = creeps ? [`--solver ${resumable ? 'block' : 'dual'}`] : crawls ? ['--solver newton'] : []
   // Few passes are the first thing to mend; after many, the data is.
   if (interrupted || passes < USUAL_PASSES) return { advice: onward, otherwise: [...other, ...easier, ...cheaper] }
