@@ -42,7 +42,8 @@ export function groupsOf(
   return Array.from({ length: Math.ceil(problems.length / size) }, (_, k) => [problems.slice(k * size, (k + 1) * size)])
 }
 
-/** How many of them there is room for at a time, at least one. `weights`: of a model, the bias not counted. `forRows`: bytes of each for all rows. */
+/** How many of them there is room for at a time, at least one. `weights`: of a model, the bias not counted. `forRows`: bytes of each for
+ *  all rows. */
 export function mostOf(
   models: number,
   { extraBytes }: MemorySolver,

@@ -59,8 +59,9 @@ function findMove(mu: f64, dm: f64): void {
 }
 
 /** Over rows from..to, w being the new point: each row goes a share of the way that the last step asks for, `moved` being the
- *  whole change of w, if there was one; where `keep` is not 0, at most so far that this share of what it has is left. Then v += Σ α y x, affine += Σ c z y x, centring += Σ c (1/α − 1/β) y x, an n × n matrix
- *  += half of Σ c x xᵀ (see slopeRows), and sums of a certificate; where that has Σ α m, Σ α s + β ξ. */
+ *  whole change of w, if there was one. Where `keep` is not 0, a row goes at most so far that this share of what it has is left.
+ *  Then v += Σ α y x, affine += Σ c z y x, centring += Σ c (1/α − 1/β) y x, an n × n matrix += half of Σ c x xᵀ (see slopeRows),
+ *  and sums of a certificate; where that has Σ α m, Σ α s + β ξ. */
 export function interiorRows(
   problem: usize, from: u32, to: u32, state: usize, moved: usize, share: f64, keep: f64, mu: f64, v: usize, affine: usize,
   centring: usize, matrix: usize, n: u32, scratch: usize, sums: usize, allRows: f64,
