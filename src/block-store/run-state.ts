@@ -55,6 +55,8 @@ export interface RunState {
   /** Once another method goes on with the models: passes of each so far, and where the method stands with the model that it is
    *  at. */
   handedOver?: { work: number[]; at?: { model: number; state: RunState } | undefined }
+  /** Whether it was left for another method, which has a state of its own. */
+  left?: boolean
   /** Of a series of problems: which one this is. */
   series?: unknown
   /** The end of the run, once it has come. */

@@ -7,6 +7,7 @@ import type { Objective } from '../optimise/objectives/objective.ts'
 import type { FirstPass } from '../optimise/solvers/first-pass.ts'
 import type { BlockSolver } from '../optimise/solvers/solver.ts'
 import type { BlockEngine } from '../optimise/sources/block-engine.ts'
+import type { StartAfter } from './change-over.ts'
 import { type FoldedProblem, isTruncated } from './class-problems.ts'
 import type { HandOver } from './go-on-in-blocks.ts'
 import type { ResolvedOptions } from './options.ts'
@@ -28,13 +29,17 @@ export interface BlockTraining {
   began: (start: RunStart) => void
   /** Who goes on when it stalls, where that is left to us and there is room for it. */
   handOver?: HandOver | undefined
+  /** Gives the room of the run up for the one who goes on, where there is none beside it. */
+  changeOver?: ((state: Readonly<RunState>) => never) | undefined
   /** Tells that nobody can, for want of room. */
   lacksRoom?: (() => void) | undefined
+  /** Of a run that goes on after another one has given its room up: where it starts. */
+  after?: StartAfter | undefined
   /** Hears of every convex problem of a truncated loss. */
   looked: (looked: Looked) => void
 }
 
-type StateOf = Pick<BlockTraining, 'engine' | 'options' | 'objective' | 'problems' | 'allClasses'>
+type StateOf = Pick<BlockTraining, 'engine' | 'options' | 'objective' | 'problems' | 'allClasses' | 'after'>
 
 /** Where the states of a training are kept: one place for each distinct problem. */
 export function checkpointsOf(training: StateOf): Checkpoints {
@@ -46,7 +51,7 @@ export function checkpointsOf(training: StateOf): Checkpoints {
 
 /** What a problem is told by. A state of one of several ranks has the weights of all of them, and dual variables of its own rows. */
 export function identityOf(
-  { engine, options, problems, allClasses }: StateOf,
+  { engine, options, problems, allClasses, after }: StateOf,
   overRanks: boolean,
 ): Record<string, unknown> {
   const { manifest } = engine.store
@@ -54,6 +59,8 @@ export function identityOf(
   const many = problems.map(({ label, costPositive }) => `${label.text}:${costPositive}`).join(' ')
   return {
     ...(overRanks && { overRanks }),
+    // The state of the run before it stays.
+    ...(after && { after: true }),
     loss: options.loss,
     ...(isTruncated({ problems }) && { outlierMargin: options.outlierMargin }),
     costPositive: first.costPositive,

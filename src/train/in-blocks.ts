@@ -1,10 +1,11 @@
 // Rows in the blocks of a store, ready to be trained on inside the memory that was named: text goes into a store first, then
 // blocks are read again and again.
 import { type AgreedStore, agreeOnStore, asAgreed } from '../block-store/agree-on-store.ts'
-import { type Checkpoints, requireRoomForState } from '../block-store/checkpoint.ts'
+import { type Checkpoints, type RunState, requireRoomForState } from '../block-store/checkpoint.ts'
 import { inputFormatOf } from '../block-store/manifest.ts'
 import type { Store } from '../block-store/reader.ts'
 import { lockStates } from '../block-store/state-locks.ts'
+import { SpillwayError } from '../errors.ts'
 import { findLoss } from '../losses/all-losses.ts'
 import { lendWeights } from '../model/lent-weights.ts'
 import { Arena } from '../numeric/arena.ts'
@@ -17,7 +18,7 @@ import { BinaryObjective } from '../optimise/objectives/binary.ts'
 import { BundlesObjective, inBundles, lanesOf } from '../optimise/objectives/bundles.ts'
 import { EachObjective } from '../optimise/objectives/each.ts'
 import { shorten } from '../optimise/objectives/line-search.ts'
-import type { Objective } from '../optimise/objectives/objective.ts'
+import type { ManyModels, Objective } from '../optimise/objectives/objective.ts'
 import { leaveOutFold } from '../optimise/objectives/outliers.ts'
 import { newAllClasses } from '../optimise/objectives/softmax.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
@@ -27,16 +28,18 @@ import { newton } from '../optimise/solvers/newton.ts'
 import { type BlockSolver, trainsMany } from '../optimise/solvers/solver.ts'
 import { BlockEngine } from '../optimise/sources/block-engine.ts'
 import { groupsOf, type MemoryPlan } from '../optimise/sources/memory-plan.ts'
+import type { SourceCounts } from '../optimise/sources/row-source.ts'
 import type { Communicator } from '../ranks/communicator.ts'
 import { maxNumbers, onAnyRank } from '../ranks/records.ts'
 import { classesOf, type LabelledRows } from '../rows/folds.ts'
 import { inSpace } from '../rows/renumber-features.ts'
 import { buildIndex } from '../sample-index/build-index.ts'
 import { indexState, isAbsent } from '../sample-index/index-state.ts'
-import { blocksText } from '../sizes.ts'
+import { type Address, blocksText } from '../sizes.ts'
 import { collectGarbage } from '../threads/collect-garbage.ts'
 import type { ThreadPool } from '../threads/pool.ts'
-import { checkpointsOf } from './block-training.ts'
+import { type BlockTraining, checkpointsOf } from './block-training.ts'
+import { ChangeOver, mayChangeOver } from './change-over.ts'
 import { columnsOf, type FoldedProblem, isTruncated, refuseUnlearnable } from './class-problems.ts'
 import { surveyed, withFittingBlocks } from './fit-blocks.ts'
 import type { HandOver } from './go-on-in-blocks.ts'
@@ -73,6 +76,11 @@ export interface OpenedStore {
   solver: BlockSolver
   options: ResolvedOptions
   tell: ProgressListener
+  /** Where the arena is empty. */
+  empty: Address
+  /** Where another solver has given its room up: what goes on from it, what it has read, and where it began. */
+  after?: ChangeOver
+  before?: { counts: SourceCounts; start: RunStart | undefined }
 }
 
 /** Finds the store, or makes it of text. `folded`: the models are of folds. */
@@ -86,6 +94,7 @@ export async function openBlocks(
   const started = performance.now()
   const seconds = (): number => (performance.now() - started) / 1000 - (options.watcher?.seconds ?? 0)
   const arena = new Arena()
+  const empty = arena.mark()
   const found = await theStore(arena, paths, solver, options, { tell, seconds, folded })
   const agreed = await agreeOnStore(arena, options.ranks, found.store, found.read.badRows)
   found.store = asAgreed(found.store, agreed)
@@ -93,7 +102,7 @@ export async function openBlocks(
   refuseUnlearnable({ ...manifest, ...agreed?.all, format: inputFormatOf(manifest) }, folder)
   if (manifest.rowWeights) checkRowWeights(solver, options)
   const fromText = folder !== paths[0]
-  return { arena, found, agreed, fromText, readSeconds: seconds(), seconds, solver, options, tell }
+  return { arena, empty, found, agreed, fromText, readSeconds: seconds(), seconds, solver, options, tell }
 }
 
 /** A store whose blocks fit, with the plan of the run over it. */
@@ -106,6 +115,10 @@ export class InBlocks extends Place {
   readonly #fitted: Fitted
   /** What was learnt while text was read. */
   #first: FirstPass | undefined
+  /** Who goes on with all the memory, where coordinate descent stalls and there is no room beside it. */
+  #next: BlockSolver | undefined
+  /** Weights of models that are done, or left. */
+  readonly #ended = new Map<FoldedProblem, Float64Array>()
   #locks: AsyncDisposable | undefined
   readonly #lanes: number
   readonly #engine: BlockEngine
@@ -146,6 +159,11 @@ export class InBlocks extends Place {
     const ofRanks = { all: agreed?.all, classNumbers }
     const settings = { alphaStride: hasDual(solver, options) ? stride : 0, trainers, reader: readers, ...ofRanks }
     this.#engine = new BlockEngine(arena, store, plan, settings)
+    if (opened.before) {
+      Object.assign(this.#engine.counts, opened.before.counts)
+      this.#start = opened.before.start
+      this.methodReason = STALLED
+    }
   }
 
   static async open(opened: OpenedStore, wanted: Wanted): Promise<InBlocks> {
@@ -156,8 +174,8 @@ export class InBlocks extends Place {
     const columns = wanted.columns ?? columnsOf(wanted.problems)
     const bytesPerRow = bytesOfScores(columns) + (wanted.besidesPerRow?.(found.store.manifest.rowWeights === true) ?? 0)
     const folds = wanted.folds ? { bytesPerRow, must: trainsMany(solver) && !isTruncated(wanted), folds: true } : {}
-    const planned = (store: Store, rows: RowsOfStore, most = models): Promise<RunPlan> =>
-      planRun(asAgreed(store, agreed), solver, options, { fromText, rows, models, most, ...folds })
+    const planned = (store: Store, rows: RowsOfStore, most = models, by = solver): Promise<RunPlan> =>
+      planRun(asAgreed(store, agreed), by, options, { fromText, rows, models, most, ...folds })
     const own = await withFittingBlocks(found, options, tell, async store => {
       if (options.expand)
         tell({ stage: 'plan', solver: '', reason: `a first look at what ${options.expand} makes of the rows` })
@@ -173,11 +191,13 @@ export class InBlocks extends Place {
       arena.release(found.first.region.at)
       await forgetFirstPass(found)
     }
+    if (opened.after) tell({ stage: 'plan', solver: solver.name, reason: STALLED })
     tellPlan(fitted, models, wanted, tell)
     const map = await fitted.rows.placeMap(arena)
     const place = new InBlocks(opened, wanted, fitted, map)
     try {
       place.#first = first
+      place.#next = await place.#nextSolver(next => planned(fitted.store, fitted.rows, models, next))
       // Two runs of one problem would write the same files.
       const folders = wanted.folds ? [] : place.#states().map(({ folder }) => folder)
       if (!wanted.folds) place.#locks = await lockStates(fitted.store.folder, folders)
@@ -197,7 +217,8 @@ export class InBlocks extends Place {
     const { problems, allClasses } = this.facts.wanted
     const alone = allClasses ? [problems.slice(0, 1)] : problems.map(problem => [problem])
     const groups = this.rounds?.map(round => round.flat()) ?? alone
-    return groups.map(group => checkpointsOf(this.#training(this.#objective, group)))
+    const after = (group: FoldedProblem[]) => this.#opened.after?.startOf(this.#objective, group)
+    return groups.map(group => checkpointsOf({ ...this.#training(this.#objective, group), after: after(group) }))
   }
 
   #newObjective(plan: MemoryPlan): BinaryObjective | BundlesObjective | EachObjective | AllClassesObjective {
@@ -255,7 +276,7 @@ export class InBlocks extends Place {
     const began = (found: RunStart): void => {
       this.#start ??= found
     }
-    return trainResumed({
+    const solutions = await trainResumed({
       ...this.#training(objective, wanted.allClasses ? problems.slice(0, 1) : problems),
       ...{
         solver,
@@ -265,9 +286,12 @@ export class InBlocks extends Place {
         first,
         looked: this.looked,
         handOver: this.#handOver(),
-        lacksRoom: this.#lacksRoom(),
+        after: this.#opened.after?.startOf(objective, problems),
+        ...this.#withoutRoom(objective, problems),
       },
     })
+    if (this.#next) this.#keep(objective, problems)
+    return solutions
   }
 
   /** A model that is trained alone, without the rows of a fold. */
@@ -304,19 +328,51 @@ export class InBlocks extends Place {
     }
   }
 
-  /** Where there is none, but somebody would. */
-  #lacksRoom(): (() => void) | undefined {
-    const { options, rows, weights } = this.facts
+  /** Who would go on if there was room, and has it with a plan of its own. */
+  async #nextSolver(planned: (solver: BlockSolver) => Promise<RunPlan>): Promise<BlockSolver | undefined> {
+    const { options, wanted, rows, weights } = this.facts
     const { plan, solver } = this.#fitted
-    if (
-      plan.handsOver ||
-      !solver.dual ||
-      findLoss(options.loss).truncates ||
-      !mayHandOver(options, { rows, weights })
-    ) {
+    const isOther = solver.dual && !plan.handsOver && !wanted.folds && !findLoss(options.loss).truncates
+    if (!isOther || !mayHandOver(options, { rows, weights })) return undefined
+    const next = newton.inBlocks!
+    const alone = await planned(next).catch((error: unknown) => {
+      if (!(error instanceof SpillwayError)) throw error
       return undefined
+    })
+    return alone && next
+  }
+
+  /** What is done where coordinate descent stalls, and somebody would go on who has no room. */
+  #withoutRoom(objective: Objective, problems: FoldedProblem[]): Pick<BlockTraining, 'changeOver' | 'lacksRoom'> {
+    const next = this.#next
+    if (!next) return {}
+    const { wanted, options, weights } = this.facts
+    // Ranks would have to agree on a plan anew.
+    const isAlone = options.ranks.size === 1
+    if (!isAlone || !mayChangeOver(wanted.problems.length, weights))
+      return { lacksRoom: () => this.say(NO_ROOM_BESIDE) }
+    const changeOver = (state: Readonly<RunState>): never => {
+      this.#keep(objective, problems)
+      throw new ChangeOver(next, state, this.#ended)
     }
-    return () => this.say(NO_ROOM_BESIDE)
+    return { changeOver }
+  }
+
+  /** The same store for the one who goes on, once this place is closed. */
+  reopened(after: ChangeOver): OpenedStore {
+    const { found, tell } = this.#opened
+    return {
+      ...this.#opened,
+      found: { ...found, store: this.#fitted.store, first: undefined },
+      ...{ solver: after.solver, after },
+      before: { counts: this.#engine.counts, start: this.#start },
+      // Its rows are the same.
+      tell: record => record.stage === 'rows' || tell(record),
+    }
+  }
+
+  #keep(objective: Objective, problems: FoldedProblem[]): void {
+    for (const [k, problem] of problems.entries()) this.#ended.set(problem, (objective as ManyModels).copyWeights(k))
   }
 
   protected override sourceOf(): BlockEngine {

@@ -10,16 +10,44 @@ import { freshState } from '../optimise/driver/driving.ts'
 import type { Solution } from '../optimise/objectives/solution.ts'
 import { sizeText } from '../sizes.ts'
 import { type BlockTraining, checkpointsOf, nextPassOf } from './block-training.ts'
+import type { StartAfter } from './change-over.ts'
 import { isTruncated } from './class-problems.ts'
 import { goOnInBlocks } from './go-on-in-blocks.ts'
-import { patienceInBlocks, tellOnce } from './hand-over.ts'
+import { patienceInBlocks, tellBestGap, tellOnce } from './hand-over.ts'
 import type { ResolvedOptions } from './options.ts'
 import { startElsewhere } from './resume-elsewhere.ts'
 import { type SeriesStart, trainTruncated } from './truncated-over-blocks.ts'
 
 /** Trains from wherever the run can begin. */
 export async function trainResumed(training: BlockTraining): Promise<Solution[]> {
-  const { engine, solver, options, objective, tell, say, began, first, handOver, lacksRoom } = training
+  const { engine, solver, options, objective, handOver, changeOver, lacksRoom, after } = training
+  const fresh = freshStateOf(training)
+  const checkpoints = checkpointsOf(training)
+  const judge = patienceInBlocks(options, objective)
+  const stalls = handOver || changeOver ? judge : lacksRoom && tellOnce(judge, lacksRoom)
+  const driver = new Driver({
+    ...{ source: engine, solver, objective, keeper: checkpoints, state: fresh },
+    // Nothing is known of the weights before all rows were met.
+    settings: after ? { ...options, maxPasses: Math.max(options.maxPasses, after.work + 1) } : options,
+    tell: after ? tellBestGap(training.tell, after.gap) : training.tell,
+    ...(stalls && { stalls }),
+  })
+  const ended = await begin(training, { driver, checkpoints, fresh })
+  if (ended) return ended
+  const solutions = await driver.solve()
+  if (driver.stalled && changeOver) {
+    // What it kept in memory is of no use any more.
+    await checkpoints.save({ ...driver.state, solver: undefined, left: true })
+    changeOver(driver.state)
+  }
+  if (driver.stalled) return goOnInBlocks(training, handOver!, checkpoints, driver.state)
+  await driver.close(solutions)
+  return solutions
+}
+
+/** The state of a run that has done nothing yet. */
+function freshStateOf(training: BlockTraining): RunState {
+  const { engine, solver, options, objective, after } = training
   const { seed, shrinking, innerPasses, innerTolerance = null, blockOrder, batch } = options
   const { slotBytes, cacheBytes, spareBytes } = engine.plan
   const course = {
@@ -28,53 +56,72 @@ export async function trainResumed(training: BlockTraining): Promise<Solution[]>
     memory: options.memory ?? null,
     ...(options.ranks.size > 1 && { allRows: engine.all.rows }),
     ...(isTruncated(training) && { outlierStart: options.outlierStart }),
+    ...(after && { from: after.from }),
   }
   const fresh = freshState(objective.models, course, engine.store.manifest.fingerprint)
-  const checkpoints = checkpointsOf(training)
-  const keeping = { keeper: checkpoints, state: fresh }
-  const judge = patienceInBlocks(options, objective)
-  const stalls = handOver ? judge : lacksRoom && tellOnce(judge, lacksRoom)
-  const judging = stalls && { stalls }
-  const driver = new Driver({ source: engine, solver, objective, settings: options, tell, ...keeping, ...judging })
+  if (after) Object.assign(fresh, { work: after.work, pass: Math.ceil(after.work) })
+  return fresh
+}
+
+interface Beginning {
+  driver: Driver
+  checkpoints: Checkpoints
+  fresh: RunState
+}
+
+/** Puts in place what there is to begin with; how the models ended, where the driver is not needed for that. */
+async function begin(
+  training: BlockTraining,
+  { driver, checkpoints, fresh }: Beginning,
+): Promise<Solution[] | undefined> {
+  const { engine, solver, options, say, began, first, handOver, changeOver, after } = training
   const series = (start: SeriesStart): Promise<Solution[]> => trainTruncated(training, checkpoints, fresh, start)
   const isAlone = options.ranks.size === 1
   if (isAlone && solver.dual && !options.cold && (await startWarm(driver, checkpoints, say))) {
     began({ start: 'warm' })
-    if (isTruncated(training)) return series({ kind: 'warm' })
-  } else {
-    const found = options.resume ? await checkpoints.load() : undefined
-    if (found) {
-      refuseOtherCourse(found, fresh)
-      const done = found.done as Solution[] | undefined
-      const ended = done && reaches(done, found, options)
-      const resumedAtPass = nextPassOf(found)
-      began({ start: 'resumed', resumedAtPass })
-      say(`resumed at pass ${resumedAtPass}${ended ? ', which is not needed: the run had reached its aim' : ''}`)
-      if (found.handedOver && !handOver) throw handedOverBefore()
-      if (ended && found.handedOver) handOver!.say()
-      if (ended) return done
-      // A run that was stopped by its own limits may go on under wider ones.
-      const state = goOn(found, options)
-      if (isTruncated(training)) return series({ kind: 'resumed', state })
-      if (state.handedOver) return goOnInBlocks(training, handOver!, checkpoints, state)
-      await driver.restore(state)
-    } else if (options.resume && !first && (await startElsewhere(training, checkpoints, driver, fresh))) {
-      began({ start: 'resumed', resumedAtPass: nextPassOf(fresh) })
-    } else {
-      began({ start: 'cold' })
-      await checkpoints.clear()
-      if (isTruncated(training)) return series({ kind: 'cold' })
-    }
-    if (first && !found) {
-      await driver.startFrom(first.pass, engine, first.map)
-      // From here on a run that is killed resumes; before, it makes the store anew, and so ends in the same model.
-      await removeFile(join(engine.store.folder, UNSAVED_MARKER))
-    }
+    return isTruncated(training) ? series({ kind: 'warm' }) : undefined
   }
-  const solutions = await driver.solve()
-  if (driver.stalled) return goOnInBlocks(training, handOver!, checkpoints, driver.state)
-  await driver.close(solutions)
-  return solutions
+  const found = options.resume ? await stateToResume(checkpoints, after) : undefined
+  if (found) {
+    refuseOtherCourse(found, fresh)
+    if (found.left && changeOver) changeOver(found)
+    const done = found.done as Solution[] | undefined
+    const ended = done && reaches(done, found, options)
+    const resumedAtPass = nextPassOf(found)
+    began({ start: 'resumed', resumedAtPass })
+    say(`resumed at pass ${resumedAtPass}${ended ? ', which is not needed: the run had reached its aim' : ''}`)
+    if (found.left || (found.handedOver && !handOver)) throw handedOverBefore()
+    if (ended && found.handedOver) handOver!.say()
+    if (ended) return done
+    // A run that was stopped by its own limits may go on under wider ones.
+    const state = goOn(found, options)
+    if (isTruncated(training)) return series({ kind: 'resumed', state })
+    if (state.handedOver) return goOnInBlocks(training, handOver!, checkpoints, state)
+    await driver.restore(state)
+  } else if (after) {
+    after.begin()
+    began(options.resume ? { start: 'resumed', resumedAtPass: nextPassOf(fresh) } : { start: 'cold' })
+    if (options.resume) say(`resumed at pass ${nextPassOf(fresh)}`)
+    else await checkpoints.clear()
+  } else if (options.resume && !first && (await startElsewhere(training, checkpoints, driver, fresh))) {
+    began({ start: 'resumed', resumedAtPass: nextPassOf(fresh) })
+  } else {
+    began({ start: 'cold' })
+    await checkpoints.clear()
+    if (isTruncated(training)) return series({ kind: 'cold' })
+  }
+  if (first && !found) {
+    await driver.startFrom(first.pass, engine, first.map)
+    // From here on a run that is killed resumes; before, it makes the store anew, and so ends in the same model.
+    await removeFile(join(engine.store.folder, UNSAVED_MARKER))
+  }
+  return undefined
+}
+
+/** The state that a run resumes from. One that another method left its weights to resumes what it made of these. */
+async function stateToResume(checkpoints: Checkpoints, after: StartAfter | undefined): Promise<RunState | undefined> {
+  const found = await checkpoints.load()
+  return after && found?.settings['from'] !== after.from ? undefined : found
 }
 
 function handedOverBefore(): SpillwayError {

@@ -87,6 +87,7 @@ export class TestsOnTheWay {
 
   begin(training: TestedTraining): void {
     this.#training = training
+    this.#watched.clear()
     this.#began = training.place.facts.seconds()
     this.#last = this.#began
     // A rank has weights of its own until ranks meet.

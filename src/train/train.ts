@@ -24,6 +24,7 @@ import {
   modelsToCalibrate,
   refuseTooLittleToCalibrate,
 } from './calibrate.ts'
+import { ChangeOver } from './change-over.ts'
 import { chooseSolver } from './choose-solver.ts'
 import { allClassesSettings, asModelCertificate, type ClassProblems, classProblems, sumOf } from './class-problems.ts'
 import { dataOfRun, withPaths } from './data-of-run.ts'
@@ -216,8 +217,23 @@ async function trainOpened(opened: OpenedStore): Promise<TrainingOutcome> {
   const { found, options } = opened
   const { labels } = found.store.manifest
   const classes = classProblems(labels, options)
-  await using place = await InBlocks.open(opened, wantedModels(classes, labels.length, options))
-  return await trainPlace(place, classes)
+  return await trainInBlocks(opened, wantedModels(classes, labels.length, options), classes)
+}
+
+/** Trains over blocks. A solver that stalls may give its room up for another one. */
+async function trainInBlocks(opened: OpenedStore, wanted: Wanted, classes: ClassProblems): Promise<TrainingOutcome> {
+  let next: OpenedStore
+  {
+    await using place = await InBlocks.open(opened, wanted)
+    try {
+      return await trainPlace(place, classes)
+    } catch (error) {
+      if (!(error instanceof ChangeOver)) throw error
+      next = place.reopened(error)
+    }
+  }
+  next.arena.release(next.empty)
+  return await trainInBlocks(next, wanted, classes)
 }
 
 /** What the model of a run that ended short says about that. */
