@@ -17,6 +17,7 @@ export const OPTIONS = `Options:
   --costs NUMBERS     hard, second-order, indexed: values of C, separated by commas (0.01,1,100; second-order 1,100)
   --fifth             hard: with memory for a fifth of the rows
   --seconds N         hard: a run that takes longer is stopped, and shown as "> N s" (900); serve: seconds of load (60);
+                      second-order: a line ends with the first run that takes longer (60, small 10);
                       indexed: a run of growth that takes longer is given up (3600, small 120)
   --from M, --to M    caps: the least and the most cap, in MiB (112, 512)
   --step M            caps: from one cap to the next, in MiB (16, small 64)

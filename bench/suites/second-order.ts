@@ -9,7 +9,7 @@ export const secondOrder: Suite = {
   summary: 'coordinate descent and second-order methods over time: how far from the optimum after how many seconds',
   sections: ['second-order'],
   dataSets: DATA,
-  options: ['losses', 'costs'],
+  options: ['losses', 'costs', 'seconds'],
   async *run(context) {
     for (const name of DATA) if (context.wants(name)) yield secondOrderSection(context, name)
   },
