@@ -101,11 +101,24 @@ export class DirectFile implements AsyncDisposable {
   }
 
   closeSync(): void {
-    closeSync(this.#descriptor)
+    const descriptor = this.#leave()
+    if (descriptor >= 0) closeSync(descriptor)
+  }
+
+  async close(): Promise<void> {
+    const descriptor = this.#leave()
+    if (descriptor >= 0) await later(done => close(descriptor, done))
+  }
+
+  /** Closed twice, a number could be that of another file by then. */
+  #leave(): number {
+    const descriptor = this.#descriptor
+    this.#descriptor = -1
+    return descriptor
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await later(done => close(this.#descriptor, done))
+    await this.close()
   }
 }
 
