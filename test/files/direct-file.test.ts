@@ -1,55 +1,16 @@
 // A file that is read past the page cache, and what happens where the file system does not do so.
 import assert from 'node:assert/strict'
-import fs, { writeFileSync } from 'node:fs'
-import { syncBuiltinESMExports } from 'node:module'
+import { writeFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { SpillwayError } from '../../src/errors.ts'
 import { DISK_PAGE_BYTES, DirectFile, pageRoom } from '../../src/files/direct-file.ts'
 import { testFolder } from '../folders.ts'
+import { refused } from './refused.ts'
 
 const folder = testFolder()
 const content = Buffer.from(Uint8Array.from({ length: 2 * DISK_PAGE_BYTES + 100 }, (_, k) => k * 7))
 const path = folder.write('file', '')
 writeFileSync(path, content)
-
-/** Has calls of node:fs fail that open a file past the cache, or the first ones that read. */
-async function refused(what: 'open' | 'read', code: string, work: () => Promise<void>): Promise<void> {
-  const kept = { open: fs.open, openSync: fs.openSync, read: fs.read, readSync: fs.readSync }
-  const error = Object.assign(new Error(code), { code })
-  const direct = (flags: unknown): boolean => (Number(flags) & (fs.constants.O_DIRECT ?? 0)) !== 0
-  const past = new Set<number>()
-  type Done = (error: Error | null, result?: number) => void
-  const now = (call: () => number, done: Done): void => {
-    const told = Promise.resolve().then(call)
-    void told.then(
-      result => done(null, result),
-      thrown => done(thrown as Error),
-    )
-  }
-  const openSync = (name: string, flags: number): number => {
-    if (direct(flags) && what === 'open') throw error
-    const descriptor = kept.openSync(name, flags)
-    if (direct(flags)) past.add(descriptor)
-    else past.delete(descriptor)
-    return descriptor
-  }
-  const readSync = (descriptor: number, ...given: unknown[]): number => {
-    if (past.has(descriptor) && what === 'read') throw error
-    return (kept.readSync as (...all: unknown[]) => number)(descriptor, ...given)
-  }
-  Object.assign(fs, {
-    ...{ openSync, readSync },
-    open: (name: string, flags: number, done: Done) => now(() => openSync(name, flags), done),
-    read: (...all: unknown[]) => now(() => readSync(all[0] as number, ...all.slice(1, -1)), all.at(-1) as Done),
-  })
-  syncBuiltinESMExports()
-  try {
-    await work()
-  } finally {
-    Object.assign(fs, kept)
-    syncBuiltinESMExports()
-  }
-}
 
 /** All of the file, page by page, whether reads wait or not. */
 async function taken(): Promise<Buffer[]> {
