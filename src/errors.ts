@@ -30,6 +30,11 @@ export class ReaderLeft extends SpillwayError {
   }
 }
 
+/** Whether a run was asked to stop, or nobody wants more of it: that is no failure. */
+export function isEnding(error: unknown): boolean {
+  return error instanceof ReaderLeft || (error instanceof Error && error.name === 'AbortError')
+}
+
 /** What an error says to a user. What is no error of ours is a defect of the program. */
 export function wordsOf(error: unknown): { message: string; advice: string | undefined } {
   if (error instanceof SpillwayError) return error

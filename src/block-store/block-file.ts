@@ -1,7 +1,5 @@
 // A file of a block, read piece by piece into shared memory: while one piece is worked on, the next is read.
-import { constants } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
-import { fileError } from '../errors.ts'
+import { DISK_PAGE_BYTES, DirectFile } from '../files/direct-file.ts'
 import type { Arena } from '../numeric/arena.ts'
 import { Region } from '../numeric/region.ts'
 import { roundDown, roundUp } from '../numeric/rounding.ts'
@@ -10,8 +8,6 @@ import type { Address, ByteCount } from '../sizes.ts'
 import { damaged, FILE_HEADER_BYTES } from './file-layout.ts'
 
 const DEFAULT_READ_BYTES = 8 << 20
-/** What positions, sizes and addresses of reads past the page cache are multiples of. */
-const PAGE_BYTES = 4096
 /** Of a half of the buffer: what lies before a piece, for the end of the piece before it. */
 const SHARE_BEFORE = 0.25
 
@@ -33,10 +29,10 @@ export class ReadBuffer {
     this.arena = arena
     this.direct = direct
     const half = Math.max(readBytes, FILE_HEADER_BYTES + SEGMENT_HEADER_BYTES) / 2
-    this.bytesBefore = Math.max(PAGE_BYTES, roundDown(half * SHARE_BEFORE, PAGE_BYTES))
-    this.pieceBytes = Math.max(PAGE_BYTES, roundDown(half - this.bytesBefore, PAGE_BYTES))
+    this.bytesBefore = Math.max(DISK_PAGE_BYTES, roundDown(half * SHARE_BEFORE, DISK_PAGE_BYTES))
+    this.pieceBytes = Math.max(DISK_PAGE_BYTES, roundDown(half - this.bytesBefore, DISK_PAGE_BYTES))
     const each = this.bytesBefore + this.pieceBytes
-    const at = roundUp(arena.allocate(2 * each + PAGE_BYTES, 'reading a block'), PAGE_BYTES)
+    const at = roundUp(arena.allocate(2 * each + DISK_PAGE_BYTES, 'reading a block'), DISK_PAGE_BYTES)
     this.pieces = [at + this.bytesBefore, at + each + this.bytesBefore]
     this.#large = new Region(arena, 'reading a block')
     this.scratch = arena.allocate(16, 'reading a block')
@@ -44,7 +40,7 @@ export class ReadBuffer {
 
   /** Room that begins with a page, for what no half can hold. */
   large(bytes: ByteCount): Address {
-    return roundUp(this.#large.room(bytes + PAGE_BYTES), PAGE_BYTES)
+    return roundUp(this.#large.room(bytes + DISK_PAGE_BYTES), DISK_PAGE_BYTES)
   }
 }
 
@@ -56,13 +52,11 @@ interface Held {
   at: Address
 }
 
-/** A file of a block, read past the page cache where that is asked for and the file system can: some refuse to open it so,
- *  others refuse to read. */
+/** A file of a block, read past the page cache where that is asked for and the file system can. */
 export class BlockFile implements AsyncDisposable {
   readonly #path: string
   readonly #buffer: ReadBuffer
-  #handle: FileHandle
-  #direct: boolean
+  readonly #file: DirectFile
   /** Whether the piece behind is read meanwhile. */
   #ahead: boolean
   #size = 0
@@ -71,25 +65,17 @@ export class BlockFile implements AsyncDisposable {
   #next = 0
   #coming: { held: Held; read: Promise<void> } | undefined
 
-  private constructor(path: string, handle: FileHandle, buffer: ReadBuffer, ahead: boolean) {
+  private constructor(path: string, file: DirectFile, buffer: ReadBuffer, ahead: boolean) {
     this.#path = path
-    this.#handle = handle
+    this.#file = file
     this.#buffer = buffer
-    this.#direct = buffer.direct
     this.#ahead = ahead
   }
 
   /** `ahead` is for files that are read from end to end. */
   static async open(path: string, buffer: ReadBuffer, ahead: boolean): Promise<BlockFile> {
-    let handle: FileHandle | undefined
-    try {
-      if (buffer.direct && constants.O_DIRECT) handle = await open(path, constants.O_RDONLY | constants.O_DIRECT)
-    } catch (error) {
-      if (!isRefused(error)) throw fileError(error, path, 'read')
-    }
-    const file = new BlockFile(path, handle ?? (await openPlainly(path)), buffer, ahead)
-    file.#direct = handle !== undefined
-    file.#size = (await file.#handle.stat()).size
+    const file = new BlockFile(path, await DirectFile.open(path, buffer.direct), buffer, ahead)
+    file.#size = await file.#file.size()
     return file
   }
 
@@ -103,7 +89,7 @@ export class BlockFile implements AsyncDisposable {
     while (position < this.#held.start || position + bytes > this.#held.end) {
       const kept = Math.max(0, this.#held.end - position)
       // A half may lack what stands in the same page before the position.
-      if (kept > bytesBefore || bytes > kept + pieceBytes - PAGE_BYTES) await this.#readLarge(position, bytes)
+      if (kept > bytesBefore || bytes > kept + pieceBytes - DISK_PAGE_BYTES) await this.#readLarge(position, bytes)
       else await this.#readPiece(position, kept)
     }
     return this.#held.at + position - this.#held.start
@@ -117,7 +103,7 @@ export class BlockFile implements AsyncDisposable {
   /** Goes on to the next piece; the last bytes of the present one are put before it. */
   async #readPiece(position: number, kept: ByteCount): Promise<void> {
     const { arena } = this.#buffer
-    const start = kept > 0 ? this.#held.end : roundDown(position, PAGE_BYTES)
+    const start = kept > 0 ? this.#held.end : roundDown(position, DISK_PAGE_BYTES)
     if (this.#coming?.held.start !== start) await this.#forget()
     this.#coming ??= this.#begin(start)
     const { held, read } = this.#coming
@@ -144,8 +130,8 @@ export class BlockFile implements AsyncDisposable {
     await this.#forget()
     this.#ahead = false
     const { arena } = this.#buffer
-    const start = roundDown(position, PAGE_BYTES)
-    const end = Math.min(roundUp(position + bytes, PAGE_BYTES), this.#size)
+    const start = roundDown(position, DISK_PAGE_BYTES)
+    const end = Math.min(roundUp(position + bytes, DISK_PAGE_BYTES), this.#size)
     const old = this.#held
     // It may be the same room: what is kept is put aside.
     const kept = Math.max(0, old.end - position)
@@ -167,40 +153,16 @@ export class BlockFile implements AsyncDisposable {
   /** Reads so many bytes, and what follows them up to the end of a page or of the file: reads past the page cache must. */
   async #read(at: Address, bytes: ByteCount, position: number): Promise<void> {
     for (let done = 0; done < bytes; ) {
-      const wanted = roundUp(bytes - done, PAGE_BYTES)
-      const bytesRead = await this.#readOnce(this.#buffer.arena.bytes(at + done, wanted), position + done)
+      const wanted = roundUp(bytes - done, DISK_PAGE_BYTES)
+      const bytesRead = await this.#file.read(this.#buffer.arena.bytes(at + done, wanted), position + done)
       if (bytesRead === 0) throw damaged(this.#path, 'it became shorter while it was read')
       done += bytesRead
     }
   }
 
-  async #readOnce(target: Uint8Array, position: number): Promise<number> {
-    try {
-      return (await this.#handle.read(target, 0, target.length, position)).bytesRead
-    } catch (error) {
-      if (!this.#direct || !isRefused(error)) throw fileError(error, this.#path, 'read')
-    }
-    const plain = await openPlainly(this.#path)
-    await this.#handle.close()
-    this.#handle = plain
-    this.#direct = false
-    return this.#readOnce(target, position)
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     // The piece that is on its way must not be written into a buffer that somebody else uses.
     await this.#forget()
-    await this.#handle.close()
-  }
-}
-
-/** What a file system says that cannot read past the page cache, or not from there. */
-const isRefused = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EINVAL'
-
-async function openPlainly(path: string): Promise<FileHandle> {
-  try {
-    return await open(path, 'r')
-  } catch (error) {
-    throw fileError(error, path, 'read')
+    await this.#file.close()
   }
 }

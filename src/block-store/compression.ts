@@ -2,8 +2,7 @@
 //
 //   zstd  if and only if  (bytes saved) / (disk's bytes per second)  >  (seconds to decompress)
 //
-// measured on segments of the data itself. The disk's rate cannot be had from reading back what was just written, which
-// comes from memory; the caller gives it, from the cold read of the input or a setting.
+// measured on segments of the data itself. The caller gives the disk's rate (disk-rate.ts).
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 
 export type CompressionChoice = 'auto' | 'zstd' | 'none'

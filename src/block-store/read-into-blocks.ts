@@ -2,9 +2,6 @@
 // writes, the pool's threads parse and encode; chunks are appended in the order of the text, so the blocks have the same
 // bytes for any number of threads.
 
-import { constants } from 'node:fs'
-import { open, unlink } from 'node:fs/promises'
-import { join } from 'node:path'
 import { SpillwayError, UsageError } from '../errors.ts'
 import type { Chunk } from '../input-formats/chunks.ts'
 import { keptName } from '../input-formats/given-rows.ts'
@@ -23,6 +20,7 @@ import { type Address, type ByteCount, NODE_BYTES, PROGRAM_PAGES, WINDOW_BYTES }
 import type { Schema } from '../tables/schema.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { askedCompression, type CompressionChoice, chooseCompression } from './compression.ts'
+import { diskRate } from './disk-rate.ts'
 import type { EncodeChunkOptions, EncodedChunk } from './encode-chunk-task.ts'
 import { encodeChunkTask } from './encode-chunk-task.ts'
 import { readFeatureSet, writeFeatureSet } from './feature-set.ts'
@@ -136,9 +134,6 @@ const LEAST_CHUNKS = 32
 const BLOCKS_OF_A_STREAM = 16
 export const LEAST_BUFFERS = 16 << 20
 const BUFFERS: MemoryPart = ['buffers for reading at least', LEAST_BUFFERS]
-const PROBE_BYTES = 8 << 20
-/** When the disk cannot be measured: a rate at which zstd never pays. */
-const FAST_DISK = 4e9
 
 export interface BufferSizes {
   chunk: number
@@ -312,30 +307,4 @@ function sequentialBlock(chunks: RowReader, blocks: number): number {
     throw new UsageError('a sequential split needs inputs of known length', 'give files, or use --split random')
   }
   return Math.min(blocks - 1, Math.floor((blocks * (chunks.bytesRead - 1)) / chunks.bytesTotal))
-}
-
-/** Bytes a second that the store's own disk reads past the page cache. */
-async function diskRate(folder: string): Promise<number> {
-  const path = join(folder, 'probe.tmp')
-  try {
-    const bytes = Buffer.alloc(PROBE_BYTES, 'probe')
-    const written = await open(path, 'w')
-    await written.writeFile(bytes)
-    await written.sync()
-    await written.close()
-    const file = await open(path, constants.O_RDONLY | constants.O_DIRECT)
-    try {
-      // Direct reads want an aligned buffer: a shared memory starts on a page.
-      const memory = new Uint8Array(new SharedArrayBuffer(PROBE_BYTES + 4096))
-      const start = performance.now()
-      const { bytesRead } = await file.read(memory, 0, PROBE_BYTES, 0)
-      return bytesRead / ((performance.now() - start) / 1000)
-    } finally {
-      await file.close()
-    }
-  } catch {
-    return FAST_DISK
-  } finally {
-    await unlink(path).catch(() => {})
-  }
 }

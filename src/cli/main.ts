@@ -24,8 +24,7 @@ export async function main(words: string[]): Promise<number> {
     await job.end()
     return exitCode
   } catch (error) {
-    const { rankName } = await import('../ranks/join-ranks.ts')
-    return job.fail(() => explain(error, `${rankName(launch.rank)}: `))
+    return job.fail(error, who => explain(error, who))
   }
 }
 

@@ -1,10 +1,12 @@
 // A command over the ranks of a launcher: they join, agree on what they do, and end together. Rank 0 alone prints and writes. An
-// error at any rank ends the job: the rank says it, and all others are stopped.
+// error at any rank ends the job: rank 0 is told, puts it on record and says it, and all others are stopped. Where rank 0 does not
+// listen, being deep in a loop, the rank says it itself.
 import { setTimeout as delay } from 'node:timers/promises'
-import { UsageError } from '../errors.ts'
+import { isEnding, UsageError } from '../errors.ts'
 import { shareMachine } from '../machine-memory.ts'
 import { agree, type Facts, ranksOnThisHost } from '../ranks/agree.ts'
-import type { Communicator } from '../ranks/communicator.ts'
+import { type Communicator, unlessOthersFail } from '../ranks/communicator.ts'
+import { noticeOf, RankFailure } from '../ranks/failure.ts'
 import type { Launch } from '../ranks/launcher.ts'
 import type { MpiCommunicator } from '../ranks/mpi.ts'
 import { version } from '../version.ts'
@@ -15,6 +17,8 @@ import type { Command, OptionValues } from './command.ts'
 const FIRST_TURN = 2000
 const EACH_TURN = 100
 const LAST_TURN = 5000
+/** More milliseconds for rank 0 to hear of it, and to write its last records. */
+const TO_HEAR = 3000
 
 /** The job that this process is a part of, as far as it has come. */
 export class Job {
@@ -43,15 +47,23 @@ export class Job {
 
   /** Ends well, when all ranks do. */
   async end(): Promise<void> {
-    await this.#ranks?.barrier()
-    this.#ranks?.end()
+    if (!this.#ranks) return
+    await unlessOthersFail(this.#ranks, this.#ranks.barrier())
+    this.#ranks.end()
   }
 
-  /** Ends all ranks, once `say` has said why. */
-  async fail(say: () => number): Promise<number> {
+  /** Ends all ranks, once `say` has said why, and who failed. */
+  async fail(error: unknown, say: (who: string) => number): Promise<number> {
     const { rank } = this.launch
-    if (rank > 0) await delay(Math.min(FIRST_TURN + EACH_TURN * rank, LAST_TURN))
-    const exitCode = say()
+    const { rankName } = await import('../ranks/join-ranks.ts')
+    const who = rankName(rank)
+    if (rank > 0) {
+      const notice = isEnding(error) ? undefined : noticeOf(error, who, process.env['SPILLWAY_DEBUG'] !== undefined)
+      const isTold = notice !== undefined && this.#ranks?.tellFailure(notice)
+      await delay(Math.min(FIRST_TURN + EACH_TURN * rank, LAST_TURN) + (isTold ? TO_HEAR : 0))
+    }
+    // The error of another rank says whose it is.
+    const exitCode = say(error instanceof RankFailure ? '' : `${who}: `)
     this.#ranks?.abort(exitCode)
     return exitCode
   }

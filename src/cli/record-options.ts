@@ -1,4 +1,6 @@
 // The options --record and --report, for every command that has a run to tell of. What writes them is loaded when one is given.
+
+import { alone, unlessOthersFail } from '../ranks/communicator.ts'
 import { type Command, type CommandInput, type OptionSpec, type OptionValues, textOption } from './command.ts'
 import type { Recorder, RunToRecord } from './recorder.ts'
 
@@ -20,7 +22,7 @@ export function recordFiles(options: OptionValues): string[] {
  *  records. */
 export type OpenRecorder = (run: RunToRecord) => Promise<Recorder | undefined>
 
-/** A command that can be recorded. An error that ends it goes on record, too. */
+/** A command that can be recorded. An error that ends it goes on record, too, be it that of another rank. */
 export function recorded(run: (input: CommandInput, open: OpenRecorder) => Promise<number>): Command['run'] {
   return async input => {
     const { options, ranks } = input
@@ -32,7 +34,7 @@ export function recorded(run: (input: CommandInput, open: OpenRecorder) => Promi
       return recorder
     }
     try {
-      return await run(input, open)
+      return await unlessOthersFail(ranks ?? alone, run(input, open))
     } catch (error) {
       await recorder?.failed(error)
       throw error

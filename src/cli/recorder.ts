@@ -1,7 +1,7 @@
 // --record and --report: what a run tells goes into a file of records as it comes, and at the end into a page of charts.
 import { statSync } from 'node:fs'
 import { basename } from 'node:path'
-import { ReaderLeft, SpillwayError, wordsOf } from '../errors.ts'
+import { isEnding, SpillwayError, wordsOf } from '../errors.ts'
 import { writeAtomically } from '../files/atomic-file.ts'
 import { scarceMemory } from '../machine-memory.ts'
 import type { Model } from '../model/model.ts'
@@ -49,6 +49,8 @@ export class Recorder {
   #failed = false
   /** Whether the last records are there, or about to be. */
   #ended = false
+  /** Whether no more is written. A run that another rank has ended may still tell of itself. */
+  #closed = false
   #rows: RowsProgress | undefined
 
   constructor(files: { record: string | undefined; report: string | undefined }, run: RunToRecord) {
@@ -82,6 +84,7 @@ export class Recorder {
 
   /** A full disk ends the records, not the run. */
   add(line: RunLine): void {
+    if (this.#closed) return
     if (this.#report !== undefined) this.#lines.push(line)
     if (this.#failed) return
     try {
@@ -98,6 +101,7 @@ export class Recorder {
     this.#ended = true
     for (const kept of this.#thinning.end()) this.add({ record: 'progress', ...kept })
     for (const line of lines) this.add(line)
+    this.#closed = true
     this.#file?.close()
     if (this.#report !== undefined) await writeReport(this.#report, this.#lines)
   }
@@ -164,9 +168,6 @@ export interface Trained {
   /** What the model was tested on, and what came of it. */
   test?: [string, PredictResult] | undefined
 }
-
-const isEnding = (error: unknown): boolean =>
-  error instanceof ReaderLeft || (error instanceof Error && error.name === 'AbortError')
 
 /** Of a run that is resumed: what was recorded before. A file that is not there, or has no line yet, has nothing. */
 function earlierLines(path: string): RunLine[] {

@@ -1,20 +1,12 @@
 // Reads a file from its beginning to its end past the system's page cache. Under a hard cap the pages of a large text would push out
 // those of the program, which the system then reads from the disk again and again.
-import { constants } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
 import { memoryLimit } from '../machine-memory.ts'
 import type { ByteCount } from '../sizes.ts'
+import { DirectFile, pageRoom } from './direct-file.ts'
 
 const PIECE_BYTES: ByteCount = 1 << 20
 /** A file is worth the cache where the cap has room for so many times its size: for what the program itself takes, too. */
 const TIMES_IN_CAP = 2
-const WASM_PAGE_BYTES = 65_536
-
-// TypeScript ships the WebAssembly API only with the browser's library.
-interface WebAssemblyApi {
-  Memory: new (descriptor: { initial: number }) => { readonly buffer: ArrayBuffer }
-}
-const { WebAssembly } = globalThis as unknown as { WebAssembly: WebAssemblyApi }
 
 interface Piece {
   start: number
@@ -28,28 +20,28 @@ export function crowdsOut(size: ByteCount, limit = memoryLimit()): boolean {
 }
 
 export class DirectReader {
-  readonly #handle: FileHandle
-  /** Room for two pieces: one is taken from while the next is read. A read past the cache wants room that begins with a page. That of a
-   *  WebAssembly memory does; that of a buffer begins 16 bytes behind one. */
-  readonly #room = new Uint8Array(new WebAssembly.Memory({ initial: (2 * PIECE_BYTES) / WASM_PAGE_BYTES }).buffer)
+  readonly #file: DirectFile
+  /** Room for two pieces: one is taken from while the next is read. */
+  readonly #room = pageRoom(2 * PIECE_BYTES)
   #held: Piece = { start: 0, bytes: 0, at: PIECE_BYTES }
   #coming: Promise<Piece> | undefined
   #position = 0
   #ended = false
 
-  private constructor(handle: FileHandle) {
-    this.#handle = handle
+  private constructor(file: DirectFile) {
+    this.#file = file
   }
 
   /** Undefined where the file system has no such reads. */
   static async open(path: string): Promise<DirectReader | undefined> {
-    if (!constants.O_DIRECT) return undefined
-    const handle = await open(path, constants.O_RDONLY | constants.O_DIRECT).catch(() => undefined)
-    return handle && new DirectReader(handle)
+    const file = await DirectFile.open(path).catch(() => undefined)
+    if (file?.direct) return new DirectReader(file)
+    await file?.close()
+    return undefined
   }
 
   /** The next bytes of the file, as many of the target as there are for certain. What is left is read plainly: the end of the file, or
-   *  all that the file system refuses to read so. */
+   *  all from where it cannot be read. */
   async read(target: Uint8Array): Promise<number> {
     let filled = 0
     while (filled < target.length) {
@@ -79,13 +71,13 @@ export class DirectReader {
 
   /** What cannot be read has no bytes. */
   async #begin(start: number, at: number): Promise<Piece> {
-    const read = this.#handle.read(this.#room, at, PIECE_BYTES, start)
-    return { start, at, bytes: (await read.catch(() => ({ bytesRead: 0 }))).bytesRead }
+    const bytes = await this.#file.read(this.#room.subarray(at, at + PIECE_BYTES), start).catch(() => 0)
+    return { start, at, bytes }
   }
 
   /** The piece that is on its way must not be written into room that somebody else has. */
   async close(): Promise<void> {
     await this.#coming
-    await this.#handle.close()
+    await this.#file.close()
   }
 }

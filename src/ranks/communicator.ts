@@ -17,6 +17,14 @@ export interface Communicator {
   /** What each rank gave, in the order of ranks, at every rank. Lengths may differ. */
   gather(bytes: Uint8Array): Promise<Uint8Array[]>
   barrier(): Promise<void>
+  /** Fails with the error of another rank once this one has learnt of it, which may be at work or wait for the others. It never
+   *  ends otherwise, and is left out where errors are not told. */
+  readonly failure?: Promise<never>
+}
+
+/** Waits for work, no longer than until another rank has failed. */
+export async function unlessOthersFail<T>({ failure }: Communicator, work: Promise<T>): Promise<T> {
+  return failure ? Promise.race([work, failure]) : work
 }
 
 /** One process that trains by itself: nothing is sent. */

@@ -17,6 +17,7 @@ export function ranksInOneProcess(size: number): (Communicator & { leave(reason:
     gather: (bytes: Uint8Array) => meeting.meet(rank, 'gather', bytes, all => all.map(one => one.slice())),
     barrier: () => meeting.meet(rank, 'barrier', undefined, () => undefined),
     leave: (reason: Error) => meeting.leave(reason),
+    failure: meeting.failure,
   }))
 }
 
@@ -38,9 +39,16 @@ class Meeting {
   #given: unknown[] = []
   #end = Promise.withResolvers<unknown>()
   #left: Error | undefined
+  readonly #failure = Promise.withResolvers<never>()
 
   constructor(size: number) {
     this.#size = size
+    // Whether anybody waits for it or not.
+    this.failure.catch(() => {})
+  }
+
+  get failure(): Promise<never> {
+    return this.#failure.promise
   }
 
   meet<T, R>(rank: number, what: string, given: T, make: (all: T[]) => R): Promise<R> {
@@ -71,5 +79,6 @@ class Meeting {
     this.#left ??= reason
     this.#end.promise.catch(() => {})
     this.#end.reject(this.#left)
+    this.#failure.reject(this.#left)
   }
 }

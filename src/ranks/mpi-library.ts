@@ -20,6 +20,8 @@ export interface MpiKind {
   handleType: 'void *' | 'int'
   /** What stands for the place of the result where one is taken for what is sent. */
   inPlace: bigint
+  /** What stands for any rank where one is taken to receive from. */
+  anySource: number
   /** Settings of the environment that are made, unless the user has made them, before the library starts. */
   environment: Readonly<Record<string, string>>
   /** Whether a loaded library is of this kind; `address` tells the address of a name in it, if there is one. */

@@ -3,6 +3,7 @@
 // were asked for: it is the same at every rank.
 import { SpillwayError } from '../errors.ts'
 import type { Communicator, Sent } from './communicator.ts'
+import { failureOf, NOTICE_BYTES, type RankFailure } from './failure.ts'
 import type { MpiHandles, MpiKind } from './mpi-library.ts'
 
 type Koffi = typeof import('koffi').default
@@ -17,6 +18,13 @@ const GATHERED_BYTES = 1 << 30
 /** Levels of MPI_Init_thread: calls from one thread at a time, and from any number. */
 const THREAD_SERIALIZED = 2
 const THREAD_MULTIPLE = 3
+/** Milliseconds between two looks for a notice of a rank that has failed. */
+const LOOK_EVERY = 500
+/** Milliseconds for a rank that has heard of an error to meet the same one: it tells of its own then. */
+const OWN_TURN = 1500
+/** What tells a notice from other messages, and room for what libraries say of a message: 20 and 24 bytes. */
+const NOTICE_TAG = 1
+const STATUS_BYTES = 64
 
 /** A library of MPI that is loaded and not yet started. */
 export interface LoadedMpi {
@@ -35,20 +43,31 @@ export function startMpi(loaded: LoadedMpi, callBytes = CALL_BYTES): MpiCommunic
 export class MpiCommunicator implements Communicator {
   readonly rank: number
   readonly size: number
-  readonly #functions: Record<'reduce' | 'broadcast' | 'gather' | 'barrier' | 'finalize' | 'abort', MpiFunction>
+  readonly failure: Promise<never>
+  readonly #functions: Record<
+    'reduce' | 'broadcast' | 'gather' | 'barrier' | 'send' | 'probe' | 'receive' | 'finalize' | 'abort',
+    MpiFunction
+  >
   readonly #handles: MpiHandles
   readonly #inPlace: bigint
+  readonly #anySource: number
   readonly #callBytes: number
+  /** Whether calls may be made beside one that is under way. */
+  readonly #beside: boolean
   /** The last call that was asked for. */
   #last: Promise<unknown> = Promise.resolve()
   /** What the present call works on: memory that must not be collected until it is over. */
   readonly #held = new Set<unknown[]>()
+  /** Calls so far, and as many as there were at the last look for a notice. */
+  #calls = 0
+  #callsAtLook = 0
   #ended = false
 
   constructor({ kind, library }: LoadedMpi, callBytes: number) {
     const { handleType: handle } = kind
     this.#handles = kind.handles(name => library.symbol(name))
     this.#inPlace = kind.inPlace
+    this.#anySource = kind.anySource
     this.#callBytes = callBytes
     this.#functions = {
       reduce: library.func(
@@ -59,6 +78,11 @@ export class MpiCommunicator implements Communicator {
         `int MPI_Allgatherv(void *from, int count, ${handle} type, void *to, void *counts, void *places, ${handle} toType, ${handle} comm)`,
       ),
       barrier: library.func(`int MPI_Barrier(${handle} comm)`),
+      send: library.func(`int MPI_Send(void *from, int count, ${handle} type, int rank, int tag, ${handle} comm)`),
+      probe: library.func(`int MPI_Iprobe(int rank, int tag, ${handle} comm, _Out_ int *found, void *status)`),
+      receive: library.func(
+        `int MPI_Recv(void *to, int count, ${handle} type, int rank, int tag, ${handle} comm, void *status)`,
+      ),
       finalize: library.func('int MPI_Finalize()'),
       abort: library.func(`int MPI_Abort(${handle} comm, int code)`),
     }
@@ -71,6 +95,11 @@ export class MpiCommunicator implements Communicator {
     )
     this.rank = numberOf(library.func(`int MPI_Comm_rank(${handle} comm, _Out_ int *rank)`), this.#handles.world)
     this.size = numberOf(library.func(`int MPI_Comm_size(${handle} comm, _Out_ int *size)`), this.#handles.world)
+    this.#beside = provided[0] >= THREAD_MULTIPLE
+    const { promise, reject } = Promise.withResolvers<never>()
+    this.failure = promise
+    // Whether anybody waits for it or not.
+    promise.catch(() => {})
     if (provided[0] < THREAD_SERIALIZED) {
       this.end()
       throw new SpillwayError(
@@ -78,6 +107,7 @@ export class MpiCommunicator implements Communicator {
         `install one that was built with threads: ${kind.install}`,
       )
     }
+    if (this.rank === 0) this.#listen(reject)
   }
 
   async sum(values: Float64Array): Promise<void> {
@@ -126,6 +156,43 @@ export class MpiCommunicator implements Communicator {
     await this.#inTurn(() => this.#call(this.#functions.barrier, this.#handles.world))
   }
 
+  /** Tells rank 0 that this one has failed; false where that cannot be told. It is not waited for. */
+  tellFailure(notice: Uint8Array): boolean {
+    if (this.#ended || (this.#held.size > 0 && !this.#beside)) return false
+    const { byte, world } = this.#handles
+    // Of one length, so that nobody has to ask how long it is. JSON may have blanks behind it.
+    const sent = new Uint8Array(NOTICE_BYTES).fill(0x20)
+    sent.set(notice)
+    this.#call(this.#functions.send, sent, sent.length, byte, 0, NOTICE_TAG, world).catch(() => {})
+    return true
+  }
+
+  /** Looks for notices now and then. */
+  #listen(hear: (failure: RankFailure) => void): void {
+    const timer = setInterval(() => {
+      const failure = this.#ended ? undefined : this.#look()
+      if (failure) setTimeout(hear, OWN_TURN, failure).unref()
+      if (failure || this.#ended) clearInterval(timer)
+    }, LOOK_EVERY)
+    timer.unref()
+  }
+
+  /** Beside a call that is under way it looks only if the same one was so the last time: this rank waits for others then. */
+  #look(): RankFailure | undefined {
+    const isBusy = this.#held.size > 0
+    const isStuck = isBusy && this.#beside && this.#calls === this.#callsAtLook
+    this.#callsAtLook = this.#calls
+    if (isBusy && !isStuck) return undefined
+    const { byte, world } = this.#handles
+    const found = [0]
+    const status = new Uint8Array(STATUS_BYTES)
+    this.#functions.probe(this.#anySource, NOTICE_TAG, world, found, status)
+    if (found[0] === 0) return undefined
+    const notice = new Uint8Array(NOTICE_BYTES)
+    this.#functions.receive(notice, notice.length, byte, this.#anySource, NOTICE_TAG, world, status)
+    return failureOf(notice)
+  }
+
   /** Ends MPI, when all is said. The thread is the one that started it. */
   end(): void {
     if (this.#ended) return
@@ -157,6 +224,7 @@ export class MpiCommunicator implements Communicator {
 
   async #call(of: MpiFunction, ...given: unknown[]): Promise<void> {
     this.#held.add(given)
+    this.#calls++
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     of.async(...given, (error: Error | null, code: number) => {
       this.#held.delete(given)

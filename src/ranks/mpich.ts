@@ -7,6 +7,7 @@ export const mpich: MpiKind = {
   install: 'apt-get install mpich',
   handleType: 'int',
   inPlace: -1n,
+  anySource: -2,
   environment: {},
   // Open MPI has variables for its handles.
   detect: address => address('MPI_Init_thread') !== undefined && address('ompi_mpi_comm_world') === undefined,

@@ -15,6 +15,7 @@ export const openMpi: MpiKind = {
   install: 'apt-get install openmpi-bin',
   handleType: 'void *',
   inPlace: 1n,
+  anySource: -1,
   // A call that waits asks again and again. It gives its core to threads that have work in between.
   environment: { OMPI_MCA_mpi_yield_when_idle: '1' },
   detect: address => address(NAMES.world) !== undefined,

@@ -1,7 +1,7 @@
 // Pages of metric trees in memory: those that were used last, as many as a room of the arena holds. A page is checked when it
 // is read.
-import { closeSync, constants, openSync, readSync } from 'node:fs'
-import { fileError, SpillwayError } from '../errors.ts'
+import { SpillwayError } from '../errors.ts'
+import { canReadDirectly, DISK_PAGE_BYTES, DirectFile } from '../files/direct-file.ts'
 import { type Arena, formatBytes } from '../numeric/arena.ts'
 import { TREE_ENTRIES } from '../numeric/metric-tree-layout.ts'
 import { CACHE_LINE, roundDown, roundUp } from '../numeric/rounding.ts'
@@ -22,19 +22,16 @@ export interface CacheRoom {
   bytes: ByteCount
 }
 
-/** What positions, sizes and addresses of reads past the system's cache are multiples of. */
-const DISK_PAGE_BYTES = 4096
-
 export class PageCache {
   readonly counts = { pagesRead: 0, bytesRead: 0, pagesFound: 0 }
   readonly #arena: Arena
   readonly #paths: string[]
-  readonly #files = new Map<number, number>()
+  readonly #files = new Map<number, DirectFile>()
   readonly #room: FreeRoom
   readonly #largest: ByteCount
   readonly #held = new PageList()
   /** Room for a page and what stands around it on the disk, where files are read past the system's cache; else 0. */
-  #around: Address = 0
+  readonly #around: Address = 0
 
   /** `largest`: bytes of the largest page there is. `direct`: files are read past the system's cache, if there is room for that and
    *  the file system can. The system reads megabytes ahead of every page that it is asked for, which under a hard cap push the
@@ -54,7 +51,7 @@ export class PageCache {
     const begin = roundUp(first, DISK_PAGE_BYTES)
     const around = roundUp(this.#largest, DISK_PAGE_BYTES) + DISK_PAGE_BYTES
     const behind = first + room - (begin + around)
-    const canDirect = direct && constants.O_DIRECT > 0 && behind >= this.#largest
+    const canDirect = direct && canReadDirectly && behind >= this.#largest
     if (canDirect) this.#around = begin
     this.#room = canDirect ? new FreeRoom(begin + around, behind) : new FreeRoom(first, room)
   }
@@ -95,14 +92,10 @@ export class PageCache {
 
   #read(file: number, place: PagePlace, at: Address): void {
     const { pageBytes: bytes, checksum } = place
-    const path = this.#paths[file]
     const where = this.#where(file, place)
-    try {
-      const read = this.#around === 0 ? this.#readPlainly(file, place, at) : this.#readAround(file, place, at)
-      if (!read) throw damagedTrees(where, 'the file ends before it')
-    } catch (error) {
-      throw error instanceof SpillwayError ? error : fileError(error, path, 'read')
-    }
+    const from = this.#open(file)
+    const read = from.direct ? this.#readAround(from, place, at) : this.#readPlainly(from, place, at)
+    if (!read) throw damagedTrees(where, 'the file ends before it')
     if (BigInt.asUintN(64, this.#arena.numeric.xxh64(at, bytes)) !== checksum)
       throw damagedTrees(where, 'its checksum does not match')
     this.counts.pagesRead++
@@ -110,46 +103,36 @@ export class PageCache {
   }
 
   /** Whether the file has all of the page. */
-  #readPlainly(file: number, { page, pageBytes }: PagePlace, at: Address): boolean {
-    return readFully(this.#open(file), this.#arena.bytes(at, pageBytes), page, pageBytes)
+  #readPlainly(file: DirectFile, { page, pageBytes }: PagePlace, at: Address): boolean {
+    return readFully(file, this.#arena.bytes(at, pageBytes), page, pageBytes)
   }
 
   /** The same, past the system's cache: whole pages of the disk are read. */
-  #readAround(file: number, place: PagePlace, at: Address): boolean {
-    const { page, pageBytes } = place
+  #readAround(file: DirectFile, { page, pageBytes }: PagePlace, at: Address): boolean {
     const start = roundDown(page, DISK_PAGE_BYTES)
     const before = page - start
     const target = this.#arena.bytes(this.#around, roundUp(before + pageBytes, DISK_PAGE_BYTES))
-    try {
-      if (!readFully(this.#open(file), target, start, before + pageBytes)) return false
-    } catch (error) {
-      // Some file systems refuse to open a file so, others to read from it.
-      if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error
-      this.#around = 0
-      this.close()
-      return this.#readPlainly(file, place, at)
-    }
+    if (!readFully(file, target, start, before + pageBytes)) return false
     this.#arena.bytes(at, pageBytes).set(target.subarray(before, before + pageBytes))
     return true
   }
 
-  #open(file: number): number {
-    const flags = this.#around === 0 ? constants.O_RDONLY : constants.O_RDONLY | constants.O_DIRECT
-    const handle = this.#files.get(file) ?? openSync(this.#paths[file], flags)
-    this.#files.set(file, handle)
-    return handle
+  #open(file: number): DirectFile {
+    const opened = this.#files.get(file) ?? DirectFile.openSync(this.#paths[file], this.#around > 0)
+    this.#files.set(file, opened)
+    return opened
   }
 
   close(): void {
-    for (const handle of this.#files.values()) closeSync(handle)
+    for (const file of this.#files.values()) file.closeSync()
     this.#files.clear()
   }
 }
 
 /** Fills the target up to so many bytes at least; whether the file has them. */
-function readFully(handle: number, target: Uint8Array, position: number, least: ByteCount): boolean {
+function readFully(file: DirectFile, target: Uint8Array, position: number, least: ByteCount): boolean {
   for (let done = 0; done < least; ) {
-    const read = readSync(handle, target, done, target.length - done, position + done)
+    const read = file.readSync(target.subarray(done), position + done)
     if (read === 0) return false
     done += read
   }

@@ -1,38 +1,38 @@
 // Reads past the page cache, and what happens where a file system does not take them.
 import assert from 'node:assert/strict'
-import { constants } from 'node:fs'
-import { open } from 'node:fs/promises'
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { before, describe, test } from 'node:test'
 import { ReadBuffer } from '../../src/block-store/block-file.ts'
 import { openStore, type Store } from '../../src/block-store/reader.ts'
 import { SpillwayError } from '../../src/errors.ts'
+import { DirectFile } from '../../src/files/direct-file.ts'
 import { Arena } from '../../src/numeric/arena.ts'
 import { someRows } from '../cli/some-data.ts'
 import { newStore } from './changing-stores.ts'
 
-type Read = (...given: unknown[]) => Promise<{ bytesRead: number }>
-
-/** Has the reads of some file handles fail, by the number of the handle and of its read, each counted from 0. */
+/** Has the reads of some open files fail, by the number of the file and of its read, each counted from 0. */
 async function withFailingReads(
   code: string,
   fails: (handle: number, read: number) => boolean,
   work: () => Promise<void>,
 ): Promise<{ handles: number }> {
-  const some = await open(import.meta.filename)
-  const methods = Object.getPrototypeOf(some) as { read: Read }
-  await some.close()
-  const { read } = methods
-  const reads = new Map<object, { handle: number; count: number }>()
-  methods.read = function (this: object, ...given) {
-    if (!reads.has(this)) reads.set(this, { handle: reads.size, count: 0 })
-    const seen = reads.get(this)!
-    if (fails(seen.handle, seen.count++)) return Promise.reject(Object.assign(new Error(code), { code }))
-    return read.apply(this, given)
+  const { read } = fs
+  const reads = new Map<number, { handle: number; count: number }>()
+  const failing = (descriptor: number, ...given: unknown[]): void => {
+    if (!reads.has(descriptor)) reads.set(descriptor, { handle: reads.size, count: 0 })
+    const seen = reads.get(descriptor)!
+    const done = given.at(-1) as (error: Error) => void
+    if (fails(seen.handle, seen.count++)) setImmediate(done, Object.assign(new Error(code), { code }))
+    else (read as (...all: unknown[]) => void)(descriptor, ...given)
   }
+  fs.read = failing as typeof read
+  syncBuiltinESMExports()
   try {
     await work()
   } finally {
-    methods.read = read
+    fs.read = read
+    syncBuiltinESMExports()
   }
   return { handles: reads.size }
 }
@@ -62,9 +62,8 @@ describe('blocks that are read past the page cache', () => {
 
   // Some file systems refuse to open a file so.
   const takesDirect = async (): Promise<boolean> => {
-    const file = await open(store.blockPath(0), constants.O_RDONLY | constants.O_DIRECT).catch(() => undefined)
-    await file?.close()
-    return file !== undefined
+    await using file = await DirectFile.open(store.blockPath(0))
+    return file.direct
   }
 
   test('are read through it where reads are refused, the first or a later one', async t => {

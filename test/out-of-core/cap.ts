@@ -15,6 +15,14 @@ export function whyNot(): string | undefined {
   return undefined
 }
 
+/** Why the disk of a folder cannot be slowed down here. */
+export function whyNoSlowDisk(folder: string): string | undefined {
+  const why = whyNot()
+  if (why) return why
+  const { status } = spawnSync(limit, ['--memory', '64M', '--read-bps', '16M', '--', 'true'], { cwd: folder })
+  return status === 0 ? undefined : 'skipped: the disk of the folder cannot be slowed down'
+}
+
 /** The program as it is published. From sources Node strips types as it goes, and that takes tens of megabytes more. */
 export function published(folder: string): string {
   const root = fileURLToPath(new URL('../../', import.meta.url))

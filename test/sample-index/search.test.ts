@@ -17,6 +17,7 @@ import { Arena } from '../../src/numeric/arena.ts'
 import { TREE_ENTRIES, TREE_ROW_BYTES, TREE_ROW_NUMBER, TREE_ROW_RECORD } from '../../src/numeric/metric-tree-layout.ts'
 import { buildIndex } from '../../src/sample-index/build-index.ts'
 import { type BandQuery, MetricForest, type SearchLimits } from '../../src/sample-index/metric-forest.ts'
+import { refused } from '../files/refused.ts'
 import { testFolder } from '../input-formats/fixture.ts'
 import { randomNumbers } from '../numeric/reference.ts'
 import { fastFolder } from '../out-of-core/fixture.ts'
@@ -300,6 +301,22 @@ describe('pages', () => {
       }
       forest.close()
     }
+  })
+
+  it('are the same where the file system refuses to be read past the cache', async () => {
+    const onDisk = testFolder()
+    const path = await storeOf(onDisk, 'refusing', clusteredRows(3000, 10, { seed: 16 }))
+    const { bytes } = await buildIndex(path, { threads: 1, leafBytes: 2048, fanOut: 4 })
+    const { store } = await plainRows(path)
+    const weights = randomWeights(10, 0.1, 1)
+    for (const what of ['open', 'read'] as const)
+      await refused(what, 'EINVAL', async () => {
+        const arena = new Arena()
+        const forest = await MetricForest.open(arena, store, 64 << 10, bytes - 1)
+        const query = queryOf({ arena, forest, rows: [], features: 10 }, weights)
+        assert.equal(forest.search(query, {}, () => {}).found, 3000)
+        forest.close()
+      })
   })
 
   it('need room for the largest of them', async () => {
