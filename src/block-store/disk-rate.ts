@@ -16,6 +16,8 @@ const LONGEST = 500
 const FAST_DISK = 400e6
 /** The rate that a fast disk has, and one that cannot be measured: zstd hardly ever pays at it. */
 export const FASTEST_RATE = 4e9
+/** No disk that a store is kept on is slower. */
+export const SLOWEST_RATE = 10e6
 
 /** Bytes a second that the disk of a folder reads past the page cache. Bytes that were just written would else come from memory. */
 export async function diskRate(folder: string, now: () => number = () => performance.now()): Promise<number> {

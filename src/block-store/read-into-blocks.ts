@@ -20,7 +20,7 @@ import { type Address, type ByteCount, NODE_BYTES, PROGRAM_PAGES, WINDOW_BYTES }
 import type { Schema } from '../tables/schema.ts'
 import type { ThreadPool } from '../threads/pool.ts'
 import { askedCompression, type CompressionChoice, chooseCompression } from './compression.ts'
-import { diskRate } from './disk-rate.ts'
+import { diskRate, SLOWEST_RATE } from './disk-rate.ts'
 import type { EncodeChunkOptions, EncodedChunk } from './encode-chunk-task.ts'
 import { encodeChunkTask } from './encode-chunk-task.ts'
 import { readFeatureSet, writeFeatureSet } from './feature-set.ts'
@@ -194,6 +194,8 @@ export async function readIntoBlocks(
       const payloads = plain.segments.map(({ at, bytes }) =>
         arena.bytes(at + SEGMENT_HEADER_BYTES, bytes - SEGMENT_HEADER_BYTES).slice(),
       )
+      // Where it would not pay on the slowest disk there is, the disk need not be asked.
+      if (chooseCompression('auto', payloads, SLOWEST_RATE).compression === 'none') return 'none'
       return chooseCompression('auto', payloads, await diskRate(writer.folder)).compression
     })
     compression = await verdict
