@@ -17,6 +17,7 @@ import { type ResolvedOptions, resolveOptions, type TrainOptions } from './optio
 import { planByText } from './plan-for-text.ts'
 import { planRun, type RunPlan } from './plan-run.ts'
 import type { PlanProgress } from './progress.ts'
+import { refuseManyFeatures } from './refuse-many-features.ts'
 import { rowsAfterSplit, rowsOfStore } from './rows-of-store.ts'
 import { heedBinsOfStore, planIngest } from './store-for-training.ts'
 
@@ -49,6 +50,7 @@ export async function foresee(
   await heedBinsOfStore([path], resolved, nobody)
   const { solver, reason, fitsInMemory } = await chooseSolver([path], resolved)
   checkCompatible(solver, loss, { ...resolved })
+  await refuseManyFeatures([path], solver, resolved)
   const options = { ...underLimits(solver, resolved), fitsInMemory }
   checkCalibration(options)
   const { tolerance, maxPasses, scale } = options
