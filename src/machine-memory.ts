@@ -20,6 +20,9 @@ export function shareMachine(processes: number): void {
   sharedBy = processes
 }
 
+/** How many processes of this job run on this machine. */
+export const processesHere = (): number => sharedBy
+
 /** Cores for one of them. A launcher may have given each process cores of its own. */
 export function usableCores(): number {
   const [all, allowed] = [cpus().length, availableParallelism()]
@@ -49,16 +52,40 @@ export function scarceMemory(usable = usableMemory()): ByteCount | undefined {
 /** The least that the control groups of this process allow, version 1 or 2, those around them included; infinite without a
  *  limit, and where there are none. `root` is where the file system begins. */
 export function memoryLimit(root = '/'): ByteCount {
+  return leastOf(root, {
+    1: limit => limit('memory.limit_in_bytes'),
+    2: limit => Math.min(limit('memory.max'), limit('memory.high')),
+  })
+}
+
+/** The same of limits beyond which the system ends a process: with the swap space that there is besides, and without what only slows a
+ *  process down. */
+export function hardMemoryLimit(root = '/'): ByteCount {
+  const swap = 1024 * Number(/^SwapTotal:\s*(\d+) kB$/m.exec(read(join(root, 'proc/meminfo')))?.[1] ?? 0)
+  return leastOf(root, {
+    // Memory and swap have one limit together there.
+    1: limit => {
+      const memory = limit('memory.limit_in_bytes')
+      return Math.min(memory + swap, Math.max(memory, limit('memory.memsw.limit_in_bytes')))
+    },
+    2: limit => limit('memory.max') + Math.min(swap, limit('memory.swap.max')),
+  })
+}
+
+/** What a group allows, by the limits in its files; infinite where a file says none. */
+type LimitOfGroup = (limit: (file: string) => ByteCount) => ByteCount
+
+/** The least limit of the groups of this process, of either version. */
+function leastOf(root: string, limits: Record<1 | 2, LimitOfGroup>): ByteCount {
   const lines = read(join(root, 'proc/self/cgroup')).split('\n')
-  const limits = lines.flatMap(line => {
+  const found = lines.flatMap(line => {
     const [, controllers = '', path = '/'] = /^\d+:([^:]*):(.*)$/.exec(line) ?? []
     if (controllers.split(',').includes('memory'))
-      return limitsAlong(join(root, 'sys/fs/cgroup/memory'), path, ['memory.limit_in_bytes'])
-    if (controllers === '' && line !== '')
-      return limitsAlong(join(root, 'sys/fs/cgroup'), path, ['memory.max', 'memory.high'])
+      return limitsAlong(join(root, 'sys/fs/cgroup/memory'), path, limits[1])
+    if (controllers === '' && line !== '') return limitsAlong(join(root, 'sys/fs/cgroup'), path, limits[2])
     return []
   })
-  return Math.min(Number.POSITIVE_INFINITY, ...limits)
+  return Math.min(Number.POSITIVE_INFINITY, ...found)
 }
 
 /** Memory that this process has allocated and that is resident, pages of files left out, which a system that is short of memory takes
@@ -70,13 +97,14 @@ export function allocatedMemory(root = '/'): ByteCount | undefined {
 
 /** From a group up to the place where groups are mounted. Inside a container the path may be that of the world outside: then
  *  its own group is that place. */
-function limitsAlong(mount: string, path: string, files: string[]): number[] {
-  const limits: number[] = []
+function limitsAlong(mount: string, path: string, limitOf: LimitOfGroup): ByteCount[] {
+  const limits: ByteCount[] = []
   for (let group = join('/', path); ; group = dirname(group)) {
-    for (const file of files) {
+    const limit = (file: string): ByteCount => {
       const text = read(join(mount, group, file)).trim()
-      if (/^\d+$/.test(text)) limits.push(Number(text))
+      return /^\d+$/.test(text) ? Number(text) : Number.POSITIVE_INFINITY
     }
+    limits.push(limitOf(limit))
     if (group === '/') return limits
   }
 }

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir, totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { allocatedMemory, memoryLimit, scarceMemory, usableMemory } from '../src/machine-memory.ts'
+import { allocatedMemory, hardMemoryLimit, memoryLimit, scarceMemory, usableMemory } from '../src/machine-memory.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'spillway-memory-'))
 after(() => rmSync(folder, { recursive: true }))
@@ -77,6 +77,28 @@ describe('the memory limit of control groups', () => {
       memoryLimit(root({ 'proc/self/cgroup': '0::/', [`${v2}/memory.max`]: 'max' })),
       Number.POSITIVE_INFINITY,
     )
+  })
+})
+
+describe('the limit beyond which the system ends a process', () => {
+  const swap = { 'proc/meminfo': 'MemTotal: 9000 kB\nSwapTotal:    1000 kB\nSwapFree: 1000 kB' }
+  const [own, group] = ['proc/self/cgroup', `${v1}/a/memory.`]
+
+  it('version 1: without swap space it is the limit of memory, with it as much more as there is and may be used', () => {
+    const files = { [own]: '4:memory:/a', [`${group}limit_in_bytes`]: '5000000' }
+    assert.equal(hardMemoryLimit(root(files)), 5_000_000)
+    assert.equal(hardMemoryLimit(root({ ...files, ...swap })), 6_024_000)
+    assert.equal(hardMemoryLimit(root({ ...files, ...swap, [`${group}memsw.limit_in_bytes`]: '5000000' })), 5_000_000)
+    assert.equal(hardMemoryLimit(root({ ...files, ...swap, [`${group}memsw.limit_in_bytes`]: '5500000' })), 5_500_000)
+    assert.equal(hardMemoryLimit(root({ ...files, ...swap, [`${group}memsw.limit_in_bytes`]: NO_LIMIT })), 6_024_000)
+  })
+
+  it('version 2: what slows a process down is none', () => {
+    const files = { [own]: '0::/', [`${v2}/memory.max`]: '5000000', [`${v2}/memory.high`]: '3000000' }
+    assert.equal(hardMemoryLimit(root(files)), 5_000_000)
+    assert.equal(hardMemoryLimit(root({ ...files, ...swap })), 6_024_000)
+    assert.equal(hardMemoryLimit(root({ ...files, ...swap, [`${v2}/memory.swap.max`]: '0' })), 5_000_000)
+    assert.equal(hardMemoryLimit(root({ [own]: '0::/', [`${v2}/memory.max`]: 'max' })), Number.POSITIVE_INFINITY)
   })
 })
 

@@ -48,6 +48,8 @@ export interface Command {
   notes?: string
   /** Turns other spellings (LIBLINEAR's, say) into this command's own before they are parsed. */
   rewrite?(words: string[]): string[]
+  /** Whether --memory asks what a run would do that had so much, wherever that is. */
+  asksAboutMemory?: true
   /** Whether it can be shared out among processes. */
   overRanks?: true
   /** Returns the exit code. What does the work is imported here: the help does without it. */

@@ -37,6 +37,7 @@ export const inspectCommand: Command = {
   name: 'inspect',
   takes: 'DATA…|STORE|MODEL',
   count: [1, Number.POSITIVE_INFINITY],
+  asksAboutMemory: true,
   options: {
     top: {
       value: 'N',

@@ -4,7 +4,7 @@ import { hearStandardErrors } from '../files/standard-output.ts'
 import type { Launch } from '../ranks/launcher.ts'
 import { version } from '../version.ts'
 import { allCommands } from './all-commands.ts'
-import { type Command, editDistance, memoryOption, parseArguments } from './command.ts'
+import { type Command, editDistance, memoryOption, type OptionValues, parseArguments } from './command.ts'
 import type { Job } from './over-ranks.ts'
 import { print } from './print.ts'
 
@@ -49,11 +49,14 @@ async function runWords([name, ...rest]: string[], job?: Job): Promise<number> {
     await tell(() => helpOf(name))
     return 0
   }
+  await requireRoom(command, options)
   if (IS_SOURCE && options['memory'] !== undefined) {
     const { requireRoomForSources } = await import('./from-sources.ts')
     requireRoomForSources(memoryOption(options))
   }
   const ranks = await job?.join(command, given, options)
+  // Now it is known how many processes share the machine.
+  if (ranks) await requireRoom(command, options)
   if (isSilent) options['quiet'] = true
   const { nudgeFileThreads } = await import('../files/nudge-threads.ts')
   nudgeFileThreads()
@@ -62,6 +65,13 @@ async function runWords([name, ...rest]: string[], job?: Job): Promise<number> {
   const input = { arguments: given, options, words: [name, ...rest], ...(ranks && { ranks }) }
   const told = job === undefined ? 'interrupted' : `${job.launch.launcher} asks to end`
   return await withInterrupts(signal => command.run({ ...input, signal }), isSilent ? undefined : told)
+}
+
+/** Refuses a memory that the container does not have. */
+async function requireRoom({ asksAboutMemory }: Command, options: OptionValues): Promise<void> {
+  if (options['memory'] === undefined || asksAboutMemory) return
+  const { requireRoomInContainer } = await import('./room-in-container.ts')
+  requireRoomInContainer(memoryOption(options))
 }
 
 /** Variables by which launchers say how many processes they have started. */

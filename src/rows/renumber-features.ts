@@ -12,6 +12,8 @@ import type { RowSet } from './row-set.ts'
 
 /** Weights below this size fit in a core's own cache as they are. */
 const WORTHWHILE_BYTES = 1 << 20
+/** So many features keep their numbers: each has a weight, whether it occurs or not. */
+export const MOST_KEPT_AS_THEY_ARE = WORTHWHILE_BYTES / 8
 /** Every so-many-th row is counted: an order of magnitude is all that matters. */
 const SAMPLE_STEP = 8
 const MOST_COUNTS = 8
@@ -25,7 +27,7 @@ export async function renumberFeatures(
   rows: RowSet,
   ranks: Communicator,
 ): Promise<void> {
-  if (rows.features * 8 <= WORTHWHILE_BYTES || (ranks.size === 1 && rows.rows === 0)) return
+  if (rows.features <= MOST_KEPT_AS_THEY_ARE || (ranks.size === 1 && rows.rows === 0)) return
   const mark = arena.mark()
   const parts = pool.size
   const bound = (k: number): number => Math.floor((rows.rows * k) / parts)

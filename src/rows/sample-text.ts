@@ -73,7 +73,8 @@ export interface TextEstimate {
   entries: number
   /** One more than the largest feature number that the samples have, before an expansion. */
   features: number
-  /** Features that occur, after an expansion: at least about so many, and hardly more than so many. */
+  /** Features that occur, after an expansion: those that the samples have, at least about so many, and hardly more than so many. */
+  usedSeen: number
   usedLeast: number
   usedMost: number
   /** Stretches of 65,536 feature numbers that the samples have one of, after an expansion. */
@@ -136,6 +137,7 @@ async function lookAllOver(paths: string[], text: number, options: SampleOptions
     nonzeros: Math.ceil((text * nonzeros) / bytes),
     entries: Math.ceil((text * entries) / bytes),
     features,
+    usedSeen: used.seen,
     usedLeast: Math.min(used.least, (text * entries) / bytes),
     usedMost: Math.min(used.most, (text * entries) / bytes),
     pages: new Set(taken.features.map(feature => feature >>> 16)).size,

@@ -50,7 +50,10 @@ export class TakenFeatures implements CountedFeatures {
 /** How many features occur in all rows, by those of some rows. The number grows with the rows by a power that falls: from a
  *  quarter of the sample to its half, from there to the whole, and on like that at each doubling. Halves are those that drawing
  *  rows at random would give: a feature of c rows is in one with probability 1 − 2^−c. */
-export function usedFeatures({ rows, features }: CountedFeatures, allRows: number): { least: number; most: number } {
+export function usedFeatures(
+  { rows, features }: CountedFeatures,
+  allRows: number,
+): { seen: number; least: number; most: number } {
   let [seen, half, quarter] = [0, 0, 0]
   for (const count of counts(features.slice())) {
     seen++
@@ -58,12 +61,13 @@ export function usedFeatures({ rows, features }: CountedFeatures, allRows: numbe
     quarter += 1 - 0.75 ** count
   }
   const doublings = Math.log2(Math.max(1, allRows / Math.max(1, rows)))
-  if (seen === 0 || doublings === 0) return { least: seen, most: seen }
+  if (seen === 0 || doublings === 0) return { seen, least: seen, most: seen }
   const growth = Math.log2(seen / half)
   const fall = Math.min(1, growth / Math.log2(half / quarter))
   const steps = fall < 1 ? (fall * (1 - fall ** doublings)) / (1 - fall) : doublings
   const likely = seen * 2 ** (growth * steps)
   return {
+    seen,
     least: Math.ceil(Math.max(seen, LEAST_LIKELY * likely)),
     most: Math.ceil(Math.max(seen, MOST_LIKELY * likely)),
   }

@@ -15,7 +15,7 @@ import { CALIBRATION, CALIBRATION_FOLDS, solverOfCalibration } from './calibrati
 import { classProblems, type FoldedProblem, heldOutProblems } from './class-problems.ts'
 import { type FoldedModels, type HeldOut, heldOutOverBlocks } from './held-out.ts'
 import { DEFAULTS, type ResolvedOptions } from './options.ts'
-import { planRun, runOfFolds } from './plan-for-blocks.ts'
+import { planRun, runOfFolds } from './plan-run.ts'
 import type { ProgressListener } from './progress.ts'
 import { rowsOfStore } from './rows-of-store.ts'
 

@@ -3,7 +3,7 @@
 import { block } from '../optimise/solvers/block.ts'
 import type { BlockSolver } from '../optimise/solvers/solver.ts'
 import type { ByteCount } from '../sizes.ts'
-import type { FoldsToPlan } from './plan-for-blocks.ts'
+import type { FoldsToPlan } from './plan-run.ts'
 
 /** Folds whose scores a calibration is fitted on. */
 export const CALIBRATION_FOLDS = 5

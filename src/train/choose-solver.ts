@@ -205,12 +205,14 @@ async function chooseForL1(paths: string[], options: ResolvedOptions, allowed: n
   }
 }
 
-/** What there is to read, as far as can be told before: a store, or so many bytes of text. */
-async function sizeOf(paths: string[]): Promise<{ manifest?: Manifest; text: number; pipes: boolean }> {
+/** What there is to read, as far as can be told before: a store in a folder, or so many bytes of text. */
+export async function sizeOf(
+  paths: string[],
+): Promise<{ manifest?: Manifest; folder?: string; text: number; pipes: boolean }> {
   let [text, pipes] = [0, false]
   for (const path of paths) {
     const found = await statInput(path)
-    if (found?.isDirectory()) return { manifest: (await openStore(path)).manifest, text, pipes }
+    if (found?.isDirectory()) return { manifest: (await openStore(path)).manifest, folder: path, text, pipes }
     if (found?.isFile()) text += (await textSize(path)) ?? found.size
     else pipes = true
   }

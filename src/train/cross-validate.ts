@@ -22,6 +22,7 @@ import { type LoadedRows, withRowsInMemory } from './load-in-memory.ts'
 import { collectModels, modelsOfRank, refuseOtherOrder } from './models-of-ranks.ts'
 import { type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
 import type { Progress, ProgressListener } from './progress.ts'
+import { refuseManyFeatures } from './refuse-many-features.ts'
 import { heedBinsOfStore } from './store-for-training.ts'
 import { type CrossValidation, checkFolds, foldProblems, judgeCosts, refuseTester, validationOf } from './validation.ts'
 
@@ -94,6 +95,7 @@ export async function solverOfFolds(
   const isOurs = solver.data === 'blocks' && !askedSolver(options.solver)
   const taken = isOurs && (!solver.startEach || isTruncated) ? block : solver
   checkCompatible(taken, findLoss(options.loss), { ...options, folds })
+  await refuseManyFeatures(paths, taken, options)
   if (!trainsFolds(taken)) {
     throw new UsageError(
       `solver ${taken.name} is not compatible with folds: it does not train many models together`,

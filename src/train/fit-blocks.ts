@@ -6,6 +6,7 @@ import { splitBlocks } from '../block-store/split-blocks.ts'
 import { SpillwayError } from '../errors.ts'
 import { type Arena, formatBytes } from '../numeric/arena.ts'
 import { READERS } from '../optimise/sources/block-engine.ts'
+import { BlocksBetterSplit } from '../optimise/sources/finer-blocks.ts'
 import { BlocksTooLarge } from '../optimise/sources/memory-plan.ts'
 import { blocksText } from '../sizes.ts'
 import { collectGarbage } from '../threads/collect-garbage.ts'
@@ -26,18 +27,25 @@ export async function withFittingBlocks<T extends object>(
   found: StoreForTraining,
   options: ResolvedOptions,
   tell: ProgressListener,
-  plan: (store: Store) => Promise<T>,
+  plan: (store: Store, maySplit: boolean) => Promise<T>,
 ): Promise<T & { store: Store }> {
   let { store } = found
+  // Blocks that fit are split once at most, and never where it was said how many there are to be.
+  let maySplit = options.blocks === undefined && !options.resume
   try {
     for (let splits = 0; ; splits++) {
       try {
-        return { ...(await plan(store)), store }
+        return { ...(await plan(store, maySplit)), store }
       } catch (error) {
+        maySplit = false
+        if (error instanceof BlocksBetterSplit) {
+          store = await splitIfItWorks(store, error.parts, found, options, tell)
+          continue
+        }
         // A run resumes on the blocks that it was begun with.
         if (!(error instanceof BlocksTooLarge) || options.resume || splits === MOST_SPLITS) throw error
         if (options.blocks !== undefined) throw orOtherBlocks(error)
-        store = await split(store, error, found, options, tell)
+        store = await splitOrRefuse(store, error, found, options, tell)
       }
     }
   } catch (error) {
@@ -48,26 +56,50 @@ export async function withFittingBlocks<T extends object>(
   }
 }
 
+/** Blocks that do not fit are split, or the run is refused. */
+async function splitOrRefuse(
+  store: Store,
+  refusal: BlocksTooLarge,
+  ...run: [StoreForTraining, ResolvedOptions, ProgressListener]
+): Promise<Store> {
+  try {
+    return await split(store, refusal.parts, ...run)
+  } catch (error) {
+    if (!(error instanceof SpillwayError)) throw error
+    throw new SpillwayError(`${refusal.message}\nsmaller blocks would do, but ${error.message}`, refusal.advice)
+  }
+}
+
+/** Blocks that fit stay as they are where they cannot be split. */
+async function splitIfItWorks(
+  store: Store,
+  parts: number[],
+  ...run: [StoreForTraining, ResolvedOptions, ProgressListener]
+): Promise<Store> {
+  try {
+    return await split(store, parts, ...run)
+  } catch (error) {
+    if (!(error instanceof SpillwayError)) throw error
+    const [, , tell] = run
+    tell({ stage: 'plan', solver: '', reason: `smaller blocks would take fewer passes, but ${error.message}` })
+    return store
+  }
+}
+
 async function split(
   { folder, manifest }: Store,
-  refusal: BlocksTooLarge,
+  parts: number[],
   { first, arena }: StoreForTraining,
   options: ResolvedOptions,
   tell: ProgressListener,
 ): Promise<Store> {
   const before = manifest.blocks.length
-  const after = refusal.parts.reduce((sum, parts) => sum + parts, 0)
+  const after = parts.reduce((sum, count) => sum + count, 0)
   const reason = `splitting ${blocksText(before)} of ${folder} into ${after}, for ${formatBytes(allowedMemory(options))} of memory`
   tell({ stage: 'plan', solver: '', reason })
   // Beside what was learnt from the text, buffers take the place of those that read it. Else they have a memory of their own,
   // which goes back to the system.
-  const { store, places } = await splitBlocks(folder, refusal.parts, {
-    ...(first && { arena }),
-    signal: options.signal,
-  }).catch((error: unknown) => {
-    if (!(error instanceof SpillwayError)) throw error
-    throw new SpillwayError(`${refusal.message}\nsmaller blocks would do, but ${error.message}`, refusal.advice)
-  })
+  const { store, places } = await splitBlocks(folder, parts, { ...(first && { arena }), signal: options.signal })
   first?.blocksWereSplit(manifest.blocks, places)
   if (!first && options.memory !== undefined) collectGarbage()
   return store

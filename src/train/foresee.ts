@@ -14,9 +14,10 @@ import { checkCalibration } from './calibrate.ts'
 import { allowedMemory, chooseSolver, inMemoryBytes } from './choose-solver.ts'
 import { heedTable } from './heed-table.ts'
 import { type ResolvedOptions, resolveOptions, type TrainOptions } from './options.ts'
-import { planRun, type RunPlan } from './plan-for-blocks.ts'
 import { planByText } from './plan-for-text.ts'
+import { planRun, type RunPlan } from './plan-run.ts'
 import type { PlanProgress } from './progress.ts'
+import { refuseManyFeatures } from './refuse-many-features.ts'
 import { rowsAfterSplit, rowsOfStore } from './rows-of-store.ts'
 import { heedBinsOfStore, planIngest } from './store-for-training.ts'
 
@@ -49,6 +50,7 @@ export async function foresee(
   await heedBinsOfStore([path], resolved, nobody)
   const { solver, reason, fitsInMemory } = await chooseSolver([path], resolved)
   checkCompatible(solver, loss, { ...resolved })
+  await refuseManyFeatures([path], solver, resolved)
   const options = { ...underLimits(solver, resolved), fitsInMemory }
   checkCalibration(options)
   const { tolerance, maxPasses, scale } = options
@@ -91,14 +93,15 @@ export async function planOfStore(
   const classes = store.manifest.labels.filter(label => label.rows > 0).length
   const models = classes > 2 && !trainsTogether(options.multiclass) ? classes : 1
   const found = await rowsOfStore(store, options)
-  const planOf = (store: Store, rows = found): Promise<RunPlan> =>
-    planRun(store, solver, options, { fromText: false, rows, models })
-  try {
-    return await planOf(store)
-  } catch (error) {
+  const planOf = (store: Store, rows = found, maySplit = false): Promise<RunPlan> =>
+    planRun(store, solver, options, { fromText: false, rows, models, maySplit })
+  const maySplit = options.blocks === undefined && !options.resume
+  const planned = await planOf(store, found, maySplit).catch((error: unknown) => {
     if (!(error instanceof BlocksTooLarge)) throw error
-    const manifest = afterSplit(store.manifest, error.parts)
-    const planned = await planOf(new Store(store.folder, manifest), rowsAfterSplit(found, error.parts))
-    return { ...planned, split: manifest.blocks.length }
-  }
+    return { finer: error.parts }
+  })
+  if (!planned.finer) return planned as RunPlan
+  const manifest = afterSplit(store.manifest, planned.finer)
+  const smaller = await planOf(new Store(store.folder, manifest), rowsAfterSplit(found, planned.finer))
+  return { ...smaller, split: manifest.blocks.length }
 }

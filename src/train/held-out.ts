@@ -12,7 +12,7 @@ import { InBlocks, openBlocks } from './in-blocks.ts'
 import { collectModels, modelsOfRank, refuseOtherOrder, storeOfRank } from './models-of-ranks.ts'
 import type { ResolvedOptions } from './options.ts'
 import { type Held, type Place, trainModels } from './place.ts'
-import type { FoldsToPlan } from './plan-for-blocks.ts'
+import type { FoldsToPlan } from './plan-run.ts'
 import type { ProgressListener } from './progress.ts'
 
 export class HeldOut implements Held {

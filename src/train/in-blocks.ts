@@ -27,6 +27,7 @@ import type { FirstPass } from '../optimise/solvers/first-pass.ts'
 import { newton } from '../optimise/solvers/newton.ts'
 import { type BlockSolver, trainsMany } from '../optimise/solvers/solver.ts'
 import { BlockEngine } from '../optimise/sources/block-engine.ts'
+import { BlocksBetterSplit } from '../optimise/sources/finer-blocks.ts'
 import { groupsOf, type MemoryPlan } from '../optimise/sources/memory-plan.ts'
 import type { SourceCounts } from '../optimise/sources/row-source.ts'
 import type { Communicator } from '../ranks/communicator.ts'
@@ -47,15 +48,8 @@ import { mayHandOver, NO_ROOM_BESIDE, STALLED } from './hand-over.ts'
 import type { ResolvedOptions } from './options.ts'
 import { countsOf, type RunStart, type TrainingOutcome } from './outcome.ts'
 import { type Account, type Held, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
-import {
-  alphaStride,
-  bytesOfScores,
-  type FoldsToPlan,
-  hasDual,
-  modelsText,
-  planRun,
-  type RunPlan,
-} from './plan-for-blocks.ts'
+import { alphaStride, bytesOfScores, hasDual } from './plan-for-blocks.ts'
+import { type FoldsToPlan, modelsText, planRun, type RunPlan } from './plan-run.ts'
 import { prepareRows } from './prepare-rows.ts'
 import type { ProgressListener } from './progress.ts'
 import { trainResumed } from './resume.ts'
@@ -174,15 +168,25 @@ export class InBlocks extends Place {
     const columns = wanted.columns ?? columnsOf(wanted.problems)
     const bytesPerRow = bytesOfScores(columns) + (wanted.besidesPerRow?.(found.store.manifest.rowWeights === true) ?? 0)
     const folds = wanted.folds ? { bytesPerRow, must: trainsMany(solver) && !isTruncated(wanted), folds: true } : {}
-    const planned = (store: Store, rows: RowsOfStore, most = models, by = solver): Promise<RunPlan> =>
-      planRun(asAgreed(store, agreed), by, options, { fromText, rows, models, most, ...folds })
-    const own = await withFittingBlocks(found, options, tell, async store => {
+    const planned = (
+      store: Store,
+      rows: RowsOfStore,
+      { most = models, maySplit = false, by = solver } = {},
+    ): Promise<RunPlan> =>
+      planRun(asAgreed(store, agreed), by, options, { fromText, rows, models, most, maySplit, ...folds })
+    const own = await withFittingBlocks(found, options, tell, async (store, maySplit) => {
       if (options.expand)
         tell({ stage: 'plan', solver: '', reason: `a first look at what ${options.expand} makes of the rows` })
-      return surveyed(arena, asAgreed(store, agreed), options, rows => planned(store, rows), agreed)
+      return surveyed(
+        arena,
+        asAgreed(store, agreed),
+        options,
+        rows => orSplit(planned(store, rows, { maySplit })),
+        agreed,
+      )
     })
     const fitted = await asAllRanks({ ...own, store: asAgreed(own.store, agreed) }, options.ranks, most =>
-      planned(own.store, own.rows, most),
+      planned(own.store, own.rows, { most }),
     )
     if (solver.needsIndex) await indexFor(fitted.store, options, tell)
     const first = fitted.plan.firstPass ? found.first : undefined
@@ -197,7 +201,7 @@ export class InBlocks extends Place {
     const place = new InBlocks(opened, wanted, fitted, map)
     try {
       place.#first = first
-      place.#next = await place.#nextSolver(next => planned(fitted.store, fitted.rows, models, next))
+      place.#next = await place.#nextSolver(next => planned(fitted.store, fitted.rows, { by: next }))
       // Two runs of one problem would write the same files.
       const folders = wanted.folds ? [] : place.#states().map(({ folder }) => folder)
       if (!wanted.folds) place.#locks = await lockStates(fitted.store.folder, folders)
@@ -483,6 +487,13 @@ function tellPlan(
     blocks: { count: plan.costs.length, groups, slots, slotBytes, cacheBytes },
     ...(together && { models: { all: models, together: together.models } }),
   })
+}
+
+/** A plan whose blocks are small enough. */
+async function orSplit(planning: Promise<RunPlan>): Promise<RunPlan> {
+  const plan = await planning
+  if (plan.finer) throw new BlocksBetterSplit(plan.finer)
+  return plan
 }
 
 /** Ranks train the same models at a time, and hand them over alike: as the one can that has the least room. */

@@ -11,14 +11,10 @@ import { trainsTogether } from '../losses/formulations.ts'
 import { convexLoss } from '../losses/loss.ts'
 import { formatBytes } from '../numeric/arena.ts'
 import { even } from '../optimise/objectives/all-classes.ts'
-import { lanesOf } from '../optimise/objectives/bundles.ts'
 import { OUTLIER_BYTES } from '../optimise/objectives/outliers.ts'
-import { askedSolver } from '../optimise/solvers/all-solvers.ts'
-import { block } from '../optimise/solvers/block.ts'
 import { newton } from '../optimise/solvers/newton.ts'
 import { bytesForTrainers } from '../optimise/solvers/parallel-sweeps.ts'
-import { selective } from '../optimise/solvers/selective.ts'
-import { type BlockSolver, extraPerWeight, trainsMany } from '../optimise/solvers/solver.ts'
+import { type BlockSolver, extraPerWeight } from '../optimise/solvers/solver.ts'
 import { type MemoryPlan, type PlanNeeds, planMemory } from '../optimise/sources/memory-plan.ts'
 import { outgrowsText } from '../rows/sample-text.ts'
 import { scalingBytes } from '../rows/scale.ts'
@@ -28,7 +24,7 @@ import { hasNumbers, hasWeights } from '../tables/schema.ts'
 import { allowedMemory } from './choose-solver.ts'
 import { mayHandOver } from './hand-over.ts'
 import { afterIngest, LITTLE, plannedFirstPass } from './memory-while-reading.ts'
-import { DEFAULTS, type ResolvedOptions } from './options.ts'
+import type { ResolvedOptions } from './options.ts'
 import { type RowsOfStore, rowsOfStore } from './rows-of-store.ts'
 
 /** What is known of a run besides its solver and options. */
@@ -196,122 +192,9 @@ function extraOverRanks({ extraOverRanks: extra }: BlockSolver, together: number
   return extra && together > 0 ? { perWeight: even(together) * 8, perRow: together * 8 } : extra
 }
 
-/** How many models there are, and how many of them the memory has room for. */
-export function modelsText(models: number, size: number): string {
-  return size < models ? `for ${models} models, ${size} at a time` : `for ${models} models together`
-}
-
-/** How many models are trained at a time, all that the memory has room for, and the plan for them; undefined where each is
- *  trained alone. */
-async function planTogether(
-  store: Store,
-  solver: BlockSolver,
-  options: ResolvedOptions,
-  { models, must = false, most: limit = models, ...run }: RunToPlan,
-): Promise<{ models: number; plan: StorePlan } | undefined> {
-  const single =
-    options.innerTolerance !== undefined || options.gradientTolerance !== undefined || isTruncatedLoss(options)
-  // Over ranks, models whose dual variables are moved are trained one after the other.
-  const trains = options.ranks.size > 1 ? solver.startEach !== undefined : trainsMany(solver)
-  const can = models > 1 && trains && options.weights === 'f64' && !single
-  if (!must && (!can || options.expand)) return undefined
-  const lanes = (size: number): number => (solver.startEach ? size : lanesOf(size))
-  const planOf = (size: number) => planFor(store, solver, options, { ...run, folds: must, lanes: lanes(size) })
-  const fits = (size: number): Promise<StorePlan | undefined> =>
-    planOf(size).catch((error: unknown) => {
-      if (!(error instanceof SpillwayError)) throw error
-      return undefined
-    })
-  const least = must ? 1 : 2
-  let most = Math.min(models, limit)
-  if (most < least) return undefined
-  let found = await fits(most)
-  // The largest number that fits, by halves.
-  if (!found) {
-    let [low, high] = [least - 1, most]
-    while (high - low > 1) {
-      const middle = Math.floor((low + high) / 2)
-      const plan = await fits(middle)
-      if (plan) [low, found] = [middle, plan]
-      else high = middle
-    }
-    most = low
-  }
-  if (!found) return must ? { models: 1, plan: await planOf(1) } : undefined
-  // Groups of about one size: no fewer of them, and none with a model or two.
-  const size = Math.ceil(models / Math.ceil(models / most))
-  return { models: size, plan: size === most ? found : await planOf(size) }
-}
-
-/** How a run over blocks goes: with which solver and options, with how many models together, in what memory. */
-export interface RunPlan {
-  solver: BlockSolver
-  options: ResolvedOptions
-  together: { models: number } | undefined
-  plan: StorePlan
-}
-
-export interface RunToPlan extends Omit<ToPlan, 'lanes'> {
-  rows: RowsOfStore
-  models: number
-  /** Of models of folds: they are always trained together. */
-  must?: boolean
-  /** How many are trained together at most: what other ranks have room for. */
-  most?: number
-}
-
-/** Models of folds that are trained, for each class. */
-export interface FoldsToPlan {
-  folds: number
-  /** How many costs are tried. */
-  costs: number
-  /** What is made of their scores takes so much for each row. */
-  besidesPerRow?: ((weighted: boolean) => ByteCount) | undefined
-  /** Whether they are trained where the text was read, or after other models; they are if not said. */
-  fromText?: boolean
-}
-
-/** What is planned for models of folds: of so many classes, at so many costs. */
-export function runOfFolds(
-  solver: BlockSolver,
-  classes: number,
-  { folds, costs, besidesPerRow, fromText = true }: FoldsToPlan,
-  options: ResolvedOptions,
-  weighted: boolean,
-): Omit<RunToPlan, 'rows'> {
-  const bytesPerRow = bytesOfScores(classes * costs) + (besidesPerRow?.(weighted) ?? 0)
-  const must = trainsMany(solver) && !isTruncatedLoss(options)
-  return { models: classes * costs * folds, bytesPerRow, must, folds: true, fromText }
-}
-
 /** Bytes for each row of models of folds: their columns of scores, and two that say which fold it is in. */
 export function bytesOfScores(columns: number): ByteCount {
   return 4 * columns + 2
-}
-
-/** The plan of a whole run, for `train` and for `inspect`. */
-export async function planRun(
-  store: Store,
-  solver: BlockSolver,
-  options: ResolvedOptions,
-  run: RunToPlan,
-): Promise<RunPlan> {
-  const { models, must = false, most: _, ...alone } = run
-  // Several models share what is read, and need rows of other blocks beside those at hand: `block` alone may take hundreds of
-  // passes where these are few (10,000 digits in two blocks: short of 1e-3 after 300, where `selective` takes 5).
-  const isOurs = !askedSolver(options.solver) && !isTruncatedLoss(options)
-  const ours = models > 1 && !must && isOurs && solver.firstPass === true && options.ranks.size === 1
-  if (ours) {
-    options = { ...options, innerPasses: DEFAULTS.innerPasses }
-    solver = selective
-  }
-  let together = await planTogether(store, solver, options, run)
-  if (ours && !together) {
-    solver = block
-    together = await planTogether(store, solver, options, run)
-  }
-  const plan = together?.plan ?? (await planFor(store, solver, options, alone))
-  return { solver, options, together, plan }
 }
 
 /** Heaps of threads grow further while many models are trained: with 100 classes under 256M the run had 236 MB of its own
@@ -362,7 +245,7 @@ export function mayTrainWhileReading(solver: BlockSolver, options: ResolvedOptio
 }
 
 /** Whether the loss gives outliers up. */
-function isTruncatedLoss({ loss }: ResolvedOptions): boolean {
+export function isTruncatedLoss({ loss }: ResolvedOptions): boolean {
   return findLoss(loss).truncates !== undefined
 }
 

@@ -11,7 +11,7 @@ import { estimateText, type TextEstimate } from '../rows/sample-text.ts'
 import { hasWeights } from '../tables/schema.ts'
 import { collectGarbage } from '../threads/collect-garbage.ts'
 import type { ResolvedOptions } from './options.ts'
-import { type FoldsToPlan, planRun, type RunPlan, runOfFolds } from './plan-for-blocks.ts'
+import { type FoldsToPlan, planRun, type RunPlan, runOfFolds } from './plan-run.ts'
 import { rowsByNumbers } from './rows-of-store.ts'
 
 /** Counts of blocks that are tried: with the blocks the room for their dictionaries does not become smaller. */
@@ -33,10 +33,14 @@ export async function blocksForText(
   if (options.memory !== undefined) collectGarbage()
   if (!estimate) return usual.blocks
   const segments = Math.ceil(text! / usual.chunk)
-  const tooLarge = async (used: number, blocks: number): Promise<BlocksTooLarge | undefined> => {
+  const tooLarge = async (
+    used: number,
+    blocks: number,
+    maySplit = false,
+  ): Promise<Pick<BlocksTooLarge, 'parts'> | undefined> => {
     try {
-      await planOfEstimate(estimate, solver, options, { used, blocks, segments, folded })
-      return undefined
+      const { finer } = await planOfEstimate(estimate, solver, options, { used, blocks, segments, folded, maySplit })
+      return finer && { parts: finer }
     } catch (error) {
       if (error instanceof BlocksTooLarge) return error
       throw error
@@ -47,8 +51,11 @@ export async function blocksForText(
     return refusal instanceof TooLittleMemory ? refusal.reworded(message) : new SpillwayError(message, refusal.advice)
   }
   let { blocks } = usual
+  // Solvers that keep rows get smaller blocks for those: see withRoomForCache.
+  const mayBeFiner = solver.cacheShare === 0 && options.blocks === undefined
   for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const found = await tooLarge(estimate.usedLeast, blocks).catch(async (refusal: unknown) => {
+    const maySplit = tries === 0 && mayBeFiner
+    const found = await tooLarge(estimate.usedLeast, blocks, maySplit).catch(async (refusal: unknown) => {
       if (!(refusal instanceof SpillwayError)) throw refusal
       // More blocks do not help. If those at hand turn out too large, they will be split.
       if (tries > 0) return undefined
@@ -58,7 +65,8 @@ export async function blocksForText(
     })
     if (!found) break
     if (options.blocks !== undefined) {
-      if (Math.max(...found.parts) >= MANY_PARTS) throw bySamples(orOtherBlocks(found))
+      if (found instanceof BlocksTooLarge && Math.max(...found.parts) >= MANY_PARTS)
+        throw bySamples(orOtherBlocks(found))
       break
     }
     blocks = found.parts.reduce((sum, parts) => sum + parts, 0)
@@ -99,7 +107,8 @@ function planOfEstimate(
     blocks,
     segments,
     folded,
-  }: { used: number; blocks: number; segments: number; folded?: FoldsToPlan | undefined },
+    maySplit = false,
+  }: { used: number; blocks: number; segments: number; folded?: FoldsToPlan | undefined; maySplit?: boolean },
 ): Promise<RunPlan> {
   const problems = estimate.classes > 2 && !trainsTogether(options.multiclass) ? estimate.classes : 1
   const store = new Store('', manifestOf(estimate, blocks, segments, options))
@@ -107,7 +116,7 @@ function planOfEstimate(
     ? runOfFolds(solver, problems, folded, options, options.schema !== undefined && hasWeights(options.schema))
     : { models: problems }
   const rows = rowsByNumbers(estimate, used, blocks, options)
-  return planRun(store, solver, options, { fromText: true, rows, ...run })
+  return planRun(store, solver, options, { fromText: true, rows, maySplit, ...run })
 }
 
 /** The plan of a run over text that is to be drawn into so many blocks, judged by samples; undefined where there are no rows to

@@ -26,15 +26,9 @@ import { allowedMemory, recordBytes } from './choose-solver.ts'
 import { classProblems } from './class-problems.ts'
 import { firstPassSizes } from './memory-while-reading.ts'
 import { type ResolvedOptions, refuseTextOptions } from './options.ts'
-import {
-  type FoldsToPlan,
-  ingestMemory,
-  ingestRemains,
-  leastForText,
-  mayTrainWhileReading,
-  tooLittleForText,
-} from './plan-for-blocks.ts'
+import { ingestMemory, ingestRemains, leastForText, mayTrainWhileReading, tooLittleForText } from './plan-for-blocks.ts'
 import { blocksForText } from './plan-for-text.ts'
+import type { FoldsToPlan } from './plan-run.ts'
 import type { ProgressListener } from './progress.ts'
 
 /** Expanded rows of a stream of unknown length, and of files that show no row at their beginning. */

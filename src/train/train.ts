@@ -38,6 +38,7 @@ import { DEFAULTS, type ResolvedOptions, resolveOptions, type TrainOptions } fro
 import type { TrainingOutcome } from './outcome.ts'
 import { type Place, type Taker, trainModels, type Wanted } from './place.ts'
 import type { ProgressListener } from './progress.ts'
+import { refuseManyFeatures } from './refuse-many-features.ts'
 import { forgetFirstPass, heedBinsOfStore } from './store-for-training.ts'
 import { TestsOnTheWay } from './tests-on-the-way.ts'
 import { TrainingRun, type TrainResult } from './training-run.ts'
@@ -77,6 +78,7 @@ async function trainPaths(
   const roundedToBins = await heedBinsOfStore(paths, resolved, tell)
   const { solver, reason, fitsInMemory } = await chooseSolver(paths, resolved)
   checkCompatible(solver, findLoss(resolved.loss), { ...resolved })
+  await refuseManyFeatures(paths, solver, resolved)
   const limited = { ...underLimits(solver, resolved), fitsInMemory }
   tell({ stage: 'plan', solver: solver.name, reason })
   checkCalibration(limited)

@@ -7,6 +7,8 @@ import { describe, it } from 'node:test'
 import { ingest } from '../../src/block-store/ingest.ts'
 import { openStore } from '../../src/block-store/reader.ts'
 import { requireRoomForSources } from '../../src/cli/from-sources.ts'
+import { requireRoomInContainer } from '../../src/cli/room-in-container.ts'
+import type { UsageError } from '../../src/errors.ts'
 import { generate } from '../../src/generate/generate.ts'
 import { outcomeOf, run } from '../cli/run.ts'
 import { testFolder } from '../input-formats/fixture.ts'
@@ -137,6 +139,46 @@ describe('the promise of --memory', () => {
     child.stdin.end()
     const { status, stderr } = await outcomeOf(child)
     assert.equal(status, 0, stderr)
+  })
+
+  it('that is more than the container has is refused, but where it is asked about', async t => {
+    const M = 2 ** 20
+    assert.throws(
+      () => requireRoomInContainer(192 * M, { limit: 160 * M }),
+      /^UsageError: --memory names 192 MiB, and the container has 160 MiB: the system would end the run$/,
+    )
+    assert.throws(
+      () => requireRoomInContainer(192 * M, { limit: 320 * M, processes: 2 }),
+      (error: UsageError) => {
+        assert.match(
+          error.message,
+          /^--memory names 192 MiB for each of 2 processes here, 384 MiB in all, and .* 320 MiB:/,
+        )
+        assert.match(error.advice!, /^take --memory 160M or less, or leave it out: /)
+        return true
+      },
+    )
+    requireRoomInContainer(160 * M, { limit: 160 * M })
+    requireRoomInContainer(2 ** 45, { limit: Number.POSITIVE_INFINITY })
+    requireRoomInContainer(undefined, { limit: 160 * M })
+    const why = whyNot()
+    if (why) return t.skip(why)
+    folder.write('few.svm', '+1 1:1\n-1 2:1\n'.repeat(50))
+    await ingest(join(folder.path, 'few.svm'), join(folder.path, 'asked.spill'))
+    const inside = async (...words: string[]) => {
+      const cap = ['--memory', '180M', '--', process.execPath, published(folder.path)]
+      const child = spawn(limit, [...cap, ...words], { cwd: folder.path })
+      child.stdin.end()
+      return outcomeOf(child)
+    }
+    const { status, stderr } = await inside('train', 'few.svm', 'few.model', '--memory', '192M', '-q')
+    assert.equal(status, 2)
+    assert.match(
+      stderr,
+      /^spillway: --memory names 192 MiB, and the container has 180 MiB: .*\n {2}take --memory 180M or less/,
+    )
+    assert.equal((await inside('train', 'few.svm', 'few.model', '--memory', '180M', '-q')).status, 0)
+    assert.equal((await inside('inspect', 'asked.spill', '--memory', '512M')).status, 0)
   })
 
   it('of an ingest is refused where pages of the program would have no room', async () => {

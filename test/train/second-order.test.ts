@@ -261,11 +261,3 @@ describe('coordinate descent that stalls', () => {
     assert.equal(result.passes, 60)
   })
 })
-
-describe('newton and the hinge', () => {
-  it('refuses more features than it can make a matrix of, in words', async () => {
-    const many = Array.from({ length: 1100 }, (_, j) => `${j + 1}:1`).join(' ')
-    const path = folder.write('many.svm', `1 ${many}\n-1 2:1\n`)
-    await assert.rejects(async () => train(path, { solver: 'newton' }).result, /hinge loss with up to 1023 features/)
-  })
-})

@@ -12,6 +12,7 @@ import {
 } from '../../losses/formulations.ts'
 import { convexLoss, type Loss } from '../../losses/loss.ts'
 import { alone, type Communicator } from '../../ranks/communicator.ts'
+import { formatCount } from '../../sizes.ts'
 import { secondDerivative } from './descent.ts'
 import { type IndexMethod, regularizersOf, type Solver, solverOptions, stepsOnIndex } from './solver.ts'
 
@@ -119,6 +120,19 @@ function optionIgnored(option: string, { name }: Solver, which = ''): UsageError
 
 function lossLacks(loss: Loss, { lossNeeds }: Solver, what: string, advice?: string): UsageError {
   return new UsageError(`the ${loss.name} loss is not compatible with ${what}: missing ${lossNeeds.what}`, advice)
+}
+
+/** The refusal of features that are too many for a solver, or of a kernel in their place. */
+export function tooManyFeatures(
+  { name }: Pick<Solver, 'name'>,
+  loss: Pick<Loss, 'name'>,
+  most: number,
+  found: string,
+): UsageError {
+  return new UsageError(
+    `solver ${name} trains the ${loss.name} loss with up to ${formatCount(most)} features, without a kernel, and ${found}`,
+    'take --solver auto, or --loss squared-hinge or logistic',
+  )
 }
 
 /** Of a problem of all classes: its loss, and the solvers for it. */

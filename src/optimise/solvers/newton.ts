@@ -11,8 +11,8 @@
 // The hinge has no second derivative. Where features are few, it is trained by interior points (interior.ts). Over ranks, and on
 // rows that an index finds, its kink is rounded instead, less and less as the gap asks for it, and each smooth problem starts
 // where the last one ended.
-import { UsageError } from '../../errors.ts'
 import { isSmooth, type Loss } from '../../losses/loss.ts'
+import { formatCount } from '../../sizes.ts'
 import type { LoopCall } from '../../threads/loop-task.ts'
 import type { OneProblem } from '../objectives/one-problem.ts'
 import {
@@ -23,6 +23,7 @@ import {
   VIEW_BYTES,
   viewBytes,
 } from '../objectives/primal-view.ts'
+import { tooManyFeatures } from './compatibility.ts'
 import { DESCENT_BYTES, Descent } from './descent.ts'
 import { startDescents } from './descents-run.ts'
 import { InteriorPoints, MORE_BYTES, STATE_BYTES } from './interior.ts'
@@ -100,12 +101,8 @@ const START: Inner = {
 /** Whether the matrix of second derivatives is small. */
 export const isFew = (weights: number): boolean => weights <= MATRIX_WEIGHTS
 
-function tooManyFeatures(): UsageError {
-  return new UsageError(
-    `solver newton trains the hinge loss with up to ${MATRIX_WEIGHTS - 1} features, without a kernel`,
-    'take --solver auto, or --loss squared-hinge or logistic',
-  )
-}
+/** Features up to which a loss with a kink is trained: with the bias, they have a matrix. */
+const mostFeatures = (loss: Loss): number => (isSmooth(loss) ? Number.POSITIVE_INFINITY : MATRIX_WEIGHTS - 1)
 
 export class NewtonDescent extends Descent<Inner> {
   /** Address of the residual. */
@@ -119,7 +116,10 @@ export class NewtonDescent extends Descent<Inner> {
     const { weightCount, isSmooth } = objective
     // Binned rows have no entries to multiply.
     const few = isFew(weightCount) && objective.primalLoops!.matrix && !space
-    if (!few && !isSmooth) throw tooManyFeatures()
+    if (!few && !isSmooth) {
+      const found = space ? 'there is a kernel' : `the data has ${formatCount(weightCount - 1)}`
+      throw tooManyFeatures(traits, { name: 'hinge' }, MATRIX_WEIGHTS - 1, found)
+    }
     super(objective, source, { ...START, smoothing: isSmooth ? 0 : FIRST_SMOOTHING, stageGaps: [] }, few)
     this.#always = source.all.nonzeros <= MATRIX_NONZEROS * source.all.rows
     this.#residual = source.room('the residual', weightCount * 8)
@@ -342,6 +342,7 @@ const traits = {
   rowWeights: true,
   options: ['blockOrder', 'tolerance'],
   lossNeeds: anyDual,
+  mostFeatures,
   rowBytes: (loss: Loss, weights: number): number => (isSmooth(loss) || !isFew(weights) ? 0 : STATE_BYTES),
   ...start,
 } satisfies Partial<MemorySolver>

@@ -227,6 +227,8 @@ interface AnySolver {
   rowWeights?: true
   /** Whether it passes over rows that are left out, the outliers of a truncated loss; others refuse such a loss. */
   leavesOut?: true
+  /** Features up to which it trains a loss, without a kernel; infinite where any number will do, and with a kernel, too. */
+  mostFeatures?(loss: Loss): number
   /** Bytes that it keeps for each row and model beside dual variables, by the loss and the number of weights; over ranks nothing. */
   rowBytes?(loss: Loss, weights: number): number
   /** Whether several ranks can train by it, each on its rows. */

@@ -86,6 +86,11 @@ export class BlocksTooLarge extends TooLittleMemory {
     super(message, enough, otherHelp)
     this.parts = parts
   }
+
+  /** The same refusal, where other parts are better. */
+  into(parts: number[]): BlocksTooLarge {
+    return new BlocksTooLarge(this, parts)
+  }
 }
 
 export interface MemoryPlan {
@@ -138,13 +143,13 @@ const DECODER_BYTES = 2 << 20
 const PER_LOADED_ROW = 8
 
 /** Blocks are loaded in pairs at least, where there is no limit to fill: see groupsOf. */
-const PAIR = 2
+export const PAIR = 2
 /** Smaller blocks are not made; and blocks that training makes good progress with. */
-const LEAST_BLOCK = 1 << 20
-const GOOD_BLOCK = 4 << 20
+export const LEAST_BLOCK = 1 << 20
+export const GOOD_BLOCK = 4 << 20
 /** Parts of a block differ in size. */
-const UNEVEN = 1.1
-const MOST_PARTS = 100_000
+export const UNEVEN = 1.1
+export const MOST_PARTS = 100_000
 
 /** What is needed besides the blocks, when decoding takes so much in a thread. */
 function besidesBlocks(manifest: Manifest, memory: number, needs: PlanNeeds, decode: number): MemoryPlan['parts'] {
