@@ -194,9 +194,7 @@ export async function readIntoBlocks(
       const payloads = plain.segments.map(({ at, bytes }) =>
         arena.bytes(at + SEGMENT_HEADER_BYTES, bytes - SEGMENT_HEADER_BYTES).slice(),
       )
-      // Where it would not pay on the slowest disk there is, the disk need not be asked.
-      if (chooseCompression('auto', payloads, SLOWEST_RATE).compression === 'none') return 'none'
-      return chooseCompression('auto', payloads, await diskRate(writer.folder)).compression
+      return compressionOn(writer.folder, payloads)
     })
     compression = await verdict
     return encode(chunk, toParse, compression)
@@ -300,6 +298,13 @@ export async function expectedText(paths: string[]): Promise<number | undefined>
     sum += size
   }
   return sum
+}
+
+/** Whether zstd pays for payloads like these, on the disk of a folder. */
+async function compressionOn(folder: string, payloads: Uint8Array[]): Promise<'zstd' | 'none'> {
+  // Where it would not pay on the slowest disk there is, the disk need not be asked.
+  if (chooseCompression('auto', payloads, SLOWEST_RATE).compression === 'none') return 'none'
+  return chooseCompression('auto', payloads, await diskRate(folder)).compression
 }
 
 /** Block of the next chunk when blocks follow the text: by the share of the input that has been read. */
