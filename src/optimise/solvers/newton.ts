@@ -69,7 +69,7 @@ const LESS = 2
 const SHORT = 0.25
 const FAR = 0.5
 /** Of the squared hinge: after so many steps that a look told, interior points take over. */
-const MOST_TOLD = 3
+const MOST_TOLD = 4
 /** What is under way besides. */
 interface Inner {
   phase: 'slope' | 'product' | 'line'
