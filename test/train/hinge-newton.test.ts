@@ -1,4 +1,4 @@
-// Solver newton with the hinge: the optimum that coordinate descent finds, on rows of all kinds and for costs small and large; few
+// Solver newton with the hinge, and the squared hinge where steps on the primal end short: the optimum that coordinate descent finds, on rows of all kinds and for costs small and large; few
 // passes where rows are nearly separable; the same from blocks, from any number of threads and after a stop.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -135,6 +135,49 @@ describe('nearly separable rows of many features', () => {
     const passes = whole.train.length
     for (const stop of [2, Math.floor(passes / 3), Math.floor(passes / 2)]) {
       const path = copyStore(store, join(folder.path, `stopped-${stop}.spill`))
+      const first = await abortAfter(path, { ...options, memory }, stop)
+      assert.equal(first.result.exitReason, 'interrupted')
+      assertSameModel((await told(path, { ...options, memory, resume: true, threads: 2 })).result, whole.result)
+    }
+  })
+})
+
+describe('the squared hinge, where steps on the primal end short', () => {
+  for (const [features, cost] of [
+    [200, 1e2],
+    [200, 1e4],
+    [280, 1e4],
+  ] as const) {
+    it(`${features} features, C = ${cost}: few passes to LIBLINEAR's kind of optimum, with any number of threads`, async () => {
+      const rows = planeRows(features, { rows: 1000, features, noise: 0.1 })
+      const data = folder.write('squared.svm', writeData(rows))
+      const options: TrainOptions = { solver: 'newton', loss: 'squared-hinge', cost, tolerance: 1e-6, threads: 1 }
+      const found = await train(data, { ...options, maxPasses: 90 }).result
+      assert.equal(found.exitReason, 'converged')
+      const o = { loss: 'squared-hinge', cost, bias: 0, classWeights: {} } as const
+      const objective = modelObjective(found.model, rows, o)
+      assert.ok(Math.abs(objective - found.primal!) <= 1e-9 * objective, `${found.primal} is told, it is ${objective}`)
+      const dual = await train(data, { ...options, solver: 'dual', tolerance: 1e-4, maxPasses: 20_000 }).result
+      const other = modelObjective(dual.model, rows, o)
+      assert.ok(objective <= other * (1 + 1e-6) && objective >= dual.dual! * (1 - 1e-9), `${objective}, dual ${other}`)
+      assertSameModel(await train(data, { ...options, threads: 2 }).result, found)
+    })
+  }
+
+  it('from blocks: stopped before and behind the change to interior points, and resumed, the same bits', async () => {
+    const rows = planeRows(2, { rows: 400, features: 60, noise: 0.1 })
+    const store = join(folder.path, 'squared.spill')
+    await ingest(folder.write('squared-blocks.svm', writeData(rows)), store, { blocks: 4 })
+    const options: TrainOptions = {
+      ...{ solver: 'newton', loss: 'squared-hinge', cost: 1e4, tolerance: 1e-7, threads: 1 },
+      maxPasses: 90,
+    }
+    const memory = await memoryFor(store, 2, options)
+    const whole = await told(copyStore(store, join(folder.path, 'squared-whole.spill')), { ...options, memory })
+    assert.equal(whole.result.exitReason, 'converged')
+    const passes = whole.train.length
+    for (const stop of [3, Math.floor(passes / 2), Math.floor(0.7 * passes)]) {
+      const path = copyStore(store, join(folder.path, `squared-stopped-${stop}.spill`))
       const first = await abortAfter(path, { ...options, memory }, stop)
       assert.equal(first.result.exitReason, 'interrupted')
       assertSameModel((await told(path, { ...options, memory, resume: true, threads: 2 })).result, whole.result)

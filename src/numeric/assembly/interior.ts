@@ -1,4 +1,5 @@
-// Interior points of the hinge's problem, for methods that look at all rows at once. Of a row with bound U, m = y wᵀx, z = 1 − m:
+// Interior points of the problems of the hinge and the squared hinge, for methods that look at all rows at once. The hinge first:
+// of a row with bound U, m = y wᵀx, z = 1 − m:
 //
 //   s − ξ = −z,  s, ξ > 0        α + β = U,  α, β > 0        at the optimum α s = β ξ = 0,  w = Σ α y x
 //
@@ -8,6 +9,15 @@
 //   dα = c (μ/α − s − μ/β + ξ − dm),   ds = μ/α − s − s dα/α,   dξ = μ/β − ξ + ξ dα/β
 //
 // A row keeps two numbers: the smaller one of s and ξ, of which z tells the other; and the smaller one of α and β, β with a minus.
+//
+// The squared hinge has a diagonal D instead of the bound:
+//
+//   s − D α = −z,  s, α > 0       at the optimum α s = 0,  c = 1 / (s/α + D)
+//   dα = c (μ/α − s − e − dm),   ds = μ/α − s − s dα/α,   with e = D α − s − z where that is not 0 yet
+//
+// Its rows keep s and α. Rows that a bold step holds back owe e for a while: were s raised, α would be by 1/D as much, and so
+// Σ α y x would be far from w.
+//
 // Zeros say that the row was not met yet. Sums are added to what is there.
 import {
   PROBLEM_ALPHA, PROBLEM_BIAS, PROBLEM_BIAS_FEATURE, PROBLEM_FOLDS, PROBLEM_HELD_OUT, PROBLEM_POSITIVE, PROBLEM_ROWS,
@@ -16,7 +26,10 @@ import {
 import { addProducts, addRow } from './primal'
 import { isLeftOut } from './outliers'
 import { dotRow } from './row'
-import { boundForNegative, boundForPositive, rowBound, rowWeightsOf } from './row-costs'
+import { boxLoss } from './losses'
+import {
+  boundForNegative, boundForPositive, diagonalForNegative, diagonalForPositive, rowBound, rowDiagonal, rowWeightsOf,
+} from './row-costs'
 
 /** What the matrix may lack, beside I. A step is then that much off at most, and the next one makes it good. */
 const LACKING: f64 = 0.01
@@ -26,13 +39,20 @@ const SOFT: f64 = 1e-13
 const FIRST_SLACK: f64 = 2
 
 // The row that is looked at: what it has, and how it would move.
-let s: f64 = 0, xi: f64 = 0, alpha: f64 = 0, beta: f64 = 0, c: f64 = 0
+let s: f64 = 0, xi: f64 = 0, alpha: f64 = 0, beta: f64 = 0, owed: f64 = 0, c: f64 = 0
 let dAlpha: f64 = 0, dS: f64 = 0, dXi: f64 = 0
 
 /** What a row has, whose z is known. */
 @inline
-function readState(at: usize, z: f64, bound: f64, soft: f64): void {
+function readState(at: usize, z: f64, bound: f64, diagonal: f64, soft: f64): void {
   const slack = load<f64>(at)
+  if (diagonal > 0) {
+    s = slack == 0 ? FIRST_SLACK + max(0, -z) : slack
+    alpha = slack == 0 ? (FIRST_SLACK + max(0, z)) / diagonal : load<f64>(at, 8)
+    owed = diagonal * alpha - s - z
+    c = 1 / (s / alpha + diagonal + soft)
+    return
+  }
   if (slack == 0) {
     s = FIRST_SLACK + max(0, -z)
     xi = FIRST_SLACK + max(0, z)
@@ -50,7 +70,13 @@ function readState(at: usize, z: f64, bound: f64, soft: f64): void {
 
 /** How the row would move towards μ, where its margin changes by dm. */
 @inline
-function findMove(mu: f64, dm: f64): void {
+function findMove(mu: f64, dm: f64, diagonal: f64): void {
+  if (diagonal > 0) {
+    const wanted = mu / alpha - s
+    dAlpha = c * (wanted - owed - dm)
+    dS = wanted - s * (dAlpha / alpha)
+    return
+  }
   const ofAlpha = mu / alpha - s
   const ofBeta = mu / beta - xi
   dAlpha = c * (ofAlpha - ofBeta - dm)
@@ -58,9 +84,31 @@ function findMove(mu: f64, dm: f64): void {
   dXi = ofBeta + xi * (dAlpha / beta)
 }
 
+/** The row goes a share of the way that findMove told, and keeps at least a share of what it has. z is the new one. */
+@inline
+function moveRow(at: usize, z: f64, share: f64, keep: f64, diagonal: f64): void {
+  if (diagonal > 0) {
+    store<f64>(at, max(s + share * dS, keep * s))
+    store<f64>(at, max(alpha + share * dAlpha, keep * alpha), 8)
+    return
+  }
+  let slack = z > 0 ? s + share * dS : xi + share * dXi
+  let own = share
+  if (keep > 0) {
+    // s and ξ are raised together: z says by how much they differ.
+    slack += max(0, max(keep * s - (s + dS), keep * xi - (xi + dXi)))
+    if (-dAlpha > (1 - keep) * alpha) own = ((1 - keep) * alpha) / -dAlpha
+    else if (dAlpha > (1 - keep) * beta) own = ((1 - keep) * beta) / dAlpha
+  }
+  alpha += own * dAlpha
+  beta -= own * dAlpha
+  store<f64>(at, slack)
+  store<f64>(at, alpha < beta ? alpha : -beta, 8)
+}
+
 /** Over rows from..to, w being the new point: each row goes a share of the way that the last step asks for, `moved` being the
  *  whole change of w, if there was one. Where `keep` is not 0, a row goes at most so far that this share of what it has is left.
- *  Then v += Σ α y x, affine += Σ c z y x, centring += Σ c (1/α − 1/β) y x, an n × n matrix += half of Σ c x xᵀ (see slopeRows),
+ *  Then v += Σ α y x, affine += Σ c z y x, centring += Σ c (1/α − 1/β) y x (squared hinge: c (z − D α), c/α), an n × n matrix += half of Σ c x xᵀ (see slopeRows),
  *  and sums of a certificate; where that has Σ α m, Σ α s + β ξ. */
 export function interiorRows(
   problem: usize, from: u32, to: u32, state: usize, moved: usize, share: f64, keep: f64, mu: f64, v: usize, affine: usize,
@@ -77,6 +125,8 @@ export function interiorRows(
   const biasStep = moved == 0 || bias == 0 ? 0 : bias * load<f64>(moved + biasAt)
   const boundPositive = boundForPositive(problem)
   const boundNegative = boundForNegative(problem)
+  const diagonalPositive = diagonalForPositive(problem)
+  const diagonalNegative = diagonalForNegative(problem)
   const rowWeights = rowWeightsOf(problem)
   const folds = <usize>load<u32>(problem, PROBLEM_FOLDS)
   const heldOut = load<u32>(problem, PROBLEM_HELD_OUT)
@@ -92,35 +142,34 @@ export function interiorRows(
     if (isPositive ? dot > 0 : dot <= 0) correct += 1
     const bound = rowBound(isPositive, boundPositive, boundNegative, rowWeights, i)
     if (!(bound > 0) || isLeftOut(outliers, i)) continue
+    const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i)
     const at = state + (usize(i) << 4)
     const norm = load<f64>(row, ROW_NORM) + bias * bias
     const soft = SOFT * norm
     const z = 1 - y * dot
     if (moved != 0) {
       const dm = y * (dotRow<f64>(row, moved) + biasStep)
-      readState(at, z + share * dm, bound, soft)
-      findMove(mu, dm)
-      let slack = z > 0 ? s + share * dS : xi + share * dXi
-      let own = share
-      if (keep > 0) {
-        // s and ξ are raised together: z says by how much they differ.
-        slack += max(0, max(keep * s - (s + dS), keep * xi - (xi + dXi)))
-        if (-dAlpha > (1 - keep) * alpha) own = ((1 - keep) * alpha) / -dAlpha
-        else if (dAlpha > (1 - keep) * beta) own = ((1 - keep) * beta) / dAlpha
-      }
-      alpha += own * dAlpha
-      beta -= own * dAlpha
-      store<f64>(at, slack)
-      store<f64>(at, alpha < beta ? alpha : -beta, 8)
+      readState(at, z + share * dm, bound, diagonal, soft)
+      findMove(mu, dm, diagonal)
+      moveRow(at, z, share, keep, diagonal)
     }
-    readState(at, z, bound, soft)
-    loss += bound * max(0, z)
-    dual += alpha
-    off += alpha * s + beta * xi
-    if (bound * s < alpha) support += 1
+    readState(at, z, bound, diagonal, soft)
     addRow(row, alpha * y, v, bias, biasAt)
-    addRow(row, c * z * y, affine, bias, biasAt)
-    addRow(row, c * (1 / alpha - 1 / beta) * y, centring, bias, biasAt)
+    if (diagonal > 0) {
+      loss += boxLoss(z, bound, diagonal)
+      dual += alpha - 0.5 * diagonal * alpha * alpha
+      off += alpha * s
+      if (s < diagonal * alpha) support += 1
+      addRow(row, c * (z - diagonal * alpha) * y, affine, bias, biasAt)
+      addRow(row, (c / alpha) * y, centring, bias, biasAt)
+    } else {
+      loss += bound * max(0, z)
+      dual += alpha
+      off += alpha * s + beta * xi
+      if (bound * s < alpha) support += 1
+      addRow(row, c * z * y, affine, bias, biasAt)
+      addRow(row, c * (1 / alpha - 1 / beta) * y, centring, bias, biasAt)
+    }
     // What is left out of the matrix is together less than such a share of I.
     if (c * norm > least) addProducts(row, c, bias, biasFeature, matrix, n, scratch)
   }
@@ -147,6 +196,8 @@ export function reachRows(
   const centringBias = bias == 0 ? 0 : bias * load<f64>(centring + biasAt)
   const boundPositive = boundForPositive(problem)
   const boundNegative = boundForNegative(problem)
+  const diagonalPositive = diagonalForPositive(problem)
+  const diagonalNegative = diagonalForNegative(problem)
   const rowWeights = rowWeightsOf(problem)
   const folds = <usize>load<u32>(problem, PROBLEM_FOLDS)
   const heldOut = load<u32>(problem, PROBLEM_HELD_OUT)
@@ -157,18 +208,22 @@ export function reachRows(
     const bound = rowBound(isPositive, boundPositive, boundNegative, rowWeights, i)
     if (!(bound > 0) || isLeftOut(outliers, i)) continue
     const y: f64 = isPositive ? 1 : -1
-    readState(state + (usize(i) << 4), 1 - y * (dotRow<f64>(row, w) + biasPart), bound, SOFT * (load<f64>(row, ROW_NORM) + bias * bias))
+    const diagonal = rowDiagonal(isPositive, diagonalPositive, diagonalNegative, rowWeights, i)
+    const z = 1 - y * (dotRow<f64>(row, w) + biasPart)
+    readState(state + (usize(i) << 4), z, bound, diagonal, SOFT * (load<f64>(row, ROW_NORM) + bias * bias))
     const ofAffine = y * (dotRow<f64>(row, affine) + affineBias)
     const ofCentring = y * (dotRow<f64>(row, centring) + centringBias)
     for (let k: usize = 0; k < usize(count) << 3; k += 8) {
       const mu = load<f64>(aims + k)
-      findMove(mu, ofAffine + mu * ofCentring)
+      findMove(mu, ofAffine + mu * ofCentring, diagonal)
       let share = load<f64>(shares + k)
       // −d > x / share says that the way ends before that share.
       if (-dAlpha * share > alpha) share = -alpha / dAlpha
-      if (dAlpha * share > beta) share = beta / dAlpha
       if (-dS * share > s) share = -s / dS
-      if (-dXi * share > xi) share = -xi / dXi
+      if (diagonal == 0) {
+        if (dAlpha * share > beta) share = beta / dAlpha
+        if (-dXi * share > xi) share = -xi / dXi
+      }
       store<f64>(shares + k, share)
     }
   }

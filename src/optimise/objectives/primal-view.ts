@@ -97,7 +97,8 @@ export class PrimalView {
   readonly #line: number
   #totals = noSums(1)
 
-  constructor(objective: OneProblem, source: Ground, withMatrix: boolean) {
+  /** `least`: bytes that the pieces' room has at least, for a method that goes on with it. */
+  constructor(objective: OneProblem, source: Ground, withMatrix: boolean, least = 0) {
     this.#objective = objective
     this.#rows = source.all.rows
     this.count = objective.weightCount
@@ -115,7 +116,7 @@ export class PrimalView {
     this.#line = source.room('a line', (pieces + 1) * STEPS.length * 8)
     // What rows in memory sum is taken at the end of their one visit.
     const room = !blocks && source.passing ? source.passing : source.room.bind(source)
-    const rooms = room('sums of rows', pieces * this.#stride)
+    const rooms = room('sums of rows', Math.max(least, pieces * this.#stride))
     this.#pieces = Array.from({ length: pieces }, (_, k) => rooms + k * this.#stride)
   }
 

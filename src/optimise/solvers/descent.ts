@@ -66,10 +66,10 @@ export abstract class Descent<Own extends object = object> implements WholePasse
   protected target = 0
   #begun = false
 
-  constructor(objective: OneProblem, source: Ground, own: Own, withMatrix = false) {
+  constructor(objective: OneProblem, source: Ground, own: Own, withMatrix = false, leastPieces = 0) {
     this.objective = objective
     this.course = { known: null, promise: 0, share: 1, steps: 0, still: 0, ...own }
-    this.view = new PrimalView(objective, source, withMatrix)
+    this.view = new PrimalView(objective, source, withMatrix, leastPieces)
     this.gradient = source.room('the gradient', this.view.count * 8)
     this.step = source.room('the step', this.view.count * 8)
   }

@@ -1,4 +1,5 @@
-// The hinge with few features, by solver `newton`: an interior point method.
+// The hinge with few features, by solver `newton`: an interior point method. The squared hinge goes on by it where steps on the
+// primal end short: it has a diagonal instead of the bound, and α s = μ is all there is.
 //
 //   min ½‖w‖² + Σ U_i ξ_i     s_i = y_i wᵀx_i − 1 + ξ_i,   s, ξ ≥ 0        dual: 0 ≤ α_i ≤ U_i,  β = U − α
 //
@@ -34,10 +35,15 @@ const NEARLY = 0.995
  *  After so many of them in a row that did not lower what is owed to such a share of the least so far, steps are careful ones. */
 const KEPT = 0.2
 const BOLD_AIM = 0.3
+/** Of the squared hinge. α has no upper bound there, and what w lacks may stay large while α s gets small: rows are at their ends
+ *  then, and stay there. So a step aims at the mean itself when the last one did not bring that down to such a share. */
+const KEPT_SQUARED = 0.05
+const FALLS = 0.1
 const MOST_STRIKES = 8
 const WORTHWHILE = 0.9
 /** Steps aim at no less than such a share of the gap to reach, or of what rounding leaves of it. */
 const BEYOND = 0.01
+const BEYOND_SQUARED = 0.3
 const ROUNDING = 1e-13
 /** What holds the matrix' diagonal up against rounding, as a share of it. */
 const HOLD = 1e-15
@@ -55,6 +61,8 @@ interface Course {
   /** Bold steps in a row that led nowhere, and the least that was owed. */
   strikes: number
   least: number | null
+  /** Half the square of what w lacked at the last step. */
+  lacks: number | null
   steps: number
   /** Of the best weights so far; and the largest dual objective so far. */
   certificate: Certificate | null
@@ -62,12 +70,26 @@ interface Course {
 }
 
 const START: Course = {
-  ...{ phase: 'sum', aim: 0, share: 0, moved: false, mean: 0, strikes: 0, least: null, steps: 0, certificate: null },
+  ...{ phase: 'sum', aim: 0, share: 0, moved: false, mean: 0, strikes: 0, least: null, lacks: null },
+  ...{ steps: 0, certificate: null },
   dual: Number.NEGATIVE_INFINITY,
 }
 
 /** Bytes of what a piece of the rows sums: three vectors, a matrix, and room for the entries of a row. */
-const pieceBytes = (weights: number): number => weights * 24 + weights ** 2 * 8 + weights * 12 + 16
+const strideOf = (weights: number): number => roundUp(weights * 24 + weights ** 2 * 8 + weights * 12 + 16, CACHE_LINE)
+
+/** Bytes of the pieces of all rows. */
+export function piecesBytes(weights: number, blocks: boolean): number {
+  const stride = strideOf(weights)
+  return (blocks ? 1 : piecesWith(stride)) * stride
+}
+
+/** Where another method has got to, that goes on by interior points: what it knew of the weights, and its room for pieces, which is
+ *  empty and has piecesBytes(). */
+export interface Begun {
+  certificate: Certificate
+  pieces: number
+}
 
 /** Bytes of each weight besides those that second-order steps of other losses take, in any case fewer. */
 export const MORE_BYTES = 64
@@ -91,13 +113,18 @@ export class InteriorPoints implements WholePasses {
   readonly #reach: number
   readonly #stride: number
   readonly #pieces: number[]
+  /** Products that are to be 0 at the optimum, of a row. */
+  readonly #products: number
   #course: Course = { ...START }
   #totals = noSums(1)
   #target = 0
   #begun = false
 
-  constructor(objective: OneProblem, source: Ground) {
+  constructor(objective: OneProblem, source: Ground, begun?: Begun) {
     this.#objective = objective
+    this.#products = objective.isSmooth ? 1 : 2
+    // What is known of the weights stays true.
+    if (begun) Object.assign(this.#course, { certificate: begun.certificate, dual: begun.certificate.dual })
     this.#count = objective.weightCount
     this.#rows = source.all.rows
     const vector = (what: string): number => source.room(what, this.#count * 8)
@@ -109,14 +136,14 @@ export class InteriorPoints implements WholePasses {
     this.#diagonal = vector('the diagonal of second derivatives')
     this.#matrix = source.room('second derivatives', this.#count ** 2 * 8)
     this.#state = source.room('interior points of rows', this.#rows * STATE_BYTES)
-    this.#stride = roundUp(pieceBytes(this.#count), CACHE_LINE)
+    this.#stride = strideOf(this.#count)
     const blocks = reads(source)
     const pieces = blocks ? 1 : piecesWith(this.#stride)
     this.#problem = source.room('a problem', PROBLEM_BYTES)
     this.#sums = source.room('sums of a certificate', pieces * SUMS_BYTES)
     this.#reach = source.room('a reach', (pieces + 1) * AIMS.length * 8)
     const room = !blocks && source.passing ? source.passing : source.room.bind(source)
-    const rooms = room('sums of rows', pieces * this.#stride)
+    const rooms = begun?.pieces ?? room('sums of rows', pieces * this.#stride)
     this.#pieces = Array.from({ length: pieces }, (_, k) => rooms + k * this.#stride)
   }
 
@@ -124,7 +151,7 @@ export class InteriorPoints implements WholePasses {
     const { arena } = this.#objective
     const { phase, mean } = this.#course
     if (!this.#begun) {
-      if (this.#course.certificate === null) this.#copy(this.#point, this.#objective.weights)
+      if (!this.#course.moved) this.#copy(this.#point, this.#objective.weights)
       const reach = arena.f64(this.#reach, (this.#pieces.length + 1) * AIMS.length).fill(1 / NEARLY)
       reach.set(AIMS.map(aim => aim * mean))
       this.#totals = noSums(1)
@@ -150,7 +177,8 @@ export class InteriorPoints implements WholePasses {
     const at = this.#pieces[piece]
     const bytes = this.#count * 8
     const matrix = at + 3 * bytes
-    const keep = strikes < MOST_STRIKES ? KEPT : 0
+    const kept = this.#products === 1 ? KEPT_SQUARED : KEPT
+    const keep = strikes < MOST_STRIKES ? kept : 0
     const numbers = [state, moved ? this.#moved : 0, share, keep, aim, at, at + bytes, at + 2 * bytes]
     const scratch = matrix + this.#count * bytes
     const sums = this.#sums + piece * SUMS_BYTES
@@ -228,7 +256,7 @@ export class InteriorPoints implements WholePasses {
     // Rounding must not put the dual above the primal.
     const dual = Math.min(best, course.dual)
     course.certificate = { ...course.certificate!, dual, gap: best > 0 ? (best - dual) / best : 0 }
-    course.mean = off / (2 * Math.max(1, this.#rows))
+    course.mean = off / (this.#products * Math.max(1, this.#rows))
     // v − w is what the dual variables lack.
     numeric.combine(this.#moved, 1, this.#v, -1, this.#point, n)
     const owed = off + 0.5 * numeric.innerProduct(this.#moved, this.#moved, n)
@@ -239,7 +267,10 @@ export class InteriorPoints implements WholePasses {
     if (isWorthwhile) course.least = owed
     // Careful steps get there, so that they are kept to.
     if (course.strikes < MOST_STRIKES) course.strikes = isWorthwhile ? 0 : course.strikes + 1
-    if (course.strikes < MOST_STRIKES) this.#go(BOLD_AIM, 1)
+    const lacks = owed - off
+    const falls = this.#products === 2 || lacks < Math.max(off, FALLS * (course.lacks ?? Number.POSITIVE_INFINITY))
+    course.lacks = lacks
+    if (course.strikes < MOST_STRIKES) this.#go(falls ? BOLD_AIM : 1, 1)
     else course.phase = 'reach'
   }
 
@@ -259,7 +290,10 @@ export class InteriorPoints implements WholePasses {
     const course = this.#course
     course.share = Math.min(1, share)
     const least =
-      (BEYOND * Math.max(this.#target, ROUNDING) * course.certificate!.primal) / (2 * Math.max(1, this.#rows))
+      ((this.#products === 1 ? BEYOND_SQUARED : BEYOND) *
+        Math.max(this.#target, ROUNDING) *
+        course.certificate!.primal) /
+      (this.#products * Math.max(1, this.#rows))
     course.aim = Math.max(aim * course.mean, least)
     course.moved = true
     course.steps++

@@ -8,12 +8,15 @@
 // step is a pass. Where rows are long, too, that is done now and then, and what was factored preconditions the steps between.
 // Where a full step does little, a pass looks along it for the best one.
 //
-// The hinge has no second derivative. Where features are few, it is trained by interior points (interior.ts). Over ranks, and on
+// The hinge has no second derivative. Where features are few, it is trained by interior points (interior.ts). So is the squared hinge
+// from where such steps begin to end short: second derivatives jump at its kinks, and a step meets too many of them. Over ranks, and on
 // rows that an index finds, its kink is rounded instead, less and less as the gap asks for it, and each smooth problem starts
 // where the last one ended.
+import type { Stretch } from '../../block-store/checkpoint.ts'
 import { isSmooth, type Loss } from '../../losses/loss.ts'
 import { formatCount } from '../../sizes.ts'
-import type { LoopCall } from '../../threads/loop-task.ts'
+import type { LoopCall, RowCall } from '../../threads/loop-task.ts'
+import type { Certificate } from '../objectives/certificate.ts'
 import type { OneProblem } from '../objectives/one-problem.ts'
 import {
   type Bracket,
@@ -23,10 +26,11 @@ import {
   VIEW_BYTES,
   viewBytes,
 } from '../objectives/primal-view.ts'
+import { type RowGroup, reads } from '../sources/row-source.ts'
 import { tooManyFeatures } from './compatibility.ts'
-import { DESCENT_BYTES, Descent } from './descent.ts'
+import { DESCENT_BYTES, Descent, type WholePasses } from './descent.ts'
 import { startDescents } from './descents-run.ts'
-import { InteriorPoints, MORE_BYTES, STATE_BYTES } from './interior.ts'
+import { InteriorPoints, MORE_BYTES, piecesBytes, STATE_BYTES } from './interior.ts'
 import { anyDual, type BlockSolver, type MemorySolver, type SolverSettings, type Steps } from './solver.ts'
 
 /** Up to so many weights the matrix is summed: at every step while rows are short, for their squares count; else when the last
@@ -64,6 +68,8 @@ const LESS = 2
 /** Shares of a full step: one that ends short, and one that goes far enough. */
 const SHORT = 0.25
 const FAR = 0.5
+/** Of the squared hinge: after so many steps that a look told, interior points take over. */
+const MOST_TOLD = 4
 /** What is under way besides. */
 interface Inner {
   phase: 'slope' | 'product' | 'line'
@@ -73,6 +79,8 @@ interface Inner {
   wary: boolean
   /** Whether a look along the line told the step. */
   told: boolean
+  /** Steps that a look has told. */
+  toldSteps: number
   /** Looks along the present line, and where the next one goes. */
   looks: number
   bracket: Bracket | null
@@ -93,7 +101,17 @@ interface Inner {
 }
 
 const START: Inner = {
-  ...{ phase: 'slope', stale: true, wary: false, told: false, inner: 0, residual: 0, firstResidual: 0, gained: 0 },
+  ...{
+    phase: 'slope',
+    stale: true,
+    wary: false,
+    told: false,
+    toldSteps: 0,
+    inner: 0,
+    residual: 0,
+    firstResidual: 0,
+    gained: 0,
+  },
   ...{ smoothing: 0, anew: false, stageGaps: [], looks: 0, bracket: null },
   ...{ damping: 0, lastDamping: 0 },
 }
@@ -112,7 +130,7 @@ export class NewtonDescent extends Descent<Inner> {
   /** Whether the matrix is summed with every gradient. */
   readonly #always: boolean
 
-  constructor(objective: OneProblem, source: Ground, { space }: SolverSettings) {
+  constructor(objective: OneProblem, source: Ground, { space }: SolverSettings, leastPieces = 0) {
     const { weightCount, isSmooth } = objective
     // Binned rows have no entries to multiply.
     const few = isFew(weightCount) && objective.primalLoops!.matrix && !space
@@ -120,7 +138,8 @@ export class NewtonDescent extends Descent<Inner> {
       const found = space ? 'there is a kernel' : `the data has ${formatCount(weightCount - 1)}`
       throw tooManyFeatures(traits, { name: 'hinge' }, MATRIX_WEIGHTS - 1, found)
     }
-    super(objective, source, { ...START, smoothing: isSmooth ? 0 : FIRST_SMOOTHING, stageGaps: [] }, few)
+    const own = { ...START, smoothing: isSmooth ? 0 : FIRST_SMOOTHING, stageGaps: [] }
+    super(objective, source, own, few, leastPieces)
     this.#always = source.all.nonzeros <= MATRIX_NONZEROS * source.all.rows
     this.#residual = source.room('the residual', weightCount * 8)
     this.#largest = few ? source.room('the largest second derivatives', weightCount * 8) : 0
@@ -282,6 +301,17 @@ export class NewtonDescent extends Descent<Inner> {
     this.view.bracket = bracket
   }
 
+  /** Whether looks have told steps again and again, or one that goes but a short way. */
+  get meetsKinks(): boolean {
+    const { told, share, toldSteps } = this.course
+    return toldSteps >= MOST_TOLD || (told && share < SHORT)
+  }
+
+  /** Address of the room for what pieces of the rows sum. */
+  get pieces(): number {
+    return this.view.rooms.at
+  }
+
   /** Goes where the objective is lowest along the step. */
   protected override followLine(): void {
     const { weights, arena } = this.objective
@@ -296,6 +326,7 @@ export class NewtonDescent extends Descent<Inner> {
       return
     }
     course.told = true
+    course.toldSteps++
     course.phase = 'slope'
     // Between two steps the derivative is taken for a straight line.
     this.try(slopeTo > slopeFrom ? from + ((to - from) * -slopeFrom) / (slopeTo - slopeFrom) : to)
@@ -323,15 +354,94 @@ export class NewtonDescent extends Descent<Inner> {
   }
 }
 
-/** Whether the hinge is trained by interior points, so that every row has two numbers. Ranks round its kink. */
-const hasInterior = (objective: OneProblem, { ranks }: SolverSettings): boolean =>
-  !objective.isSmooth && (ranks?.size ?? 1) === 1 && isFew(objective.weightCount)
+/** The squared hinge: steps on the primal, and interior points from the weights where those begin to end short. Kinks are met at
+ *  every step then, and a certificate by the gradient is far off the weights. */
+class NewtonThenInterior implements WholePasses {
+  readonly #objective: OneProblem
+  readonly #source: Ground
+  readonly #steps: NewtonDescent
+  #interior: InteriorPoints | undefined
 
-const start = startDescents((objective, source, settings) =>
-  hasInterior(objective, settings) && !settings.space
-    ? new InteriorPoints(objective, source)
-    : new NewtonDescent(objective, source, settings),
-)
+  constructor(objective: OneProblem, source: Ground, settings: SolverSettings) {
+    this.#objective = objective
+    this.#source = source
+    this.#steps = new NewtonDescent(objective, source, settings, piecesBytes(objective.weightCount, reads(source)))
+  }
+
+  get #now(): NewtonDescent | InteriorPoints {
+    return this.#interior ?? this.#steps
+  }
+
+  #goInside(): void {
+    const { certificate, pieces } = this.#steps
+    this.#interior = new InteriorPoints(this.#objective, this.#source, { certificate: certificate!, pieces })
+  }
+
+  calls(group: RowGroup): RowCall[] {
+    return this.#now.calls(group)
+  }
+
+  met(): number {
+    return this.#now.met()
+  }
+
+  closing(): LoopCall[] {
+    return this.#now.closing()
+  }
+
+  shared() {
+    return this.#now.shared()
+  }
+
+  settling(): LoopCall[] {
+    return this.#now.settling()
+  }
+
+  endPass(target: number): void {
+    this.#now.endPass(target)
+    if (!this.#interior && this.#steps.meetsKinks) this.#goInside()
+  }
+
+  steps(): Steps {
+    const before = this.#steps.steps()
+    if (!this.#interior) return before
+    const { outer, inner } = this.#interior.steps()
+    return { outer: before.outer + outer, inner }
+  }
+
+  get certificate(): Certificate | undefined {
+    return this.#now.certificate
+  }
+
+  state(): unknown {
+    return { steps: this.#steps.state(), interior: this.#interior?.state() }
+  }
+
+  restore(state: unknown): void {
+    const { steps, interior } = state as { steps: unknown; interior?: unknown }
+    this.#steps.restore(steps)
+    if (interior === undefined) return
+    this.#goInside()
+    this.#interior!.restore(interior)
+  }
+
+  stretches(): Stretch[] {
+    return this.#now.stretches()
+  }
+}
+
+/** Whether there may be interior points, so that every row has two numbers. Ranks have none. */
+const hasInterior = (objective: OneProblem, { ranks, space }: SolverSettings): boolean =>
+  isBox(objective) && (ranks?.size ?? 1) === 1 && !space && isFew(objective.weightCount)
+
+/** Hinge or squared hinge, and each model for itself. */
+const isBox = ({ primalLoops, sweepKind }: OneProblem): boolean => primalLoops!.matrix && !sweepKind.logistic
+
+const start = startDescents((objective, source, settings) => {
+  if (!hasInterior(objective, settings)) return new NewtonDescent(objective, source, settings)
+  if (objective.isSmooth) return new NewtonThenInterior(objective, source, settings)
+  return new InteriorPoints(objective, source)
+})
 
 const traits = {
   name: 'newton',
@@ -343,7 +453,7 @@ const traits = {
   options: ['blockOrder', 'tolerance'],
   lossNeeds: anyDual,
   mostFeatures,
-  rowBytes: (loss: Loss, weights: number): number => (isSmooth(loss) || !isFew(weights) ? 0 : STATE_BYTES),
+  rowBytes: (loss: Loss, weights: number): number => (loss.box && isFew(weights) ? STATE_BYTES : 0),
   ...start,
 } satisfies Partial<MemorySolver>
 
