@@ -74,7 +74,7 @@ async function goOnWith(
     ...{ source: engine, solver, objective: own, keeper, tell: progress => tell({ ...progress, done }) },
     state: { ...freshState(1), pass: Math.ceil(passes), work: passes },
     // Nothing is known of the weights before all rows were met.
-    settings: { ...options, maxPasses: Math.max(options.maxPasses, passes + 1) },
+    settings: { ...options, maxPasses: Math.max(options.maxPasses, passes + 1), hasRoomForRows: true },
   })
   if (at?.model === model) await driver.restore(at.state)
   const [solution] = await driver.solve()

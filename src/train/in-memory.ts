@@ -129,16 +129,17 @@ export class InMemory extends Place {
   }
 
   /** Bytes that a solver keeps for the rows of a model, beside dual variables. */
-  #stateBytes({ rowBytes }: MemorySolver): number {
+  #stateBytes({ rowBytes, spareRowBytes }: MemorySolver, withSpare = false): number {
     const { options, rows, weights } = this.facts
     const loss = convexLoss(findLoss(options.loss))
-    return options.ranks.size > 1 ? 0 : rows * (rowBytes?.(loss, weights + 1) ?? 0)
+    const each = (rowBytes?.(loss, weights + 1) ?? 0) + (withSpare ? (spareRowBytes?.(loss, weights + 1) ?? 0) : 0)
+    return options.ranks.size > 1 ? 0 : rows * each
   }
 
   #roundsOf(problems: FoldedProblem[]): Round[] {
     const room = this.#room
     const rounds = this.#each
-      ? groupsOf(problems, this.#each, this.facts, room, this.#stateBytes(this.#each))
+      ? groupsOf(problems, this.#each, this.facts, room, this.#stateBytes(this.#each, true))
       : bundlesOf(problems, this.facts, room)
     if (rounds.length > 1) {
       const most = Math.max(...rounds.map(round => round.flat().length))

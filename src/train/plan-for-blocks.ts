@@ -60,10 +60,26 @@ export async function planFor(
   const steps = may ? planIfItFits(store, solver, options, { ...run, rows, handsOver: true }) : undefined
   const handsOver = steps !== undefined && (steps.weightBytes === 8 || (run.lanes ?? 1) > 1)
   const plan = handsOver ? steps : planWith(store, solver, options, { ...run, rows, handsOver })
+  const points = pointsBytes(store.manifest, solver, options, { ...run, rows })
+  const withPoints = { ...run, rows, handsOver, spare: points, spareFor: 'interior points of rows' }
+  const inside = points > 0 ? planIfItFits(store, solver, options, withPoints) : undefined
+  if (inside) return { ...inside, handsOver }
   const spare = plan.weightBytes === 8 ? momentumBytes(store.manifest, solver, options, { ...run, rows }) : 0
   const roomier = spare > 0 ? planIfItFits(store, solver, options, { ...run, rows, handsOver, spare }) : undefined
   const isAsGood = roomier?.slots === plan.slots && roomier.slotBytes >= MOST_OF_SLOT * plan.slotBytes
   return { ...(isAsGood ? roomier : plan), handsOver }
+}
+
+/** Bytes that a solver keeps for rows, and can do without. */
+function pointsBytes(
+  manifest: Manifest,
+  { spareRowBytes, startEach }: BlockSolver,
+  options: ResolvedOptions,
+  { rows, lanes = 1 }: ToPlan & { rows: RowsOfStore },
+): number {
+  if (options.ranks.size > 1 || trainsTogether(options.multiclass)) return 0
+  const each = spareRowBytes?.(convexLoss(findLoss(options.loss)), Math.ceil(rows.weights) + 1) ?? 0
+  return manifest.rows * each * (startEach ? lanes : 1)
 }
 
 /** Runs that have no use for momentum are not to suffer from it: of the room for blocks, this share is left at least. */
@@ -81,7 +97,7 @@ function momentumBytes(
   return (Math.ceil(rows.weights) + 1) * 8 + manifest.rows * alphaStride(options)
 }
 
-type PlannedRun = ToPlan & { rows: RowsOfStore; handsOver: boolean; spare?: number }
+type PlannedRun = ToPlan & { rows: RowsOfStore; handsOver: boolean; spare?: number; spareFor?: string }
 
 function planIfItFits(...planned: Parameters<typeof planWith>): MemoryPlan | undefined {
   try {
@@ -120,7 +136,7 @@ function needsOf(
   manifest: Manifest,
   solver: BlockSolver,
   options: ResolvedOptions,
-  { fromText = false, rows, lanes = 1, bytesPerRow = 0, handsOver, spare = 0 }: PlannedRun,
+  { fromText = false, rows, lanes = 1, bytesPerRow = 0, handsOver, spare = 0, spareFor }: PlannedRun,
 ): (weights: ResolvedOptions['weights']) => PlanNeeds {
   const { weights, entryBytes, mapBytes, expanded } = rows
   const classes = manifest.labels.filter(label => label.rows > 0).length
@@ -138,15 +154,18 @@ function needsOf(
     (ingested ? ingestRemains(bytes, growing(options, inputFormatOf(manifest))) : 0) +
     (classes > 2 ? forManyModels(bytes) : 0)
   const loss = convexLoss(findLoss(options.loss))
-  const stateOf = ({ rowBytes }: Pick<BlockSolver, 'rowBytes'>): number =>
-    overRanks || options.ranks.size > 1 ? 0 : (rowBytes?.(loss, Math.ceil(weights) + 1) ?? 0)
-  const stateBytes = stateOf(solver) * (solver.startEach ? lanes : 1) + (handsOver ? stateOf(newton) : 0)
+  const stateOf = (bytes: BlockSolver['rowBytes']): number =>
+    overRanks || options.ranks.size > 1 ? 0 : (bytes?.(loss, Math.ceil(weights) + 1) ?? 0)
+  const stateBytes =
+    stateOf(solver.rowBytes) * (solver.startEach ? lanes : 1) +
+    (handsOver ? stateOf(newton.rowBytes) + stateOf(newton.spareRowBytes) : 0)
   const needs = {
     ...{
       alphaBytes: !hasDual(solver, options) ? 0 : together ? classes * 8 : alphaStride(options) * lanes,
       mapBytes,
       weights,
       spare,
+      spareFor,
     },
     ...{ entryBytes, expanded, slots: 2, cacheShare: solver.cacheShare },
     leastCache: solver.leastCache && ((bytes: number): number => solver.leastCache!(manifest.rows, bytes)),

@@ -68,6 +68,7 @@ function pieceBytes(weights: number, withMatrix: boolean): number {
 /** What a view has of a source. */
 export interface Ground extends Pick<RowSource, 'all' | 'blockBytes'> {
   room(name: string, bytes: ByteCount): Address
+  spare?(name: string, bytes: ByteCount): Address | undefined
   /** Room that is free for others between two visits. */
   passing?(name: string, bytes: ByteCount): Address
 }

@@ -43,6 +43,7 @@ class SharedRooms {
     return {
       ...{ all, blockBytes },
       room: (name, bytes) => source.room(`${name}, model ${model + 1}`, bytes),
+      spare: (name, bytes) => source.spare?.(`${name}, model ${model + 1}`, bytes),
       passing: (name, bytes) => {
         this.atATime = viewsAtATime(bytes)
         return source.room(`${name}, place ${(model % this.atATime) + 1}`, bytes)

@@ -84,11 +84,18 @@ export function piecesBytes(weights: number, blocks: boolean): number {
   return (blocks ? 1 : piecesWith(stride)) * stride
 }
 
-/** Where another method has got to, that goes on by interior points: what it knew of the weights, and its room for pieces, which is
- *  empty and has piecesBytes(). */
+/** Where another method has got to, that goes on by interior points: what it knew of the weights, its room for pieces, which is
+ *  empty and has piecesBytes(), and room for rows. */
 export interface Begun {
   certificate: Certificate
   pieces: number
+  rows: number
+}
+
+/** Room for rows; undefined where a method can do without it, and there is none. */
+export function roomForRows(source: Ground, isSpare: boolean): number | undefined {
+  const [what, bytes] = ['interior points of rows', source.all.rows * STATE_BYTES] as const
+  return isSpare && source.spare ? source.spare(what, bytes) : source.room(what, bytes)
 }
 
 /** Bytes of each weight besides those that second-order steps of other losses take, in any case fewer. */
@@ -135,7 +142,9 @@ export class InteriorPoints implements WholePasses {
     this.#moved = vector('the step')
     this.#diagonal = vector('the diagonal of second derivatives')
     this.#matrix = source.room('second derivatives', this.#count ** 2 * 8)
-    this.#state = source.room('interior points of rows', this.#rows * STATE_BYTES)
+    this.#state = begun?.rows ?? roomForRows(source, false)!
+    // Zeros say that a row was not met yet; spare room may have been used before.
+    objective.arena.bytes(this.#state, this.#rows * STATE_BYTES).fill(0)
     this.#stride = strideOf(this.#count)
     const blocks = reads(source)
     const pieces = blocks ? 1 : piecesWith(this.#stride)

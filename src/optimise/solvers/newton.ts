@@ -30,7 +30,7 @@ import { type RowGroup, reads } from '../sources/row-source.ts'
 import { tooManyFeatures } from './compatibility.ts'
 import { DESCENT_BYTES, Descent, type WholePasses } from './descent.ts'
 import { startDescents } from './descents-run.ts'
-import { InteriorPoints, MORE_BYTES, piecesBytes, STATE_BYTES } from './interior.ts'
+import { InteriorPoints, MORE_BYTES, piecesBytes, roomForRows, STATE_BYTES } from './interior.ts'
 import { anyDual, type BlockSolver, type MemorySolver, type SolverSettings, type Steps } from './solver.ts'
 
 /** Up to so many weights the matrix is summed: at every step while rows are short, for their squares count; else when the last
@@ -70,6 +70,12 @@ const SHORT = 0.25
 const FAR = 0.5
 /** Of the squared hinge: after so many steps that a look told, interior points take over. */
 const MOST_TOLD = 4
+/** The matrix of interior points has nearly all rows. Where these are long, and many, it takes more than 5e8 products, and steps on the
+ *  primal may still be quicker, though looks tell them: interior points wait for so many passes. 60,000 digits as published, ten
+ *  classes, C = 1: 34 s and some 160 passes without them, 65 s and 52 with them from the fourth such step on. */
+const LONG_ROWS = 64
+const DEAR_PRODUCTS = 5e8
+const PATIENT_PASSES = 300
 /** What is under way besides. */
 interface Inner {
   phase: 'slope' | 'product' | 'line'
@@ -360,11 +366,17 @@ class NewtonThenInterior implements WholePasses {
   readonly #objective: OneProblem
   readonly #source: Ground
   readonly #steps: NewtonDescent
+  readonly #isSpare: boolean
+  /** Passes so far, and those that come before interior points. */
+  #passes = 0
+  readonly #least: number
   #interior: InteriorPoints | undefined
 
   constructor(objective: OneProblem, source: Ground, settings: SolverSettings) {
     this.#objective = objective
     this.#source = source
+    this.#isSpare = !settings.hasRoomForRows
+    this.#least = isDearInside(source) ? PATIENT_PASSES : 0
     this.#steps = new NewtonDescent(objective, source, settings, piecesBytes(objective.weightCount, reads(source)))
   }
 
@@ -372,9 +384,12 @@ class NewtonThenInterior implements WholePasses {
     return this.#interior ?? this.#steps
   }
 
+  /** Goes on by interior points, where there is room for them. */
   #goInside(): void {
+    const rows = roomForRows(this.#source, this.#isSpare)
+    if (rows === undefined) return
     const { certificate, pieces } = this.#steps
-    this.#interior = new InteriorPoints(this.#objective, this.#source, { certificate: certificate!, pieces })
+    this.#interior = new InteriorPoints(this.#objective, this.#source, { certificate: certificate!, pieces, rows })
   }
 
   calls(group: RowGroup): RowCall[] {
@@ -399,7 +414,8 @@ class NewtonThenInterior implements WholePasses {
 
   endPass(target: number): void {
     this.#now.endPass(target)
-    if (!this.#interior && this.#steps.meetsKinks) this.#goInside()
+    this.#passes++
+    if (!this.#interior && this.#passes >= this.#least && this.#steps.meetsKinks) this.#goInside()
   }
 
   steps(): Steps {
@@ -414,11 +430,12 @@ class NewtonThenInterior implements WholePasses {
   }
 
   state(): unknown {
-    return { steps: this.#steps.state(), interior: this.#interior?.state() }
+    return { passes: this.#passes, steps: this.#steps.state(), interior: this.#interior?.state() }
   }
 
   restore(state: unknown): void {
-    const { steps, interior } = state as { steps: unknown; interior?: unknown }
+    const { passes, steps, interior } = state as { passes: number; steps: unknown; interior?: unknown }
+    this.#passes = passes
     this.#steps.restore(steps)
     if (interior === undefined) return
     this.#goInside()
@@ -428,6 +445,11 @@ class NewtonThenInterior implements WholePasses {
   stretches(): Stretch[] {
     return this.#now.stretches()
   }
+}
+
+function isDearInside({ all: { rows, nonzeros } }: Ground): boolean {
+  const length = nonzeros / Math.max(rows, 1)
+  return length > LONG_ROWS && nonzeros * length > DEAR_PRODUCTS
 }
 
 /** Whether there may be interior points, so that every row has two numbers. Ranks have none. */
@@ -453,7 +475,9 @@ const traits = {
   options: ['blockOrder', 'tolerance'],
   lossNeeds: anyDual,
   mostFeatures,
-  rowBytes: (loss: Loss, weights: number): number => (loss.box && isFew(weights) ? STATE_BYTES : 0),
+  rowBytes: (loss: Loss, weights: number): number => (isSmooth(loss) || !isFew(weights) ? 0 : STATE_BYTES),
+  spareRowBytes: (loss: Loss, weights: number): number =>
+    loss.box && isSmooth(loss) && isFew(weights) ? STATE_BYTES : 0,
   ...start,
 } satisfies Partial<MemorySolver>
 

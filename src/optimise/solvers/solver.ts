@@ -36,6 +36,8 @@ export interface SolverSettings {
   innerTolerance?: number | undefined
   /** What a primal method takes for one step. */
   batch: 'block' | 'row'
+  /** Whether there is room for what a solver keeps for rows and can do without; it asks for spare room unless said. */
+  hasRoomForRows?: boolean
   /** What an additive kernel makes of rows, where there is one: they are binned then. */
   space?: unknown
   /** Whether rows are made unit length. */
@@ -231,6 +233,8 @@ interface AnySolver {
   mostFeatures?(loss: Loss): number
   /** Bytes that it keeps for each row and model beside dual variables, by the loss and the number of weights; over ranks nothing. */
   rowBytes?(loss: Loss, weights: number): number
+  /** The same of what it can do without, if it has to: then it takes more passes. */
+  spareRowBytes?(loss: Loss, weights: number): number
   /** Whether several ranks can train by it, each on its rows. */
   overRanks?: true
 }

@@ -29,6 +29,7 @@ export interface PlanNeeds {
   perRow?: ByteCount
   /** Bytes of what a method can do without. */
   spare?: ByteCount
+  spareFor?: string | undefined
   /** Blocks in memory at a time: the one being worked on and the one being read. */
   slots: number
   /** Share of what is left for blocks that is to be kept for a cache of rows. */
@@ -167,7 +168,7 @@ function besidesBlocks(manifest: Manifest, memory: number, needs: PlanNeeds, dec
       what: `dual variables of ${manifest.rows} rows`,
       bytes: Math.ceil(manifest.rows * (needs.alphaBytes + (needs.perRow ?? 0))),
     },
-    { what: 'weights and dual variables of before', bytes: needs.spare ?? 0 },
+    { what: needs.spareFor ?? 'weights and dual variables of before', bytes: needs.spare ?? 0 },
     { what: 'map of the features', bytes: needs.mapBytes },
     { what: "reserve for Node's file and reading text", bytes: needs.reserve?.(memory) ?? 0 },
     { what: 'rows that stay in memory, at least', bytes: leastCacheOf(manifest, needs) },
