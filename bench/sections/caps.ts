@@ -175,7 +175,11 @@ export async function trial(
     // What models of folds read is not in the program's own sum.
     return { ...run, asked: run.askedBytes ?? 0 }
   } catch (error) {
-    if (error instanceof CommandFailed && error.message.includes('cannot work')) return undefined
+    if (error instanceof CommandFailed && isRefusal(error)) return undefined
     throw error
   }
 }
+
+/** The end of a refusal: what is allowed, and how much would do. */
+const isRefusal = ({ message }: CommandFailed): boolean =>
+  message.includes('cannot work') || /\ballowed .*what would help: --memory/.test(message)
