@@ -39,9 +39,9 @@ import type { ResolvedOptions } from './options.ts'
 export const WINDOW_BYTES = 3.5 * 2 ** 30
 /** Row records take at most about as much as the text they come from, and dual variables and order a little more. */
 const BYTES_PER_TEXT_BYTE = 1.1
-/** Buffers for reading and parsing; of few rows, at most so many times what those take, beside the program's pages. */
+/** Buffers for reading and parsing; of few rows, at most so many times what those take. */
 const PARSER_BYTES = 56 << 20
-const PARSER_TIMES = 1
+const PARSER_TIMES = 2
 /** Weights in memory, with what renumbering the features and making the model take besides. */
 const BYTES_PER_WEIGHT = 40
 /** Of a row: dual variables, its place in the order, and its place in a table. */
@@ -295,8 +295,7 @@ function withProgram(rows: number, options: ResolvedOptions): number {
 }
 
 /** Pages of Node's file beside so many bytes of rows: a limit counts them. Where rows are few, the buffers that are not needed have
- *  room for those: 2 MiB of text took 109 MiB in all, pages included, 20 MiB took 159. Inside of caps of what they are taken for, texts
- *  of 2 to 40 MB read at most 8 % more from a cold disk than inside of 400M. */
+ *  room for those: 2 MiB of text took 109 MiB in all, pages included, 20 MiB took 159. */
 export function pagesBeside(rows: ByteCount, { memory }: Pick<ResolvedOptions, 'memory'>): ByteCount {
   if (memory === undefined) return 0
   return Math.max(0, PROGRAM_PAGES + Math.min(PARSER_BYTES, PARSER_TIMES * rows) - PARSER_BYTES)
