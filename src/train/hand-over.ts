@@ -125,6 +125,9 @@ export const startsDense = (loss: Loss, sizes: Sizes): boolean =>
 /** What is told where it cannot be taken: the memory has no room for it beside the blocks. */
 export const NO_ROOM_BESIDE = `${STALLED}; ${newton.name} would take few, but has no room beside it here: --solver ${newton.name} has the whole memory`
 
+/** And where it has no room at all. */
+export const NO_ROOM = `${STALLED}; ${newton.name} would take few, but has no room here: it needs more --memory`
+
 /** Judges without an end: tells once that a run should be left. */
 export function tellOnce(judge: NonNullable<Driving['stalls']>, tell: () => void): NonNullable<Driving['stalls']> {
   let told = false

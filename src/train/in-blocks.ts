@@ -44,7 +44,7 @@ import { ChangeOver, mayChangeOver } from './change-over.ts'
 import { columnsOf, type FoldedProblem, isTruncated, refuseUnlearnable } from './class-problems.ts'
 import { surveyed, withFittingBlocks } from './fit-blocks.ts'
 import type { HandOver } from './go-on-in-blocks.ts'
-import { mayHandOver, NO_ROOM_BESIDE, STALLED } from './hand-over.ts'
+import { mayHandOver, NO_ROOM, NO_ROOM_BESIDE, STALLED } from './hand-over.ts'
 import type { ResolvedOptions } from './options.ts'
 import { countsOf, type RunStart, type TrainingOutcome } from './outcome.ts'
 import { type Account, type Held, Place, type Round, type TellPass, type Together, type Wanted } from './place.ts'
@@ -111,6 +111,8 @@ export class InBlocks extends Place {
   #first: FirstPass | undefined
   /** Who goes on with all the memory, where coordinate descent stalls and there is no room beside it. */
   #next: BlockSolver | undefined
+  /** Whether somebody would, but has no room even so. */
+  #lacksRoom = false
   /** Weights of models that are done, or left. */
   readonly #ended = new Map<FoldedProblem, Float64Array>()
   #locks: AsyncDisposable | undefined
@@ -343,12 +345,14 @@ export class InBlocks extends Place {
       if (!(error instanceof SpillwayError)) throw error
       return undefined
     })
+    this.#lacksRoom = !alone
     return alone && next
   }
 
   /** What is done where coordinate descent stalls, and somebody would go on who has no room. */
   #withoutRoom(objective: Objective, problems: FoldedProblem[]): Pick<BlockTraining, 'changeOver' | 'lacksRoom'> {
     const next = this.#next
+    if (this.#lacksRoom) return { lacksRoom: () => this.say(NO_ROOM) }
     if (!next) return {}
     const { wanted, options, weights } = this.facts
     // Ranks would have to agree on a plan anew.

@@ -175,3 +175,14 @@ for (const [kind, [name, shape]] of Object.entries(kinds).entries()) {
     })
   })
 }
+
+it('a memory in which nobody could go on is said once, and the run goes on', async () => {
+  const store = join(folder.path, 'no-room.spill')
+  const options: TrainOptions = { loss: 'squared-hinge', resume: true, maxPasses: 30 }
+  await ingest(folder.write('no-room.svm', unscaledRows(1500, 140, 2, 21, 30)), store, { blocks: BLOCKS, threads: 1 })
+  const memory = (await leastForNewton(store, options)) - (64 << 10)
+  const { result, records } = await told(store, { ...options, memory })
+  assert.deepEqual([result.solver, result.exitReason], ['stream', 'max-passes'])
+  const said = records.filter(record => record.stage === 'plan' && /it needs more --memory$/.test(record.reason))
+  assert.equal(said.length, 1)
+})
